@@ -1,0 +1,2 @@
+"""temporary"""
+from supple.model.builder import ModelBuilder

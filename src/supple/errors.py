@@ -1,0 +1,50 @@
+"""Every exception Supple raises on purpose.
+
+    SuppleError
+    ├── ModelError          a body that cannot be built: names, masses, inertias, topology
+    │   └── ParseError      the same, found in a file: carries .file and .line
+    ├── StateError          q, v, tau, wrenches: shape, dtype, non-finite, quaternion not of unit length
+    ├── SingularError       the mass matrix has no inverse; names the body
+    └── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
+
+A message says what was wrong, where, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class SuppleError(Exception):
+    """The root of everything Supple raises on purpose."""
+
+
+class ModelError(SuppleError, ValueError):
+    """A body that cannot be built or changed as asked."""
+
+
+class ParseError(ModelError):
+    """Something in a file that cannot be understood or must not be accepted."""
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        self.message, self.file, self.line = message, file, line
+        where = "" if file is None else f"{file}:" if line is None else f"{file}:{line}:"
+        super().__init__(f"{where} {message}".strip())
+
+
+class StateError(SuppleError, ValueError):
+    """A state, force or matrix of the wrong shape, type or value."""
+
+
+class SingularError(SuppleError, ArithmeticError):
+    """The mass matrix is singular: some joint moves nothing that has inertia."""
+
+
+class SimulationError(SuppleError, RuntimeError):
+    """A simulation that cannot go on; the last good state is kept."""
+
+    def __init__(
+        self, message: str, time: float | None = None, joint: str | None = None, state: Any = None
+    ) -> None:
+        self.time, self.joint, self.state = time, joint, state
+        super().__init__(message)

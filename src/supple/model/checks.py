@@ -1,0 +1,310 @@
+"""What a model must satisfy, checked column by column; a message names the first body at fault and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import ModelError
+from supple.model.geometry import as_rotation
+from supple.model.joints import HAS_AXIS, JointType
+from supple.model.report import Remark
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Moments may miss the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
+TRIANGLE_SLACK = 1e-5
+
+
+@dataclass
+class Columns:
+    """The bodies given to a builder, one row each, in the order given."""
+
+    name: list[str]
+    joint_name: list[str]
+    parent: tuple[Any, ...]
+    kind: Ints
+    axis: Floats
+    axis2: Floats
+    pitch: Floats
+    position: Floats
+    rotation: Floats
+    mass: Floats
+    com: Floats
+    inertia: Floats
+    rest: list[tuple[Any, ...]]  # lower, upper, velocity, effort, damping, armature, friction: numbers or one a degree
+
+    def take(self, keep: Ints) -> Columns:
+        rows = keep.tolist()
+        return Columns(
+            [self.name[i] for i in rows],
+            [self.joint_name[i] for i in rows],
+            (),
+            self.kind[keep],
+            self.axis[keep],
+            self.axis2[keep],
+            self.pitch[keep],
+            self.position[keep],
+            self.rotation[keep],
+            self.mass[keep],
+            self.com[keep],
+            self.inertia[keep],
+            [tuple(column[i] for i in rows) for column in self.rest],
+        )
+
+    def limits(self, nq: Ints, nv: Ints) -> dict[str, Floats]:
+        """The per-joint numbers spread over q (limits) or v (the others)."""
+        lower, upper, velocity, effort, damping, armature, friction = self.rest
+        out = dict(
+            lower=self._spread("lower", lower, nq),
+            upper=self._spread("upper", upper, nq),
+            velocity_limit=self._spread("velocity_limit", velocity, nv),
+            effort_limit=self._spread("effort_limit", effort, nv),
+            damping=self._spread("damping", damping, nv),
+            armature=self._spread("armature", armature, nv),
+            friction=self._spread("friction", friction, nv),
+        )
+        for what in ("damping", "armature", "friction"):
+            bad = ~(np.isfinite(out[what]) & (out[what] >= 0))
+            if bad.any():
+                i = int(np.repeat(np.arange(len(nv)), nv)[np.flatnonzero(bad)[0]])
+                raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be finite and not negative")
+        bad = ~(out["lower"] <= out["upper"])
+        if bad.any():
+            j = int(np.flatnonzero(bad)[0])
+            i = int(np.repeat(np.arange(len(nq)), nq)[j])
+            raise ModelError(
+                f"joint {self.joint_name[i]!r}: lower limit {out['lower'][j]:g} is not below upper limit {out['upper'][j]:g}"
+            )
+        return out
+
+    def _spread(self, what: str, values: tuple[Any, ...], count: Ints) -> Floats:
+        try:
+            flat = np.array(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            flat = np.empty((0, 0))
+        if flat.ndim == 1:
+            return np.repeat(flat, count)
+        parts = []
+        for i, (x, k) in enumerate(zip(values, count.tolist())):
+            try:
+                parts.append(np.broadcast_to(np.asarray(x, dtype=np.float64), (k,)))
+            except (TypeError, ValueError):
+                raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {x!r}") from None
+        return np.concatenate(parts)
+
+
+def unique(kind: str, names: Sequence[Any]) -> None:
+    if all(type(name) is str for name in names) and len(set(names)) == len(names) and "" not in names:
+        return
+    seen = set()
+    for i, name in enumerate(names):
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"{kind} {i} has the name {name!r}: a name is a string of at least one character")
+        if name in seen:
+            raise ModelError(f"two {kind}s are called {name!r}: names must differ; rename one of them")
+        seen.add(name)
+
+
+def scalars(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
+    try:
+        out = np.array(values, dtype=np.float64)
+        if out.shape == (len(values),):
+            return out
+    except (TypeError, ValueError):
+        pass
+    for i, x in enumerate(values):
+        try:
+            if np.asarray(x, dtype=np.float64).shape == ():
+                continue
+        except (TypeError, ValueError):
+            pass
+        raise ModelError(f"body {names[i]!r}: {what} must be a number, not {x!r}")
+    raise ModelError(f"{what} must be a number for every body")
+
+
+def vectors(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
+    try:
+        out = np.array(values, dtype=np.float64)
+        if out.shape == (len(values), 3):
+            return out
+    except (TypeError, ValueError):
+        pass
+    for i, x in enumerate(values):
+        try:
+            if np.asarray(x, dtype=np.float64).shape == (3,):
+                continue
+        except (TypeError, ValueError):
+            pass
+        raise ModelError(f"body {names[i]!r}: {what} must be three numbers, not {x!r}")
+    raise ModelError(f"{what} must be three numbers for every body")
+
+
+def rotations(values: tuple[Any, ...], names: list[str]) -> Floats:
+    out = np.broadcast_to(np.eye(3), (len(values), 3, 3)).copy()
+    given = [i for i, x in enumerate(values) if x is not None]
+    for i in given:
+        try:
+            out[i] = as_rotation(values[i])
+        except (TypeError, ValueError) as e:
+            raise ModelError(f"body {names[i]!r}: {e}") from None
+    return out
+
+
+def second_axes(values: tuple[Any, ...], kind: Ints, names: list[str]) -> Floats:
+    out = np.zeros((len(values), 3))
+    for i in np.flatnonzero(kind == JointType.UNIVERSAL):
+        if values[i] is None:
+            raise ModelError(f"body {names[i]!r}: a universal joint needs axis2, perpendicular to axis")
+        out[i] = vectors("axis2", (values[i],), [names[i]])[0]
+    return out
+
+
+def inertia_matrices(values: tuple[Any, ...], names: list[str]) -> Floats:
+    out = np.zeros((len(values), 3, 3))
+    given = [i for i, x in enumerate(values) if x is not None]
+    try:
+        column = np.array([values[i] for i in given], dtype=np.float64)
+    except (TypeError, ValueError):
+        column = np.empty(0)
+    if column.shape == (len(given), 3, 3):
+        out[given] = column
+        return out
+    if column.shape == (len(given), 3):
+        out[np.array(given)[:, None], range(3), range(3)] = column
+        return out
+    for i in given:
+        x = values[i]
+        try:
+            I = np.asarray(x, dtype=np.float64)
+        except (TypeError, ValueError):
+            I = np.empty(0)
+        if I.shape == (3,):
+            I = np.diag(I)
+        if I.shape != (3, 3):
+            raise ModelError(f"body {names[i]!r}: inertia must be 3x3 or three diagonal entries, not {x!r}")
+        out[i] = I
+    return out
+
+
+def _first(bad: NDArray[np.bool_]) -> int | None:
+    return int(np.flatnonzero(bad)[0]) if bad.any() else None
+
+
+def numbers(c: Columns) -> None:
+    """Finite, non-negative masses; axes that can be made unit vectors, and are (in place)."""
+    for what in ("position", "com", "inertia", "pitch", "axis"):
+        column: Floats = getattr(c, what)
+        i = _first(~np.isfinite(column.reshape(len(column), -1)).all(axis=1))
+        if i is not None:
+            raise ModelError(f"body {c.name[i]!r}: {what} is not finite: {column[i].tolist()}")
+    i = _first(~(np.isfinite(c.mass) & (c.mass >= 0)))
+    if i is not None:
+        raise ModelError(f"body {c.name[i]!r}: mass is {c.mass[i]:g}; it must be a finite number, zero or more")
+    has_axis = np.isin(c.kind, list(HAS_AXIS))
+    universal = c.kind == JointType.UNIVERSAL
+    for what, column, who in (("axis", c.axis, has_axis), ("axis2", c.axis2, universal)):
+        norm = np.linalg.norm(column, axis=1)
+        i = _first(who & ~(norm > 1e-9))
+        if i is not None:
+            raise ModelError(f"joint {c.joint_name[i]!r}: {what} {column[i].tolist()} has no direction")
+        column[who] /= norm[who, None]
+    i = _first(universal & (np.abs(np.sum(c.axis * c.axis2, axis=1)) > 1e-6))
+    if i is not None:
+        raise ModelError(f"joint {c.joint_name[i]!r}: the two axes of a universal joint must be perpendicular")
+
+
+def inertias(c: Columns, unphysical: str) -> list[Remark]:
+    """Symmetric, and of a real body: principal moments not negative, none larger than the sum of the others."""
+    if unphysical not in ("refuse", "report"):
+        raise ModelError(f"unphysical_inertia must be 'refuse' or 'report', not {unphysical!r}")
+    I = c.inertia
+    size = np.abs(I).max(axis=(1, 2))
+    i = _first(np.abs(I - I.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-9 * size)
+    if i is not None:
+        raise ModelError(f"body {c.name[i]!r}: the inertia matrix is not symmetric")
+    c.inertia = I = 0.5 * (I + I.transpose(0, 2, 1))
+    suspects = np.flatnonzero(size > 0)
+    if not len(suspects):
+        return []
+    w = np.linalg.eigvalsh(I[suspects])
+    slack = TRIANGLE_SLACK * w[:, 2]
+    bad = suspects[(w[:, 0] < -slack) | (w[:, 0] + w[:, 1] < w[:, 2] - slack) | (w[:, 2] <= 0)]
+    out = []
+    for i in bad:
+        m = np.linalg.eigvalsh(I[i])
+        message = (
+            f"body {c.name[i]!r}: no real body has principal moments of inertia {m[0]:.4g}, {m[1]:.4g}, {m[2]:.4g} "
+            "(none may be negative or exceed the sum of the other two)"
+        )
+        if unphysical == "refuse":
+            raise ModelError(message + "; check the inertia is about the centre of mass, or build(unphysical_inertia='report')")
+        out.append(Remark("unphysical inertia", message + "; used as given"))
+    return out
+
+
+def mass_matrix_regular(names: list[str], a: dict[str, Any]) -> None:
+    """Every degree of freedom must move something: a branch without inertia makes the mass matrix singular."""
+    n = len(names)
+    heavy = (a["mass"] > 0) | (np.abs(a["inertia"]).max(axis=(1, 2)) > 0)
+    count = np.concatenate([[0], np.cumsum(heavy)])
+    empty = count[a["subtree_end"]] == count[:n]
+    nv = np.diff(np.append(a["v_index"], len(a["armature"])))
+    body = np.repeat(np.arange(n), nv)
+    i = _first(empty[body] & (a["armature"] == 0))
+    if i is not None:
+        raise ModelError(
+            f"body {names[body[i]]!r} and everything beyond it has no mass: its joint would move nothing and the mass "
+            "matrix be singular; give it mass, give the joint armature, or make the joint fixed"
+        )
+    leaf = a["subtree_end"] == np.arange(1, n + 1)
+    thin = np.linalg.eigvalsh(a["inertia"])[:, 0] <= 1e-14 * np.abs(a["inertia"]).max(axis=(1, 2))
+    for i in np.flatnonzero(leaf & thin):
+        _leaf_regular(names[i], int(i), a, int(nv[i]))
+
+
+def _leaf_regular(name: str, i: int, a: dict[str, Any], nv: int) -> None:
+    """The mass matrix of one leaf alone, S^T I S + armature, must be positive definite."""
+    S = joint_motions(JointType(int(a["joint_type"][i])), a["axis"][i], a["axis2"][i], float(a["pitch"][i]))
+    m, c = float(a["mass"][i]), a["com"][i]
+    C = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
+    I = np.block([[a["inertia"][i] + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
+    v = int(a["v_index"][i])
+    H = S.T @ I @ S + np.diag(a["armature"][v : v + nv])
+    scale = np.sqrt(np.maximum(np.diag(H), 0))
+    if np.all(scale > 0) and np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13:
+        return
+    raise ModelError(
+        f"body {name!r} has no inertia about its joint's axis: the mass matrix would be singular; give it inertia, "
+        "give the joint armature, or make the joint fixed"
+    )
+
+
+def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:
+    """(6, nv) the motions a joint allows at its neutral position, angular first, in the body's frame."""
+    o = np.zeros(3)
+    if kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
+        columns = [np.append(axis, o)]
+    elif kind == JointType.PRISMATIC:
+        columns = [np.append(o, axis)]
+    elif kind == JointType.SCREW:
+        columns = [np.append(axis, pitch * axis)]
+    elif kind == JointType.CYLINDRICAL:
+        columns = [np.append(axis, o), np.append(o, axis)]
+    elif kind == JointType.UNIVERSAL:
+        columns = [np.append(axis, o), np.append(axis2, o)]
+    elif kind == JointType.BALL:
+        return np.eye(6)[:, :3]
+    elif kind == JointType.FREE:
+        return np.eye(6)[:, [3, 4, 5, 0, 1, 2]]
+    else:
+        from supple.model.geometry import rotation_to_z
+
+        Q = rotation_to_z(axis[None])[0]
+        columns = [np.append(o, Q[:, 0]), np.append(o, Q[:, 1]), np.append(axis, o)]
+    return np.array(columns).T

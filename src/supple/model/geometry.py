@@ -1,0 +1,103 @@
+"""Rotations and inertias as NumPy arrays: what building and loading need, before anything is compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import ModelError
+
+Floats = NDArray[np.float64]
+
+
+def rotation_from_quaternion(q: ArrayLike) -> Floats:
+    """Rotation matrices of unit quaternions (x, y, z, w); any leading axes."""
+    q = np.asarray(q, dtype=np.float64)
+    x, y, z, w = np.moveaxis(q / np.linalg.norm(q, axis=-1, keepdims=True), -1, 0)
+    out = np.empty(q.shape[:-1] + (3, 3))
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = 1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)
+    out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = 2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)
+    out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)
+    return out
+
+
+def quaternion_from_rotation(R: ArrayLike) -> Floats:
+    """Unit quaternions (x, y, z, w), w >= 0, of rotation matrices; any leading axes."""
+    R = np.asarray(R, dtype=np.float64)
+    d = np.diagonal(R, axis1=-2, axis2=-1)
+    trace = d.sum(axis=-1)
+    # Four ways to write it (the rows of 4 q q^T); the one with the largest diagonal entry does not cancel.
+    rows = np.empty(R.shape[:-2] + (4, 4))
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        rows[..., i, i] = 1 + 2 * d[..., i] - trace
+        rows[..., i, j] = rows[..., j, i] = R[..., i, j] + R[..., j, i]
+        rows[..., i, 3] = rows[..., 3, i] = R[..., k, j] - R[..., j, k]
+    rows[..., 3, 3] = 1 + trace
+    best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., 3:] < 0, -q, q)
+
+
+def rotation_about(axis: ArrayLike, angle: ArrayLike) -> Floats:
+    """Rotation by an angle about a unit axis; leading axes broadcast."""
+    a = np.asarray(axis, dtype=np.float64)
+    half = 0.5 * np.asarray(angle, dtype=np.float64)[..., None]
+    a, half = np.broadcast_arrays(a, half)
+    return rotation_from_quaternion(np.concatenate([a * np.sin(half), np.cos(half[..., :1])], axis=-1))
+
+
+def rotation_from_rpy(rpy: ArrayLike) -> Floats:
+    """URDF's roll, pitch, yaw: Rz(yaw) Ry(pitch) Rx(roll)."""
+    r, p, y = np.moveaxis(np.asarray(rpy, dtype=np.float64), -1, 0)
+    ex, ey, ez = np.eye(3)
+    return np.asarray(rotation_about(ez, y) @ rotation_about(ey, p) @ rotation_about(ex, r))
+
+
+def rpy_from_rotation(R: ArrayLike) -> Floats:
+    """Roll, pitch, yaw of one rotation matrix, pitch in ±π/2."""
+    R = np.asarray(R, dtype=np.float64)
+    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
+    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:  # pitch = ±π/2: only yaw ∓ roll is determined, so roll = 0
+        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
+    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+
+
+def rotation_to_z(axis: Floats) -> Floats:
+    """(n, 3, 3) rotations Q with Q e_z = axis, for (n, 3) unit axes; the identity where the axis is z."""
+    x, y, z = axis[:, 0], axis[:, 1], axis[:, 2]
+    # The smallest rotation from z to the axis; from -z where the axis points down, so that nothing divides by zero.
+    sign = np.where(z >= 0, 1.0, -1.0)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    Q = np.empty((len(axis), 3, 3))
+    Q[:, 0, 0], Q[:, 1, 0], Q[:, 2, 0] = 1 + sign * x * x * a, sign * b, -sign * x
+    Q[:, 0, 1], Q[:, 1, 1], Q[:, 2, 1] = b, sign + y * y * a, -y
+    Q[:, :, 2] = axis
+    return Q
+
+
+def as_rotation(x: Any, what: str = "rotation") -> Floats:
+    """None, a 3x3 matrix or a quaternion, as a 3x3 matrix; anything that is not a rotation is refused."""
+    if x is None:
+        return np.eye(3)
+    R = np.asarray(x, dtype=np.float64)
+    if not np.isfinite(R).all():
+        raise ModelError(f"{what} is not finite")
+    if R.shape == (4,):
+        if abs(R @ R - 1.0) > 1e-6:
+            raise ModelError(f"{what}: quaternion {x!r} (x, y, z, w) is not of unit length; divide it by its norm")
+        return rotation_from_quaternion(R)
+    if R.shape != (3, 3):
+        raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not of shape {R.shape}")
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+        raise ModelError(f"{what} is not a rotation matrix: R R^T must be 1 and det R = 1")
+    return R
+
+
+def point_inertia(mass: float, r: Floats) -> Floats:
+    """Rotational inertia about the origin of a point mass at r."""
+    return np.asarray(mass * ((r @ r) * np.eye(3) - np.outer(r, r)))

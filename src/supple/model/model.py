@@ -1,0 +1,264 @@
+"""Model: a forest of rigid bodies, frozen once built.
+
+Bodies are numbered depth first, parents before children; the world is -1. Joint i joins body i to its parent. Because
+of the depth-first numbering the descendants of body i are i+1 ... subtree_end[i]-1. All arrays are read-only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import ModelError
+from supple.model import manifold
+from supple.model.joints import JointType
+from supple.model.report import Report
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body: what a fixed joint carried, a sensor, a tool. body -1 is the world."""
+
+    name: str
+    body: int
+    position: Floats
+    rotation: Floats
+
+
+@dataclass(frozen=True)
+class Visual:
+    """A shape to draw, fixed to a body. kind: box, sphere, cylinder, capsule, ellipsoid, plane or mesh.
+
+    size: edge lengths (box), radius (sphere), radius and length (cylinder, capsule), semi-axes (ellipsoid), scale (mesh).
+    """
+
+    body: int
+    kind: str
+    size: tuple[float, ...]
+    position: Floats
+    rotation: Floats
+    rgba: tuple[float, float, float, float] | None = None
+    mesh: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint of a model: model.joints["knee"]. q and v are slices into the model's q and v."""
+
+    name: str
+    index: int
+    type: str
+    q: slice
+    v: slice
+    axis: Floats
+    lower: Floats
+    upper: Floats
+
+
+@dataclass(frozen=True)
+class Body:
+    """One body of a model: model.bodies["shin"]. com and inertia (about com) are in the body's frame."""
+
+    name: str
+    index: int
+    parent: int
+    mass: float
+    com: Floats
+    inertia: Floats
+
+
+T = TypeVar("T")
+
+
+class Named(Mapping[str, T], Generic[T]):
+    """The parts of a model by name or number; an unknown name is answered with the nearest known ones."""
+
+    def __init__(self, kind: str, names: Sequence[str], make: Any) -> None:
+        self._kind, self._names, self._make = kind, names, make
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self._names)}
+
+    def __getitem__(self, key: str | int) -> T:
+        part: T
+        if isinstance(key, str):
+            if key not in self._index:
+                raise ModelError(unknown(self._kind, key, self._names))
+            part = self._make(self._index[key])
+            return part
+        if not 0 <= key < len(self._names):
+            raise ModelError(f"there is no {self._kind} {key}: this model has {len(self._names)}, numbered from 0")
+        part = self._make(int(key))
+        return part
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._index
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self._names[:6]) + (", ..." if len(self._names) > 6 else "")
+        return f"<{len(self._names)} {self._kind}{'' if len(self._names) == 1 else 's'}: {shown}>"
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    """The message for a name that is not there."""
+    near = difflib.get_close_matches(name, known, n=3) if len(known) <= 20_000 else []
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(known)} of them"
+    return f"no {kind} named {name!r}; {hint}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model:
+    """A forest of rigid bodies. Made by ModelBuilder or supple.load; never changed afterwards."""
+
+    name: str
+    gravity: Floats
+    parent: Ints  #: (n_bodies,) parent[i] < i, the world is -1
+    subtree_end: Ints  #: (n_bodies,) the descendants of i are i+1 ... subtree_end[i]-1
+    joint_type: Ints  #: (n_bodies,) a JointType
+    q_index: Ints  #: (n_bodies,) where joint i's coordinates begin in q
+    v_index: Ints  #: (n_bodies,) and in v
+    position: Floats  #: (n_bodies, 3) origin of joint i's frame in the parent's frame
+    rotation: Floats  #: (n_bodies, 3, 3) takes joint-frame coordinates to the parent's frame
+    axis: Floats  #: (n_bodies, 3) unit vector in the joint's frame
+    axis2: Floats  #: (n_bodies, 3) second axis of universal joints
+    pitch: Floats  #: (n_bodies,) metres a radian, of screw joints
+    mass: Floats  #: (n_bodies,)
+    com: Floats  #: (n_bodies, 3) centre of mass in the body's frame
+    inertia: Floats  #: (n_bodies, 3, 3) about the centre of mass, body axes
+    lower: Floats  #: (nq,)
+    upper: Floats  #: (nq,)
+    velocity_limit: Floats  #: (nv,)
+    effort_limit: Floats  #: (nv,)
+    damping: Floats  #: (nv,) viscous: a force of -damping * v
+    armature: Floats  #: (nv,) added to the diagonal of the mass matrix
+    friction: Floats  #: (nv,) dry friction, kept for users; no algorithm applies it
+    body_names: Sequence[str]
+    joint_names: Sequence[str]
+    frame_list: tuple[Frame, ...]
+    visuals: tuple[Visual, ...]
+    report: Report
+    #: Scratch of the algorithms, keyed by their names: theirs, not the model's.
+    _work: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def n_bodies(self) -> int:
+        return len(self.parent)
+
+    @property
+    def n_joints(self) -> int:
+        return self.n_bodies
+
+    @cached_property
+    def nq(self) -> int:
+        return len(self.lower)
+
+    @cached_property
+    def nv(self) -> int:
+        return len(self.damping)
+
+    @cached_property
+    def total_mass(self) -> float:
+        return float(self.mass.sum())
+
+    @cached_property
+    def expanded_parent(self) -> Ints:
+        """(nv,) the parent array over degrees of freedom: a joint of k is a chain of k [SF section 2]."""
+        nv_joint = np.diff(np.append(self.v_index, self.nv))
+        lam = np.arange(-1, self.nv - 1)
+        last = self.v_index + nv_joint - 1
+        lam[self.v_index] = np.where(self.parent < 0, -1, last[self.parent])
+        lam.flags.writeable = False
+        return lam
+
+    @cached_property
+    def dof_body(self) -> Ints:
+        """(nv,) the body that each degree of freedom moves."""
+        out = np.repeat(np.arange(self.n_bodies), np.diff(np.append(self.v_index, self.nv)))
+        out.flags.writeable = False
+        return out
+
+    @cached_property
+    def bodies(self) -> Named[Body]:
+        def make(i: int) -> Body:
+            return Body(
+                self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i]
+            )
+
+        return Named("body", self.body_names, make)
+
+    @cached_property
+    def joints(self) -> Named[Joint]:
+        def make(i: int) -> Joint:
+            kind = JointType(int(self.joint_type[i]))
+            q = slice(int(self.q_index[i]), int(self.q_index[i]) + kind.nq)
+            v = slice(int(self.v_index[i]), int(self.v_index[i]) + kind.nv)
+            return Joint(
+                self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q]
+            )
+
+        return Named("joint", self.joint_names, make)
+
+    @cached_property
+    def frames(self) -> Named[Frame]:
+        return Named("frame", tuple(f.name for f in self.frame_list), lambda i: self.frame_list[i])
+
+    def body_index(self, body: str | int) -> int:
+        """The number of a body given by name or number; an unknown one is refused."""
+        return self.bodies[body].index  # type: ignore[index]
+
+    def neutral(self) -> Floats:
+        """The position in which every joint is at rest: zeros, and rotations that turn nothing."""
+        return manifold.neutral(self)
+
+    def random(self, rng: np.random.Generator | int | None = None) -> Floats:
+        """A position drawn within the limits (angles in ±π, displacements in ±1 where there are none)."""
+        return manifold.random(self, np.random.default_rng(rng))
+
+    def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Floats:
+        """Where q gets to when v, constant in each body's frame, acts for dt. Takes batches."""
+        return manifold.integrate(self, q, v, dt)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Floats:
+        """The v that takes q0 to q1 in unit time: integrate(q0, difference(q0, q1)) = q1. Takes batches."""
+        return manifold.difference(self, q0, q1)
+
+    def normalize(self, q: ArrayLike) -> Floats:
+        """q with its quaternions, and the cosine and sine of planar joints, brought to unit length."""
+        return manifold.normalize(self, q)
+
+    def __repr__(self) -> str:
+        trees = int((self.parent < 0).sum())
+        forest = "" if trees == 1 else f" in {trees} trees"
+        return f"<Model {self.name!r}: {self.n_bodies} bodies{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg>"
+
+    def tree(self, most: int = 40) -> str:
+        """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""
+        depth = np.zeros(self.n_bodies, dtype=int)
+        lines = [self.name]
+        for i in range(min(self.n_bodies, most)):
+            p = int(self.parent[i])
+            depth[i] = 0 if p < 0 else depth[p] + 1
+            kind = JointType(int(self.joint_type[i])).name.lower()
+            lines.append(
+                "  " * int(depth[i]) + f"└ {self.body_names[i]}  [{self.joint_names[i]}: {kind}]  {self.mass[i]:.4g} kg"
+            )
+        if self.n_bodies > most:
+            lines.append(f"... and {self.n_bodies - most} more")
+        return "\n".join(lines)

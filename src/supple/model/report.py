@@ -1,0 +1,47 @@
+"""What a loader read but the model does not use, changed, or found odd: nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One remark. subject: the kind of thing, for counting ("transmission"); line: in the file, where known."""
+
+    subject: str
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return f"{'' if self.line is None else f'line {self.line}: '}{self.message}"
+
+
+@dataclass(frozen=True)
+class Report:
+    """The remarks made while a model was loaded, in the order of the file."""
+
+    source: str | None = None
+    remarks: tuple[Remark, ...] = ()
+
+    def __iter__(self) -> Iterator[Remark]:
+        return iter(self.remarks)
+
+    def __len__(self) -> int:
+        return len(self.remarks)
+
+    def about(self, subject: str) -> tuple[Remark, ...]:
+        return tuple(r for r in self.remarks if r.subject == subject)
+
+    def summary(self) -> str:
+        """One line: how many remarks on what."""
+        if not self.remarks:
+            return "everything in the file is used"
+        counts = Counter(r.subject for r in self.remarks)
+        return ", ".join(f"{n} x {subject}" for subject, n in counts.most_common())
+
+    def __str__(self) -> str:
+        head = f"{self.source or 'model'}: {self.summary()}"
+        return "\n".join([head, *(f"  {r}" for r in self.remarks)])

@@ -1,0 +1,63 @@
+"""Parent arrays: depth-first order, ends of subtrees, depths, children. O(n), no recursion."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+def depth_first(parent: Ints) -> Ints:
+    """The bodies that hang on the world, depth first, children in the order of their numbers.
+
+    parent may be in any order (not only parents first). Bodies on a cycle are not reached and not returned.
+    """
+    n = len(parent)
+    if n and np.array_equal(parent, np.arange(-1, n - 1)):
+        return np.arange(n)
+    by_parent = np.argsort(parent, kind="stable")[::-1]  # children of one parent together, last child first
+    children = by_parent.tolist()
+    lo, hi = _child_ranges(parent, by_parent)
+    stack = children[lo[0] : hi[0]]
+    order = []
+    while stack:
+        i = stack.pop()
+        order.append(i)
+        a, b = lo[i + 1], hi[i + 1]
+        if a != b:
+            stack.extend(children[a:b])
+    return np.array(order, dtype=np.int64)
+
+
+def _child_ranges(parent: Ints, by_parent: Ints) -> tuple[list[int], list[int]]:
+    """For p = -1 ... n-1: by_parent[lo[p+1]:hi[p+1]] are the children of p. by_parent is sorted by falling parent."""
+    n = len(parent)
+    count = np.bincount(parent + 1, minlength=n + 1)
+    hi = n - (np.cumsum(count) - count)
+    return (hi - count).tolist(), hi.tolist()
+
+
+def subtree_ends(parent: Ints) -> Ints:
+    """For a depth-first parent array: one past the last descendant of each body."""
+    n = len(parent)
+    end = list(range(1, n + 1))
+    up = parent.tolist()
+    for i in range(n - 1, -1, -1):
+        p = up[i]
+        if p >= 0 and end[p] < end[i]:
+            end[p] = end[i]
+    return np.array(end, dtype=np.int64)
+
+
+def depths(parent: Ints) -> Ints:
+    """Distance to the world, at least 1, of each body of a parents-first array."""
+    d = [0] * (len(parent) + 1)
+    for i, p in enumerate(parent.tolist()):
+        d[i] = (d[p] if p >= 0 else 0) + 1
+    return np.array(d[: len(parent)], dtype=np.int64)
+
+
+def n_children(parent: Ints) -> Ints:
+    """(n + 1,) how many children each body has; the world is entry 0."""
+    return np.bincount(parent + 1, minlength=len(parent) + 1)
