@@ -1,0 +1,1 @@
+"""The exact algorithms, one a file."""

@@ -1,0 +1,257 @@
+"""Forward dynamics by the articulated-body algorithm [Featherstone 2008, Rigid Body Dynamics Algorithms (RBDA), ch. 7].
+
+    symbol   what                                                       kept in
+    R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
+    V, A     velocity; acceleration (with -gravity added throughout)     work V_
+    c        velocity-product acceleration                              work C_
+    IA, pA   articulated inertia and bias force                         work I_, F_
+    S, U, D, u   per degree of freedom, as in the book                  dofs S_, U_, D_, u_
+
+All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a distant
+common origin. A joint of k degrees of freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from supple.exact.calls import (
+    NOT_FINITE,
+    Q,
+    SINGULAR,
+    TAU,
+    V,
+    WRENCHES,
+    Algorithm,
+    Work,
+    batch_signature,
+    finite,
+    gather,
+    scatter,
+    state_status,
+    take,
+)
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
+from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, OWN, PARENT, RIGID, open_tables
+from supple.model.model import Model
+from supple.spatial.algebra import (
+    Mat3,
+    Motion,
+    Prismatic,
+    Revolute,
+    Vec3,
+    articulated,
+    crf,
+    load_force,
+    load_inertia,
+    load_mat,
+    load_motion,
+    load_rigid,
+    load_vec,
+    outer_inertia,
+    rotate_force,
+    rotate_rigid,
+    shift_force,
+    shift_inertia,
+    shift_motion,
+    store_inertia,
+    store_mat,
+    store_six,
+    store_vec,
+    z_axis,
+)
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.lanes import WIDTH, lanes, number_like, smaller
+from supple.spatial.references import (
+    ODD,
+    OK,
+    fits_matrix,
+    fits_vector,
+    floats_at,
+    floats_of,
+    ints_at,
+    is_none,
+    reference,
+)
+
+R_, P_, V_, C_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
+S_, U_, D_, u_, DOF_ROW = 0, 6, 12, 13, 14
+
+
+@helper
+def eliminate(I, f, S, dofs, j, tau, armature):
+    """Take degree of freedom j out of the articulated body. Specialised on the type of S."""
+    U = I @ S  # [RBDA 7.43]
+    D = S @ U + armature
+    d = 1.0 / D  # [RBDA 7.44]
+    u = tau - S @ f  # [RBDA 7.45]
+    store_six(dofs, j, U_, U)
+    dofs[j, D_] = d
+    dofs[j, u_] = u
+    return I - outer_inertia(U, d), f + U * (u * d), D  # Ia [RBDA 7.47], pa without Ia c [RBDA 7.48]
+
+
+@helper
+def accelerate(a, S, dofs, j, qdd):
+    """Add degree of freedom j's acceleration."""
+    x = (dofs[j, u_] - a @ load_force(dofs, j, U_)) * dofs[j, D_]
+    qdd[j] = x
+    return a + S * x
+
+
+@helper
+def joint_force(m, tau, v, j):
+    return tau[j] - v[j] * m.dofs[j, DAMPING]
+
+
+@helper
+def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs):
+    """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    zero = zero_vec(q[0])
+    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
+    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_six(work, 0, V_, Motion(zero, zero))
+    for b in range(m.n):
+        i, p = b + 1, m.bodies[b, PARENT] + 1
+        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        v_J = joint_motion(m, b, R, v, dofs)
+        V = shift_motion(r, load_motion(work, p, V_)) + v_J
+        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
+        f = crf(V, Y @ V)  # pA = v x* I v - f_ext  [RBDA 7.37]
+        if has_wrenches:
+            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+        store_mat(work, i, R_, R)
+        store_vec(work, i, P_, r)
+        store_six(work, i, V_, V)
+        store_six(work, i, C_, velocity_product(m, b, V, v_J, v, dofs))
+        store_inertia(work, i, I_, articulated(Y))
+        store_six(work, i, F_, f)
+
+    smallest = number_like(q[0], np.inf)
+    for b in range(m.n - 1, -1, -1):
+        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        IA, pA = load_inertia(work, i, I_), load_force(work, i, F_)
+        z = z_axis(load_mat(work, i, R_))
+        if kind == REVOLUTE:
+            IA, pA, D = eliminate(IA, pA, Revolute(z), dofs, j, joint_force(m, tau, v, j), m.dofs[j, ARMATURE])
+            smallest = smaller(D, smallest)
+        elif kind == PRISMATIC:
+            IA, pA, D = eliminate(IA, pA, Prismatic(z), dofs, j, joint_force(m, tau, v, j), m.dofs[j, ARMATURE])
+            smallest = smaller(D, smallest)
+        else:
+            for k in range(j + DOF[kind] - 1, j - 1, -1):
+                S = load_motion(dofs, k, S_)
+                IA, pA, D = eliminate(IA, pA, S, dofs, k, joint_force(m, tau, v, k), m.dofs[k, ARMATURE])
+                smallest = smaller(D, smallest)
+        if p > 0:
+            r = load_vec(work, i, P_)
+            pA = pA + IA @ load_motion(work, i, C_)
+            store_inertia(work, p, I_, load_inertia(work, p, I_) + shift_inertia(r, IA))
+            store_six(work, p, F_, load_force(work, p, F_) + shift_force(r, pA))
+
+    store_six(work, 0, V_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    for b in range(m.n):
+        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, V_)) + load_motion(work, i, C_)
+        z = z_axis(load_mat(work, i, R_))
+        if kind == REVOLUTE:
+            A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]
+        elif kind == PRISMATIC:
+            A = accelerate(A, Prismatic(z), dofs, j, qdd)
+        else:
+            for k in range(j, j + DOF[kind]):
+                A = accelerate(A, load_motion(dofs, k, S_), dofs, k, qdd)
+        store_six(work, i, V_, A)
+    return smallest
+
+
+_WORK, _DOFS, _HEADER = OWN, OWN + 1, OWN + 2
+
+
+@kernel(types.int64(types.int64, reference, reference, reference, reference, reference))
+def aba_single(handle, q_, v_, tau_, wrenches_, qdd_):
+    h = ints_at(handle, (_HEADER,))
+    m = open_tables(h)
+    has_tau, has_wrenches = not is_none(h, tau_), not is_none(h, wrenches_)
+    if not (fits_vector(h, q_, m.nq) and fits_vector(h, v_, m.nv) and fits_vector(h, qdd_, m.nv)):
+        return ODD
+    if has_tau and not fits_vector(h, tau_, m.nv):
+        return ODD
+    if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
+        return ODD
+    q, v, qdd = floats_of(h, q_, (m.nq,)), floats_of(h, v_, (m.nv,)), floats_of(h, qdd_, (m.nv,))
+    tau = floats_of(h, tau_, (m.nv,)) if has_tau else m.zeros
+    wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
+    status = state_status(m, q)
+    if status != OK:
+        return status
+    D = aba(
+        m, q, v, tau, has_wrenches, wrenches, qdd,
+        floats_at(h[_WORK], (m.n + 1, BODY_ROW)), floats_at(h[_DOFS], (m.nv, DOF_ROW)),
+    )  # fmt: skip
+    if not D > 0.0:
+        return SINGULAR
+    return OK if finite(qdd) else NOT_FINITE
+
+
+@kernel(batch_signature(4), nogil=True)
+def aba_batch(handle, q, v, tau, wrenches, qdd, first, stop, scratch):
+    m = open_tables(ints_at(handle, (_HEADER,)))
+    at_v = m.nq * WIDTH
+    at_tau = at_v + m.nv * WIDTH
+    at_qdd = at_tau + m.nv * WIDTH
+    at_wrenches = at_qdd + m.nv * WIDTH
+    at_work = at_wrenches + m.n * 6 * WIDTH
+    at_dofs = at_work + (m.n + 1) * BODY_ROW * WIDTH
+    work, dofs = take(scratch, at_work, m.n + 1, BODY_ROW), take(scratch, at_dofs, m.nv, DOF_ROW)
+    has_wrenches = wrenches.shape[1] > 0
+    D = np.empty((1, WIDTH))
+    for state in range(first, stop, WIDTH):
+        ql, vl = gather(q, state, stop, scratch, 0), gather(v, state, stop, scratch, at_v)
+        taul = gather(tau, state, stop, scratch, at_tau)
+        if has_wrenches:
+            gather(wrenches, state, stop, scratch, at_wrenches)
+        wl = take(scratch, at_wrenches, m.n, 6)
+        qddl = lanes(scratch[at_qdd:at_wrenches].reshape((m.nv, WIDTH)))
+        lanes(D)[0] = aba(m, ql, vl, taul, has_wrenches, wl, qddl, work, dofs)
+        scatter(scratch, at_qdd, state, stop, qdd)
+        for lane in range(min(WIDTH, stop - state)):
+            s = state + lane
+            status = state_status(m, q[s])
+            if status == OK and not D[0, lane] > 0.0:
+                status = SINGULAR
+            if status == OK and not finite(qdd[s]):
+                status = NOT_FINITE
+            if status != OK:
+                return status + (s << 8)
+    return OK
+
+
+def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
+    d: NDArray[np.float64] = work.scratch[1][:, D_]
+    return d
+
+
+ABA = Algorithm(
+    name="aba",
+    single=aba_single,
+    batch=aba_batch,
+    inputs=(Q, V, TAU, WRENCHES),
+    output=lambda m: (m.nv,),
+    scratch=lambda m: (np.zeros((m.n_bodies + 1, BODY_ROW)), np.zeros((m.nv, DOF_ROW))),
+    lanes_size=lambda m: m.nq + 3 * m.nv + 6 * m.n_bodies + (m.n_bodies + 1) * BODY_ROW + m.nv * DOF_ROW,
+    inverse_D=_inverse_D,
+)
+
+
+def forward_dynamics_aba(model: Model, q: Any, v: Any, tau: Any = None, wrenches: Any = None) -> NDArray[np.float64]:
+    """Joint accelerations by the articulated-body algorithm: (nv,), or (B, nv) for batches."""
+    work: Work = model._work.get("aba") or ABA.prepare(model)
+    qdd = np.empty(work.shape)
+    if work.run(work.handle, q, v, tau, wrenches, qdd):
+        return ABA.general(model, q, v, tau, wrenches)
+    return qdd

@@ -1,0 +1,136 @@
+"""How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
+
+Everything is along world axes. The axes of joints with several degrees of freedom (and of screws) are kept in S, a row
+(6 numbers) a degree; revolute and prismatic ones are the body's z axis and are not.
+"""
+
+from __future__ import annotations
+
+from supple.exact.tables import IQ, IV, KIND, PITCH, TREE_P, TREE_R
+from supple.model.joints import NV, JointType
+from supple.spatial.algebra import (
+    Motion,
+    Vec3,
+    cross,
+    crm,
+    load_mat,
+    load_motion,
+    load_vec,
+    rotation_of,
+    store_six,
+    turn_x,
+    turn_z,
+    x_axis,
+    y_axis,
+    z_axis,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like
+from supple.spatial.trig import sincos
+
+REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
+SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)
+PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
+DOF = NV  #: degrees of freedom by kind
+
+
+@helper
+def zero_vec(x):
+    """The zero vector in numbers of x's type."""
+    o = number_like(x, 0.0)
+    return Vec3(o, o, o)
+
+
+@helper
+def place(m, b, R_p, q, S):
+    """R, r of body b: its rotation, and its origin as seen from its parent's, whose rotation is R_p. Fills S."""
+    kind, k, j = m.bodies[b, KIND], m.bodies[b, IQ], m.bodies[b, IV]
+    R = R_p @ load_mat(m.rows, b, TREE_R)
+    r = R_p @ load_vec(m.rows, b, TREE_P)
+    if kind == REVOLUTE:
+        s, c = sincos(q[k])
+        R = turn_z(R, c, s)
+    elif kind == PRISMATIC:
+        r = r + z_axis(R) * q[k]
+    else:
+        R, r = _place_others(m, b, kind, k, j, R, r, q, S)
+    return R, r
+
+
+@helper
+def _place_others(m, b, kind, k, j, R, r, q, S):
+    o = zero_vec(q[k])
+    if kind == SCREW:
+        s, c = sincos(q[k])
+        z = z_axis(R)
+        pitch = m.rows[b, PITCH]
+        R = turn_z(R, c, s)
+        r = r + z * (pitch * q[k])
+        store_six(S, j, 0, Motion(z, z * pitch))
+    elif kind == CYLINDRICAL:
+        s, c = sincos(q[k])
+        z = z_axis(R)
+        R = turn_z(R, c, s)
+        r = r + z * q[k + 1]
+        store_six(S, j, 0, Motion(z, o))
+        store_six(S, j + 1, 0, Motion(o, z))
+    elif kind == UNIVERSAL:
+        s, c = sincos(q[k])
+        store_six(S, j, 0, Motion(x_axis(R), o))
+        R = turn_x(R, c, s)
+        s, c = sincos(q[k + 1])
+        store_six(S, j + 1, 0, Motion(z_axis(R), o))
+        R = turn_z(R, c, s)
+    elif kind == PLANAR:
+        r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
+        # bring cosine and sine to unit length; they are within 1e-6 of it, so two terms give all digits
+        d = q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0
+        to_unit = 1.0 - 0.5 * d + 0.375 * d * d
+        R = turn_z(R, q[k + 2] * to_unit, q[k + 3] * to_unit)
+        store_six(S, j, 0, Motion(o, x_axis(R)))
+        store_six(S, j + 1, 0, Motion(o, y_axis(R)))
+        store_six(S, j + 2, 0, Motion(z_axis(R), o))
+    elif kind == BALL:
+        R = R @ rotation_of(q[k], q[k + 1], q[k + 2], q[k + 3])
+        store_six(S, j, 0, Motion(x_axis(R), o))
+        store_six(S, j + 1, 0, Motion(y_axis(R), o))
+        store_six(S, j + 2, 0, Motion(z_axis(R), o))
+    elif kind == FREE:
+        r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
+        R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
+        store_six(S, j, 0, Motion(o, x_axis(R)))
+        store_six(S, j + 1, 0, Motion(o, y_axis(R)))
+        store_six(S, j + 2, 0, Motion(o, z_axis(R)))
+        store_six(S, j + 3, 0, Motion(x_axis(R), o))
+        store_six(S, j + 4, 0, Motion(y_axis(R), o))
+        store_six(S, j + 5, 0, Motion(z_axis(R), o))
+    return R, r
+
+
+@helper
+def joint_motion(m, b, R, x, S):
+    """S x: the motion across joint b for rates (or accelerations) x."""
+    kind, j = m.bodies[b, KIND], m.bodies[b, IV]
+    o = zero_vec(x[j])
+    if kind == REVOLUTE:
+        out = Motion(z_axis(R) * x[j], o)
+    elif kind == PRISMATIC:
+        out = Motion(o, z_axis(R) * x[j])
+    else:
+        out = Motion(o, o)
+        for i in range(j, j + DOF[kind]):
+            out = out + load_motion(S, i, 0) * x[i]
+    return out
+
+
+@helper
+def velocity_product(m, b, V, v_J, v, S):
+    """The acceleration of body b that its velocity V and its joint's v_J cause: V x v_J, plus what axes turning within
+    the joint add (universal joints: the second axis turns with the first)."""
+    c = crm(V, v_J)
+    if m.bodies[b, KIND] == UNIVERSAL:
+        j = m.bodies[b, IV]
+        w1 = load_motion(S, j, 0).ang * v[j]
+        w2 = load_motion(S, j + 1, 0).ang * v[j + 1]
+        c = Motion(c.ang + cross(w1, w2), c.lin)
+    return c

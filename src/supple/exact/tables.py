@@ -1,0 +1,138 @@
+"""A model as compiled code sees it: a few wide tables, one row a body, and the header through which a kernel finds them.
+
+Inside kernels body frames are turned so that the axis of a joint is z (universal joints: first axis x, second z; planar
+joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
+
+    bodies   (n, 4) int      parent, joint kind, first index in q, first index in v
+    rows     (n, 23) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia about the origin 6, pitch
+    outward  (n, 9) float
+    dofs     (nv, 2) float   armature, damping
+    units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.model.geometry import rotation_to_z
+from supple.model.joints import UNIT_PART, JointType
+from supple.model.model import Model
+from supple.spatial.algebra import Vec3
+from supple.spatial.compiler import helper
+from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
+
+PARENT, KIND, IQ, IV = range(4)
+TREE_R, TREE_P, RIGID, PITCH, ROW = 0, 9, 12, 22, 23
+ARMATURE, DAMPING = range(2)
+
+(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS) = range(PREFIX, PREFIX + 11)
+OWN = PREFIX + 11  #: where an algorithm's own words begin in a header
+
+
+class Tables(NamedTuple):
+    """What open_tables gives a kernel."""
+
+    n: Any
+    nq: Any
+    nv: Any
+    bodies: Any
+    rows: Any
+    outward: Any
+    dofs: Any
+    units: Any
+    gravity: Any
+    zeros: Any
+
+
+@helper
+def open_tables(header):
+    """The tables of the model that a header is of."""
+    n, nv = header[_N], header[_NV]
+    g = floats_at(header[_GRAVITY], (3,))
+    return Tables(
+        n,
+        header[_NQ],
+        nv,
+        ints_at(header[_BODIES], (n, 4)),
+        floats_at(header[_ROWS], (n, ROW)),
+        floats_at(header[_OUTWARD], (n, 9)),
+        floats_at(header[_DOFS], (nv, 2)),
+        ints_at(header[_UNITS], (header[_N_UNITS], 2)),
+        Vec3(g[0], g[1], g[2]),
+        floats_at(header[_ZEROS], (nv,)),
+    )
+
+
+class HostTables:
+    """The tables, kept by the model for every algorithm."""
+
+    def __init__(self, model: Model) -> None:
+        n = model.n_bodies
+        kind = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
+        self.bodies = np.ascontiguousarray(
+            np.stack([model.parent, kind, model.q_index, model.v_index], axis=1), dtype=np.int64
+        )
+        Q = inside_turns(model)
+        up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # parent's turn, none for the world
+        up_T = up.transpose(0, 2, 1)
+        rows = np.zeros((n, ROW))
+        rows[:, TREE_R : TREE_R + 9] = (up_T @ model.rotation @ Q).reshape(n, 9)
+        rows[:, TREE_P : TREE_P + 3] = np.einsum("nij,nj->ni", up_T, model.position)
+        c = np.einsum("nji,nj->ni", Q, model.com)
+        m = model.mass
+        I = Q.transpose(0, 2, 1) @ model.inertia @ Q
+        I = I + m[:, None, None] * (np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+        rows[:, RIGID] = m
+        rows[:, RIGID + 1 : RIGID + 4] = m[:, None] * c
+        upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
+        for k, (i, j) in enumerate(upper):
+            rows[:, RIGID + 4 + k] = I[:, i, j]
+        rows[:, PITCH] = model.pitch
+        self.rows = rows
+        self.outward = np.ascontiguousarray(Q.transpose(0, 2, 1).reshape(n, 9))
+        self.dofs = np.ascontiguousarray(np.stack([model.armature, model.damping], axis=1))
+        parts = [(model.q_index[model.joint_type == t] + first, length) for t, (first, length) in UNIT_PART.items()]
+        self.units = np.concatenate(
+            [np.stack([start, np.full_like(start, length)], axis=1) for start, length in parts]
+        ).astype(np.int64)
+        self.units = np.ascontiguousarray(self.units[np.argsort(self.units[:, 0])])
+        self.gravity = np.array(model.gravity)
+        self.zeros = np.zeros(model.nv)
+        sizes = [n, model.nq, model.nv]
+        self.words = header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
+        self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
+
+
+def inside_turns(model: Model) -> NDArray[np.float64]:
+    """(n, 3, 3) the turn of each body frame inside kernels, relative to the user's."""
+    Q = np.broadcast_to(np.eye(3), (model.n_bodies, 3, 3)).copy()
+    about_z = np.isin(
+        model.joint_type,
+        (
+            JointType.REVOLUTE,
+            JointType.CONTINUOUS,
+            JointType.PRISMATIC,
+            JointType.SCREW,
+            JointType.CYLINDRICAL,
+            JointType.PLANAR,
+        ),
+    )
+    Q[about_z] = rotation_to_z(model.axis[about_z])
+    u = model.joint_type == JointType.UNIVERSAL
+    Q[u] = np.stack([model.axis[u], np.cross(model.axis2[u], model.axis[u]), model.axis2[u]], axis=2)
+    return Q
+
+
+def host_tables(model: Model) -> HostTables:
+    tables: HostTables | None = model._work.get("tables")
+    if tables is None:
+        tables = model._work["tables"] = HostTables(model)
+    return tables
+
+
+def make_header(model: Model, own: list[int]) -> NDArray[np.int64]:
+    """A header: the model's tables, then an algorithm's own words."""
+    return np.array(host_tables(model).words + own, dtype=np.int64)

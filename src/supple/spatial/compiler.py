@@ -1,0 +1,186 @@
+"""How Supple is compiled: the options, the kernels, and where their machine code is kept.
+
+helper   a small function that is inlined into kernels. It has no entry for Python: calling one from there crashes
+         (its .py_func may be called).
+kernel   a function with a fixed signature, compiled when first wanted and then loaded from the cache by later processes.
+
+The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves where
+none is writable), in a subfolder named by a hash of every source file that kernels can depend on, of the versions below
+and of Numba's settings. Numba's own freshness test looks only at the file of the function it caches, so an edit to a helper in
+another file would go unnoticed: here it is another folder.
+
+Floating-point: contraction, no signed zeros, reciprocals allowed; never re-association, which would break the range
+reduction of sines and cosines, and never the assumption that numbers are finite.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba import njit
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.misc.appdirs import AppDirs
+
+OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
+INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+PACKAGE = Path(__file__).resolve().parent.parent
+#: The layers that hold compiled code or that it may import; what is above them cannot change a kernel.
+COMPILED_LAYERS = ("spatial", "model", "exact")
+GENERATIONS_KEPT = 3  #: cache folders of older sources that are left alone
+
+helper = njit(**INLINE)
+
+#: Every kernel of the modules imported so far, by name.
+KERNELS: dict[str, Kernel] = {}
+
+
+class Kernel:
+    """A function compiled for one signature, on first use or from the cache."""
+
+    def __init__(self, function: Callable[..., Any], signature: Any, **options: Any) -> None:
+        self.name = f"{function.__module__.removeprefix('supple.')}.{function.__name__}"
+        self.signature = signature
+        self.dispatcher = njit(**OPTIONS, **options)(function)
+        KERNELS[self.name] = self
+
+    def load(self) -> Callable[..., Any]:
+        """The compiled function as Python may call it, with arguments of exactly the signature's types: none are checked."""
+        if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
+            plain: Callable[..., Any] = self.dispatcher
+            return plain
+        if not self.dispatcher.signatures:
+            self.dispatcher._cache = _Cache(self.dispatcher.py_func, self.name)
+            self.dispatcher.compile(self.signature)
+        compiled = self.dispatcher.overloads[self.dispatcher.signatures[0]]
+        entry: Callable[..., Any] = compiled.entry_point
+        return entry
+
+
+def kernel(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel: its signature (a Numba type expression) and options such as nogil=True."""
+    return lambda function: Kernel(function, signature, **options)
+
+
+# --- saying what is compiled ----------------------------------------------------------------------------------------
+
+Announcer = Callable[[str, float | None], None]
+
+
+def _print_announcement(name: str, seconds: float | None) -> None:
+    """The default: a line on standard error when a compilation starts, its time when it ends."""
+    if os.environ.get("SUPPLE_QUIET"):
+        return
+    if seconds is None:
+        print(f"supple: compiling {name} (once; kept for later runs) ...", end=" ", file=sys.stderr, flush=True)
+    else:
+        print(f"{seconds:.1f} s", file=sys.stderr, flush=True)
+
+
+announce: Announcer = _print_announcement
+
+
+# --- the cache ------------------------------------------------------------------------------------------------------
+
+
+@cache
+def generation() -> str:
+    """A hash of all that decides the machine code: our sources, the versions below them, the settings."""
+    digest = hashlib.blake2b(digest_size=12)
+    for path in sorted(p for layer in COMPILED_LAYERS for p in (PACKAGE / layer).rglob("*.py")):
+        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes())
+    versions = (sys.version, numba.__version__, np.__version__)
+    skipped = ("NUMBA_CACHE", "NUMBA_NUM_THREADS", "NUMBA_DEBUG", "NUMBA_WARNINGS")
+    settings = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_") and not k.startswith(skipped))
+    digest.update(repr((versions, settings)).encode())
+    return digest.hexdigest()
+
+
+@cache
+def cache_folder() -> Path:
+    """Where compiled kernels are kept, writable and ours."""
+    chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    user = chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir
+    fallback = Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    for base in (Path(user), fallback):
+        folder = base / "kernels" / generation()
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+    return Path(tempfile.mkdtemp(prefix="supple-"))
+
+
+def _forget_old_generations() -> None:
+    """Remove the cache folders of older sources, but for the few that were used last."""
+    here = cache_folder()
+    with contextlib.suppress(OSError):
+        others = sorted((p for p in here.parent.iterdir() if p != here), key=lambda p: p.stat().st_mtime)
+        for old in others[:-GENERATIONS_KEPT]:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+class _Locator(_CacheLocator):
+    """Tells Numba to keep a function's code in our folder."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._line = function.__code__.co_firstlineno
+        self._py_file = function.__code__.co_filename
+
+    def get_cache_path(self) -> str:
+        return str(cache_folder())
+
+    def get_source_stamp(self) -> str:
+        return generation()
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+    @classmethod
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
+        return cls(py_func)
+
+
+class _CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = [_Locator]
+
+
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Numba's file cache in our folder; says when it has to compile, and survives a damaged or full disk."""
+
+    _impl_class = _CacheImpl
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        super().__init__(function)
+        self._kernel_name = name
+        self._started = 0.0
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            found = super().load_overload(sig, target_context)
+        except Exception:  # a truncated or foreign file: compile again and overwrite it
+            found = None
+        if found is None:
+            announce(self._kernel_name, None)
+            self._started = time.perf_counter()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        announce(self._kernel_name, time.perf_counter() - self._started)
+        _forget_old_generations()
+        try:
+            super().save_overload(sig, data)
+        except OSError as e:
+            print(f"supple: cannot keep the compiled code in {cache_folder()}: {e}", file=sys.stderr)

@@ -1,0 +1,153 @@
+"""Four states at once: a number type that is a SIMD register of four float64.
+
+A kernel written for numbers also runs on this type: `lanes(a)` views an array (..., 4) as an array (...) of registers, so that
+`a[i, k]` is entry (i, k) of four states. What differs between states must not decide a branch: there are no comparisons on
+this type, only `smaller`.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_borrowed
+from numba.core.typeconv import Conversion
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, lower_cast, models, overload, register_model
+
+from supple.spatial.compiler import INLINE, OPTIONS
+
+WIDTH = 4
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_FLAGS = tuple(sorted(OPTIONS["fastmath"]))
+
+
+class LanesType(types.Type):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__(f"f64x{WIDTH}")
+
+    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
+        return Conversion.promote if other == types.float64 else None
+
+    def unify(self, typingctx: Any, other: Any) -> Any:
+        return self if other == types.float64 else None
+
+
+lanes_type = LanesType()
+
+
+@register_model(LanesType)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, _VECTOR)
+
+
+def _splat(builder: Any, x: Any) -> Any:
+    zero = ir.Constant(ir.IntType(32), 0)
+    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, zero)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
+
+
+@lower_cast(types.float64, LanesType)
+def _from_float(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
+    return _splat(builder, value)
+
+
+def _arithmetic(op: Any, instruction: str) -> None:
+    v, f = lanes_type, types.float64
+    pairs = [(v, v), (v, f), (f, v)]
+
+    @infer_global(op)
+    class _Typing(ConcreteTemplate):  # type: ignore[misc]
+        cases = [signature(v, *pair) for pair in pairs]
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        wide = [x if t == v else _splat(builder, x) for x, t in zip(args, sig.args)]
+        return getattr(builder, instruction)(*wide, flags=_FLAGS)
+
+    for pair in pairs:
+        lower_builtin(op, *pair)(lower)
+
+
+for _op, _iop, _instruction in (
+    (operator.add, operator.iadd, "fadd"),
+    (operator.sub, operator.isub, "fsub"),
+    (operator.mul, operator.imul, "fmul"),
+    (operator.truediv, operator.itruediv, "fdiv"),
+):
+    _arithmetic(_op, _instruction)
+    _arithmetic(_iop, _instruction)
+
+
+@infer_global(operator.neg)
+class _NegTyping(ConcreteTemplate):  # type: ignore[misc]
+    cases = [signature(lanes_type, lanes_type)]
+
+
+@lower_builtin(operator.neg, lanes_type)
+def _negate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return builder.fsub(ir.Constant(_VECTOR, [-0.0] * WIDTH), args[0], flags=_FLAGS)
+
+
+@intrinsic
+def lanes(typingctx: Any, a: Any) -> Any:
+    """View a C-contiguous float64 array (..., 4) as an array (...) of registers."""
+    result = types.Array(lanes_type, a.ndim - 1, "C", aligned=False)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        source = context.make_array(a)(context, builder, args[0])
+        view = context.make_array(result)(context, builder)
+        shape = cgutils.unpack_tuple(builder, source.shape)
+        strides = cgutils.unpack_tuple(builder, source.strides)
+        view.data = builder.bitcast(source.data, _VECTOR.as_pointer())
+        view.nitems = builder.sdiv(source.nitems, context.get_constant(types.intp, WIDTH))
+        view.itemsize = context.get_constant(types.intp, 8 * WIDTH)
+        view.shape = cgutils.pack_array(builder, shape[:-1])
+        view.strides = cgutils.pack_array(builder, strides[:-1])
+        view.meminfo = source.meminfo
+        view.parent = source.parent
+        return impl_ret_borrowed(context, builder, result, view._getvalue())
+
+    return result(a), codegen
+
+
+@intrinsic
+def _vector_smaller(typingctx: Any, a: Any, b: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # Unordered or less: a NaN in a is kept.
+        return builder.select(builder.fcmp_unordered("<", args[0], args[1]), args[0], args[1])
+
+    return lanes_type(lanes_type, lanes_type), codegen
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, lane by lane; a NaN in the first is kept."""
+    return a if not (a >= b) else b
+
+
+@overload(smaller, jit_options=INLINE, strict=False)
+def _smaller(a: Any, b: Any) -> Any:
+    if a == lanes_type:
+        return lambda a, b: _vector_smaller(a, b)
+    return lambda a, b: a if not (a >= b) else b
+
+
+def number_like(x: Any, value: float) -> Any:
+    """The number `value` in the type of x, so that both arms of a branch have one type."""
+    return x * 0 + value if not isinstance(x, float) else value
+
+
+@intrinsic
+def _vector_of(typingctx: Any, value: Any) -> Any:
+    return lanes_type(types.float64), lambda context, builder, sig, args: _splat(builder, args[0])
+
+
+@overload(number_like, jit_options=INLINE, strict=False)
+def _number_like(x: Any, value: Any) -> Any:
+    if x == lanes_type:
+        return lambda x, value: _vector_of(value)
+    return lambda x, value: value

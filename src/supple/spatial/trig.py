@@ -1,0 +1,161 @@
+"""Sine and cosine together, to within one unit in the last place, for float64 and for lanes of four.
+
+Range reduction by π/2 in three parts (Cody and Waite), exact while the multiple of π/2 has at most 20 bits; a larger
+argument is first brought down by the C library. Minimax polynomials of degree 13 and 14 on ±π/4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from supple.spatial.compiler import OPTIONS, helper
+from supple.spatial.lanes import WIDTH, lanes_type
+
+LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
+_TWO_OVER_PI = 0.6366197723675814
+_PI_2_A, _PI_2_B, _PI_2_C = 1.5707963267341256, 6.0771005063039660e-11, 2.0222662487959506e-21
+_S = (-1.66666666666666324e-1, 8.33333333332248946e-3, -1.98412698298579493e-4, 2.75573137070700677e-6,
+      -2.50507602534068634e-8, 1.58969099521155010e-10)  # fmt: skip
+_C = (4.16666666666666019e-2, -1.38888888888741096e-3, 2.48015872894767294e-5, -2.75573143513906633e-7,
+      2.08757232129817483e-9, -1.13596475577881948e-11)  # fmt: skip
+S1, S2, S3, S4, S5, S6 = _S
+C1, C2, C3, C4, C5, C6 = _C
+
+
+@helper
+def _reduce(x, n):
+    """x - n π/2"""
+    return ((x - n * _PI_2_A) - n * _PI_2_B) - n * _PI_2_C
+
+
+@helper
+def _sine(r):
+    z = r * r
+    return r + r * z * (S1 + z * (S2 + z * (S3 + z * (S4 + z * (S5 + z * S6)))))
+
+
+@helper
+def _cosine(r):
+    z = r * r
+    return 1.0 - 0.5 * z + z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6)))))
+
+
+def sincos(x: Any) -> Any:
+    """(sin x, cos x)"""
+    return math.sin(x), math.cos(x)
+
+
+@helper
+def _scalar_sincos(x):
+    if not (abs(x) <= LARGEST):
+        return math.sin(x), math.cos(x)
+    n = math.floor(x * _TWO_OVER_PI + 0.5)
+    r = _reduce(x, n)
+    s, c = _sine(r), _cosine(r)
+    k = int(n)
+    if k & 1:
+        s, c = c, s
+    return (-s if k & 2 else s), (-c if (k + 1) & 2 else c)
+
+
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_INTS = ir.VectorType(ir.IntType(64), WIDTH)
+
+
+@intrinsic
+def _vector_rint(typingctx: Any, x: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(_VECTOR, [_VECTOR])
+        f = cgutils.get_or_insert_function(builder.module, kind, f"llvm.nearbyint.v{WIDTH}f64")
+        return builder.call(f, args)
+
+    return lanes_type(lanes_type), codegen
+
+
+@intrinsic
+def _vector_small(typingctx: Any, x: Any) -> Any:
+    """Whether every lane is within ±LARGEST."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        ok = None
+        for lane in range(WIDTH):
+            e = builder.extract_element(args[0], ir.Constant(ir.IntType(32), lane))
+            low = builder.fcmp_ordered(">=", e, ir.Constant(ir.DoubleType(), -LARGEST))
+            high = builder.fcmp_ordered("<=", e, ir.Constant(ir.DoubleType(), LARGEST))
+            both = builder.and_(low, high)
+            ok = both if ok is None else builder.and_(ok, both)
+        return ok
+
+    return types.boolean(lanes_type), codegen
+
+
+@intrinsic
+def _extract(typingctx: Any, x: Any, lane: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+
+    return types.float64(lanes_type, types.int64), codegen
+
+
+@intrinsic
+def _insert(typingctx: Any, x: Any, lane: Any, value: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
+
+    return lanes_type(lanes_type, types.int64, types.float64), codegen
+
+
+@intrinsic
+def _vector_quadrant(typingctx: Any, s: Any, c: Any, n: Any) -> Any:
+    """Sine and cosine of r + n π/2 from those of r."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        sine, cosine, number = args
+        narrow = builder.fptosi(number, ir.VectorType(ir.IntType(32), WIDTH))
+        k = builder.sext(narrow, _INTS)
+
+        def constant(value: int) -> Any:
+            return ir.Constant(_INTS, [value] * WIDTH)
+
+        odd = builder.icmp_signed("!=", builder.and_(k, constant(1)), constant(0))
+        swapped = builder.select(odd, cosine, sine), builder.select(odd, sine, cosine)
+        signs = (
+            builder.shl(builder.and_(k, constant(2)), constant(62)),
+            builder.shl(builder.and_(builder.add(k, constant(1)), constant(2)), constant(62)),
+        )
+        out = [
+            builder.bitcast(builder.xor(builder.bitcast(x, _INTS), sign), _VECTOR) for x, sign in zip(swapped, signs)
+        ]
+        return context.make_tuple(builder, sig.return_type, out)
+
+    return types.UniTuple(lanes_type, 2)(lanes_type, lanes_type, lanes_type), codegen
+
+
+@helper
+def _vector_sincos(x):
+    if _vector_small(x):
+        n = _vector_rint(x * _TWO_OVER_PI)
+        r = _reduce(x, n)
+        return _vector_quadrant(_sine(r), _cosine(r), n)
+    s, c = x, x
+    for lane in range(WIDTH):
+        e = _extract(x, lane)
+        s = _insert(s, lane, math.sin(e))
+        c = _insert(c, lane, math.cos(e))
+    return s, c
+
+
+@overload(sincos, jit_options=dict(OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=True), strict=False)
+def _sincos(x: Any) -> Any:
+    if x == lanes_type:
+        return lambda x: _vector_sincos(x)
+    return lambda x: _scalar_sincos(x)
+
+
+
