@@ -112,11 +112,13 @@ class ModelBuilder:
         """Put something into model.report."""
         self._remarks.append(Remark(subject, message, line))
 
-    def build(self, *, unphysical_inertia: str = "refuse") -> Model:
+    def build(self, *, unphysical_inertia: str = "refuse", singular: str = "refuse") -> Model:
         """Check everything and make the model. Nothing is made if anything is wrong.
 
         unphysical_inertia: what to do with an inertia that no real body has (principal moments that violate the
         triangle inequality or are negative): "refuse", or "report" to keep it and say so in model.report.
+        singular: what to do with a joint that moves no inertia, which makes the mass matrix singular: "refuse", or
+        "report". Kinematics and inverse dynamics of such a model work; forward dynamics raises SingularError.
         """
         columns = self._columns()
         kind: Ints = columns.kind
@@ -151,7 +153,7 @@ class ModelBuilder:
             inertia=merged.inertia,
             **limits,
         )
-        checks.mass_matrix_regular(kept.name, arrays)
+        remarks += checks.mass_matrix_regular(kept.name, arrays, singular)
         for a in arrays.values():
             a.flags.writeable = False
         frames = merged.frames(self._frames, self._resolve)
@@ -245,7 +247,7 @@ def _refuse_cycle(names: list[str], parent: Ints, order: Ints) -> NoReturn:
     while i not in seen:
         seen[i] = len(seen)
         i = int(parent[i])
-    loop = [names[j] for j, k in seen.items() if k >= seen[i]]
+    loop = [repr(names[j]) for j, k in seen.items() if k >= seen[i]]
     shown = " -> ".join([*loop[:5], "..."] if len(loop) > 5 else [*loop, loop[0]])
     raise ModelError(f"the bodies {shown} are each other's parents: a tree has no cycle; hang one of them on the world")
 

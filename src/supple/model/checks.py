@@ -248,28 +248,37 @@ def inertias(c: Columns, unphysical: str) -> list[Remark]:
     return out
 
 
-def mass_matrix_regular(names: list[str], a: dict[str, Any]) -> None:
+def mass_matrix_regular(names: list[str], a: dict[str, Any], singular: str) -> list[Remark]:
     """Every degree of freedom must move something: a branch without inertia makes the mass matrix singular."""
+    if singular not in ("refuse", "report"):
+        raise ModelError(f"singular must be 'refuse' or 'report', not {singular!r}")
     n = len(names)
     heavy = (a["mass"] > 0) | (np.abs(a["inertia"]).max(axis=(1, 2)) > 0)
     count = np.concatenate([[0], np.cumsum(heavy)])
     empty = count[a["subtree_end"]] == count[:n]
     nv = np.diff(np.append(a["v_index"], len(a["armature"])))
     body = np.repeat(np.arange(n), nv)
-    i = _first(empty[body] & (a["armature"] == 0))
-    if i is not None:
-        raise ModelError(
-            f"body {names[body[i]]!r} and everything beyond it has no mass: its joint would move nothing and the mass "
-            "matrix be singular; give it mass, give the joint armature, or make the joint fixed"
-        )
+    idle = np.unique(body[empty[body] & (a["armature"] == 0)])
     leaf = a["subtree_end"] == np.arange(1, n + 1)
     thin = np.linalg.eigvalsh(a["inertia"])[:, 0] <= 1e-14 * np.abs(a["inertia"]).max(axis=(1, 2))
-    for i in np.flatnonzero(leaf & thin):
-        _leaf_regular(names[i], int(i), a, int(nv[i]))
+    suspects = np.setdiff1d(np.flatnonzero(leaf & thin), idle)
+    flat = [int(i) for i in suspects if not _leaf_regular(int(i), a, int(nv[i]))]
+    messages = [
+        f"body {names[i]!r} and everything beyond it has no mass: its joint would move nothing and the mass matrix be "
+        "singular; give it mass, give the joint armature, or make the joint fixed"
+        for i in idle
+    ] + [
+        f"body {names[i]!r} has no inertia about its joint's axis: the mass matrix would be singular; give it inertia, "
+        "give the joint armature, or make the joint fixed"
+        for i in flat
+    ]
+    if messages and singular == "refuse":
+        raise ModelError(messages[0])
+    return [Remark("singular", message) for message in messages]
 
 
-def _leaf_regular(name: str, i: int, a: dict[str, Any], nv: int) -> None:
-    """The mass matrix of one leaf alone, S^T I S + armature, must be positive definite."""
+def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
+    """Whether the mass matrix of one leaf alone, S^T I S + armature, is positive definite."""
     S = joint_motions(JointType(int(a["joint_type"][i])), a["axis"][i], a["axis2"][i], float(a["pitch"][i]))
     m, c = float(a["mass"][i]), a["com"][i]
     C = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
@@ -277,12 +286,7 @@ def _leaf_regular(name: str, i: int, a: dict[str, Any], nv: int) -> None:
     v = int(a["v_index"][i])
     H = S.T @ I @ S + np.diag(a["armature"][v : v + nv])
     scale = np.sqrt(np.maximum(np.diag(H), 0))
-    if np.all(scale > 0) and np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13:
-        return
-    raise ModelError(
-        f"body {name!r} has no inertia about its joint's axis: the mass matrix would be singular; give it inertia, "
-        "give the joint armature, or make the joint fixed"
-    )
+    return bool(np.all(scale > 0) and np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13)
 
 
 def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:

@@ -60,10 +60,12 @@ def rotation_from_rpy(rpy: ArrayLike) -> Floats:
 def rpy_from_rotation(R: ArrayLike) -> Floats:
     """Roll, pitch, yaw of one rotation matrix, pitch in ±π/2."""
     R = np.asarray(R, dtype=np.float64)
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if np.hypot(R[0, 0], R[1, 0]) < 1e-12:  # pitch = ±π/2: only yaw ∓ roll is determined, so roll = 0
-        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    # The rest is read off Rz(-yaw) R: near pitch = ±π/2 yaw is ill determined, and roll makes up for its error.
+    c, s = np.cos(yaw), np.sin(yaw)
+    pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
+    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    return np.array([roll, pitch, yaw])
 
 
 def rotation_to_z(axis: Floats) -> Floats:
