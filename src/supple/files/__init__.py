@@ -1,0 +1,46 @@
+"""Robots from files and into files: load, save_urdf, and the state as MuJoCo lays it out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from supple.errors import ParseError
+from supple.files.mjcf import load_mjcf
+from supple.files.mujoco_state import from_mujoco, to_mujoco
+from supple.files.urdf import load_urdf
+from supple.files.urdf_writer import save_urdf, to_urdf
+from supple.files.xml import root_tag
+from supple.model.model import Model
+
+__all__ = ["from_mujoco", "load", "load_mjcf", "load_urdf", "save_urdf", "to_mujoco", "to_urdf"]
+
+SUPPORTED = "supported are URDF (.urdf, or .xml around <robot>) and MJCF (.xml around <mujoco>)"
+
+
+def load(
+    path: str | Path,
+    floating_base: bool = False,
+    gravity: ArrayLike | None = None,
+    *,
+    package_dirs: Sequence[str | Path] | None = None,
+    strict: bool = False,
+) -> Model:
+    """Read a robot from a URDF or MJCF file. What it says and the model does not use is in model.report.
+
+    floating_base: put the robot on a free joint named "root_joint" instead of fixing it to the world.
+    gravity: instead of the file's (MJCF) or (0, 0, -9.81) (URDF, which has none).
+    package_dirs: folders in which meshes named package://... are looked for (URDF).
+    strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".urdf", ".xml"):
+        raise ParseError(f"the suffix {suffix!r} is not known; {SUPPORTED}", str(path))
+    tag = "robot" if suffix == ".urdf" else root_tag(path)
+    if tag == "robot":
+        return load_urdf(path, floating_base, gravity, package_dirs=package_dirs, strict=strict)
+    if tag == "mujoco":
+        return load_mjcf(path, floating_base, gravity, strict=strict)
+    raise ParseError(f"the outermost element is <{tag}>; {SUPPORTED}", str(path))

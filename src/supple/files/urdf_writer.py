@@ -1,0 +1,297 @@
+"""Model -> URDF, every number written so that it is read back exactly.
+
+  - A body is a link; so is a frame, on a fixed joint "<frame>_fixed". What hangs on the world hangs on a root
+    link: the first frame at the world's origin if there is one (the root link of a robot read from a URDF),
+    else "world".
+  - A revolute joint without limits is written as continuous, and other missing limits as ±1.797...e308, for
+    URDF insists on numbers; `load` reads them as none.
+  - Universal and cylindrical joints, which URDF lacks, are refused, or split into two joints each with a
+    massless link between; q and v keep their layout. Ball and screw joints cannot be written.
+  - Children of one body come back in the alphabetical order of their joints' names: so are URDFs read.
+What URDF cannot hold is remarked upon, and stands in a comment at the top.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from supple.errors import ModelError
+from supple.files.urdf import TYPES
+from supple.model.builder import GRAVITY
+from supple.model.geometry import rpy_from_rotation
+from supple.model.model import Model, Visual
+from supple.model.report import Remark, Report
+
+Element = Any  # lxml's, which has no types
+Floats = NDArray[np.float64]
+
+URDF_NAMES: dict[str, str] = {ours: urdf for urdf, ours in TYPES.items()}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One URDF joint: a joint of the model, or half of a split one. q, v: where its numbers stand."""
+
+    name: str
+    kind: str
+    axis: Floats
+    q: slice
+    v: slice
+
+
+def to_urdf(model: Model, *, split: bool = False) -> str:
+    """The model as URDF text. Meshes are named by absolute paths.
+
+    split: write universal and cylindrical joints as two joints each.
+    Raises ModelError naming the joint if URDF has no such type.
+    """
+    return _Writer(model, split, None).text()
+
+
+def save_urdf(model: Model, path: str | Path, *, split: bool = False) -> Report:
+    """Write the model to a URDF file; returns what URDF could not hold.
+
+    Meshes below the file's folder are named relative to it, others by their absolute paths. See to_urdf.
+    """
+    writer = _Writer(model, split, Path(path).resolve().parent)
+    text = writer.text()
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise ModelError(f"{path} cannot be written: {e.strerror or e}") from None
+    return Report(str(path), tuple(writer.remarks))
+
+
+class _Writer:
+    def __init__(self, model: Model, split: bool, folder: Path | None) -> None:
+        self.model, self.split, self.folder = model, split, folder
+        self.remarks: list[Remark] = []
+        self.robot: Element = etree.Element("robot", name=model.name or "model")
+        self.joint_names = set(model.joint_names)
+        self.link_names = set(model.body_names)
+
+    def text(self) -> str:
+        try:
+            self._write()
+            etree.indent(self.robot)
+            out: str = etree.tostring(self.robot, encoding="unicode")
+        except ValueError as e:  # lxml refuses control characters in names
+            if isinstance(e, ModelError):
+                raise
+            raise ModelError(f"a name cannot be written as XML: {e}") from None
+        return '<?xml version="1.0" encoding="utf-8"?>\n' + out + "\n"
+
+    def _write(self) -> None:
+        model = self.model
+        self._remark_model()
+        frames = list(model.frame_list)
+        root = next((f for f in frames if f.body < 0 and _is_identity(f.position, f.rotation)), None)
+        if root is not None:
+            frames.remove(root)
+        root_name = self._unused(self.link_names, "world" if root is None else root.name)
+        visuals: dict[int, list[Visual]] = {}
+        for visual in model.visuals:
+            visuals.setdefault(visual.body, []).append(visual)
+        self._link(root_name, None, visuals.get(-1, ()))
+        for i, body in enumerate(model.body_names):
+            parent = root_name if model.parent[i] < 0 else model.body_names[model.parent[i]]
+            self._body(i, body, parent, visuals.get(i, ()))
+        for frame in frames:
+            name = self._unused(self.link_names, frame.name)
+            if name != frame.name:
+                self._remark(
+                    "frame", f"frame {frame.name!r} is written as {name!r}: a link has that name already"
+                )
+            self._link(name, None, ())
+            joint = self._unused(self.joint_names, f"{name}_fixed")
+            parent = root_name if frame.body < 0 else model.body_names[frame.body]
+            self._joint_head(joint, "fixed", parent, name, frame.position, frame.rotation)
+        if self.remarks:
+            lines = "\n".join(f"  {r.message}" for r in self.remarks)
+            comment = "What URDF cannot hold, or holds otherwise:\n" + lines + "\n"
+            while "--" in comment:  # forbidden in XML comments
+                comment = comment.replace("--", "- -")
+            self.robot.insert(0, etree.Comment(f" {comment}"))
+
+    # --- links ------------------------------------------------------------------------------------
+
+    def _link(self, name: str, body: int | None, visuals: Iterable[Visual]) -> None:
+        link = etree.SubElement(self.robot, "link", name=name)
+        m = self.model
+        if body is not None and (m.mass[body] > 0 or m.com[body].any() or m.inertia[body].any()):
+            inertial = etree.SubElement(link, "inertial")
+            etree.SubElement(inertial, "origin", xyz=_numbers(m.com[body]))
+            etree.SubElement(inertial, "mass", value=_number(m.mass[body]))
+            I = m.inertia[body]
+            where = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+            etree.SubElement(inertial, "inertia", {key: _number(I[at]) for key, at in where.items()})
+        for visual in visuals:
+            self._visual(link, visual)
+
+    def _visual(self, link: Element, visual: Visual) -> None:
+        size = visual.size
+        if visual.kind == "box":
+            shape = etree.Element("box", size=_numbers(size))
+        elif visual.kind == "sphere":
+            shape = etree.Element("sphere", radius=_number(size[0]))
+        elif visual.kind in ("cylinder", "capsule"):
+            shape = etree.Element(visual.kind, radius=_number(size[0]), length=_number(size[1]))
+        elif visual.kind == "mesh" and visual.mesh is not None:
+            shape = etree.Element("mesh", filename=self._mesh_name(visual.mesh), scale=_numbers(size))
+        else:
+            self._remark(
+                "visual", f"a {visual.kind} of link {link.get('name')!r} has no form in URDF and is left out"
+            )
+            return
+        element = etree.SubElement(link, "visual", {} if visual.name is None else {"name": visual.name})
+        _origin(element, visual.position, visual.rotation)
+        etree.SubElement(element, "geometry").append(shape)
+        if visual.rgba is not None:
+            material = etree.SubElement(element, "material", name="")
+            etree.SubElement(material, "color", rgba=_numbers(visual.rgba))
+
+    def _mesh_name(self, mesh: str) -> str:
+        if self.folder is not None and Path(mesh).is_relative_to(self.folder):
+            return os.path.relpath(mesh, self.folder)
+        return mesh
+
+    # --- joints -----------------------------------------------------------------------------------
+
+    def _body(self, i: int, body: str, parent: str, visuals: Iterable[Visual]) -> None:
+        m = self.model
+        parts = self._parts(i)
+        position, rotation = m.position[i], m.rotation[i]
+        for part in parts[:-1]:
+            link = self._unused(self.link_names, f"{body}_{part.kind}")
+            self._link(link, None, ())
+            self._joint(part, parent, link, position, rotation)
+            parent, position, rotation = link, np.zeros(3), np.eye(3)
+        self._link(body, i, visuals)
+        self._joint(parts[-1], parent, body, position, rotation)
+
+    def _parts(self, i: int) -> list[Part]:
+        """The URDF joints that make up joint i."""
+        m = self.model
+        joint = m.joints[i]
+        if joint.type in URDF_NAMES:
+            return [self._part(joint.name, URDF_NAMES[joint.type], joint.axis, joint.q, joint.v)]
+        if joint.type not in ("universal", "cylindrical"):
+            raise ModelError(f"joint {joint.name!r} is {joint.type}, which URDF does not have")
+        if not self.split:
+            raise ModelError(
+                f"joint {joint.name!r} is {joint.type}, which URDF does not have; split=True writes it as two"
+            )
+        second = "revolute" if joint.type == "universal" else "prismatic"
+        axes = (joint.axis, m.axis2[i] if joint.type == "universal" else joint.axis)
+        parts = []
+        for k, (kind, axis) in enumerate(zip(("revolute", second), axes)):
+            name = self._unused(self.joint_names, f"{joint.name}_{k + 1}")
+            q, v = (slice(at.start + k, at.start + k + 1) for at in (joint.q, joint.v))
+            parts.append(self._part(name, kind, axis, q, v))
+        names = " and ".join(repr(part.name) for part in parts)
+        self._remark("split", f"joint {joint.name!r} ({joint.type}) is written as {names}")
+        return parts
+
+    def _part(self, name: str, kind: str, axis: Floats, q: slice, v: slice) -> Part:
+        if kind == "revolute" and self.model.lower[q][0] == -math.inf and self.model.upper[q][0] == math.inf:
+            kind = "continuous"
+        return Part(name, kind, axis, q, v)
+
+    def _joint(self, part: Part, parent: str, child: str, position: Floats, rotation: Floats) -> None:
+        m = self.model
+        joint = self._joint_head(part.name, part.kind, parent, child, position, rotation)
+        if part.kind != "floating":
+            etree.SubElement(joint, "axis", xyz=_numbers(part.axis))
+        effort = self._one("effort_limit", part, m.effort_limit[part.v], math.inf)
+        velocity = self._one("velocity_limit", part, m.velocity_limit[part.v], math.inf)
+        limit = {"effort": _number(effort), "velocity": _number(velocity)}
+        lower, upper = m.lower[part.q], m.upper[part.q]
+        if part.kind in ("revolute", "prismatic"):
+            limit |= {"lower": _number(lower[0]), "upper": _number(upper[0])}
+            etree.SubElement(joint, "limit", limit)
+        else:
+            if np.isfinite(lower).any() or np.isfinite(upper).any():
+                self._remark(
+                    "limit", f"joint {part.name!r}: a {part.kind} joint of URDF has no limits of position"
+                )
+            if math.isfinite(effort) or math.isfinite(velocity):
+                etree.SubElement(joint, "limit", limit)
+        damping = self._one("damping", part, m.damping[part.v], 0.0)
+        friction = self._one("friction", part, m.friction[part.v], 0.0)
+        if damping or friction:
+            etree.SubElement(joint, "dynamics", damping=_number(damping), friction=_number(friction))
+        if m.armature[part.v].any():
+            self._remark(
+                "armature",
+                f"joint {part.name!r}: armature {m.armature[part.v].tolist()} has no place in URDF",
+            )
+
+    def _joint_head(
+        self, name: str, kind: str, parent: str, child: str, position: Floats, rotation: Floats
+    ) -> Element:
+        joint = etree.SubElement(self.robot, "joint", name=name, type=kind)
+        _origin(joint, position, rotation)
+        etree.SubElement(joint, "parent", link=parent)
+        etree.SubElement(joint, "child", link=child)
+        return joint
+
+    def _one(self, what: str, part: Part, values: Floats, otherwise: float) -> float:
+        """The one number URDF has for a joint; if its degrees of freedom differ, `otherwise`."""
+        if (values == values[0]).all():
+            return float(values[0])
+        self._remark(what, f"joint {part.name!r}: URDF has one {what}, not {values.tolist()}; it is left out")
+        return otherwise
+
+    # --- remarks and names ------------------------------------------------------------------------
+
+    def _remark(self, subject: str, message: str) -> None:
+        self.remarks.append(Remark(subject, message))
+
+    def _remark_model(self) -> None:
+        m = self.model
+        if not np.array_equal(m.gravity, GRAVITY):
+            self._remark("gravity", f"gravity {m.gravity.tolist()} has no place in URDF")
+        by_parent: dict[int, str] = {}
+        for i, name in enumerate(m.joint_names):
+            p = int(m.parent[i])
+            if by_parent.get(p, "") > name:
+                self._remark(
+                    "order", "the bodies come back in another order: children sorted by their joints' names"
+                )
+                break
+            by_parent[p] = name
+
+    def _unused(self, names: set[str], wanted: str) -> str:
+        """A name not yet in a set, into which it is put."""
+        while wanted in names:
+            wanted += "_"
+        names.add(wanted)
+        return wanted
+
+
+def _is_identity(position: Floats, rotation: Floats) -> bool:
+    return not position.any() and np.array_equal(rotation, np.eye(3))
+
+
+def _origin(element: Element, position: Floats, rotation: Floats) -> None:
+    if not _is_identity(position, rotation):
+        etree.SubElement(element, "origin", xyz=_numbers(position), rpy=_numbers(rpy_from_rotation(rotation)))
+
+
+def _number(x: float) -> str:
+    """The shortest text that is read back as x; the largest number for infinity."""
+    return repr(float(x)) if math.isfinite(x) else repr(math.copysign(sys.float_info.max, x))
+
+
+def _numbers(xs: Iterable[float]) -> str:
+    return " ".join(map(_number, xs))
