@@ -16,27 +16,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.calls import (
-    NOT_FINITE,
-    Q,
-    SINGULAR,
-    TAU,
-    V,
-    WRENCHES,
-    Algorithm,
-    Work,
-    batch_signature,
-    finite,
-    gather,
-    scatter,
-    state_status,
-    take,
-)
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, OWN, PARENT, RIGID, open_tables
+from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
@@ -64,19 +48,8 @@ from supple.spatial.algebra import (
     store_vec,
     z_axis,
 )
-from supple.spatial.compiler import helper, kernel
-from supple.spatial.lanes import WIDTH, lanes, number_like, smaller
-from supple.spatial.references import (
-    ODD,
-    OK,
-    fits_matrix,
-    fits_vector,
-    floats_at,
-    floats_of,
-    ints_at,
-    is_none,
-    reference,
-)
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like, smaller
 
 R_, P_, V_, C_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
 S_, U_, D_, u_, DOF_ROW = 0, 6, 12, 13, 14
@@ -109,7 +82,7 @@ def joint_force(m, tau, v, j):
 
 
 @helper
-def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs):
+def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
     zero = zero_vec(q[0])
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
@@ -169,83 +142,11 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs):
     return smallest
 
 
-_WORK, _DOFS, _HEADER = OWN, OWN + 1, OWN + 2
-
-
-@kernel(types.int64(types.int64, reference, reference, reference, reference, reference))
-def aba_single(handle, q_, v_, tau_, wrenches_, qdd_):
-    h = ints_at(handle, (_HEADER,))
-    m = open_tables(h)
-    has_tau, has_wrenches = not is_none(h, tau_), not is_none(h, wrenches_)
-    if not (fits_vector(h, q_, m.nq) and fits_vector(h, v_, m.nv) and fits_vector(h, qdd_, m.nv)):
-        return ODD
-    if has_tau and not fits_vector(h, tau_, m.nv):
-        return ODD
-    if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
-        return ODD
-    q, v, qdd = floats_of(h, q_, (m.nq,)), floats_of(h, v_, (m.nv,)), floats_of(h, qdd_, (m.nv,))
-    tau = floats_of(h, tau_, (m.nv,)) if has_tau else m.zeros
-    wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
-    status = state_status(m, q)
-    if status != OK:
-        return status
-    D = aba(
-        m, q, v, tau, has_wrenches, wrenches, qdd,
-        floats_at(h[_WORK], (m.n + 1, BODY_ROW)), floats_at(h[_DOFS], (m.nv, DOF_ROW)),
-    )  # fmt: skip
-    if not D > 0.0:
-        return SINGULAR
-    return OK if finite(qdd) else NOT_FINITE
-
-
-@kernel(batch_signature(4), nogil=True)
-def aba_batch(handle, q, v, tau, wrenches, qdd, first, stop, scratch):
-    m = open_tables(ints_at(handle, (_HEADER,)))
-    at_v = m.nq * WIDTH
-    at_tau = at_v + m.nv * WIDTH
-    at_qdd = at_tau + m.nv * WIDTH
-    at_wrenches = at_qdd + m.nv * WIDTH
-    at_work = at_wrenches + m.n * 6 * WIDTH
-    at_dofs = at_work + (m.n + 1) * BODY_ROW * WIDTH
-    work, dofs = take(scratch, at_work, m.n + 1, BODY_ROW), take(scratch, at_dofs, m.nv, DOF_ROW)
-    has_wrenches = wrenches.shape[1] > 0
-    D = np.empty((1, WIDTH))
-    for state in range(first, stop, WIDTH):
-        ql, vl = gather(q, state, stop, scratch, 0), gather(v, state, stop, scratch, at_v)
-        taul = gather(tau, state, stop, scratch, at_tau)
-        if has_wrenches:
-            gather(wrenches, state, stop, scratch, at_wrenches)
-        wl = take(scratch, at_wrenches, m.n, 6)
-        qddl = lanes(scratch[at_qdd:at_wrenches].reshape((m.nv, WIDTH)))
-        lanes(D)[0] = aba(m, ql, vl, taul, has_wrenches, wl, qddl, work, dofs)
-        scatter(scratch, at_qdd, state, stop, qdd)
-        for lane in range(min(WIDTH, stop - state)):
-            s = state + lane
-            status = state_status(m, q[s])
-            if status == OK and not D[0, lane] > 0.0:
-                status = SINGULAR
-            if status == OK and not finite(qdd[s]):
-                status = NOT_FINITE
-            if status != OK:
-                return status + (s << 8)
-    return OK
-
-
 def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
-    d: NDArray[np.float64] = work.scratch[1][:, D_]
-    return d
+    return work.scratch[1][:, D_]
 
 
-ABA = Algorithm(
-    name="aba",
-    single=aba_single,
-    batch=aba_batch,
-    inputs=(Q, V, TAU, WRENCHES),
-    output=lambda m: (m.nv,),
-    scratch=lambda m: (np.zeros((m.n_bodies + 1, BODY_ROW)), np.zeros((m.nv, DOF_ROW))),
-    lanes_size=lambda m: m.nq + 3 * m.nv + 6 * m.n_bodies + (m.n_bodies + 1) * BODY_ROW + m.nv * DOF_ROW,
-    inverse_D=_inverse_D,
-)
+ABA = Algorithm("aba", aba, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)
 
 
 def forward_dynamics_aba(model: Model, q: Any, v: Any, tau: Any = None, wrenches: Any = None) -> NDArray[np.float64]:

@@ -8,8 +8,9 @@ an exception that names the joint.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,11 +21,22 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact.tables import make_header
+from supple.exact.tables import OWN, make_header, open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import Kernel, helper
 from supple.spatial.lanes import WIDTH, lanes
-from supple.spatial.references import OK, address_of
+from supple.spatial.references import (
+    ODD,
+    OK,
+    address_of,
+    fits_matrix,
+    fits_vector,
+    floats_at,
+    floats_of,
+    ints_at,
+    is_none,
+    reference,
+)
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 _STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
@@ -32,8 +44,6 @@ _STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
 UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
 Floats = NDArray[np.float64]
-_matrix = types.Array(types.float64, 2, "C")
-_vector = types.Array(types.float64, 1, "C")
 
 
 # --- compiled checks and the lanes' coming and going --------------------------------------------------------------------
@@ -76,14 +86,18 @@ def take(scratch, at, rows, columns):
 
 
 @helper
+def line(scratch, at, size):
+    """The next `size` registers of a scratch array, as a vector."""
+    return lanes(scratch[at : at + size * WIDTH].reshape((size, WIDTH)))
+
+
+@helper
 def gather(source, first, stop, scratch, at):
-    """States first ... first+3 of a batch into a register each entry (the last one repeated past the end)."""
-    size = source.shape[1]
+    """States first ... first+3 of a batch, a register each entry (the last state repeated past the end)."""
     for lane in range(WIDTH):
         state = min(first + lane, stop - 1)
-        for k in range(size):
+        for k in range(source.shape[1]):
             scratch[at + k * WIDTH + lane] = source[state, k]
-    return lanes(scratch[at : at + size * WIDTH].reshape((size, WIDTH)))
 
 
 @helper
@@ -94,10 +108,84 @@ def scatter(scratch, at, first, stop, target):
             target[first + lane, k] = scratch[at + k * WIDTH + lane]
 
 
-def batch_signature(n_inputs: int) -> Any:
-    """handle, inputs (B, size) ..., output (B, size), first state, stop, scratch -> status"""
-    arrays = [_matrix] * (n_inputs + 1)
-    return types.int64(types.int64, *arrays, types.int64, types.int64, _vector)
+# --- the two kernels of an algorithm ------------------------------------------------------------------------------------
+
+_WORK, _DOFS, _EXTRA, _N_EXTRA, _N_OUT, _HEADER = range(OWN, OWN + 6)
+
+_SINGLE = types.int64(types.int64, *[reference] * 5)
+_BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
+                     types.Array(types.float64, 1, "C"))  # fmt: skip
+
+
+def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: bool, needs_x: bool) -> tuple[Kernel, Kernel]:
+    """The entry points of an algorithm: one state in place, and a range of a batch four states at a time.
+
+    core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the model is
+    singular there. v and x have length nv and may be None where they are not needed; out, extra are flat.
+    """
+
+    def single(handle, q_, v_, x_, wrenches_, out_):
+        h = ints_at(handle, (_HEADER,))
+        m = open_tables(h)
+        has_v, has_x, has_wrenches = not is_none(h, v_), not is_none(h, x_), not is_none(h, wrenches_)
+        if not fits_vector(h, q_, m.nq):
+            return ODD
+        if (needs_v or has_v) and not fits_vector(h, v_, m.nv):
+            return ODD
+        if (needs_x or has_x) and not fits_vector(h, x_, m.nv):
+            return ODD
+        if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
+            return ODD
+        q = floats_of(h, q_, (m.nq,))
+        v = floats_of(h, v_, (m.nv,)) if has_v else m.zeros
+        x = floats_of(h, x_, (m.nv,)) if has_x else m.zeros
+        wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
+        out = floats_of(h, out_, (h[_N_OUT],))
+        status = state_status(m, q)
+        if status != OK:
+            return status
+        work, dofs = floats_at(h[_WORK], (m.n + 1, body_row)), floats_at(h[_DOFS], (m.nv, dof_row))
+        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[_EXTRA], (h[_N_EXTRA],)))
+        if not good > 0.0:
+            return SINGULAR
+        return OK if finite(out) else NOT_FINITE
+
+    def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
+        h = ints_at(handle, (_HEADER,))
+        m = open_tables(h)
+        at_v = m.nq * WIDTH
+        at_x = at_v + m.nv * WIDTH
+        at_wrenches = at_x + m.nv * WIDTH
+        at_out = at_wrenches + m.n * 6 * WIDTH
+        at_extra = at_out + h[_N_OUT] * WIDTH
+        at_work = at_extra + h[_N_EXTRA] * WIDTH
+        at_dofs = at_work + (m.n + 1) * body_row * WIDTH
+        at_good = at_dofs + m.nv * dof_row * WIDTH
+        work, dofs = take(scratch, at_work, m.n + 1, body_row), take(scratch, at_dofs, m.nv, dof_row)
+        lane_q, lane_v, lane_x = line(scratch, 0, m.nq), line(scratch, at_v, m.nv), line(scratch, at_x, m.nv)
+        lane_wrenches, lane_out = take(scratch, at_wrenches, m.n, 6), line(scratch, at_out, h[_N_OUT])
+        extra, good = line(scratch, at_extra, h[_N_EXTRA]), line(scratch, at_good, 1)
+        scratch[at_v:at_out] = 0.0
+        has_wrenches = wrenches.shape[1] > 0
+        for state in range(first, stop, WIDTH):
+            gather(q, state, stop, scratch, 0)
+            gather(v, state, stop, scratch, at_v)
+            gather(x, state, stop, scratch, at_x)
+            gather(wrenches, state, stop, scratch, at_wrenches)
+            good[0] = core(m, lane_q, lane_v, lane_x, has_wrenches, lane_wrenches, lane_out, work, dofs, extra)
+            scatter(scratch, at_out, state, stop, out)
+            for lane in range(min(WIDTH, stop - state)):
+                s = state + lane
+                status = state_status(m, q[s])
+                if status == OK and not scratch[at_good + lane] > 0.0:
+                    status = SINGULAR
+                if status == OK and not finite(out[s]):
+                    status = NOT_FINITE
+                if status != OK:
+                    return status + (s << _STATE_SHIFT)
+        return OK
+
+    return Kernel(single, _SINGLE, f"{name}"), Kernel(batch, _BATCH, f"{name} on batches", nogil=True)
 
 
 # --- the Python side ------------------------------------------------------------------------------------------------
@@ -114,7 +202,8 @@ class Argument:
 
 Q = Argument("q", lambda m: (m.nq,))
 V = Argument("v", lambda m: (m.nv,))
-A = Argument("a", lambda m: (m.nv,))
+A_OR_NONE = Argument("a", lambda m: (m.nv,), optional=True)
+V_OR_NONE = Argument("v", lambda m: (m.nv,), optional=True)
 TAU = Argument("tau", lambda m: (m.nv,), optional=True)
 WRENCHES = Argument("wrenches", lambda m: (m.n_bodies, 6), optional=True)
 
@@ -127,32 +216,43 @@ class Work:
     handle: int
     shape: tuple[int, ...]
     header: NDArray[np.int64]
-    scratch: tuple[NDArray[Any], ...]
+    scratch: tuple[Floats, ...]
+    lane_size: int  #: float64 numbers that a batch needs for each lane
 
 
 @dataclass
 class Algorithm:
-    """What the general way must know of an algorithm.
+    """A core and what the calls around it must know.
 
-    scratch(model): the arrays of a single call; their addresses follow the model's tables in the header, then own(model).
-    lanes_size(model): float64 numbers a batch call needs for each lane.
+    inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
+    output: the shape of the result. extra: how many numbers of scratch beside the rows.
+    inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint.
     """
 
     name: str
-    single: Kernel
-    batch: Kernel
-    inputs: Sequence[Argument]
+    core: Any
+    body_row: int
+    dof_row: int
+    inputs: tuple[Argument, Argument | None, Argument | None, Argument | None]
     output: Callable[[Model], tuple[int, ...]]
-    scratch: Callable[[Model], tuple[NDArray[Any], ...]]
-    lanes_size: Callable[[Model], int]
-    own: Callable[[Model], list[int]] = field(default=lambda model: [])
-    inverse_D: Callable[[Model, Work], Floats] | None = None  #: 1/D a degree of freedom, for naming what is singular
+    extra: Callable[[Model], int] = lambda model: 0
+    inverse_D: Callable[[Model, Work], Floats] | None = None
+    single: Kernel = field(init=False)
+    batch: Kernel = field(init=False)
+
+    def __post_init__(self) -> None:
+        needs = [x is not None and not x.optional for x in self.inputs]
+        self.single, self.batch = make_kernels(self.name, self.core, self.body_row, self.dof_row, needs[1], needs[2])
 
     def prepare(self, model: Model) -> Work:
         """Compile or load the entry point and make the scratch; kept with the model."""
-        scratch = self.scratch(model)
-        header = make_header(model, [address_of(a) for a in scratch] + self.own(model))
-        work = Work(self.single.load(), address_of(header), self.output(model), header, scratch)
+        shape, n_extra = self.output(model), self.extra(model)
+        sizes = ((model.n_bodies + 1, self.body_row), (model.nv, self.dof_row), (n_extra,))
+        scratch = tuple(np.zeros(size) for size in sizes)
+        n_out = math.prod(shape)
+        header = make_header(model, [*map(address_of, scratch), n_extra, n_out])
+        lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
+        work = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
         model._work[self.name] = work
         return work
 
@@ -166,7 +266,7 @@ class Algorithm:
         arrays: list[Floats | None] = []
         size: int | None = None
         for argument, value in zip(self.inputs, values):
-            if value is None and argument.optional:
+            if argument is None or (value is None and argument.optional):
                 arrays.append(None)
                 continue
             shape = argument.shape(model)
@@ -193,38 +293,37 @@ class Algorithm:
         return out
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
-        flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
-        shape = self.output(model)
-        out = np.empty((size, int(np.prod(shape))))
         work: Work = model._work.get(self.name) or self.prepare(model)
+        flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
+        out = np.empty((size, math.prod(work.shape)))
         run = self.batch.load()
-        length = WIDTH * self.lanes_size(model)
 
         def part(bounds: tuple[int, int]) -> int:
-            return int(run(work.handle, *flat, out, *bounds, np.empty(length)))
+            return int(run(work.handle, *flat, out, *bounds, np.empty(WIDTH * work.lane_size)))
 
         for status in in_parallel(part, size):
             if status != OK:
                 state = status >> _STATE_SHIFT
-                bad = [
-                    None if x is None else x if x.ndim == len(a.shape(model)) else x[state]
-                    for a, x in zip(self.inputs, arrays)
-                ]
-                self._one(model, [None if x is None else np.ascontiguousarray(x) for x in bad])
+                self._one(
+                    model,
+                    [
+                        x if a is None or x is None or x.ndim == len(a.shape(model)) else x[state]
+                        for a, x in zip(self.inputs, arrays)
+                    ],
+                )
                 raise AssertionError(f"{self.name}: state {state} failed in a batch only")
-        return out.reshape((size, *shape))
+        return out.reshape((size, *work.shape))
 
-    def _flat(self, model: Model, argument: Argument, x: Floats | None, size: int) -> Floats:
-        """(B, anything) of every state; None becomes zeros, except wrenches, which become no columns at all."""
+    def _flat(self, model: Model, argument: Argument | None, x: Floats | None, size: int) -> Floats:
+        """(B, numbers) of every state; no columns where nothing is given, which kernels take for zeros."""
+        if argument is None or x is None:
+            return np.empty((size, 0))
         shape = argument.shape(model)
-        if x is None:
-            return np.zeros((size, 0 if argument is WRENCHES else int(np.prod(shape))))
-        x = np.broadcast_to(x, (size, *shape))
-        return np.ascontiguousarray(x).reshape(size, int(np.prod(shape)))
+        return np.ascontiguousarray(np.broadcast_to(x, (size, *shape))).reshape(size, math.prod(shape))
 
     def _explain(self, model: Model, work: Work, status: int, arrays: list[Floats | None]) -> NoReturn:
         for argument, x in zip(self.inputs, arrays):
-            if x is not None and not np.isfinite(x).all():
+            if argument is not None and x is not None and not np.isfinite(x).all():
                 refuse_not_finite(model, argument.name, x)
         if status == NOT_UNIT:
             assert arrays[0] is not None

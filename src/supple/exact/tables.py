@@ -8,6 +8,8 @@ joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward
     outward  (n, 9) float
     dofs     (nv, 2) float   armature, damping
     units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
+    lam      (nv,) int       the expanded parent array [SF section 2], -1 for the world
+    starts   (nv,) int       where row k of a matrix over that tree begins when its rows are packed (treematrix.py)
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.exact.treematrix import Pattern
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import UNIT_PART, JointType
 from supple.model.model import Model
@@ -28,8 +31,10 @@ PARENT, KIND, IQ, IV = range(4)
 TREE_R, TREE_P, RIGID, PITCH, ROW = 0, 9, 12, 22, 23
 ARMATURE, DAMPING = range(2)
 
-(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS) = range(PREFIX, PREFIX + 11)
-OWN = PREFIX + 11  #: where an algorithm's own words begin in a header
+(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS) = range(
+    PREFIX, PREFIX + 13
+)
+OWN = PREFIX + 13  #: where an algorithm's own words begin in a header
 
 
 class Tables(NamedTuple):
@@ -45,6 +50,8 @@ class Tables(NamedTuple):
     units: Any
     gravity: Any
     zeros: Any
+    lam: Any
+    starts: Any
 
 
 @helper
@@ -63,6 +70,8 @@ def open_tables(header):
         ints_at(header[_UNITS], (header[_N_UNITS], 2)),
         Vec3(g[0], g[1], g[2]),
         floats_at(header[_ZEROS], (nv,)),
+        ints_at(header[_LAM], (nv,)),
+        ints_at(header[_STARTS], (nv,)),
     )
 
 
@@ -104,6 +113,8 @@ class HostTables:
         sizes = [n, model.nq, model.nv]
         self.words = header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
+        self.pattern = Pattern(model.expanded_parent)
+        self.words += [address_of(self.pattern.parent), address_of(self.pattern.starts)]
 
 
 def inside_turns(model: Model) -> NDArray[np.float64]:

@@ -1,0 +1,124 @@
+"""Inverse dynamics by the recursive Newton-Euler algorithm [RBDA ch. 5].
+
+    symbol   what                                                       kept in
+    R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
+    V, A     velocity; acceleration (with -gravity added throughout)     work V_, A_
+    F        force that the parent transmits across the joint            work F_
+
+Along world axes, about each body's own origin, as in aba.py. Cost O(n).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, Work
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
+from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
+from supple.model.model import Model
+from supple.spatial.algebra import (
+    Mat3,
+    Motion,
+    Prismatic,
+    Revolute,
+    Vec3,
+    crf,
+    load_force,
+    load_mat,
+    load_motion,
+    load_rigid,
+    load_vec,
+    rotate_force,
+    rotate_rigid,
+    shift_force,
+    shift_motion,
+    store_mat,
+    store_six,
+    store_vec,
+    z_axis,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like
+
+R_, P_, V_, A_, F_, BODY_ROW = 0, 9, 12, 18, 24, 30
+S_, DOF_ROW = 0, 6
+
+
+@helper
+def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
+    """tau of one state (or of four, in lanes), damping and armature included."""
+    zero = zero_vec(q[0])
+    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
+    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_six(work, 0, V_, Motion(zero, zero))
+    store_six(work, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    for b in range(m.n):
+        i, p = b + 1, m.bodies[b, PARENT] + 1
+        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        v_J = joint_motion(m, b, R, v, dofs)
+        V = shift_motion(r, load_motion(work, p, V_)) + v_J  # [RBDA 5.14]
+        c = velocity_product(m, b, V, v_J, v, dofs)
+        A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)  # [RBDA 5.15]
+        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
+        F = Y @ A + crf(V, Y @ V)  # [RBDA 5.16]
+        if has_wrenches:
+            F = F - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+        store_mat(work, i, R_, R)
+        store_vec(work, i, P_, r)
+        store_six(work, i, V_, V)
+        store_six(work, i, A_, A)
+        store_six(work, i, F_, F)
+
+    for b in range(m.n - 1, -1, -1):
+        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        F = load_force(work, i, F_)
+        z = z_axis(load_mat(work, i, R_))
+        if kind == REVOLUTE:
+            tau[j] = Revolute(z) @ F + _own(m, v, a, j)  # [RBDA 5.18]
+        elif kind == PRISMATIC:
+            tau[j] = Prismatic(z) @ F + _own(m, v, a, j)
+        else:
+            for k in range(j, j + DOF[kind]):
+                tau[k] = load_motion(dofs, k, S_) @ F + _own(m, v, a, k)
+        if p > 0:
+            store_six(work, p, F_, load_force(work, p, F_) + shift_force(load_vec(work, i, P_), F))  # [RBDA 5.20]
+    return 1.0
+
+
+@helper
+def _own(m, v, a, j):
+    """What the joint itself takes: damping and armature."""
+    return v[j] * m.dofs[j, DAMPING] + a[j] * m.dofs[j, ARMATURE]
+
+
+RNEA = Algorithm("rnea", rnea, BODY_ROW, DOF_ROW, (Q, V_OR_NONE, A_OR_NONE, WRENCHES), lambda m: (m.nv,))
+
+
+def inverse_dynamics(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, wrenches: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """The joint forces that give accelerations a: tau = H(q) a + C(q, v), damping and armature included.
+
+    v or a None means zeros.
+
+    q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first.
+    Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
+    """
+    work: Work = model._work.get("rnea") or RNEA.prepare(model)
+    tau = np.empty(work.shape)
+    if work.run(work.handle, q, v, a, wrenches, tau):
+        return RNEA.general(model, q, v, a, wrenches)
+    return tau
+
+
+def bias_force(model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None) -> NDArray[np.float64]:
+    """C(q, v): the joint forces that hold accelerations at zero, against gravity, velocity, damping and wrenches.
+
+    v None means at rest: the force of gravity. Shapes as in inverse_dynamics.
+    """
+    work: Work = model._work.get("rnea") or RNEA.prepare(model)
+    tau = np.empty(work.shape)
+    if work.run(work.handle, q, v, None, wrenches, tau):
+        return RNEA.general(model, q, v, None, wrenches)
+    return tau
