@@ -13,8 +13,6 @@ common origin. A joint of k degrees of freedom is k successive eliminations of o
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -148,11 +146,3 @@ def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
 
 ABA = Algorithm("aba", aba, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)
 
-
-def forward_dynamics_aba(model: Model, q: Any, v: Any, tau: Any = None, wrenches: Any = None) -> NDArray[np.float64]:
-    """Joint accelerations by the articulated-body algorithm: (nv,), or (B, nv) for batches."""
-    work: Work = model._work.get("aba") or ABA.prepare(model)
-    qdd = np.empty(work.shape)
-    if work.run(work.handle, q, v, tau, wrenches, qdd):
-        return ABA.general(model, q, v, tau, wrenches)
-    return qdd

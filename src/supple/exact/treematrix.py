@@ -12,6 +12,7 @@ contiguous stretches. There are D1 + n numbers [SF (8)] instead of n^2.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +43,7 @@ class Pattern:
             lam = lam.copy()
         lam.flags.writeable = False
         self.parent: Ints = lam
+        self.entry: Any = None  #: what ltdl.py keeps of this pattern
 
     @cached_property
     def depth(self) -> Ints:

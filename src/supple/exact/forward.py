@@ -1,0 +1,105 @@
+"""Forward dynamics by name of method, and the two inertia-matrix methods: CRBA + LTDL, and the dense reference."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import SingularError, StateError
+from supple.exact import aba as _aba
+from supple.exact import crba as _crba
+from supple.exact import rnea as _rnea
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
+from supple.exact.crba import crba
+from supple.exact.ltdl import ltdl, solve_ltdl
+from supple.exact.rnea import RNEA, rnea
+from supple.exact.tables import host_tables
+from supple.model.model import Model
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like, smaller
+
+Method = Literal["aba", "crba", "dense"]
+METHODS: tuple[str, ...] = get_args(Method)
+Floats = NDArray[np.float64]
+
+
+@helper
+def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
+    """qdd = H^-1 (tau - C), H packed and factored in place [SF (1), section 6]."""
+    for j in range(m.nv):
+        H[j] = number_like(q[0], 0.0)  # H is not needed yet: it lends its room to zero accelerations
+    rnea(m, q, v, H, has_wrenches, wrenches, qdd, work, dofs, H)
+    for j in range(m.nv):
+        qdd[j] = tau[j] - qdd[j]
+    crba(m, q, H, work, dofs)
+    ltdl(H, m.lam, m.starts)
+    solve_ltdl(H, m.lam, m.starts, qdd)
+    smallest = number_like(q[0], np.inf)
+    for j in range(m.nv):
+        smallest = smaller(H[m.starts[j]], smallest)
+    return smallest
+
+
+def _inverse_D(model: Model, work: Work) -> Floats:
+    return 1.0 / work.scratch[2][host_tables(model).pattern.starts]
+
+
+CRBA_LTDL = Algorithm(
+    "crba and ltdl",
+    crba_ltdl,
+    max(_rnea.BODY_ROW, _crba.BODY_ROW),
+    max(_rnea.DOF_ROW, _crba.DOF_ROW),
+    (Q, V, TAU, WRENCHES),
+    lambda m: (m.nv,),
+    extra=_crba._packed_size,
+    inverse_D=_inverse_D,
+)
+
+
+def forward_dynamics(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    method: Method = "aba",
+) -> Floats:
+    """The joint accelerations: qdd with H(q) qdd + C(q, v) = tau.
+
+    q (nq,), v, tau (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first
+    (see supple.wrench). Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
+
+    method:  "aba"    articulated-body algorithm, O(n): the one to use
+             "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
+             "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
+    """
+    if method == "aba":
+        work: Work = model._work.get("aba") or _aba.ABA.prepare(model)
+        qdd = np.empty(work.shape)
+        if work.run(work.handle, q, v, tau, wrenches, qdd):
+            return _aba.ABA.general(model, q, v, tau, wrenches)
+        return qdd
+    if method == "crba":
+        return CRBA_LTDL.general(model, q, v, tau, wrenches)
+    if method == "dense":
+        return _unit_vectors(model, q, v, tau, wrenches)
+    raise StateError(f"no method {method!r}; there are {', '.join(METHODS)}")
+
+
+def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
+    """H column by column, each the inverse dynamics of a unit acceleration, then a dense solve."""
+    arrays, size = CRBA_LTDL._arrays(model, (q, v, tau, wrenches))
+    if size is not None:
+        states = [[x if x is None or x.ndim == d else x[i] for x, d in zip(arrays, (1, 1, 1, 2))] for i in range(size)]
+        return np.array([_unit_vectors(model, *s) for s in states]).reshape(size, model.nv)
+    _crba._dense_shape(model)
+    bias = RNEA.general(model, arrays[0], arrays[1], None, arrays[3])
+    at_rest = RNEA.general(model, arrays[0], None, None, None)
+    H = RNEA.general(model, arrays[0], None, np.eye(model.nv), None) - at_rest
+    force = (np.zeros(model.nv) if arrays[2] is None else arrays[2]) - bias
+    try:
+        return np.linalg.solve(H.T, force)
+    except np.linalg.LinAlgError:
+        raise SingularError("the mass matrix is singular; method 'aba' names the joint") from None
