@@ -39,7 +39,7 @@ from supple.spatial.references import (
 )
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
-_STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
+STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
 
 UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
@@ -110,7 +110,7 @@ def scatter(scratch, at, first, stop, target):
 
 # --- the two kernels of an algorithm ------------------------------------------------------------------------------------
 
-_WORK, _DOFS, _EXTRA, _N_EXTRA, _N_OUT, _HEADER = range(OWN, OWN + 6)
+WORK, DOFS, EXTRA, N_EXTRA, N_OUT, HEADER = range(OWN, OWN + 6)
 
 _SINGLE = types.int64(types.int64, *[reference] * 5)
 _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
@@ -121,11 +121,11 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
     """The entry points of an algorithm: one state in place, and a range of a batch four states at a time.
 
     core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the model is
-    singular there. v and x have length nv and may be None where they are not needed; out, extra are flat.
+    singular there. v and x have length nv and may be None where they are not needed; out and extra are flat.
     """
 
     def single(handle, q_, v_, x_, wrenches_, out_):
-        h = ints_at(handle, (_HEADER,))
+        h = ints_at(handle, (HEADER,))
         m = open_tables(h)
         has_v, has_x, has_wrenches = not is_none(h, v_), not is_none(h, x_), not is_none(h, wrenches_)
         if not fits_vector(h, q_, m.nq):
@@ -140,31 +140,31 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
         v = floats_of(h, v_, (m.nv,)) if has_v else m.zeros
         x = floats_of(h, x_, (m.nv,)) if has_x else m.zeros
         wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
-        out = floats_of(h, out_, (h[_N_OUT],))
+        out = floats_of(h, out_, (h[N_OUT],))
         status = state_status(m, q)
         if status != OK:
             return status
-        work, dofs = floats_at(h[_WORK], (m.n + 1, body_row)), floats_at(h[_DOFS], (m.nv, dof_row))
-        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[_EXTRA], (h[_N_EXTRA],)))
+        work, dofs = floats_at(h[WORK], (m.n + 1, body_row)), floats_at(h[DOFS], (m.nv, dof_row))
+        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[EXTRA], (h[N_EXTRA],)))
         if not good > 0.0:
             return SINGULAR
         return OK if finite(out) else NOT_FINITE
 
     def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
-        h = ints_at(handle, (_HEADER,))
+        h = ints_at(handle, (HEADER,))
         m = open_tables(h)
         at_v = m.nq * WIDTH
         at_x = at_v + m.nv * WIDTH
         at_wrenches = at_x + m.nv * WIDTH
         at_out = at_wrenches + m.n * 6 * WIDTH
-        at_extra = at_out + h[_N_OUT] * WIDTH
-        at_work = at_extra + h[_N_EXTRA] * WIDTH
+        at_extra = at_out + h[N_OUT] * WIDTH
+        at_work = at_extra + h[N_EXTRA] * WIDTH
         at_dofs = at_work + (m.n + 1) * body_row * WIDTH
         at_good = at_dofs + m.nv * dof_row * WIDTH
         work, dofs = take(scratch, at_work, m.n + 1, body_row), take(scratch, at_dofs, m.nv, dof_row)
         lane_q, lane_v, lane_x = line(scratch, 0, m.nq), line(scratch, at_v, m.nv), line(scratch, at_x, m.nv)
-        lane_wrenches, lane_out = take(scratch, at_wrenches, m.n, 6), line(scratch, at_out, h[_N_OUT])
-        extra, good = line(scratch, at_extra, h[_N_EXTRA]), line(scratch, at_good, 1)
+        lane_wrenches, lane_out = take(scratch, at_wrenches, m.n, 6), line(scratch, at_out, h[N_OUT])
+        extra, good = line(scratch, at_extra, h[N_EXTRA]), line(scratch, at_good, 1)
         scratch[at_v:at_out] = 0.0
         has_wrenches = wrenches.shape[1] > 0
         for state in range(first, stop, WIDTH):
@@ -182,7 +182,7 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
                 if status == OK and not finite(out[s]):
                     status = NOT_FINITE
                 if status != OK:
-                    return status + (s << _STATE_SHIFT)
+                    return status + (s << STATE_SHIFT)
         return OK
 
     return Kernel(single, _SINGLE, f"{name}"), Kernel(batch, _BATCH, f"{name} on batches", nogil=True)
@@ -256,12 +256,20 @@ class Algorithm:
         model._work[self.name] = work
         return work
 
+    def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
+        """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
+        work: Work = model._work.get(self.name) or self.prepare(model)
+        out = np.empty(work.shape)
+        if work.run(work.handle, q, v, x, wrenches, out):
+            return self.general(model, q, v, x, wrenches)
+        return out
+
     def general(self, model: Model, *values: Any) -> Floats:
         """The call again, for arguments of any form."""
-        arrays, size = self._arrays(model, values)
+        arrays, size = self.arrays(model, values)
         return self._one(model, arrays) if size is None else self._many(model, arrays, size)
 
-    def _arrays(self, model: Model, values: tuple[Any, ...]) -> tuple[list[Floats | None], int | None]:
+    def arrays(self, model: Model, values: tuple[Any, ...]) -> tuple[list[Floats | None], int | None]:
         """The arguments as C-contiguous float64, and the batch size (None: one state)."""
         arrays: list[Floats | None] = []
         size: int | None = None
@@ -303,7 +311,7 @@ class Algorithm:
 
         for status in in_parallel(part, size):
             if status != OK:
-                state = status >> _STATE_SHIFT
+                state = status >> STATE_SHIFT
                 self._one(
                     model,
                     [

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
-from supple.exact.calls import Algorithm, Q, Work
+from supple.exact.calls import Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, place
 from supple.exact.tables import ARMATURE, IV, KIND, PARENT, RIGID, host_tables
 from supple.exact.treematrix import TreeMatrix
@@ -160,13 +160,6 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     sparse=True gives a TreeMatrix instead: only the numbers that are not zero by branching are computed and stored.
     """
     if sparse:
-        return TreeMatrix(host_tables(model).pattern, _run(PACKED, model, q))
-    return _run(DENSE, model, q)
+        return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
+    return DENSE(model, q, None, None, None)
 
-
-def _run(algorithm: Algorithm, model: Model, q: ArrayLike) -> NDArray[np.float64]:
-    work: Work = model._work.get(algorithm.name) or algorithm.prepare(model)
-    out = np.empty(work.shape)
-    if work.run(work.handle, q, None, None, None, out):
-        return algorithm.general(model, q, None, None, None)
-    return out

@@ -82,7 +82,7 @@ def forward_dynamics(
             return _aba.ABA.general(model, q, v, tau, wrenches)
         return qdd
     if method == "crba":
-        return CRBA_LTDL.general(model, q, v, tau, wrenches)
+        return CRBA_LTDL(model, q, v, tau, wrenches)
     if method == "dense":
         return _unit_vectors(model, q, v, tau, wrenches)
     raise StateError(f"no method {method!r}; there are {', '.join(METHODS)}")
@@ -90,7 +90,7 @@ def forward_dynamics(
 
 def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     """H column by column, each the inverse dynamics of a unit acceleration, then a dense solve."""
-    arrays, size = CRBA_LTDL._arrays(model, (q, v, tau, wrenches))
+    arrays, size = CRBA_LTDL.arrays(model, (q, v, tau, wrenches))
     if size is not None:
         states = [[x if x is None or x.ndim == d else x[i] for x, d in zip(arrays, (1, 1, 1, 2))] for i in range(size)]
         return np.array([_unit_vectors(model, *s) for s in states]).reshape(size, model.nv)

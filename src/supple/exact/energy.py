@@ -1,0 +1,104 @@
+"""Energies, momentum and centre of mass, from one pass over the bodies. O(n)."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.calls import V_OR_NONE, Algorithm, Q
+from supple.exact.kinematics import BODY_ROW, DOF_ROW, P_, R_, V_, place_world
+from supple.exact.motion import joint_motion, place, zero_vec
+from supple.exact.tables import PARENT, RIGID
+from supple.model.model import Model
+from supple.spatial.algebra import (
+    Motion,
+    cross,
+    dot,
+    load_mat,
+    load_motion,
+    load_rigid,
+    load_vec,
+    rotate_rigid,
+    shift_motion,
+    store_mat,
+    store_six,
+    store_vec,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like
+
+Floats = NDArray[np.float64]
+
+KINETIC, POTENTIAL, MASS, COM, LINEAR, ANGULAR, SIZE = 0, 1, 2, 3, 6, 9, 12
+
+
+@helper
+def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+    """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of mass."""
+    place_world(work, q)
+    zero = zero_vec(q[0])
+    store_six(work, 0, V_, Motion(zero, zero))
+    mass, kinetic = number_like(q[0], 0.0), number_like(q[0], 0.0)
+    moment, linear, angular = zero, zero, zero
+    for b in range(m.n):
+        i, p = b + 1, m.bodies[b, PARENT] + 1
+        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        P = load_vec(work, p, P_) + r
+        V = shift_motion(r, load_motion(work, p, V_)) + joint_motion(m, b, R, v, dofs)
+        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
+        momentum = Y @ V  # about the body's origin
+        mass = mass + Y.m
+        kinetic = kinetic + 0.5 * (V @ momentum)
+        moment = moment + P * Y.m + Y.h
+        linear = linear + momentum.lin
+        angular = angular + momentum.ang + cross(P, momentum.lin)
+        store_mat(work, i, R_, R)
+        store_vec(work, i, P_, P)
+        store_six(work, i, V_, V)
+    com = moment * (1.0 / mass)
+    angular = angular - cross(com, linear)
+    out[KINETIC] = kinetic
+    out[POTENTIAL] = -dot(moment, m.gravity)
+    out[MASS] = mass
+    for k in range(3):
+        out[COM + k] = com[k]
+        out[LINEAR + k] = linear[k]
+        out[ANGULAR + k] = angular[k]
+    return 1.0
+
+
+TOTALS = Algorithm("energy and momentum", totals, BODY_ROW, DOF_ROW, (Q, V_OR_NONE, None, None), lambda m: (SIZE,))
+
+
+def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Any:
+    """Kinetic energy of the bodies and of the joints' armature: 1/2 v^T H v. A number, or (B,) for batches."""
+    out = TOTALS(model, q, v, None, None)[..., KINETIC]
+    return _number(out + 0.5 * np.sum(model.armature * np.square(np.asarray(v, dtype=np.float64)), axis=-1))
+
+
+def potential_energy(model: Model, q: ArrayLike) -> Any:
+    """Potential energy of gravity, zero where the centre of mass is at the origin. A number, or (B,) for batches."""
+    return _number(TOTALS(model, q, None, None, None)[..., POTENTIAL])
+
+
+def center_of_mass(model: Model, q: ArrayLike) -> Floats:
+    """(3,) the centre of mass in the world; (B, 3) for batches."""
+    return TOTALS(model, q, None, None, None)[..., COM : COM + 3]
+
+
+def momentum(model: Model, q: ArrayLike, v: ArrayLike, about: Literal["com", "origin"] = "com") -> Floats:
+    """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's origin."""
+    out = TOTALS(model, q, v, None, None)
+    linear, angular = out[..., LINEAR : LINEAR + 3], out[..., ANGULAR : ANGULAR + 3]
+    if about == "origin":
+        angular = angular + np.cross(out[..., COM : COM + 3], linear)
+    elif about != "com":
+        raise StateError(f"about must be 'com' or 'origin', not {about!r}")
+    return np.concatenate([angular, linear], axis=-1)
+
+
+def _number(x: Floats) -> Any:
+    return float(x) if x.ndim == 0 else x

@@ -1,0 +1,263 @@
+"""Where bodies are and how they move: poses, velocities, accelerations, Jacobians.
+
+Positions are summed along the tree in world coordinates; velocities and accelerations are of each body's origin, along world
+axes or the body's own. O(n), a Jacobian O(depth of the body).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.calls import (
+    A_OR_NONE,
+    DOFS,
+    HEADER,
+    STATE_SHIFT,
+    WORK,
+    Algorithm,
+    Q,
+    V,
+    Work,
+    as_floats,
+    state_status,
+)
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
+from supple.exact.tables import IV, KIND, PARENT, open_tables
+from supple.model.model import Model
+from supple.spatial.algebra import (
+    Mat3,
+    Motion,
+    Vec3,
+    load_mat,
+    load_motion,
+    load_vec,
+    rotate_motion,
+    shift_motion,
+    store_mat,
+    store_six,
+    store_vec,
+    transpose,
+    z_axis,
+)
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.lanes import number_like
+from supple.spatial.references import OK, floats_at, ints_at
+
+Floats = NDArray[np.float64]
+Axes = Literal["world", "body"]
+
+R_, P_, V_, A_, BODY_ROW = 0, 9, 12, 18, 24
+DOF_ROW = 6
+
+
+class Poses(NamedTuple):
+    """World poses of all bodies: x_world = rotation @ x_body + position."""
+
+    rotation: Floats  #: (n_bodies, 3, 3), or (B, n_bodies, 3, 3)
+    position: Floats  #: (n_bodies, 3), or (B, n_bodies, 3)
+
+
+@helper
+def place_world(work, q):
+    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
+    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_vec(work, 0, P_, Vec3(o, o, o))
+
+
+@helper
+def place_all(m, q, work, dofs):
+    """R and world position P of every body; the axes of its joint."""
+    place_world(work, q)
+    for b in range(m.n):
+        i, p = b + 1, m.bodies[b, PARENT] + 1
+        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        store_mat(work, i, R_, R)
+        store_vec(work, i, P_, load_vec(work, p, P_) + r)
+
+
+@helper
+def _poses(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+    place_all(m, q, work, dofs)
+    for b in range(m.n):
+        R, P = load_mat(work, b + 1, R_) @ load_mat(m.outward, b, 0), load_vec(work, b + 1, P_)
+        at = 12 * b
+        for k in range(3):
+            row = R[k]
+            out[at + 3 * k] = row.x
+            out[at + 3 * k + 1] = row.y
+            out[at + 3 * k + 2] = row.z
+        _put(out, at + 9, P)
+    return 1.0
+
+
+@helper
+def _put(out, at, x):
+    out[at] = x.x
+    out[at + 1] = x.y
+    out[at + 2] = x.z
+
+
+@helper
+def _motions(m, q, v, a, out, work, dofs, of_acceleration, own_axes):
+    """Velocities, or accelerations (of motion alone: gravity is not in them), of all bodies at their origins."""
+    place_world(work, q)
+    zero = zero_vec(q[0])
+    store_six(work, 0, V_, Motion(zero, zero))
+    store_six(work, 0, A_, Motion(zero, zero))
+    for b in range(m.n):
+        i, p = b + 1, m.bodies[b, PARENT] + 1
+        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        v_J = joint_motion(m, b, R, v, dofs)
+        V = shift_motion(r, load_motion(work, p, V_)) + v_J
+        store_mat(work, i, R_, R)
+        store_six(work, i, V_, V)
+        if of_acceleration:
+            c = velocity_product(m, b, V, v_J, v, dofs)
+            A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)
+            store_six(work, i, A_, A)
+        x = load_motion(work, i, A_ if of_acceleration else V_)
+        if own_axes:
+            x = rotate_motion(transpose(R @ load_mat(m.outward, b, 0)), x)
+        _put(out, 6 * b, x.ang)
+        _put(out, 6 * b + 3, x.lin)
+    return 1.0
+
+
+@helper
+def _velocities_world(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+    return _motions(m, q, v, v, out, work, dofs, False, False)
+
+
+@helper
+def _velocities_body(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+    return _motions(m, q, v, v, out, work, dofs, False, True)
+
+
+@helper
+def _accelerations_world(m, q, v, a, has_wrenches, wrenches, out, work, dofs, extra):
+    return _motions(m, q, v, a, out, work, dofs, True, False)
+
+
+@helper
+def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, work, dofs, extra):
+    return _motions(m, q, v, a, out, work, dofs, True, True)
+
+
+@kernel(
+    types.int64(types.int64, types.float64[:, ::1], types.int64, types.float64[::1], types.float64[:, :, ::1], types.boolean),
+    "jacobian",
+)
+def _jacobian(handle, q, body, point, J, own_axes):
+    """J (B, 6, nv) of a point in the frame of a body; returns a status and the state at fault."""
+    h = ints_at(handle, (HEADER,))
+    m = open_tables(h)
+    work, dofs = floats_at(h[WORK], (m.n + 1, BODY_ROW)), floats_at(h[DOFS], (m.nv, DOF_ROW))
+    zero = Vec3(0.0, 0.0, 0.0)
+    J[:] = 0.0
+    for s in range(q.shape[0]):
+        status = state_status(m, q[s])
+        if status != OK:
+            return status + (s << STATE_SHIFT)
+        place_all(m, q[s], work, dofs)
+        b = body
+        R = load_mat(work, b + 1, R_) @ load_mat(m.outward, b, 0)
+        P = load_vec(work, b + 1, P_) + R @ Vec3(point[0], point[1], point[2])
+        axes = transpose(R) if own_axes else Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+        while b >= 0:
+            r = P - load_vec(work, b + 1, P_)
+            kind, j = m.bodies[b, KIND], m.bodies[b, IV]
+            z = z_axis(load_mat(work, b + 1, R_))
+            for k in range(j, j + DOF[kind]):
+                if kind == REVOLUTE:
+                    S = Motion(z, zero)
+                elif kind == PRISMATIC:
+                    S = Motion(zero, z)
+                else:
+                    S = load_motion(dofs, k, 0)
+                column = rotate_motion(axes, shift_motion(r, S))
+                for c in range(3):
+                    J[s, c, k] = column.ang[c]
+                    J[s, 3 + c, k] = column.lin[c]
+            b = m.bodies[b, PARENT]
+    return OK
+
+
+POSES = Algorithm("poses", _poses, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (m.n_bodies, 12))
+VELOCITIES: dict[str, Algorithm] = {
+    "world": Algorithm(
+        "velocities", _velocities_world, BODY_ROW, DOF_ROW, (Q, V, None, None), lambda m: (m.n_bodies, 6)
+    ),
+    "body": Algorithm(
+        "velocities, own axes", _velocities_body, BODY_ROW, DOF_ROW, (Q, V, None, None), lambda m: (m.n_bodies, 6)
+    ),
+}
+ACCELERATIONS: dict[str, Algorithm] = {
+    "world": Algorithm(
+        "accelerations", _accelerations_world, BODY_ROW, DOF_ROW, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
+    ),
+    "body": Algorithm(
+        "accelerations, own axes", _accelerations_body, BODY_ROW, DOF_ROW, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
+    ),
+}
+
+
+def poses(model: Model, q: ArrayLike) -> Poses:
+    """World rotation and position of every body's frame; with a leading axis for batches of q."""
+    out = POSES(model, q, None, None, None)
+    return Poses(out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:])
+
+
+def velocities(model: Model, q: ArrayLike, v: ArrayLike, frame: Axes = "body") -> Floats:
+    """(n_bodies, 6) velocity of every body, angular first, at its origin, along its own axes or the world's."""
+    return _of(VELOCITIES, frame)(model, q, v, None, None)
+
+
+def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None, frame: Axes = "body") -> Floats:
+    """(n_bodies, 6) spatial acceleration of every body, angular first, at its origin; gravity is not in it.
+
+    The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer moved with
+    the body would follow is that plus w x v.
+    """
+    return _of(ACCELERATIONS, frame)(model, q, v, a, None)
+
+
+def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:
+    if frame not in table:
+        raise StateError(f"frame must be 'body' or 'world', not {frame!r}")
+    return table[frame]
+
+
+def jacobian(
+    model: Model, q: ArrayLike, body: str | int, point: ArrayLike = (0.0, 0.0, 0.0), frame: Axes = "world"
+) -> Floats:
+    """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by default).
+
+    Components along the world's axes or the body's. A batch of q gives (B, 6, nv). `body` may also be a named frame: then the
+    point is in that frame, and "body" axes are the frame's.
+    """
+    _of(VELOCITIES, frame)
+    at = as_floats("point", point)
+    if at.shape != (3,) or not np.isfinite(at).all():
+        raise StateError(f"point must be three finite numbers, not {point!r}")
+    turn = None
+    if isinstance(body, str) and body not in model.bodies and body in model.frames:
+        fixed = model.frames[body]
+        at, turn, index = fixed.rotation @ at + fixed.position, fixed.rotation, fixed.body
+    else:
+        index = model.body_index(body)
+    arrays, size = POSES.arrays(model, (q, None, None, None))
+    states = arrays[0].reshape(1 if size is None else size, model.nq)  # type: ignore[union-attr]
+    J = np.zeros((len(states), 6, model.nv))
+    if index >= 0:
+        work: Work = model._work.get("poses") or POSES.prepare(model)
+        status = _jacobian.load()(work.handle, states, index, np.ascontiguousarray(at), J, frame == "body")
+        if status != OK:
+            POSES(model, states[status >> STATE_SHIFT], None, None, None)
+        if turn is not None and frame == "body":
+            J = np.concatenate([turn.T @ J[:, :3], turn.T @ J[:, 3:]], axis=1)
+    return J[0] if size is None else J

@@ -1,0 +1,57 @@
+"""External wrenches from forces at points, in any frame."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.calls import as_floats
+from supple.exact.kinematics import poses
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+
+
+def wrench(
+    model: Model,
+    body: str | int,
+    force: ArrayLike = (0.0, 0.0, 0.0),
+    point: ArrayLike = (0.0, 0.0, 0.0),
+    torque: ArrayLike = (0.0, 0.0, 0.0),
+    frame: Literal["world", "body"] = "world",
+    q: ArrayLike | None = None,
+    point_frame: Literal["world", "body"] = "body",
+) -> Floats:
+    """(n_bodies, 6) wrenches, of which one body feels a force at a point and a torque; add several up as arrays.
+
+    force, torque: along the axes of `frame`. point: in the frame `point_frame`; the body's origin by default. q is needed as
+    soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q gives a batch.
+    """
+    f, r, t = (_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
+    for name, value in (("frame", frame), ("point_frame", point_frame)):
+        if value not in ("world", "body"):
+            raise StateError(f"{name} must be 'world' or 'body', not {value!r}")
+    i = model.body_index(body)
+    if "world" in (frame, point_frame):
+        if q is None:
+            raise StateError("a force or point in the world needs q, to know where the body is; or use frame='body'")
+        pose = poses(model, q)
+        R, p = pose.rotation[..., i, :, :], pose.position[..., i, :]
+        if frame == "world":
+            f, t = (np.einsum("...ji,j->...i", R, x) for x in (f, t))
+        if point_frame == "world":
+            r = np.einsum("...ji,...j->...i", R, r - p)
+    row = np.concatenate(np.broadcast_arrays(t + np.cross(r, f), f), axis=-1)
+    out = np.zeros(row.shape[:-1] + (model.n_bodies, 6))
+    out[..., i, :] = row
+    return out
+
+
+def _triple(name: str, x: ArrayLike) -> Floats:
+    out = as_floats(name, x)
+    if out.shape != (3,) or not np.isfinite(out).all():
+        raise StateError(f"{name} must be three finite numbers, not {x!r}")
+    return out
