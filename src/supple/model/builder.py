@@ -277,7 +277,9 @@ class _Merger:
         self.keep = keep
         self.parent = np.where(up < 0, -1, self.carrier[up])
         self.position, self.rotation = position[keep], rotation[keep]
-        self.mass, self.com, self.inertia = mass[keep], com[keep], inertia[keep]
+        self.mass, self.com = mass[keep], com[keep]
+        # The sums over merged bodies are symmetric up to rounding; the matrix is exactly so.
+        self.inertia = 0.5 * (inertia[keep] + inertia[keep].transpose(0, 2, 1))
         self.fixed_order = order[fixed[order]]
 
     def _merge(

@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 #: Moments may miss the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
 TRIANGLE_SLACK = 1e-5
 
+#: The largest number accepted, in SI units: more than the universe has of anything, and its cube does not overflow.
+LARGEST = 1e60
+
 
 @dataclass
 class Columns:
@@ -197,15 +200,19 @@ def _first(bad: NDArray[np.bool_]) -> int | None:
 
 
 def numbers(c: Columns) -> None:
-    """Finite, non-negative masses; axes that can be made unit vectors, and are (in place)."""
+    """Finite, and not so large that products overflow; masses not negative; axes made unit vectors, in place."""
     for what in ("position", "com", "inertia", "pitch", "axis"):
         column: Floats = getattr(c, what)
-        i = _first(~np.isfinite(column.reshape(len(column), -1)).all(axis=1))
+        flat = np.abs(column.reshape(len(column), -1)).max(axis=1)
+        i = _first(~np.isfinite(flat))
         if i is not None:
             raise ModelError(f"body {c.name[i]!r}: {what} is not finite: {column[i].tolist()}")
-    i = _first(~(np.isfinite(c.mass) & (c.mass >= 0)))
+        i = _first(flat > LARGEST)
+        if i is not None:
+            raise ModelError(f"body {c.name[i]!r}: {what} is too large for anything real: {column[i].tolist()}")
+    i = _first(~((c.mass <= LARGEST) & (c.mass >= 0)))
     if i is not None:
-        raise ModelError(f"body {c.name[i]!r}: mass is {c.mass[i]:g}; it must be a finite number, zero or more")
+        raise ModelError(f"body {c.name[i]!r}: mass is {c.mass[i]:g}; it must be a number from 0 to {LARGEST:g}")
     has_axis = np.isin(c.kind, list(HAS_AXIS))
     universal = c.kind == JointType.UNIVERSAL
     for what, column, who in (("axis", c.axis, has_axis), ("axis2", c.axis2, universal)):
@@ -274,7 +281,7 @@ def mass_matrix_regular(names: list[str], a: dict[str, Any], singular: str) -> l
     ]
     if messages and singular == "refuse":
         raise ModelError(messages[0])
-    return [Remark("singular", message) for message in messages]
+    return [Remark("singular", message + "; until then forward dynamics raises SingularError") for message in messages]
 
 
 def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:

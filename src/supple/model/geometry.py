@@ -52,9 +52,14 @@ def rotation_about(axis: ArrayLike, angle: ArrayLike) -> Floats:
 
 def rotation_from_rpy(rpy: ArrayLike) -> Floats:
     """URDF's roll, pitch, yaw: Rz(yaw) Ry(pitch) Rx(roll)."""
-    r, p, y = np.moveaxis(np.asarray(rpy, dtype=np.float64), -1, 0)
-    ex, ey, ez = np.eye(3)
-    return np.asarray(rotation_about(ez, y) @ rotation_about(ey, p) @ rotation_about(ex, r))
+    angles = np.asarray(rpy, dtype=np.float64)
+    cr, cp, cy = np.moveaxis(np.cos(angles), -1, 0)
+    sr, sp, sy = np.moveaxis(np.sin(angles), -1, 0)
+    out = np.empty(angles.shape[:-1] + (3, 3))
+    out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr
+    out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr
+    out[..., 2, 0], out[..., 2, 1], out[..., 2, 2] = -sp, cp * sr, cp * cr
+    return out
 
 
 def rpy_from_rotation(R: ArrayLike) -> Floats:
