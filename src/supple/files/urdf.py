@@ -213,10 +213,10 @@ def _read_limit(doc: Document, joint: Element, kind: str) -> dict[str, float]:
             doc.remark("limit", joint, f"a {kind} joint should have a <limit>; it is taken to have none")
         return {}
     doc.unused(element, ("effort", "velocity", *(("lower", "upper") if bounded else ())))
-    out = {"effort_limit": doc.number(element, "effort"), "velocity_limit": doc.number(element, "velocity")}
-    if bounded:
-        out |= {"lower": doc.number(element, "lower", 0.0), "upper": doc.number(element, "upper", 0.0)}
     most = sys.float_info.max
+    out = {f"{what}_limit": doc.number(element, what, largest=most) for what in ("effort", "velocity")}
+    if bounded:
+        out |= {what: doc.number(element, what, 0.0, largest=most) for what in ("lower", "upper")}
     return {k: math.copysign(math.inf, x) if abs(x) == most else x for k, x in out.items()}
 
 

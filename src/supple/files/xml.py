@@ -17,6 +17,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from supple.errors import ParseError
+from supple.model.checks import LARGEST
 from supple.model.report import Remark
 
 Element = Any  # lxml's, which has no types
@@ -66,7 +67,10 @@ def root_tag(path: str | Path) -> str:
 
 def tag_of(element: Element) -> str:
     """The tag as written, except that a default namespace (xmlns="...") is no part of it."""
-    local = str(etree.QName(element).localname)
+    tag: str = element.tag
+    if not tag.startswith("{"):
+        return tag
+    local = tag.rpartition("}")[2]
     return local if element.prefix is None else f"{element.prefix}:{local}"
 
 
@@ -157,11 +161,13 @@ class Document:
             self.fail(element, f"attribute {attribute!r} is {'missing' if value is None else 'empty'}")
         return str(value)
 
-    def number(self, element: Element, attribute: str, default: float | None = None) -> float:
+    def number(
+        self, element: Element, attribute: str, default: float | None = None, largest: float = LARGEST
+    ) -> float:
         """One finite number; with a default, the attribute may be missing."""
         if default is not None and element.get(attribute) is None:
             return default
-        return float(self._numbers(element, attribute, 1)[0])
+        return self._numbers(element, attribute, 1, largest)[0]
 
     def vector(
         self,
@@ -173,9 +179,9 @@ class Document:
         """`count` finite numbers; with a default, the element or the attribute may be missing."""
         if default is not None and (element is None or element.get(attribute) is None):
             return np.array(default)
-        return np.array(self._numbers(element, attribute, count))
+        return np.array(self._numbers(element, attribute, count, LARGEST))
 
-    def _numbers(self, element: Element, attribute: str, count: int) -> list[float]:
+    def _numbers(self, element: Element, attribute: str, count: int, largest: float) -> list[float]:
         words = self.text(element, attribute).split()
         if len(words) != count:
             need = "one number" if count == 1 else f"{count} numbers"
@@ -185,6 +191,8 @@ class Document:
             value = float(word) if NUMBER.fullmatch(word) else math.nan
             if not math.isfinite(value):
                 self.fail(element, f"{attribute} holds {_short(word)}, which is not a finite number")
+            if abs(value) > largest:
+                self.fail(element, f"{attribute} holds {_short(word)}, too large for anything real")
             out.append(value)
         return out
 
