@@ -408,10 +408,11 @@ def test_meshes_outside_are_left_alone(tmp_path: Path, name: str) -> None:
 
 
 def test_system_folders_are_no_packages(tmp_path: Path) -> None:
-    """package://etc/passwd: /etc is beside a parent of the file, but holds no package.xml."""
-    top = tmp_path.parts[1]
-    for name in ("package://etc/passwd", f"package://{top}/x.stl", "package://../x.stl", "package://./x.stl"):
-        model = load(put(tmp_path, mesh(name)))
+    """/etc is beside a parent of the file, but holds no package.xml; /tmp is a parent, but top-level."""
+    secret = put(tmp_path, "", "secret.stl")
+    top = f"package:/{secret.resolve()}"
+    for name in ("package://etc/passwd", top, "package://../secret.stl", "package://./secret.stl"):
+        model = load(put(tmp_path, mesh(name), "bot/robot.urdf"))
         assert model.visuals == () and [r.subject for r in model.report] == ["mesh missing"]
 
 
@@ -541,7 +542,7 @@ BAD_ROBOTS = {
         4,
         "joint 'j': damping must be finite",
     ),
-    "box": (two_links(arm=visual('<box size="1 2"/>')), 3, "<box> of visual 'v': size needs 3 numbers"),
+    "box": (two_links(arm=visual('<box size="1 2"/>')), 3, "<box> of link 'arm': size needs 3 numbers"),
     "colour": (
         urdf('<link name="a"/>\n<material name="m"><color rgba="1 0 0"/></material>'),
         3,
@@ -638,18 +639,19 @@ def test_entities_do_not_blow_up(read) -> None:
 
 
 def test_external_entities_are_not_read(read, tmp_path: Path) -> None:
-    secret = put(tmp_path, "<link name='stolen'/>", "secret.xml")
+    """If they were, what is wrong with the file they name would be said first."""
+    secret = put(tmp_path, "<stolen", "secret.xml")
     for doctype in (
         f'<!DOCTYPE robot [<!ENTITY x SYSTEM "file://{secret}">]>',
         f'<!DOCTYPE robot [<!ENTITY % x SYSTEM "file://{secret}"> %x;]>',
     ):
-        with pytest.raises(ParseError, match=r"the DOCTYPE declares entities|not well-formed"):
-            read(doctype + '<robot name="r">&x;</robot>')
+        with pytest.raises(ParseError, match="the DOCTYPE declares entities"):
+            read(doctype + f'<robot name="r">{"" if "%" in doctype else "&x;"}</robot>')
 
 
 def test_deep_nesting_is_refused(read) -> None:
     with pytest.raises(ParseError, match="not well-formed XML: Excessive depth"):
-        read(urdf("<a>" * 100_000 + "</a>" * 100_000))
+        read(urdf("<a>" * 1000 + "</a>" * 1000))
 
 
 def test_entities_hidden_by_an_encoding_are_found(read) -> None:

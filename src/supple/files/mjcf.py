@@ -149,7 +149,7 @@ class _Translation:
             P, A = m.body_pos[b] + self.origin[up], rotation_from_quaternion(_xyzw(m.body_quat[b]))
             joints = range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b])
             for j in joints[:-1]:
-                name = f"{self.body_names[b]}/{self.joint_names[j]}"
+                name = _unused(f"{self.body_names[b]}/{self.joint_names[j]}", set(self.body_names))
                 joint, P = self._joint(j, P, A)
                 parent, A = self.builder.add_body(name, parent, **joint), np.eye(3)
             if b == freed:
@@ -211,7 +211,7 @@ class _Translation:
         m = self.m
         taken = {self.body_names[b] for b in range(m.nbody) if m.body_jntnum[b] == 0}
         for b in np.flatnonzero(self.origin.any(axis=1)):
-            name = f"{self.body_names[b]}/frame"
+            name = _unused(f"{self.body_names[b]}/frame", taken)
             taken.add(name)
             self.builder.add_frame(name, self.number[b], self.origin[b])
         for s in range(m.nsite):

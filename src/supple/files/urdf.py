@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from supple.errors import ModelError, ParseError
 from supple.files.meshes import MeshFinder
-from supple.files.urdf_visuals import ZERO, Shape, VisualReader, read_origin
+from supple.files.urdf_visuals import Shape, VisualReader, read_origin
 from supple.files.xml import Document, Element, Floats, children, line_of, tag_of
 from supple.model.builder import GRAVITY, ModelBuilder
 from supple.model.joints import JointName
@@ -33,6 +33,9 @@ from supple.model.model import Model, unknown
 from supple.model.report import Report
 
 ROOT_JOINT = "root_joint"
+
+#: The axis of a joint that names none.
+X_AXIS = np.array([1.0, 0.0, 0.0])
 
 #: URDF's joint types, as ours.
 TYPES: dict[str, JointName] = {
@@ -70,9 +73,8 @@ class Joint:
     position: Floats
     rotation: Floats
     axis: Floats
-    numbers: dict[str, float] = field(
-        default_factory=dict
-    )  #: limits and dynamics, named as add_body's arguments
+    #: Limits and dynamics, named as add_body's arguments.
+    numbers: dict[str, float] = field(default_factory=dict)
 
 
 def load_urdf(
@@ -175,11 +177,8 @@ def _read_joint(doc: Document, element: Element) -> Joint:
             doc.remark(tag, part, f"means nothing on a {kind} joint and is not used")
     parent, child = (_read_end(doc, element, tag) for tag in ("parent", "child"))
     position, rotation = read_origin(doc, element)
-    axis, numbers = np.array([1.0, 0.0, 0.0]), {}
-    if kind not in ("fixed", "floating"):
-        axis = _read_axis(doc, element)
-    if kind != "fixed":
-        numbers = _read_limit(doc, element, kind) | _read_dynamics(doc, element)
+    axis = X_AXIS if kind in ("fixed", "floating") else _read_axis(doc, element)
+    numbers = {} if kind == "fixed" else _read_limit(doc, element, kind) | _read_dynamics(doc, element)
     mimic = doc.child(element, "mimic")
     if mimic is not None and "mimic" not in MEANINGLESS.get(kind, ()):
         doc.unused(mimic, ("joint", "multiplier", "offset"))
@@ -197,7 +196,7 @@ def _read_end(doc: Document, joint: Element, tag: str) -> str:
 def _read_axis(doc: Document, joint: Element) -> Floats:
     element = doc.child(joint, "axis")
     if element is None:
-        return np.array([1.0, 0.0, 0.0])
+        return X_AXIS
     doc.unused(element, ("xyz",))
     axis = doc.vector(element, "xyz")
     if not np.linalg.norm(axis) > 1e-9:
@@ -270,11 +269,12 @@ def _add_all(
     builder: ModelBuilder, base: str, links: dict[str, Link], joints: dict[str, Joint], floating_base: bool
 ) -> None:
     root_joint = ROOT_JOINT
+    kind: JointName = "free" if floating_base else "fixed"
     while (
         not floating_base and root_joint in joints
     ):  # a fixed joint leaves no name behind, so any free one will do
         root_joint += "_"
-    all_joints = [(root_joint, Joint(None, "free" if floating_base else "fixed", "", base, *_identity()))]
+    all_joints = [(root_joint, Joint(None, kind, "", base, np.zeros(3), np.eye(3), X_AXIS))]
     all_joints += sorted(joints.items())
     number = {joint.child: i for i, (_, joint) in enumerate(all_joints)}
     for name, joint in all_joints:
@@ -294,10 +294,6 @@ def _add_all(
         )
         for s in link.shapes:
             builder.add_visual(body, s.kind, s.size, s.position, s.rotation, s.rgba, s.mesh, s.name)
-
-
-def _identity() -> tuple[Floats, Floats, Floats]:
-    return np.array(ZERO), np.eye(3), np.array([1.0, 0.0, 0.0])
 
 
 def _explain(message: str) -> str:

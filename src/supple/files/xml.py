@@ -118,10 +118,8 @@ class Document:
         """<limit> of joint 'knee'."""
         name = element.get("name")
         own = f"<{tag_of(element)}>" if name is None else f"{tag_of(element)} {name!r}"
-        for up in element.iterancestors():
-            if up.get("name") is not None and up.getparent() is not None:
-                return f"{own} of {tag_of(up)} {up.get('name')!r}"
-        return own
+        named = [up for up in element.iterancestors() if up.get("name") and up.getparent() is not None]
+        return f"{own} of {tag_of(named[-1])} {named[-1].get('name')!r}" if named else own
 
     def unused(self, element: Element, attributes: Collection[str] = (), tags: Collection[str] = ()) -> None:
         """Remark on everything directly in an element other than these attributes and children."""
