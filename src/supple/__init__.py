@@ -1,2 +1,84 @@
-"""temporary"""
-from supple.model.builder import ModelBuilder
+"""Supple: articulated rigid bodies of any size, exactly or as exactly as asked.
+
+    import supple
+
+    model = supple.load("robot.urdf")
+    a = supple.forward_dynamics(model, model.neutral(), v, tau)
+
+The names below are the public ones. They are loaded when first used: importing supple is quick, and compiling waits
+until something is computed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from supple.errors import ModelError as ModelError
+    from supple.errors import ParseError as ParseError
+    from supple.errors import SimulationError as SimulationError
+    from supple.errors import SingularError as SingularError
+    from supple.errors import StateError as StateError
+    from supple.errors import SuppleError as SuppleError
+    from supple.exact.calls import set_threads as set_threads
+    from supple.exact.crba import mass_matrix as mass_matrix
+    from supple.exact.energy import center_of_mass as center_of_mass
+    from supple.exact.energy import kinetic_energy as kinetic_energy
+    from supple.exact.energy import momentum as momentum
+    from supple.exact.energy import potential_energy as potential_energy
+    from supple.exact.forward import forward_dynamics as forward_dynamics
+    from supple.exact.kinematics import Poses as Poses
+    from supple.exact.kinematics import accelerations as accelerations
+    from supple.exact.kinematics import jacobian as jacobian
+    from supple.exact.kinematics import poses as poses
+    from supple.exact.kinematics import velocities as velocities
+    from supple.exact.ltdl import Factor as Factor
+    from supple.exact.ltdl import factorize as factorize
+    from supple.exact.rnea import bias_force as bias_force
+    from supple.exact.rnea import inverse_dynamics as inverse_dynamics
+    from supple.exact.treematrix import Pattern as Pattern
+    from supple.exact.treematrix import TreeMatrix as TreeMatrix
+    from supple.exact.wrench import wrench as wrench
+    from supple.files import from_mujoco as from_mujoco
+    from supple.files import load as load
+    from supple.files import save_urdf as save_urdf
+    from supple.files import to_mujoco as to_mujoco
+    from supple.model import trees as trees
+    from supple.model.builder import ModelBuilder as ModelBuilder
+    from supple.model.model import Model as Model
+
+_HOME = {
+    "errors": "ModelError ParseError SimulationError SingularError StateError SuppleError",
+    "exact.calls": "set_threads",
+    "exact.crba": "mass_matrix",
+    "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",
+    "exact.forward": "forward_dynamics",
+    "exact.kinematics": "Poses accelerations jacobian poses velocities",
+    "exact.ltdl": "Factor factorize",
+    "exact.rnea": "bias_force inverse_dynamics",
+    "exact.treematrix": "Pattern TreeMatrix",
+    "exact.wrench": "wrench",
+    "files": "from_mujoco load save_urdf to_mujoco",
+    "model.builder": "ModelBuilder",
+    "model.model": "Model",
+    "model": "trees",
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'supple' has no attribute {name!r}")
+    module = import_module(f"supple.{_MODULE_OF[name]}")
+    value = import_module(f"supple.model.{name}") if name == "trees" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, move, turn_all, zero_vec
+from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
@@ -32,11 +32,10 @@ from supple.spatial.algebra import (
     load_inertia,
     load_mat,
     load_motion,
-    load_rigid,
+    load_turned,
     load_vec,
     outer_inertia,
     rotate_force,
-    rotate_rigid,
     shift_force,
     shift_inertia,
     shift_motion,
@@ -50,7 +49,7 @@ from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like, smaller
 
 R_, P_, V_, C_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
-S_, U_, D_, u_, DOF_ROW = 0, 6, 12, 13, 14
+S_, U_, D_, u_, DOF_ROW = 0, S_ROW, S_ROW + 6, S_ROW + 7, S_ROW + 8
 
 
 @helper
@@ -82,23 +81,22 @@ def joint_force(m, tau, v, j):
 @helper
 def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    turn_all(m, q, dofs)
     zero = zero_vec(q[0])
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     store_six(work, 0, V_, Motion(zero, zero))
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
-        v_J = joint_motion(m, b, R, v, dofs)
-        V = shift_motion(r, load_motion(work, p, V_)) + v_J
-        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
+        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
+        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         f = crf(V, Y @ V)  # pA = v x* I v - f_ext  [RBDA 7.37]
         if has_wrenches:
             f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
         store_six(work, i, V_, V)
-        store_six(work, i, C_, velocity_product(m, b, V, v_J, v, dofs))
+        store_six(work, i, C_, c)
         store_inertia(work, i, I_, articulated(Y))
         store_six(work, i, F_, f)
 

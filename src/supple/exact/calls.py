@@ -17,14 +17,14 @@ from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
-from numba import types
+from numba import njit, types
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
 from supple.exact.tables import OWN, make_header, open_tables
 from supple.model.model import Model
-from supple.spatial.compiler import Kernel, helper
-from supple.spatial.lanes import WIDTH, lanes
+from supple.spatial.compiler import INLINE, Kernel, helper
+from supple.spatial.lanes import WIDTH, lanes_at
 from supple.spatial.references import (
     ODD,
     OK,
@@ -41,6 +41,9 @@ from supple.spatial.references import (
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
 
+REGISTER = 8 * WIDTH  #: bytes
+ALIGNMENT = 64  #: bytes; a cache line, so that no register straddles two
+
 UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
 Floats = NDArray[np.float64]
@@ -49,7 +52,7 @@ Floats = NDArray[np.float64]
 # --- compiled checks and the lanes' coming and going --------------------------------------------------------------------
 
 
-@helper
+@njit(**dict(INLINE, fastmath={"reassoc"}))  # so that the sum is taken several entries at a time
 def finite(x):
     """Whether all entries are finite; one pass, no branches."""
     total = 0.0
@@ -80,32 +83,24 @@ def state_status(m, q):
 
 
 @helper
-def take(scratch, at, rows, columns):
-    """The next rows x columns registers of a scratch array."""
-    return lanes(scratch[at : at + rows * columns * WIDTH].reshape((rows, columns, WIDTH)))
-
-
-@helper
-def line(scratch, at, size):
-    """The next `size` registers of a scratch array, as a vector."""
-    return lanes(scratch[at : at + size * WIDTH].reshape((size, WIDTH)))
-
-
-@helper
-def gather(source, first, stop, scratch, at):
-    """States first ... first+3 of a batch, a register each entry (the last state repeated past the end)."""
+def gather(source, first, stop, address):
+    """States first ... first+3 of a batch to registers at an address (the last state repeated past the end)."""
+    size = source.shape[1]
+    to = floats_at(address, (size, WIDTH))
     for lane in range(WIDTH):
         state = min(first + lane, stop - 1)
-        for k in range(source.shape[1]):
-            scratch[at + k * WIDTH + lane] = source[state, k]
+        for k in range(size):
+            to[k, lane] = source[state, k]
 
 
 @helper
-def scatter(scratch, at, first, stop, target):
-    """Registers back to the states of a batch."""
+def scatter(address, first, stop, target):
+    """Registers at an address back to the states of a batch."""
+    size = target.shape[1]
+    source = floats_at(address, (size, WIDTH))
     for lane in range(min(WIDTH, stop - first)):
-        for k in range(target.shape[1]):
-            target[first + lane, k] = scratch[at + k * WIDTH + lane]
+        for k in range(size):
+            target[first + lane, k] = source[k, lane]
 
 
 # --- the two kernels of an algorithm ------------------------------------------------------------------------------------
@@ -121,7 +116,7 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
     """The entry points of an algorithm: one state in place, and a range of a batch four states at a time.
 
     core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the model is
-    singular there. v and x have length nv and may be None where they are not needed; out and extra are flat.
+    singular there or the result has overflown. v and x have length nv and may be None where they are not needed; out and extra are flat.
     """
 
     def single(handle, q_, v_, x_, wrenches_, out_):
@@ -153,31 +148,41 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
     def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
         h = ints_at(handle, (HEADER,))
         m = open_tables(h)
-        at_v = m.nq * WIDTH
-        at_x = at_v + m.nv * WIDTH
-        at_wrenches = at_x + m.nv * WIDTH
-        at_out = at_wrenches + m.n * 6 * WIDTH
-        at_extra = at_out + h[N_OUT] * WIDTH
-        at_work = at_extra + h[N_EXTRA] * WIDTH
-        at_dofs = at_work + (m.n + 1) * body_row * WIDTH
-        at_good = at_dofs + m.nv * dof_row * WIDTH
-        work, dofs = take(scratch, at_work, m.n + 1, body_row), take(scratch, at_dofs, m.nv, dof_row)
-        lane_q, lane_v, lane_x = line(scratch, 0, m.nq), line(scratch, at_v, m.nv), line(scratch, at_x, m.nv)
-        lane_wrenches, lane_out = take(scratch, at_wrenches, m.n, 6), line(scratch, at_out, h[N_OUT])
-        extra, good = line(scratch, at_extra, h[N_EXTRA]), line(scratch, at_good, 1)
-        scratch[at_v:at_out] = 0.0
+        n_out, n_extra = h[N_OUT], h[N_EXTRA]
+        at_q = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+        at_v = at_q + m.nq * REGISTER
+        at_x = at_v + m.nv * REGISTER
+        at_wrenches = at_x + m.nv * REGISTER
+        at_out = at_wrenches + m.n * 6 * REGISTER
+        at_extra = at_out + n_out * REGISTER
+        at_good = at_extra + n_extra * REGISTER
+        at_work = at_good + REGISTER
+        at_dofs = at_work + (m.n + 1) * body_row * REGISTER
+        good = floats_at(at_good, (WIDTH,))
+        floats_at(at_v, (2 * m.nv * WIDTH,))[:] = 0.0
         has_wrenches = wrenches.shape[1] > 0
         for state in range(first, stop, WIDTH):
-            gather(q, state, stop, scratch, 0)
-            gather(v, state, stop, scratch, at_v)
-            gather(x, state, stop, scratch, at_x)
-            gather(wrenches, state, stop, scratch, at_wrenches)
-            good[0] = core(m, lane_q, lane_v, lane_x, has_wrenches, lane_wrenches, lane_out, work, dofs, extra)
-            scatter(scratch, at_out, state, stop, out)
+            gather(q, state, stop, at_q)
+            gather(v, state, stop, at_v)
+            gather(x, state, stop, at_x)
+            gather(wrenches, state, stop, at_wrenches)
+            lanes_at(at_good, (1,))[0] = core(
+                m,
+                lanes_at(at_q, (m.nq,)),
+                lanes_at(at_v, (m.nv,)),
+                lanes_at(at_x, (m.nv,)),
+                has_wrenches,
+                lanes_at(at_wrenches, (m.n, 6)),
+                lanes_at(at_out, (n_out,)),
+                lanes_at(at_work, (m.n + 1, body_row)),
+                lanes_at(at_dofs, (m.nv, dof_row)),
+                lanes_at(at_extra, (n_extra,)),
+            )
+            scatter(at_out, state, stop, out)
             for lane in range(min(WIDTH, stop - state)):
                 s = state + lane
                 status = state_status(m, q[s])
-                if status == OK and not scratch[at_good + lane] > 0.0:
+                if status == OK and not good[lane] > 0.0:
                     status = SINGULAR
                 if status == OK and not finite(out[s]):
                     status = NOT_FINITE
@@ -307,7 +312,7 @@ class Algorithm:
         run = self.batch.load()
 
         def part(bounds: tuple[int, int]) -> int:
-            return int(run(work.handle, *flat, out, *bounds, np.empty(WIDTH * work.lane_size)))
+            return int(run(work.handle, *flat, out, *bounds, np.empty(WIDTH * work.lane_size + ALIGNMENT // 8)))
 
         for status in in_parallel(part, size):
             if status != OK:

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
 from supple.exact.calls import Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, place
-from supple.exact.tables import ARMATURE, IV, KIND, PARENT, RIGID, host_tables
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, place, turn_all
+from supple.exact.tables import ARMATURE, IV, KIND, PARENT, RIGID, SPLIT, host_tables
 from supple.exact.treematrix import TreeMatrix
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -31,8 +31,8 @@ from supple.spatial.algebra import (
     load_mat,
     load_motion,
     load_rigid,
+    load_turned,
     load_vec,
-    rotate_rigid,
     shift_force,
     shift_rigid,
     store_mat,
@@ -44,12 +44,13 @@ from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 
 R_, P_, Y_, BODY_ROW = 0, 9, 12, 22
-S_, DOF_ROW = 0, 6
+S_, DOF_ROW = 0, S_ROW
 
 
 @helper
 def crba(m, q, H, work, dofs):
     """The packed mass matrix H of one state (or of four, in lanes)."""
+    turn_all(m, q, dofs)
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     for b in range(m.n):
@@ -57,7 +58,7 @@ def crba(m, q, H, work, dofs):
         R, r = place(m, b, load_mat(work, p, R_), q, dofs)
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
-        store_rigid(work, i, Y_, rotate_rigid(R, load_rigid(m.rows, b, RIGID)))
+        store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
         Y = load_rigid(work, i, Y_)

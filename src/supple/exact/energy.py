@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact.calls import V_OR_NONE, Algorithm, Q
-from supple.exact.kinematics import BODY_ROW, DOF_ROW, P_, R_, V_, place_world
-from supple.exact.motion import joint_motion, place, zero_vec
-from supple.exact.tables import PARENT, RIGID
+from supple.exact.kinematics import BODY_ROW, DOF_ROW, P_, R_, V_, start
+from supple.exact.motion import move, zero_vec
+from supple.exact.tables import PARENT, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Motion,
@@ -19,10 +19,8 @@ from supple.spatial.algebra import (
     dot,
     load_mat,
     load_motion,
-    load_rigid,
+    load_turned,
     load_vec,
-    rotate_rigid,
-    shift_motion,
     store_mat,
     store_six,
     store_vec,
@@ -38,17 +36,16 @@ KINETIC, POTENTIAL, MASS, COM, LINEAR, ANGULAR, SIZE = 0, 1, 2, 3, 6, 9, 12
 @helper
 def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
     """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of mass."""
-    place_world(work, q)
+    start(m, q, work, dofs)
     zero = zero_vec(q[0])
     store_six(work, 0, V_, Motion(zero, zero))
     mass, kinetic = number_like(q[0], 0.0), number_like(q[0], 0.0)
     moment, linear, angular = zero, zero, zero
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        R, r, V, _ = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
         P = load_vec(work, p, P_) + r
-        V = shift_motion(r, load_motion(work, p, V_)) + joint_motion(m, b, R, v, dofs)
-        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
+        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         momentum = Y @ V  # about the body's origin
         mass = mass + Y.m
         kinetic = kinetic + 0.5 * (V @ momentum)

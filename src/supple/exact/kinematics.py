@@ -26,7 +26,7 @@ from supple.exact.calls import (
     as_floats,
     state_status,
 )
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, move, place, turn_all, zero_vec
 from supple.exact.tables import IV, KIND, PARENT, open_tables
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -52,7 +52,7 @@ Floats = NDArray[np.float64]
 Axes = Literal["world", "body"]
 
 R_, P_, V_, A_, BODY_ROW = 0, 9, 12, 18, 24
-DOF_ROW = 6
+DOF_ROW = S_ROW
 
 
 class Poses(NamedTuple):
@@ -63,16 +63,18 @@ class Poses(NamedTuple):
 
 
 @helper
-def place_world(work, q):
+def start(m, q, work, dofs):
+    """All angles' sines and cosines, and row 0: the world."""
+    turn_all(m, q, dofs)
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
     store_vec(work, 0, P_, Vec3(o, o, o))
 
 
 @helper
 def place_all(m, q, work, dofs):
     """R and world position P of every body; the axes of its joint."""
-    place_world(work, q)
+    start(m, q, work, dofs)
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
         R, r = place(m, b, load_mat(work, p, R_), q, dofs)
@@ -105,19 +107,16 @@ def _put(out, at, x):
 @helper
 def _motions(m, q, v, a, out, work, dofs, of_acceleration, own_axes):
     """Velocities, or accelerations (of motion alone: gravity is not in them), of all bodies at their origins."""
-    place_world(work, q)
+    start(m, q, work, dofs)
     zero = zero_vec(q[0])
     store_six(work, 0, V_, Motion(zero, zero))
     store_six(work, 0, A_, Motion(zero, zero))
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
-        v_J = joint_motion(m, b, R, v, dofs)
-        V = shift_motion(r, load_motion(work, p, V_)) + v_J
+        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
         store_mat(work, i, R_, R)
         store_six(work, i, V_, V)
         if of_acceleration:
-            c = velocity_product(m, b, V, v_J, v, dofs)
             A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)
             store_six(work, i, A_, A)
         x = load_motion(work, i, A_ if of_acceleration else V_)

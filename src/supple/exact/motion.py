@@ -1,7 +1,7 @@
 """How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
 
-Everything is along world axes. The axes of joints with several degrees of freedom (and of screws) are kept in S, a row
-(6 numbers) a degree; revolute and prismatic ones are the body's z axis and are not.
+Everything is along world axes. S has a row for each degree of freedom: its axis (6 numbers; not kept for revolute and
+prismatic joints, whose axis is the body's z), and the sine and cosine of its angle, which `turn_all` puts there first.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from supple.spatial.algebra import (
     load_motion,
     load_vec,
     rotation_of,
+    shift_motion,
     store_six,
     turn_x,
     turn_z,
@@ -26,12 +27,14 @@ from supple.spatial.algebra import (
 )
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
-from supple.spatial.trig import sincos
+from supple.spatial.trig import sincos_all
 
 REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
 SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)
 PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
 DOF = NV  #: degrees of freedom by kind
+
+SIN, COS, S_ROW = 6, 7, 8  #: columns of S behind the axis, and its width
 
 
 @helper
@@ -42,45 +45,75 @@ def zero_vec(x):
 
 
 @helper
+def turn_all(m, q, S):
+    """Sines and cosines of all angles, before anything else."""
+    sincos_all(q, m.angles, S, SIN)
+
+
+@helper
 def place(m, b, R_p, q, S):
     """R, r of body b: its rotation, and its origin as seen from its parent's, whose rotation is R_p. Fills S."""
     kind, k, j = m.bodies[b, KIND], m.bodies[b, IQ], m.bodies[b, IV]
-    R = R_p @ load_mat(m.rows, b, TREE_R)
+    tree = load_mat(m.rows, b, TREE_R)
     r = R_p @ load_vec(m.rows, b, TREE_P)
     if kind == REVOLUTE:
-        s, c = sincos(q[k])
-        R = turn_z(R, c, s)
+        R = R_p @ turn_z(tree, S[j, COS], S[j, SIN])  # in this order only one product waits for the parent
     elif kind == PRISMATIC:
+        R = R_p @ tree
         r = r + z_axis(R) * q[k]
     else:
-        R, r = _place_others(m, b, kind, k, j, R, r, q, S)
+        R, r = _place_others(m, b, kind, k, j, R_p @ tree, r, q, S)
     return R, r
+
+
+@helper
+def move(m, b, R_p, V_p, q, v, S):
+    """R, r, V, c of body b: as `place`, then its velocity, and the acceleration that velocities alone cause.
+
+    c = V x S v, plus what axes that turn within the joint add (universal joints: the second axis turns with the first).
+    """
+    kind, j = m.bodies[b, KIND], m.bodies[b, IV]
+    R, r = place(m, b, R_p, q, S)
+    V = shift_motion(r, V_p)
+    if kind == REVOLUTE:
+        w = z_axis(R) * v[j]
+        c = Motion(cross(V.ang, w), cross(V.lin, w))
+        V = Motion(V.ang + w, V.lin)
+    elif kind == PRISMATIC:
+        u = z_axis(R) * v[j]
+        c = Motion(zero_vec(v[j]), cross(V.ang, u))
+        V = Motion(V.ang, V.lin + u)
+    else:
+        v_J = joint_motion(m, b, R, v, S)
+        V = V + v_J
+        c = crm(V, v_J)
+        if kind == UNIVERSAL:
+            w1 = load_motion(S, j, 0).ang * v[j]
+            w2 = load_motion(S, j + 1, 0).ang * v[j + 1]
+            c = Motion(c.ang + cross(w1, w2), c.lin)
+    return R, r, V, c
 
 
 @helper
 def _place_others(m, b, kind, k, j, R, r, q, S):
     o = zero_vec(q[k])
     if kind == SCREW:
-        s, c = sincos(q[k])
         z = z_axis(R)
         pitch = m.rows[b, PITCH]
-        R = turn_z(R, c, s)
+        R = turn_z(R, S[j, COS], S[j, SIN])
         r = r + z * (pitch * q[k])
         store_six(S, j, 0, Motion(z, z * pitch))
     elif kind == CYLINDRICAL:
-        s, c = sincos(q[k])
         z = z_axis(R)
-        R = turn_z(R, c, s)
+        R = turn_z(R, S[j, COS], S[j, SIN])
         r = r + z * q[k + 1]
         store_six(S, j, 0, Motion(z, o))
         store_six(S, j + 1, 0, Motion(o, z))
     elif kind == UNIVERSAL:
-        s, c = sincos(q[k])
         store_six(S, j, 0, Motion(x_axis(R), o))
-        R = turn_x(R, c, s)
-        s, c = sincos(q[k + 1])
+        R = turn_x(R, S[j, COS], S[j, SIN])
         store_six(S, j + 1, 0, Motion(z_axis(R), o))
-        R = turn_z(R, c, s)
+        R = turn_z(R, S[j + 1, COS], S[j + 1, SIN])
     elif kind == PLANAR:
         r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
         # bring cosine and sine to unit length; they are within 1e-6 of it, so two terms give all digits
@@ -121,16 +154,3 @@ def joint_motion(m, b, R, x, S):
         for i in range(j, j + DOF[kind]):
             out = out + load_motion(S, i, 0) * x[i]
     return out
-
-
-@helper
-def velocity_product(m, b, V, v_J, v, S):
-    """The acceleration of body b that its velocity V and its joint's v_J cause: V x v_J, plus what axes turning within
-    the joint add (universal joints: the second axis turns with the first)."""
-    c = crm(V, v_J)
-    if m.bodies[b, KIND] == UNIVERSAL:
-        j = m.bodies[b, IV]
-        w1 = load_motion(S, j, 0).ang * v[j]
-        w2 = load_motion(S, j + 1, 0).ang * v[j + 1]
-        c = Motion(c.ang + cross(w1, w2), c.lin)
-    return c

@@ -14,23 +14,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, place, velocity_product, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, move, turn_all, zero_vec
 from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
+    Force,
     Mat3,
     Motion,
     Prismatic,
     Revolute,
     Vec3,
-    crf,
+    cross,
     load_force,
     load_mat,
     load_motion,
     load_rigid,
     load_vec,
     rotate_force,
-    rotate_rigid,
     shift_force,
     shift_motion,
     store_mat,
@@ -42,12 +42,13 @@ from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 
 R_, P_, V_, A_, F_, BODY_ROW = 0, 9, 12, 18, 24, 30
-S_, DOF_ROW = 0, 6
+S_, DOF_ROW = 0, S_ROW
 
 
 @helper
 def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
     """tau of one state (or of four, in lanes), damping and armature included."""
+    turn_all(m, q, dofs)
     zero = zero_vec(q[0])
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
@@ -55,13 +56,9 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
     store_six(work, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
-        v_J = joint_motion(m, b, R, v, dofs)
-        V = shift_motion(r, load_motion(work, p, V_)) + v_J  # [RBDA 5.14]
-        c = velocity_product(m, b, V, v_J, v, dofs)
+        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)  # [RBDA 5.14]
         A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)  # [RBDA 5.15]
-        Y = rotate_rigid(R, load_rigid(m.rows, b, RIGID))
-        F = Y @ A + crf(V, Y @ V)  # [RBDA 5.16]
+        F = newton_euler(R, load_rigid(m.rows, b, RIGID), V, A)
         if has_wrenches:
             F = F - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
         store_mat(work, i, R_, R)
@@ -84,6 +81,20 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
         if p > 0:
             store_six(work, p, F_, load_force(work, p, F_) + shift_force(load_vec(work, i, P_), F))  # [RBDA 5.20]
     return 1.0
+
+
+@helper
+def newton_euler(R, Y, V, A):
+    """I A + V x* I V [RBDA 5.16], the inertia Y in the body's axes and all else along the world's.
+
+    With the acceleration a of the origin as a point, the force is m a + dw x h + w x (w x h) and the moment about the origin
+    I dw + w x I w + h x a: cheaper than turning the inertia.
+    """
+    w, dw = V.ang @ R, A.ang @ R  # R^T x
+    a = (A.lin + cross(V.ang, V.lin)) @ R
+    lin = a * Y.m + cross(dw, Y.h) + cross(w, cross(w, Y.h))
+    ang = Y.I @ dw + cross(w, Y.I @ w) + cross(Y.h, a)
+    return rotate_force(R, Force(ang, lin))
 
 
 @helper

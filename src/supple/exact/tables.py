@@ -4,9 +4,11 @@ Inside kernels body frames are turned so that the axis of a joint is z (universa
 joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
 
     bodies   (n, 4) int      parent, joint kind, first index in q, first index in v
-    rows     (n, 23) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia about the origin 6, pitch
+    rows     (n, 30) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia about the origin 6,
+                             the same inertia split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn); pitch
     outward  (n, 9) float
     dofs     (nv, 2) float   armature, damping
+    angles   (k, 2) int      the angles among the coordinates: index in q, degree of freedom
     units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
     lam      (nv,) int       the expanded parent array [SF section 2], -1 for the world
     starts   (nv,) int       where row k of a matrix over that tree begins when its rows are packed (treematrix.py)
@@ -28,13 +30,13 @@ from supple.spatial.compiler import helper
 from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
 
 PARENT, KIND, IQ, IV = range(4)
-TREE_R, TREE_P, RIGID, PITCH, ROW = 0, 9, 12, 22, 23
+TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 22, 29, 30
 ARMATURE, DAMPING = range(2)
 
-(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS) = range(
-    PREFIX, PREFIX + 13
+(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS, _ANGLES, _N_ANGLES) = range(
+    PREFIX, PREFIX + 15
 )
-OWN = PREFIX + 13  #: where an algorithm's own words begin in a header
+OWN = PREFIX + 15  #: where an algorithm's own words begin in a header
 
 
 class Tables(NamedTuple):
@@ -52,6 +54,7 @@ class Tables(NamedTuple):
     zeros: Any
     lam: Any
     starts: Any
+    angles: Any
 
 
 @helper
@@ -72,6 +75,7 @@ def open_tables(header):
         floats_at(header[_ZEROS], (nv,)),
         ints_at(header[_LAM], (nv,)),
         ints_at(header[_STARTS], (nv,)),
+        ints_at(header[_ANGLES], (header[_N_ANGLES], 2)),
     )
 
 
@@ -99,6 +103,7 @@ class HostTables:
         upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         for k, (i, j) in enumerate(upper):
             rows[:, RIGID + 4 + k] = I[:, i, j]
+        rows[:, SPLIT : SPLIT + 7] = split_inertias(I)
         rows[:, PITCH] = model.pitch
         self.rows = rows
         self.outward = np.ascontiguousarray(Q.transpose(0, 2, 1).reshape(n, 9))
@@ -114,7 +119,27 @@ class HostTables:
         self.words = header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
         self.pattern = Pattern(model.expanded_parent)
+        self.angles = _angles(model)
         self.words += [address_of(self.pattern.parent), address_of(self.pattern.starts)]
+        self.words += [address_of(self.angles), len(self.angles)]
+
+
+def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n, 7) k, s, t with I = k 1 + s s^T + t t^T: k the smallest eigenvalue, s and t along the other two axes."""
+    k, axes = np.linalg.eigh(I)
+    lengths = np.sqrt(np.maximum(k[:, 1:] - k[:, :1], 0.0))
+    return np.concatenate([k[:, :1], axes[:, :, 1] * lengths[:, :1], axes[:, :, 2] * lengths[:, 1:]], axis=1)
+
+
+def _angles(model: Model) -> NDArray[np.int64]:
+    """(k, 2) index in q and degree of freedom of every coordinate that is an angle."""
+    turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.CYLINDRICAL, JointType.UNIVERSAL)
+    first = np.isin(model.joint_type, turning)
+    second = model.joint_type == JointType.UNIVERSAL
+    q = np.concatenate([model.q_index[first], model.q_index[second] + 1])
+    v = np.concatenate([model.v_index[first], model.v_index[second] + 1])
+    order = np.argsort(q)
+    return np.ascontiguousarray(np.stack([q[order], v[order]], axis=1))
 
 
 def inside_turns(model: Model) -> NDArray[np.float64]:

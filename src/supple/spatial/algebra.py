@@ -352,18 +352,18 @@ def rotation_of(x, y, z, w):
 
 
 @helper
-def rotate_sym(R, A):
-    """R A R^T"""
-    x = A @ R.r0
-    y = A @ R.r1
-    z = A @ R.r2
-    return Sym3(dot(x, R.r0), dot(x, R.r1), dot(x, R.r2), dot(y, R.r1), dot(y, R.r2), dot(z, R.r2))
+def load_turned(R, a, i, k, l):
+    """The rigid inertia of row i, along axes turned by R: mass and first moment at k, split inertia (k, s, t) at l.
 
-
-@helper
-def rotate_rigid(R, Y):
-    """The same inertia, components along axes turned by R."""
-    return RigidInertia(Y.m, R @ Y.h, rotate_sym(R, Y.I))
+    R (k 1 + s s^T + t t^T) R^T = k 1 + (R s)(R s)^T + (R t)(R t)^T: two vectors to turn instead of a matrix.
+    """
+    s = R @ load_vec(a, i, l + 1)
+    t = R @ load_vec(a, i, l + 4)
+    I = outer_sym(s, s) + outer_sym(t, t)
+    e = a[i, l]
+    return RigidInertia(
+        a[i, k], R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e)
+    )
 
 
 @helper

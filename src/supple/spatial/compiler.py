@@ -50,8 +50,9 @@ KERNELS: dict[str, Kernel] = {}
 class Kernel:
     """A function compiled for one signature, on first use or from the cache."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any, **options: Any) -> None:
-        self.name = f"{function.__module__.removeprefix('supple.')}.{function.__name__}"
+    def __init__(self, function: Callable[..., Any], signature: Any, name: str, **options: Any) -> None:
+        self.name = name
+        function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
         self.dispatcher = njit(**OPTIONS, **options)(function)
         KERNELS[self.name] = self
@@ -69,9 +70,9 @@ class Kernel:
         return entry
 
 
-def kernel(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel: its signature (a Numba type expression) and options such as nogil=True."""
-    return lambda function: Kernel(function, signature, **options)
+def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """Declare a kernel: its signature (a Numba type expression), a name for people, and options such as nogil=True."""
+    return lambda function: Kernel(function, signature, name, **options)
 
 
 # --- saying what is compiled ----------------------------------------------------------------------------------------
@@ -166,6 +167,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         super().__init__(function)
         self._kernel_name = name
         self._started = 0.0
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """By name: the folder stands for the sources, and with them for what a closure holds."""
+        return sig, codegen.magic_tuple(), self._kernel_name
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

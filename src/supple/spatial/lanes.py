@@ -1,7 +1,7 @@
 """Four states at once: a number type that is a SIMD register of four float64.
 
-A kernel written for numbers also runs on this type: `lanes(a)` views an array (..., 4) as an array (...) of registers, so that
-`a[i, k]` is entry (i, k) of four states. What differs between states must not decide a branch: there are no comparisons on
+A kernel written for numbers also runs on this type: `lanes_at(address, shape)` is an array of registers, so that `a[i, k]` is
+entry (i, k) of four states. What differs between states must not decide a branch: there are no comparisons on
 this type, only `smaller`.
 """
 
@@ -11,14 +11,12 @@ import operator
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
+from numba import carray, types
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, lower_cast, models, overload, register_model
 
-from supple.spatial.compiler import INLINE, OPTIONS
+from supple.spatial.compiler import INLINE, OPTIONS, helper
 
 WIDTH = 4
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -94,25 +92,17 @@ def _negate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 
 
 @intrinsic
-def lanes(typingctx: Any, a: Any) -> Any:
-    """View a C-contiguous float64 array (..., 4) as an array (...) of registers."""
-    result = types.Array(lanes_type, a.ndim - 1, "C", aligned=False)
-
+def _lanes_pointer(typingctx: Any, address: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        source = context.make_array(a)(context, builder, args[0])
-        view = context.make_array(result)(context, builder)
-        shape = cgutils.unpack_tuple(builder, source.shape)
-        strides = cgutils.unpack_tuple(builder, source.strides)
-        view.data = builder.bitcast(source.data, _VECTOR.as_pointer())
-        view.nitems = builder.sdiv(source.nitems, context.get_constant(types.intp, WIDTH))
-        view.itemsize = context.get_constant(types.intp, 8 * WIDTH)
-        view.shape = cgutils.pack_array(builder, shape[:-1])
-        view.strides = cgutils.pack_array(builder, strides[:-1])
-        view.meminfo = source.meminfo
-        view.parent = source.parent
-        return impl_ret_borrowed(context, builder, result, view._getvalue())
+        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
 
-    return result(a), codegen
+    return types.CPointer(lanes_type)(types.int64), codegen
+
+
+@helper
+def lanes_at(address, shape):
+    """The array of registers of that shape at an address, which must be a multiple of a register's size."""
+    return carray(_lanes_pointer(address), shape)
 
 
 @intrinsic
@@ -142,12 +132,13 @@ def number_like(x: Any, value: float) -> Any:
 
 
 @intrinsic
-def _vector_of(typingctx: Any, value: Any) -> Any:
+def number_as_lanes(typingctx: Any, value: Any) -> Any:
+    """One number in all lanes."""
     return lanes_type(types.float64), lambda context, builder, sig, args: _splat(builder, args[0])
 
 
 @overload(number_like, jit_options=INLINE, strict=False)
 def _number_like(x: Any, value: Any) -> Any:
     if x == lanes_type:
-        return lambda x, value: _vector_of(value)
+        return lambda x, value: number_as_lanes(value)
     return lambda x, value: value

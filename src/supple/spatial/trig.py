@@ -1,4 +1,4 @@
-"""Sine and cosine together, to within one unit in the last place, for float64 and for lanes of four.
+"""Sines and cosines together, to within one unit in the last place, four at a time.
 
 Range reduction by π/2 in three parts (Cody and Waite), exact while the multiple of π/2 has at most 20 bits; a larger
 argument is first brought down by the C library. Minimax polynomials of degree 13 and 14 on ±π/4.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from supple.spatial.compiler import OPTIONS, helper
-from supple.spatial.lanes import WIDTH, lanes_type
+from supple.spatial.compiler import INLINE, helper
+from supple.spatial.lanes import WIDTH, lanes_type, number_as_lanes
 
 LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
 _TWO_OVER_PI = 0.6366197723675814
@@ -44,24 +45,6 @@ def _sine(r):
 def _cosine(r):
     z = r * r
     return 1.0 - 0.5 * z + z * z * (C1 + z * (C2 + z * (C3 + z * (C4 + z * (C5 + z * C6)))))
-
-
-def sincos(x: Any) -> Any:
-    """(sin x, cos x)"""
-    return math.sin(x), math.cos(x)
-
-
-@helper
-def _scalar_sincos(x):
-    if not (abs(x) <= LARGEST):
-        return math.sin(x), math.cos(x)
-    n = math.floor(x * _TWO_OVER_PI + 0.5)
-    r = _reduce(x, n)
-    s, c = _sine(r), _cosine(r)
-    k = int(n)
-    if k & 1:
-        s, c = c, s
-    return (-s if k & 2 else s), (-c if (k + 1) & 2 else c)
 
 
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
@@ -151,11 +134,39 @@ def _vector_sincos(x):
     return s, c
 
 
-@overload(sincos, jit_options=dict(OPTIONS, no_cfunc_wrapper=True, no_cpython_wrapper=True), strict=False)
-def _sincos(x: Any) -> Any:
-    if x == lanes_type:
-        return lambda x: _vector_sincos(x)
-    return lambda x: _scalar_sincos(x)
+@helper
+def _four(q, index, first, stop):
+    """Four entries of q as a register (the last one repeated past the end)."""
+    x = number_as_lanes(q[index[first, 0]])
+    for lane in range(1, WIDTH):
+        x = _insert(x, lane, q[index[min(first + lane, stop - 1), 0]])
+    return x
 
 
+@helper
+def _sincos_numbers(q, index, out, column):
+    stop = index.shape[0]
+    for first in range(0, stop, WIDTH):
+        s, c = _vector_sincos(_four(q, index, first, stop))
+        for lane in range(min(WIDTH, stop - first)):
+            out[index[first + lane, 1], column] = _extract(s, lane)
+            out[index[first + lane, 1], column + 1] = _extract(c, lane)
 
+
+@helper
+def _sincos_lanes(q, index, out, column):
+    for k in range(index.shape[0]):
+        s, c = _vector_sincos(q[index[k, 0]])
+        out[index[k, 1], column] = s
+        out[index[k, 1], column + 1] = c
+
+
+def sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
+    """out[j, column:column+2] = sin x, cos x with x = q[i], for the rows (i, j) of index: four at a time, whatever q holds."""
+    for i, j in index:
+        out[j, column], out[j, column + 1] = np.sin(q[i]), np.cos(q[i])
+
+
+@overload(sincos_all, jit_options=INLINE, strict=False)
+def _sincos_all(q: Any, index: Any, out: Any, column: Any) -> Any:
+    return _sincos_lanes.py_func if q.dtype == lanes_type else _sincos_numbers.py_func
