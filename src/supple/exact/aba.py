@@ -2,13 +2,14 @@
 
     symbol   what                                                       kept in
     R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
-    V, A     velocity; acceleration (with -gravity added throughout)     work V_
-    c        velocity-product acceleration                              work C_
-    IA, pA   articulated inertia and bias force                         work I_, F_
+    zeta     acceleration if no joint accelerated, -gravity included     work Z_
+    V, A     velocity; acceleration beyond zeta                          work V_
+    IA, pA   articulated inertia; bias force, at acceleration zeta       work I_, F_
     S, U, D, u   per degree of freedom, as in the book                  dofs S_, U_, D_, u_
 
 All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a distant
-common origin. A joint of k degrees of freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
+common origin. Where the book adds Ia c on the way back, zeta carries velocity products and gravity forward: accelerations are
+counted from it, and the bias force is what inverse dynamics would give. A joint of k degrees of freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from supple.spatial.algebra import (
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like, smaller
 
-R_, P_, V_, C_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
+R_, P_, V_, Z_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
 S_, U_, D_, u_, DOF_ROW = 0, S_ROW, S_ROW + 6, S_ROW + 7, S_ROW + 8
 
 
@@ -62,7 +63,7 @@ def eliminate(I, f, S, dofs, j, tau, armature):
     store_six(dofs, j, U_, U)
     dofs[j, D_] = d
     dofs[j, u_] = u
-    return I - outer_inertia(U, d), f + U * (u * d), D  # Ia [RBDA 7.47], pa without Ia c [RBDA 7.48]
+    return I - outer_inertia(U, d), f + U * (u * d), D  # Ia, pa [RBDA 7.47, 7.48]
 
 
 @helper
@@ -86,17 +87,19 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     store_six(work, 0, V_, Motion(zero, zero))
+    store_six(work, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
     for b in range(m.n):
         i, p = b + 1, m.bodies[b, PARENT] + 1
         R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        f = crf(V, Y @ V)  # pA = v x* I v - f_ext  [RBDA 7.37]
+        zeta = shift_motion(r, load_motion(work, p, Z_)) + c
+        f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
         if has_wrenches:
             f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
         store_six(work, i, V_, V)
-        store_six(work, i, C_, c)
+        store_six(work, i, Z_, zeta)
         store_inertia(work, i, I_, articulated(Y))
         store_six(work, i, F_, f)
 
@@ -118,14 +121,12 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
                 smallest = smaller(D, smallest)
         if p > 0:
             r = load_vec(work, i, P_)
-            pA = pA + IA @ load_motion(work, i, C_)
             store_inertia(work, p, I_, load_inertia(work, p, I_) + shift_inertia(r, IA))
             store_six(work, p, F_, load_force(work, p, F_) + shift_force(r, pA))
 
-    store_six(work, 0, V_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
     for b in range(m.n):
         i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
-        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, V_)) + load_motion(work, i, C_)
+        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, V_))  # row 0 of V_ is still zero: the world
         z = z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:
             A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]

@@ -259,6 +259,7 @@ class Algorithm:
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
         work = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
         model._work[self.name] = work
+        model._fast[self.name] = (work.run, work.handle, shape[0] if len(shape) == 1 else shape)
         return work
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:

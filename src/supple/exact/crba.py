@@ -1,7 +1,8 @@
 """The mass matrix by the composite-rigid-body algorithm [SF section 5].
 
-    symbol   what                                                    kept in
+    symbol   what                                                       kept in
     R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
+    O        its origin as seen from the root's                          work O_
     Y        composite inertia I^c of the body and all it carries        work Y_
     f        force that gives the composite body the acceleration s_k
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
@@ -28,6 +30,8 @@ from supple.spatial.algebra import (
     Prismatic,
     Revolute,
     Vec3,
+    cross,
+    dot,
     load_mat,
     load_motion,
     load_rigid,
@@ -43,13 +47,13 @@ from supple.spatial.algebra import (
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 
-R_, P_, Y_, BODY_ROW = 0, 9, 12, 22
+R_, P_, O_, Y_, BODY_ROW = 0, 9, 12, 15, 25
 S_, DOF_ROW = 0, S_ROW
 
 
 @helper
-def crba(m, q, H, work, dofs):
-    """The packed mass matrix H of one state (or of four, in lanes)."""
+def crba(m, q, H, work, dofs, dense):
+    """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (zeros by branching not touched)."""
     turn_all(m, q, dofs)
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
@@ -58,6 +62,7 @@ def crba(m, q, H, work, dofs):
         R, r = place(m, b, load_mat(work, p, R_), q, dofs)
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
+        store_vec(work, i, O_, load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o))
         store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
@@ -66,69 +71,76 @@ def crba(m, q, H, work, dofs):
         if kind == REVOLUTE:
             S = Revolute(z)
             f = Y @ S
-            H[m.starts[j]] = S @ f + m.dofs[j, ARMATURE]
-            _row_beyond(m, b, m.starts[j] + 1, f, H, work, dofs)
+            put(m, H, j, j, m.starts[j], S @ f + m.dofs[j, ARMATURE], dense)
+            _row_beyond(m, b, j, m.starts[j] + 1, f, H, work, dofs, dense)
         elif kind == PRISMATIC:
             S1 = Prismatic(z)
             f = Y @ S1
-            H[m.starts[j]] = S1 @ f + m.dofs[j, ARMATURE]
-            _row_beyond(m, b, m.starts[j] + 1, f, H, work, dofs)
+            put(m, H, j, j, m.starts[j], S1 @ f + m.dofs[j, ARMATURE], dense)
+            _row_beyond(m, b, j, m.starts[j] + 1, f, H, work, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
-                f = Y @ load_motion(dofs, k, S_)
-                at = m.starts[k]
-                for l in range(k, j - 1, -1):  # the joint's own degrees of freedom are a chain
-                    H[at + k - l] = load_motion(dofs, l, S_) @ f
-                H[at] += m.dofs[k, ARMATURE]
-                _row_beyond(m, b, at + k - j + 1, f, H, work, dofs)
+                S2 = load_motion(dofs, k, S_)
+                f = Y @ S2
+                put(m, H, k, k, m.starts[k], S2 @ f + m.dofs[k, ARMATURE], dense)
+                for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
+                    put(m, H, k, l, m.starts[k] + k - l, load_motion(dofs, l, S_) @ f, dense)
+                _row_beyond(m, b, k, m.starts[k] + k - j + 1, f, H, work, dofs, dense)
         if p > 0:
             store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
 
 
 @helper
-def _row_beyond(m, b, at, f, H, work, dofs):
-    """The rest of a row: the force f, on body b, seen by the joints of its ancestors [SF (5)]."""
+def put(m, H, k, j, at, x, dense):
+    """H_kj = H_jk = x"""
+    if dense:
+        H[k * m.nv + j] = x
+        H[j * m.nv + k] = x
+    else:
+        H[at] = x
+
+
+@helper
+def _row_beyond(m, b, k, at, f, H, work, dofs, dense):
+    """The rest of row k: the force f, on body b, seen by the joints of its ancestors [SF (5)].
+
+    O_ are origins relative to the root's, so every step starts from f itself and none waits for the one before.
+    """
+    O = load_vec(work, b + 1, O_)
     p = m.bodies[b, PARENT]
     while p >= 0:
-        f = shift_force(load_vec(work, b + 1, P_), f)
-        b = p
-        kind, j = m.bodies[b, KIND], m.bodies[b, IV]
+        kind, j = m.bodies[p, KIND], m.bodies[p, IV]
         if kind == REVOLUTE:
-            H[at] = Revolute(z_axis(load_mat(work, b + 1, R_))) @ f
+            moment = f.ang + cross(O - load_vec(work, p + 1, O_), f.lin)
+            put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), moment), dense)
             at += 1
         elif kind == PRISMATIC:
-            H[at] = Prismatic(z_axis(load_mat(work, b + 1, R_))) @ f
+            put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), f.lin), dense)
             at += 1
         else:
-            for k in range(j + DOF[kind] - 1, j - 1, -1):
-                H[at] = load_motion(dofs, k, S_) @ f
+            here = shift_force(O - load_vec(work, p + 1, O_), f)
+            for l in range(j + DOF[kind] - 1, j - 1, -1):
+                put(m, H, k, l, at, load_motion(dofs, l, S_) @ here, dense)
                 at += 1
-        p = m.bodies[b, PARENT]
+        p = m.bodies[p, PARENT]
 
 
 @helper
 def _packed(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    crba(m, q, out, work, dofs)
+    crba(m, q, out, work, dofs, False)
     return 1.0
 
 
 @helper
 def _dense(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    crba(m, q, extra, work, dofs)
     o = number_like(q[0], 0.0)
     for i in range(m.nv * m.nv):
         out[i] = o
-    for k in range(m.nv):
-        j, at = k, m.starts[k]
-        while j >= 0:
-            out[k * m.nv + j] = extra[at]
-            out[j * m.nv + k] = extra[at]
-            j = m.lam[j]
-            at += 1
+    crba(m, q, out, work, dofs, True)
     return 1.0
 
 
-def _packed_size(model: Model) -> int:
+def packed_size(model: Model) -> int:
     nnz = host_tables(model).pattern.nnz
     memory.require(
         nnz,
@@ -138,13 +150,13 @@ def _packed_size(model: Model) -> int:
     return nnz
 
 
-def _dense_shape(model: Model) -> tuple[int, int]:
+def dense_shape(model: Model) -> tuple[int, int]:
     memory.require(model.nv**2, f"a dense mass matrix of {model.nv} degrees of freedom", "use mass_matrix(..., sparse=True)")
     return (model.nv, model.nv)
 
 
-PACKED = Algorithm("crba packed", _packed, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (_packed_size(m),))
-DENSE = Algorithm("crba", _dense, BODY_ROW, DOF_ROW, (Q, None, None, None), _dense_shape, extra=_packed_size)
+PACKED = Algorithm("packed mass matrix", _packed, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (packed_size(m),))
+DENSE = Algorithm("mass matrix", _dense, BODY_ROW, DOF_ROW, (Q, None, None, None), dense_shape)
 
 
 @overload
@@ -162,5 +174,12 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     """
     if sparse:
         return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
-    return DENSE(model, q, None, None, None)
+    try:
+        run, handle, shape = model._fast["mass matrix"]
+    except KeyError:
+        return DENSE(model, q, None, None, None)
+    H = empty(shape)
+    if run(handle, q, None, None, None, H):
+        return DENSE.general(model, q, None, None, None)
+    return H
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact import aba as _aba
 from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
+from supple.exact.aba import ABA
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.crba import crba
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
-from supple.model.model import Model
+from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like, smaller
 
@@ -33,7 +34,7 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
     rnea(m, q, v, H, has_wrenches, wrenches, qdd, work, dofs, H)
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
-    crba(m, q, H, work, dofs)
+    crba(m, q, H, work, dofs, False)
     ltdl(H, m.lam, m.starts)
     solve_ltdl(H, m.lam, m.starts, qdd)
     smallest = number_like(q[0], np.inf)
@@ -43,19 +44,21 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
 
 
 def _inverse_D(model: Model, work: Work) -> Floats:
-    return 1.0 / work.scratch[2][host_tables(model).pattern.starts]
+    with np.errstate(divide="ignore"):
+        return np.reciprocal(work.scratch[2][host_tables(model).pattern.starts])
 
 
 CRBA_LTDL = Algorithm(
-    "crba and ltdl",
+    "crba",
     crba_ltdl,
     max(_rnea.BODY_ROW, _crba.BODY_ROW),
     max(_rnea.DOF_ROW, _crba.DOF_ROW),
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv,),
-    extra=_crba._packed_size,
+    extra=_crba.packed_size,
     inverse_D=_inverse_D,
 )
+ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}
 
 
 def forward_dynamics(
@@ -75,17 +78,23 @@ def forward_dynamics(
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
-    if method == "aba":
-        work: Work = model._work.get("aba") or _aba.ABA.prepare(model)
-        qdd = np.empty(work.shape)
-        if work.run(work.handle, q, v, tau, wrenches, qdd):
-            return _aba.ABA.general(model, q, v, tau, wrenches)
-        return qdd
-    if method == "crba":
-        return CRBA_LTDL(model, q, v, tau, wrenches)
+    try:
+        run, handle, size = model._fast[method]
+    except KeyError:
+        return _other_way(model, q, v, tau, wrenches, method)
+    qdd = empty(size)
+    if run(handle, q, v, tau, wrenches, qdd):
+        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
+    return qdd
+
+
+def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
+    """A first call on a model, or a method that has no kernel of its own."""
+    if method in ALGORITHMS:
+        return ALGORITHMS[method](model, q, v, tau, wrenches)
     if method == "dense":
         return _unit_vectors(model, q, v, tau, wrenches)
-    raise StateError(f"no method {method!r}; there are {', '.join(METHODS)}")
+    raise StateError(unknown("method", str(method), METHODS))
 
 
 def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
@@ -94,7 +103,7 @@ def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floa
     if size is not None:
         states = [[x if x is None or x.ndim == d else x[i] for x, d in zip(arrays, (1, 1, 1, 2))] for i in range(size)]
         return np.array([_unit_vectors(model, *s) for s in states]).reshape(size, model.nv)
-    _crba._dense_shape(model)
+    _crba.dense_shape(model)
     bias = RNEA.general(model, arrays[0], arrays[1], None, arrays[3])
     at_rest = RNEA.general(model, arrays[0], None, None, None)
     H = RNEA.general(model, arrays[0], None, np.eye(model.nv), None) - at_rest

@@ -46,13 +46,14 @@ def ltdl(a, lam, starts):
         s_k = starts[k]
         d = 1.0 / a[s_k]
         i, at = lam[k], s_k + 1
+        left = _row_length(lam, starts, k, a) - 1  # ancestors from i on
         while i >= 0:
             x = a[at] * d  # a = A_ki / A_kk
-            s_i = starts[i]
-            _subtract(a, s_i, at, _row_length(lam, starts, i, a), x)  # A_ij = A_ij - A_kj a
+            _subtract(a, starts[i], at, left, x)  # A_ij = A_ij - A_kj a
             a[at] = x
             i = lam[i]
             at += 1
+            left -= 1
 
 
 @helper
@@ -62,8 +63,24 @@ def _row_length(lam, starts, i, a):
 
 @helper
 def _subtract(a, to, source, count, x):
-    for c in range(count):
-        a[to + c] -= a[source + c] * x
+    """a[to:] -= a[source:] x, count numbers. By fours, loads before stores, which compiles to whole registers: rows are
+    too short for the compiler's own vector loops, which first test for overlap."""
+    stop = to + count
+    while to + 4 <= stop:
+        x0 = a[to] - a[source] * x
+        x1 = a[to + 1] - a[source + 1] * x
+        x2 = a[to + 2] - a[source + 2] * x
+        x3 = a[to + 3] - a[source + 3] * x
+        a[to] = x0
+        a[to + 1] = x1
+        a[to + 2] = x2
+        a[to + 3] = x3
+        to += 4
+        source += 4
+    while to < stop:
+        a[to] -= a[source] * x
+        to += 1
+        source += 1
 
 
 @helper

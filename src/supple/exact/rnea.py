@@ -11,9 +11,10 @@ Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 from __future__ import annotations
 
 import numpy as np
+from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, Work
+from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, move, turn_all, zero_vec
 from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
 from supple.model.model import Model
@@ -116,9 +117,12 @@ def inverse_dynamics(
     q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first.
     Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
     """
-    work: Work = model._work.get("rnea") or RNEA.prepare(model)
-    tau = np.empty(work.shape)
-    if work.run(work.handle, q, v, a, wrenches, tau):
+    try:
+        run, handle, size = model._fast["rnea"]
+    except KeyError:
+        return RNEA(model, q, v, a, wrenches)
+    tau = empty(size)
+    if run(handle, q, v, a, wrenches, tau):
         return RNEA.general(model, q, v, a, wrenches)
     return tau
 
@@ -128,8 +132,4 @@ def bias_force(model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches:
 
     v None means at rest: the force of gravity. Shapes as in inverse_dynamics.
     """
-    work: Work = model._work.get("rnea") or RNEA.prepare(model)
-    tau = np.empty(work.shape)
-    if work.run(work.handle, q, v, None, wrenches, tau):
-        return RNEA.general(model, q, v, None, wrenches)
-    return tau
+    return RNEA(model, q, v, None, wrenches)

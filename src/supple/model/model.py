@@ -156,6 +156,8 @@ class Model:
     report: Report
     #: Scratch of the algorithms, keyed by their names: theirs, not the model's.
     _work: dict[str, Any] = field(default_factory=dict)
+    #: What the hottest calls need of it: entry point, handle, shape of the result.
+    _fast: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def n_bodies(self) -> int:
