@@ -1,0 +1,34 @@
+# make run    set up the environment and run a first demonstration
+# make test   set up the environment, then lint, type-check and run every test
+# make bench  measure, beside Pinocchio and MuJoCo
+# make clean  remove what the others made
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed
+
+.PHONY: run test bench clean
+
+run: $(STAMP)
+	$(BIN)/supple demo --out out
+
+test: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/supple compile
+	$(BIN)/pytest -n 2
+
+bench: $(STAMP)
+	$(BIN)/supple bench
+
+# Again only when pyproject.toml changes: the package itself is installed as a link to src/.
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,325 @@
+"""The command line: `supple` and its commands.
+
+What a person gets wrong (an argument, a file, a folder) is answered with one sentence on standard error and
+exit code 2; Ctrl-C with one line and exit code 130. Commands import what they need when they run, so that
+help is instant.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import supple
+from supple.errors import SuppleError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from supple.model.model import Model
+    from supple.model.report import Report
+
+WRONG, STOPPED = 2, 130  #: exit codes
+
+PAPERS = {"sf": "Featherstone 2005: sparse factorization of the mass matrix"}
+BENCHES = {"exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo"}
+
+#: Remarks on a file that say that something is wrong with the robot, not merely unused.
+PROBLEMS = ("singular", "unphysical inertia")
+SHOWN = 12  #: remarks and frames that inspect shows unless asked for all
+
+#: What `supple` alone shows: things to type, and what they do.
+OVERVIEW = {
+    "demo": "a robot, a 10,000-joint tree, a picture",
+    "inspect robot.urdf": "what is in a file, what of it is not used",
+    "convert robot.xml -o robot.urdf": "MJCF to URDF",
+    "reproduce sf": "a paper's tables, ours beside theirs",
+    "bench": "speed, beside Pinocchio and MuJoCo",
+    "compile": "compile all now, for quick first calls",
+    "COMMAND --help": "what a command can do",
+}
+
+app = typer.Typer(
+    name="supple",
+    help="Articulated rigid bodies of any size, simulated exactly or as exactly as asked.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+File = Annotated[Path, typer.Argument(help="A URDF (.urdf) or MJCF (.xml) file.", show_default=False)]
+Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made if it is not there.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer and smaller cases, for a first look.")]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The entry point: runs a command and turns what went wrong into a sentence and an exit code."""
+    usage_error = typer.BadParameter.__mro__[2]  # ClickException, which newer versions of Typer carry inside
+    try:
+        code = app(arguments, standalone_mode=False)
+    except (KeyboardInterrupt, typer.Abort):
+        _complain("stopped")
+        code = STOPPED
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 1
+    except SuppleError as e:
+        code = _complain(str(e))
+    except OSError as e:
+        code = _complain(f"{e.filename}: {e.strerror}" if e.filename else str(e))
+    except Exception as e:
+        if not isinstance(e, usage_error):
+            raise
+        code = _complain(e.format_message())  # type: ignore[attr-defined]
+    sys.exit(code or 0)
+
+
+def _complain(message: str) -> int:
+    sentence = " ".join(message.split())
+    print(f"supple: {sentence}", file=sys.stderr)
+    return WRONG
+
+
+@app.callback(invoke_without_command=True)
+def overview(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Say which version this is.")] = False,
+) -> None:
+    if version:
+        print(f"supple {supple.__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        _show_overview(_console())
+
+
+@app.command()
+def demo(out: Out = Path("out")) -> None:
+    """A robot and a 10,000-joint tree, every method of forward dynamics side by side, and a picture."""
+    from supple import demo
+
+    demo.run(_folder(out), _console())
+
+
+@app.command()
+def inspect(
+    file: File,
+    floating_base: Floating = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
+) -> None:
+    """What is in a file: bodies, joints, masses, frames, and what in it is not used or looks wrong."""
+    model = supple.load(file, floating_base=floating_base)
+    _show_model(_console(), model, None if everything else SHOWN)
+
+
+@app.command()
+def convert(
+    file: File,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The URDF file to write.", show_default=False)
+    ],
+    split: Annotated[
+        bool, typer.Option("--split", help="Write joints that URDF lacks as two joints, where two will do.")
+    ] = False,
+) -> None:
+    """Read a URDF or MJCF file and write it as URDF."""
+    if output.suffix.lower() != ".urdf":
+        raise typer.BadParameter(f"{output} should end in .urdf: that is what is written")
+    console = _console()
+    model = supple.load(file)
+    lost = supple.save_urdf(model, output, split=split)
+    _show_remarks(console, "Read, but not used", model.report, SHOWN)
+    _show_remarks(console, "Has no place in URDF", lost, SHOWN)
+    console.print(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom", markup=False)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in PAPERS.items()))
+    ] = None,
+    out: Out = Path("out"),
+    quick: Quick = False,
+) -> None:
+    """The tables and figures of a paper (of all of them by default), ours beside theirs."""
+    for name in _chosen("paper", paper, PAPERS):
+        import_module(f"supple.reproduce.{name}").run(_folder(out), quick, _console())
+
+
+@app.command()
+def bench(
+    what: Annotated[
+        str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in BENCHES.items()))
+    ] = None,
+    quick: Quick = False,
+    json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")] = None,
+) -> None:
+    """How fast it is on this machine, beside Pinocchio and MuJoCo in the same run."""
+    for name in _chosen("benchmark", what, BENCHES):
+        import_module(f"supple.bench.{name}").run(_console(), quick, json)
+
+
+@app.command()
+def compile(
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="How many to compile at a time.", show_default="all cores")
+    ] = os.cpu_count() or 1,
+) -> None:
+    """Compile every kernel now; later runs load them from the cache."""
+    from multiprocessing import get_context
+
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from supple.spatial.compiler import cache_folder
+
+    names = _kernel_names()
+    console = _console()
+    columns = (
+        TextColumn("compiling"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    fresh = 0
+    with (
+        Progress(*columns, console=console, transient=True) as progress,
+        get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
+    ):
+        task = progress.add_task("", total=len(names))
+        for name, seconds in pool.imap_unordered(_compile_kernel, names):
+            progress.update(task, advance=1, description=name)
+            if seconds is not None:
+                fresh += 1
+                console.print(f"  {name}: {seconds:.1f} s", highlight=False)
+    console.print(
+        f"{len(names)} kernels ready, {fresh} of them compiled now, in {cache_folder()}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _kernel_names() -> list[str]:
+    """Every kernel there is: importing a module declares its kernels."""
+    from pkgutil import iter_modules
+
+    from supple import exact
+    from supple.spatial.compiler import KERNELS
+
+    for module in iter_modules(exact.__path__):
+        import_module(f"supple.exact.{module.name}")
+    return sorted(KERNELS, key=len, reverse=True)  # those for batches, which take longest, first
+
+
+def _compile_kernel(name: str) -> tuple[str, float | None]:
+    """In a worker: compile one kernel, or find it in the cache. The seconds it took, None if it was there."""
+    from supple.spatial import compiler
+
+    taken: list[float | None] = []
+    compiler.announce = lambda name, seconds: taken.append(seconds)
+    _kernel_names()
+    compiler.KERNELS[name].load()
+    return name, taken[-1] if taken else None
+
+
+# --- what the commands share --------------------------------------------------------------------------------
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console()
+
+
+def _folder(out: Path) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    if not os.access(out, os.W_OK | os.X_OK):
+        raise PermissionError(13, "this folder cannot be written to", str(out))
+    return out
+
+
+def _chosen(kind: str, name: str | None, known: dict[str, str]) -> list[str]:
+    from supple.model.model import unknown
+
+    if name is not None and name not in known:
+        raise typer.BadParameter(f"{unknown(kind, name, list(known))} ({', '.join(known)})")
+    return list(known) if name is None else [name]
+
+
+def _show_overview(console: Console) -> None:
+    from rich.table import Table
+
+    console.print(
+        f"[bold]Supple {supple.__version__}[/]: articulated rigid bodies of any size\n", highlight=False
+    )
+    table = Table(show_header=False, box=None, pad_edge=False)
+    for command, meaning in OVERVIEW.items():
+        table.add_row(f"supple [cyan]{command}[/]", meaning)
+    console.print(table)
+    console.print('\nIn Python: [cyan]import supple; model = supple.load("robot.urdf")[/]', highlight=False)
+
+
+def _show_model(console: Console, model: Model, most: int | None) -> None:
+    from collections import Counter
+
+    from rich.table import Table
+
+    count = Counter(model.joints[i].type for i in range(model.n_joints))
+    rows: dict[str, Any] = {
+        "file": model.report.source,
+        "bodies": f"{model.n_bodies} moving, {model.total_mass:.6g} kg in all",
+        "joints": ", ".join(f"{n} {kind}" for kind, n in count.most_common()),
+        "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv})",
+        "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
+        "frames": len(model.frames),
+        "shapes to draw": len(model.visuals),
+    }
+    table = Table(
+        title=_plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None
+    )
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, _plain(value))
+    console.print(table)
+    console.print()
+    console.print(
+        model.tree(model.n_bodies if most is None else 40), markup=False, highlight=False, soft_wrap=True
+    )
+    if model.frames:
+        names = list(model.frames)
+        more = (
+            "" if most is None or len(names) <= most else f", and {len(names) - most} more (--all shows them)"
+        )
+        console.print(f"\nFrames: {', '.join(names[:most])}{more}", markup=False, highlight=False)
+    _show_remarks(console, "Read, but not used as the file says", model.report, most, leave_out=PROBLEMS)
+    problems = [r for subject in PROBLEMS for r in model.report.about(subject)]
+    for remark in problems:
+        console.print(f"[bold red]Problem:[/] {_plain(remark)}", highlight=False)
+    if not problems:
+        console.print("\n[green]No problems found.[/]")
+
+
+def _show_remarks(
+    console: Console, title: str, report: Report, most: int | None, leave_out: Sequence[str] = ()
+) -> None:
+    remarks = [r for r in report if r.subject not in leave_out]
+    if not remarks:
+        return
+    console.print(f"\n[bold]{title}:[/]", highlight=False)
+    for remark in remarks[:most]:
+        console.print(f"  {_plain(remark)}", highlight=False)
+    if most is not None and len(remarks) > most:
+        console.print(f"  ... and {len(remarks) - most} more: {_plain(report.summary())}", highlight=False)
+
+
+def _plain(text: Any) -> str:
+    from rich.markup import escape
+
+    return escape(str(text))
