@@ -2,11 +2,15 @@
 
 build() is O(n) and vectorised: names, numbers and inertias are checked as columns; bodies are renumbered depth first in
 the order in which children were added; bodies on fixed joints are merged into what carries them and stay as named frames.
+
+add_body takes one body, add_bodies whole columns: a million bodies in a few seconds. Both end up in blocks of
+columns, in the order of add_body's arguments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,18 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.geometry import as_rotation, point_inertia
+from supple.model.geometry import as_rotation, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
-from supple.model.model import Frame, Model, Visual, unknown
+from supple.model.merge import Body, Merger
+from supple.model.model import Model, Visual, unknown
 from supple.model.report import Remark, Report
 from supple.model.topology import depth_first, subtree_ends
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Body = int | str | None
 
 GRAVITY = (0.0, 0.0, -9.81)
-_TYPE = {name: JointType[name.upper()] for name in JOINT_NAMES}
+_TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
@@ -41,13 +45,15 @@ class ModelBuilder:
 
     def __init__(self, name: str = "model", gravity: ArrayLike = GRAVITY, source: str | None = None) -> None:
         self.name, self._gravity, self._source = name, gravity, source
-        self._rows: list[tuple[Any, ...]] = []
+        self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
+        self._before = 0  # bodies in the blocks
+        self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
         self._frames: list[tuple[str, Body, Any, Any]] = []
         self._visuals: list[tuple[Body, dict[str, Any]]] = []
         self._remarks: list[Remark] = []
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._before + len(self._rows)
 
     def add_body(
         self,
@@ -84,7 +90,65 @@ class ModelBuilder:
         self._rows.append((name, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, joint_name,
                            lower, upper, velocity_limit, effort_limit, damping, armature, friction))
         # fmt: on
-        return len(self._rows) - 1
+        return len(self) - 1
+
+    def add_bodies(
+        self,
+        parent: ArrayLike,
+        joint: JointName | Sequence[JointName] = "revolute",
+        *,
+        names: Sequence[str] | None = None,
+        axis: ArrayLike = _Z,
+        axis2: ArrayLike | None = None,
+        pitch: ArrayLike = 0.0,
+        position: ArrayLike = _ZERO,
+        rotation: ArrayLike | None = None,
+        mass: ArrayLike = 0.0,
+        com: ArrayLike = _ZERO,
+        inertia: ArrayLike | None = None,
+        joint_names: Sequence[str] | None = None,
+        lower: ArrayLike = -np.inf,
+        upper: ArrayLike = np.inf,
+        velocity_limit: ArrayLike = np.inf,
+        effort_limit: ArrayLike = np.inf,
+        damping: ArrayLike = 0.0,
+        armature: ArrayLike = 0.0,
+        friction: ArrayLike = 0.0,
+    ) -> range:
+        """Add many bodies at once; returns their numbers, which go on from those of the bodies already added.
+
+        parent: (n,) the number of each body's parent, -1 for the world. Everything else is as in add_body, either
+        one value for all bodies or one a body, the first axis being the bodies': axis (3,) or (n, 3), rotation
+        (3, 3), (4,), (n, 3, 3) or (n, 4). inertia is 3x3 (no diagonals), limits and the like one number a joint.
+        """
+        up = np.array(parent)
+        if up.ndim != 1 or up.dtype.kind not in "iu":
+            raise ModelError("parent must be a one-dimensional array of integers, one a body, -1 for the world")
+        n = len(up)
+        if self._rows:
+            self._blocks.append(tuple(zip(*self._rows)))
+            self._before, self._rows = len(self), []
+        numbers = dict(lower=lower, upper=upper, velocity_limit=velocity_limit, effort_limit=effort_limit)
+        numbers |= dict(damping=damping, armature=armature, friction=friction)
+        block = (
+            _listed("names", names, n),
+            up,
+            [joint] * n if isinstance(joint, str) else _listed("joint", joint, n),
+            _column("axis", axis, n, (3,)),
+            [None] * n if axis2 is None else _column("axis2", axis2, n, (3,)),
+            _column("pitch", pitch, n, ()),
+            _column("position", position, n, (3,)),
+            [None] * n if rotation is None else _column("rotation", rotation, n, (3, 3), (4,)),
+            _column("mass", mass, n, ()),
+            _column("com", com, n, (3,)),
+            [None] * n if inertia is None else _column("inertia", inertia, n, (3, 3)),
+            _listed("joint_names", joint_names, n),
+            *(_column(what, x, n, ()) for what, x in numbers.items()),
+        )
+        if n:
+            self._blocks.append(block)
+            self._before += n
+        return range(self._before - n, self._before)
 
     def add_frame(
         self, name: str, body: Body = None, position: ArrayLike = _ZERO, rotation: ArrayLike | None = None
@@ -121,14 +185,13 @@ class ModelBuilder:
         "report". Kinematics and inverse dynamics of such a model work; forward dynamics raises SingularError.
         """
         columns = self._columns()
-        kind: Ints = columns.kind
-        parent = self._parents(columns)
+        parent = columns.parent
         checks.numbers(columns)
         remarks = [*self._remarks, *checks.inertias(columns, unphysical_inertia)]
         order = depth_first(parent)
         if len(order) < len(parent):
             _refuse_cycle(columns.name, parent, order)
-        merged = _Merger(columns, parent, order)
+        merged = Merger(columns, parent, order)
         keep = merged.keep
         new_parent = merged.parent
         end = subtree_ends(new_parent)
@@ -137,7 +200,7 @@ class ModelBuilder:
         nq, nv = np.asarray(NQ)[kind], np.asarray(NV)[kind]
         limits = kept.limits(nq, nv)
         arrays = dict(
-            gravity=_vector("gravity", self._gravity),
+            gravity=as_vector("gravity", self._gravity),
             parent=new_parent,
             subtree_end=end,
             joint_type=kind,
@@ -170,23 +233,31 @@ class ModelBuilder:
     # --- columns and names --------------------------------------------------------------------------------------
 
     def _columns(self) -> checks.Columns:
-        if not self._rows:
+        blocks = [*self._blocks, tuple(zip(*self._rows))] if self._rows else self._blocks
+        if not blocks:
             raise ModelError("a model needs at least one body: call add_body before build")
-        (name, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, joint_name, *rest) = zip(
-            *self._rows
-        )
-        names = [f"body{i}" if x is None else x for i, x in enumerate(name)]
+        given = chain.from_iterable(block[0] for block in blocks)
+        names = [f"body{i}" if x is None else x for i, x in enumerate(given)]
         checks.unique("body", names)
-        joint_names = [f"{names[i]}_joint" if x is None else x for i, x in enumerate(joint_name)]
+        given = chain.from_iterable(block[11] for block in blocks)
+        joint_names = [f"{names[i]}_joint" if x is None else x for i, x in enumerate(given)]
         checks.unique("joint", joint_names)
+        self._numbers = {n: i for i, n in enumerate(names)}
+        ends = np.cumsum([len(block[0]) for block in blocks]).tolist()
+        return checks.joined(
+            [self._block(b, names[i:j], joint_names[i:j]) for b, i, j in zip(blocks, [0, *ends], ends)]
+        )
+
+    def _block(self, block: tuple[Any, ...], names: list[str], joint_names: list[str]) -> checks.Columns:
+        """A block's columns in the right form; what else they must satisfy is checked for all blocks at once."""
+        (_, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, _, *rest) = block
         for i, j in enumerate(joint):
             if j not in _TYPE:
                 raise ModelError(f"body {names[i]!r}: " + unknown("joint type", str(j), JOINT_NAMES))
         kind = np.array([_TYPE[j] for j in joint], dtype=np.int64)
-        columns = checks.Columns(
+        return checks.Columns(
             name=names,
             joint_name=joint_names,
-            parent=parent,
             kind=kind,
             axis=checks.vectors("axis", axis, names),
             axis2=checks.second_axes(axis2, kind, names),
@@ -196,45 +267,56 @@ class ModelBuilder:
             mass=checks.scalars("mass", mass, names),
             com=checks.vectors("com", com, names),
             inertia=checks.inertia_matrices(inertia, names),
-            rest=rest,
+            rest=[checks.plain(x) for x in rest],
+            parent=self._parents(parent, names),
         )
-        self._numbers = {n: i for i, n in enumerate(names)}
-        return columns
 
     def _resolve(self, body: Body, what: str) -> int:
         """The number of a body given by number or name; -1 for the world."""
-        if body is None or body == "world" or (isinstance(body, int) and body == -1):
+        if body is None or body == "world" or (isinstance(body, (int, np.integer)) and body == -1):
             return self._numbers.get("world", -1) if body == "world" else -1
         if isinstance(body, str):
             if body not in self._numbers:
                 raise ModelError(f"{what}: {unknown('body', body, list(self._numbers))}")
             return self._numbers[body]
-        if isinstance(body, (int, np.integer)) and 0 <= body < len(self._rows):
+        if isinstance(body, (int, np.integer)) and 0 <= body < len(self):
             return int(body)
         raise ModelError(f"{what}: {body!r} is not a body; give a name, a number from add_body, or None for the world")
 
-    def _parents(self, columns: checks.Columns) -> Ints:
-        n = len(self._rows)
-        given = columns.parent
-        if all(type(p) is int for p in given):
+    def _parents(self, given: Sequence[Any], names: list[str]) -> Ints:
+        if isinstance(given, np.ndarray) or all(type(p) is int for p in given):
             out = np.array(given, dtype=np.int64)
-            if out.min() >= -1 and out.max() < n:
+            if out.min() >= -1 and out.max() < len(self):
                 return out
-        return np.array([self._resolve(p, f"parent of {columns.name[i]!r}") for i, p in enumerate(given)], dtype=np.int64)
+            given = out.tolist()
+        return np.array([self._resolve(p, f"parent of {names[i]!r}") for i, p in enumerate(given)], dtype=np.int64)
 
-    def _place_visuals(self, merged: _Merger) -> tuple[Visual, ...]:
+    def _place_visuals(self, merged: Merger) -> tuple[Visual, ...]:
         out = []
         for body, v in self._visuals:
             i = self._resolve(body, "visual")
-            to, R, p = merged.place(i, as_rotation(v["rotation"]), _vector("position", v["position"]))
+            to, R, p = merged.place(i, as_rotation(v["rotation"]), as_vector("position", v["position"]))
             out.append(Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"]))
         return tuple(out)
 
 
-def _vector(what: str, x: ArrayLike) -> Floats:
-    out = np.array(x, dtype=np.float64)
-    if out.shape != (3,) or not np.isfinite(out).all():
-        raise ModelError(f"{what} must be three finite numbers, not {x!r}")
+def _column(what: str, x: ArrayLike, n: int, *items: tuple[int, ...]) -> Floats:
+    """x as one row a body, an own copy; items: the shapes that one body's value may have."""
+    try:
+        a = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers: one value for all bodies, or one a body") from None
+    for item in items:
+        if a.shape in (item, (n, *item)):
+            return np.array(np.broadcast_to(a, (n, *item)))
+    wanted = " or ".join(str(shape) for item in items for shape in (item, (n, *item)))
+    raise ModelError(f"{what} has shape {a.shape}; for {n} bodies it must be {wanted}")
+
+
+def _listed(what: str, x: Sequence[Any] | None, n: int) -> list[Any]:
+    out = [None] * n if x is None else list(x)
+    if len(out) != n:
+        raise ModelError(f"{what} has {len(out)} entries for {n} bodies")
     return out
 
 
@@ -250,101 +332,3 @@ def _refuse_cycle(names: list[str], parent: Ints, order: Ints) -> NoReturn:
     loop = [repr(names[j]) for j, k in seen.items() if k >= seen[i]]
     shown = " -> ".join([*loop[:5], "..."] if len(loop) > 5 else [*loop, loop[0]])
     raise ModelError(f"the bodies {shown} are each other's parents: a tree has no cycle; hang one of them on the world")
-
-
-class _Merger:
-    """Bodies without those on fixed joints: their mass goes to what carries them, their names become frames.
-
-    carrier[i]: the kept body that carries body i (-1 the world); to_R, to_p: body i's frame in the carrier's.
-    """
-
-    def __init__(self, c: checks.Columns, parent: Ints, order: Ints) -> None:
-        fixed = c.kind == JointType.FIXED
-        self.names = c.name
-        keep = order[~fixed[order]]
-        if not len(keep):
-            raise ModelError("every joint is fixed: nothing can move; give at least one body a joint that does")
-        n = len(parent)
-        number = np.full(n + 1, -1, dtype=np.int64)
-        number[keep] = np.arange(len(keep))
-        self.carrier = number[:n].copy()
-        self.to: dict[int, tuple[Floats, Floats]] = {}
-        position, rotation = c.position.copy(), c.rotation.copy()
-        mass, com, inertia = c.mass.copy(), c.com.copy(), c.inertia.copy()
-        if fixed.any():
-            self._merge(fixed, parent, order, position, rotation, mass, com, inertia)
-        up = parent[keep]
-        self.keep = keep
-        self.parent = np.where(up < 0, -1, self.carrier[up])
-        self.position, self.rotation = position[keep], rotation[keep]
-        self.mass, self.com = mass[keep], com[keep]
-        # The sums over merged bodies are symmetric up to rounding; the matrix is exactly so.
-        self.inertia = 0.5 * (inertia[keep] + inertia[keep].transpose(0, 2, 1))
-        self.fixed_order = order[fixed[order]]
-
-    def _merge(
-        self,
-        fixed: NDArray[np.bool_],
-        parent: Ints,
-        order: Ints,
-        position: Floats,
-        rotation: Floats,
-        mass: Floats,
-        com: Floats,
-        inertia: Floats,
-    ) -> None:
-        on_fixed = fixed[parent] & (parent >= 0)
-        original = {}
-        for i in order[(fixed | on_fixed)[order]]:
-            p = int(parent[i])
-            if p >= 0 and fixed[p]:
-                R, t = self.to[p]
-                position[i] = R @ position[i] + t
-                rotation[i] = R @ rotation[i]
-            if fixed[i]:
-                self.carrier[i] = -1 if p < 0 else self.carrier[p]
-                self.to[int(i)] = (rotation[i], position[i])
-                original[int(i)] = p
-        kept_of = {int(i): int(i) for i in order[~fixed[order]]}
-        for i in order[fixed[order]]:
-            p = int(parent[i])
-            kept_of[int(i)] = -1 if p < 0 else kept_of[p]
-            k = kept_of[int(i)]
-            if k >= 0 and (mass[i] > 0 or inertia[i].any()):
-                R, t = self.to[int(i)]
-                c = R @ com[i] + t
-                total = mass[k] + mass[i]
-                both = com[k] if total == 0 else (mass[k] * com[k] + mass[i] * c) / total
-                inertia[k] = (
-                    inertia[k]
-                    + point_inertia(mass[k], com[k] - both)
-                    + R @ inertia[i] @ R.T
-                    + point_inertia(mass[i], c - both)
-                )
-                mass[k], com[k] = total, both
-
-    def place(self, i: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
-        """A pose given on body i, on the body that is kept."""
-        if i < 0:
-            return -1, R, p
-        if i in self.to:
-            A, t = self.to[i]
-            R, p = A @ R, A @ p + t
-        return int(self.carrier[i]), R, p
-
-    def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
-        out = [
-            Frame(self.names[i], *_frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3)))) for i in self.fixed_order
-        ]
-        for name, body, position, rotation in extra:
-            i = resolve(body, f"frame {name!r}")
-            place = self.place(i, as_rotation(rotation), _vector(f"position of frame {name!r}", position))
-            out.append(Frame(name, *_frozen_pose(*place)))
-        checks.unique("frame", [f.name for f in out])
-        return tuple(out)
-
-
-def _frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
-    R, p = np.array(R), np.array(p)
-    R.flags.writeable = p.flags.writeable = False
-    return body, p, R

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.geometry import as_rotation
+from supple.model.geometry import are_rotations, as_rotation
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.report import Remark
 
@@ -30,7 +31,6 @@ class Columns:
 
     name: list[str]
     joint_name: list[str]
-    parent: tuple[Any, ...]
     kind: Ints
     axis: Floats
     axis2: Floats
@@ -40,14 +40,18 @@ class Columns:
     mass: Floats
     com: Floats
     inertia: Floats
-    rest: list[tuple[Any, ...]]  # lower, upper, velocity, effort, damping, armature, friction: numbers or one a degree
+    #: lower, upper, velocity, effort, damping, armature, friction: arrays, or tuples where one is not one number
+    rest: list[Any]
+    parent: Ints
 
     def take(self, keep: Ints) -> Columns:
+        """Some of the bodies, in the order asked for. Their parents keep their old numbers."""
+        if np.array_equal(keep, np.arange(len(self.name))):
+            return self
         rows = keep.tolist()
         return Columns(
             [self.name[i] for i in rows],
             [self.joint_name[i] for i in rows],
-            (),
             self.kind[keep],
             self.axis[keep],
             self.axis2[keep],
@@ -57,7 +61,8 @@ class Columns:
             self.mass[keep],
             self.com[keep],
             self.inertia[keep],
-            [tuple(column[i] for i in rows) for column in self.rest],
+            [x[keep] if isinstance(x, np.ndarray) else tuple(x[i] for i in rows) for x in self.rest],
+            self.parent[keep],
         )
 
     def limits(self, nq: Ints, nv: Ints) -> dict[str, Floats]:
@@ -86,13 +91,9 @@ class Columns:
             )
         return out
 
-    def _spread(self, what: str, values: tuple[Any, ...], count: Ints) -> Floats:
-        try:
-            flat = np.array(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            flat = np.empty((0, 0))
-        if flat.ndim == 1:
-            return np.repeat(flat, count)
+    def _spread(self, what: str, values: Any, count: Ints) -> Floats:
+        if isinstance(values, np.ndarray):
+            return np.repeat(values, count)
         parts = []
         for i, (x, k) in enumerate(zip(values, count.tolist())):
             try:
@@ -100,6 +101,27 @@ class Columns:
             except (TypeError, ValueError):
                 raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {x!r}") from None
         return np.concatenate(parts)
+
+
+def plain(values: Sequence[Any]) -> Any:
+    """The values as an array where each is one number, else as they are."""
+    try:
+        out = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return values
+    return out if out.ndim == 1 else values
+
+
+def joined(parts: list[Columns]) -> Columns:
+    """All bodies of several blocks."""
+    if len(parts) == 1:
+        return parts[0]
+    both: dict[str, Any] = {}
+    for what in (f.name for f in fields(Columns)):
+        column = [getattr(c, what) for c in parts]
+        both[what] = np.concatenate(column) if isinstance(column[0], np.ndarray) else list(chain.from_iterable(column))
+    both["rest"] = [plain(tuple(chain.from_iterable(x))) for x in zip(*(c.rest for c in parts))]
+    return Columns(**both)
 
 
 def unique(kind: str, names: Sequence[Any]) -> None:
@@ -110,11 +132,12 @@ def unique(kind: str, names: Sequence[Any]) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"{kind} {i} has the name {name!r}: a name is a string of at least one character")
         if name in seen:
-            raise ModelError(f"two {kind}s are called {name!r}: names must differ; rename one of them")
+            several = {"body": "bodies"}.get(kind, f"{kind}s")
+            raise ModelError(f"two {several} are called {name!r}: names must differ; rename one of them")
         seen.add(name)
 
 
-def scalars(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
+def scalars(what: str, values: Sequence[Any], names: list[str]) -> Floats:
     try:
         out = np.array(values, dtype=np.float64)
         if out.shape == (len(values),):
@@ -131,7 +154,7 @@ def scalars(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
     raise ModelError(f"{what} must be a number for every body")
 
 
-def vectors(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
+def vectors(what: str, values: Sequence[Any], names: list[str]) -> Floats:
     try:
         out = np.array(values, dtype=np.float64)
         if out.shape == (len(values), 3):
@@ -148,10 +171,25 @@ def vectors(what: str, values: tuple[Any, ...], names: list[str]) -> Floats:
     raise ModelError(f"{what} must be three numbers for every body")
 
 
-def rotations(values: tuple[Any, ...], names: list[str]) -> Floats:
+def _stacked(values: Sequence[Any], given: list[int]) -> Floats:
+    """Those values as one array of its own; an empty one where they differ in shape or are not numbers."""
+    try:
+        return np.array([values[i] for i in given] if len(given) < len(values) else values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.empty(0)
+
+
+def rotations(values: Sequence[Any], names: list[str]) -> Floats:
+    given = _given(values)
+    stack = _stacked(values, given)
+    matrices, good = are_rotations(stack) if stack.shape[1:] in ((4,), (3, 3)) else (stack, np.array(False))
+    if good.all() and len(given) == len(values):
+        return matrices
     out = np.broadcast_to(np.eye(3), (len(values), 3, 3)).copy()
-    given = [i for i, x in enumerate(values) if x is not None]
-    for i in given:
+    if good.all():
+        out[given] = matrices
+        return out
+    for i in given:  # of several forms, or one is not a rotation
         try:
             out[i] = as_rotation(values[i])
         except (TypeError, ValueError) as e:
@@ -159,27 +197,35 @@ def rotations(values: tuple[Any, ...], names: list[str]) -> Floats:
     return out
 
 
-def second_axes(values: tuple[Any, ...], kind: Ints, names: list[str]) -> Floats:
+def second_axes(values: Sequence[Any], kind: Ints, names: list[str]) -> Floats:
     out = np.zeros((len(values), 3))
-    for i in np.flatnonzero(kind == JointType.UNIVERSAL):
+    who = np.flatnonzero(kind == JointType.UNIVERSAL)
+    for i in who.tolist():
         if values[i] is None:
             raise ModelError(f"body {names[i]!r}: a universal joint needs axis2, perpendicular to axis")
-        out[i] = vectors("axis2", (values[i],), [names[i]])[0]
+    if len(who):
+        out[who] = vectors("axis2", [values[i] for i in who.tolist()], [names[i] for i in who.tolist()])
     return out
 
 
-def inertia_matrices(values: tuple[Any, ...], names: list[str]) -> Floats:
+def _given(values: Sequence[Any]) -> list[int]:
+    """Which of them are not None."""
+    if isinstance(values, np.ndarray):
+        return list(range(len(values)))
+    return [i for i, x in enumerate(values) if x is not None]
+
+
+def inertia_matrices(values: Sequence[Any], names: list[str]) -> Floats:
+    given = _given(values)
+    column = _stacked(values, given)
+    if column.shape == (len(values), 3, 3):
+        return column
     out = np.zeros((len(values), 3, 3))
-    given = [i for i, x in enumerate(values) if x is not None]
-    try:
-        column = np.array([values[i] for i in given], dtype=np.float64)
-    except (TypeError, ValueError):
-        column = np.empty(0)
     if column.shape == (len(given), 3, 3):
         out[given] = column
         return out
     if column.shape == (len(given), 3):
-        out[np.array(given)[:, None], range(3), range(3)] = column
+        out[np.array(given, dtype=np.int64)[:, None], range(3), range(3)] = column
         return out
     for i in given:
         x = values[i]
@@ -266,9 +312,10 @@ def mass_matrix_regular(names: list[str], a: dict[str, Any], singular: str) -> l
     nv = np.diff(np.append(a["v_index"], len(a["armature"])))
     body = np.repeat(np.arange(n), nv)
     idle = np.unique(body[empty[body] & (a["armature"] == 0)])
-    leaf = a["subtree_end"] == np.arange(1, n + 1)
-    thin = np.linalg.eigvalsh(a["inertia"])[:, 0] <= 1e-14 * np.abs(a["inertia"]).max(axis=(1, 2))
-    suspects = np.setdiff1d(np.flatnonzero(leaf & thin), idle)
+    leaves = np.flatnonzero(a["subtree_end"] == np.arange(1, n + 1))
+    I = a["inertia"][leaves]
+    thin = np.linalg.eigvalsh(I)[:, 0] <= 1e-14 * np.abs(I).max(axis=(1, 2))
+    suspects = np.setdiff1d(leaves[thin], idle)
     flat = [int(i) for i in suspects if not _leaf_regular(int(i), a, int(nv[i]))]
     messages = [
         f"body {names[i]!r} and everything beyond it has no mass: its joint would move nothing and the mass matrix be "

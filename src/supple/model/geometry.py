@@ -87,6 +87,14 @@ def rotation_to_z(axis: Floats) -> Floats:
     return Q
 
 
+def as_vector(what: str, x: ArrayLike) -> Floats:
+    """Three finite numbers as an array of its own; anything else is refused."""
+    out = np.array(x, dtype=np.float64)
+    if out.shape != (3,) or not np.isfinite(out).all():
+        raise ModelError(f"{what} must be three finite numbers, not {x!r}")
+    return out
+
+
 def as_rotation(x: Any, what: str = "rotation") -> Floats:
     """None, a 3x3 matrix or a quaternion, as a 3x3 matrix; anything that is not a rotation is refused."""
     if x is None:
@@ -103,6 +111,15 @@ def as_rotation(x: Any, what: str = "rotation") -> Floats:
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
         raise ModelError(f"{what} is not a rotation matrix: R R^T must be 1 and det R = 1")
     return R
+
+
+def are_rotations(stack: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The matrices of (n, 3, 3) matrices or (n, 4) quaternions, and which of them as_rotation would accept."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if stack.shape[1:] == (4,):
+            return rotation_from_quaternion(stack), np.abs(np.sum(stack * stack, axis=1) - 1.0) <= 1e-6
+        off = np.abs(stack @ stack.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
+        return stack, (off <= 1e-6) & (np.linalg.det(stack) >= 0)
 
 
 def point_inertia(mass: float, r: Floats) -> Floats:

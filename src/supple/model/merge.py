@@ -1,0 +1,121 @@
+"""Merging away the bodies on fixed joints: what carries them takes their mass, their names become frames."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import ModelError
+from supple.model import checks
+from supple.model.geometry import as_rotation, as_vector, point_inertia
+from supple.model.joints import JointType
+from supple.model.model import Frame
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Body = int | str | None
+
+
+class Merger:
+    """Bodies without those on fixed joints: their mass goes to what carries them, their names become frames.
+
+    carrier[i]: the kept body that carries body i (-1 the world); to_R, to_p: body i's frame in the carrier's.
+    """
+
+    def __init__(self, c: checks.Columns, parent: Ints, order: Ints) -> None:
+        fixed = c.kind == JointType.FIXED
+        self.names = c.name
+        keep = order[~fixed[order]]
+        if not len(keep):
+            raise ModelError(
+                "every joint is fixed: nothing can move; give at least one body a joint that does"
+            )
+        n = len(parent)
+        number = np.full(n + 1, -1, dtype=np.int64)
+        number[keep] = np.arange(len(keep))
+        self.carrier = number[:n].copy()
+        self.to: dict[int, tuple[Floats, Floats]] = {}
+        position, rotation, mass, com, inertia = c.position, c.rotation, c.mass, c.com, c.inertia
+        if fixed.any():
+            position, rotation, mass, com, inertia = (
+                x.copy() for x in (position, rotation, mass, com, inertia)
+            )
+            self._merge(fixed, parent, order, position, rotation, mass, com, inertia)
+        up = parent[keep]
+        self.keep = keep
+        self.parent = np.where(up < 0, -1, self.carrier[up])
+        self.position, self.rotation = position[keep], rotation[keep]
+        self.mass, self.com = mass[keep], com[keep]
+        # The sums over merged bodies are symmetric up to rounding; the matrix is exactly so.
+        self.inertia = 0.5 * (inertia[keep] + inertia[keep].transpose(0, 2, 1))
+        self.fixed_order = order[fixed[order]]
+
+    def _merge(
+        self,
+        fixed: NDArray[np.bool_],
+        parent: Ints,
+        order: Ints,
+        position: Floats,
+        rotation: Floats,
+        mass: Floats,
+        com: Floats,
+        inertia: Floats,
+    ) -> None:
+        on_fixed = fixed[parent] & (parent >= 0)
+        original = {}
+        for i in order[(fixed | on_fixed)[order]]:
+            p = int(parent[i])
+            if p >= 0 and fixed[p]:
+                R, t = self.to[p]
+                position[i] = R @ position[i] + t
+                rotation[i] = R @ rotation[i]
+            if fixed[i]:
+                self.carrier[i] = -1 if p < 0 else self.carrier[p]
+                self.to[int(i)] = (rotation[i], position[i])
+                original[int(i)] = p
+        kept_of = {int(i): int(i) for i in order[~fixed[order]]}
+        for i in order[fixed[order]]:
+            p = int(parent[i])
+            kept_of[int(i)] = -1 if p < 0 else kept_of[p]
+            k = kept_of[int(i)]
+            if k >= 0 and (mass[i] > 0 or inertia[i].any()):
+                R, t = self.to[int(i)]
+                c = R @ com[i] + t
+                total = mass[k] + mass[i]
+                both = com[k] if total == 0 else (mass[k] * com[k] + mass[i] * c) / total
+                inertia[k] = (
+                    inertia[k]
+                    + point_inertia(mass[k], com[k] - both)
+                    + R @ inertia[i] @ R.T
+                    + point_inertia(mass[i], c - both)
+                )
+                mass[k], com[k] = total, both
+
+    def place(self, i: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
+        """A pose given on body i, on the body that is kept."""
+        if i < 0:
+            return -1, R, p
+        if i in self.to:
+            A, t = self.to[i]
+            R, p = A @ R, A @ p + t
+        return int(self.carrier[i]), R, p
+
+    def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
+        out = [
+            Frame(self.names[i], *_frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3))))
+            for i in self.fixed_order
+        ]
+        for name, body, position, rotation in extra:
+            i = resolve(body, f"frame {name!r}")
+            place = self.place(i, as_rotation(rotation), as_vector(f"position of frame {name!r}", position))
+            out.append(Frame(name, *_frozen_pose(*place)))
+        checks.unique("frame", [f.name for f in out])
+        return tuple(out)
+
+
+def _frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
+    R, p = np.array(R), np.array(p)
+    R.flags.writeable = p.flags.writeable = False
+    return body, p, R
