@@ -71,23 +71,29 @@ def crba(m, q, H, work, dofs, dense):
         if kind == REVOLUTE:
             S = Revolute(z)
             f = Y @ S
-            put(m, H, j, j, m.starts[j], S @ f + m.dofs[j, ARMATURE], dense)
-            _row_beyond(m, b, j, m.starts[j] + 1, f, H, work, dofs, dense)
+            put(m, H, j, j, diagonal(m, j), S @ f + m.dofs[j, ARMATURE], dense)
+            _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
         elif kind == PRISMATIC:
             S1 = Prismatic(z)
             f = Y @ S1
-            put(m, H, j, j, m.starts[j], S1 @ f + m.dofs[j, ARMATURE], dense)
-            _row_beyond(m, b, j, m.starts[j] + 1, f, H, work, dofs, dense)
+            put(m, H, j, j, diagonal(m, j), S1 @ f + m.dofs[j, ARMATURE], dense)
+            _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
                 S2 = load_motion(dofs, k, S_)
                 f = Y @ S2
-                put(m, H, k, k, m.starts[k], S2 @ f + m.dofs[k, ARMATURE], dense)
+                put(m, H, k, k, diagonal(m, k), S2 @ f + m.dofs[k, ARMATURE], dense)
                 for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
-                    put(m, H, k, l, m.starts[k] + k - l, load_motion(dofs, l, S_) @ f, dense)
-                _row_beyond(m, b, k, m.starts[k] + k - j + 1, f, H, work, dofs, dense)
+                    put(m, H, k, l, diagonal(m, k) - (k - l), load_motion(dofs, l, S_) @ f, dense)
+                _row_beyond(m, b, k, diagonal(m, k) - (k - j + 1), f, H, work, dofs, dense)
         if p > 0:
             store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
+
+
+@helper
+def diagonal(m, k):
+    """Where H_kk stands when packed."""
+    return m.starts[k] + m.depth[k] - 1
 
 
 @helper
@@ -113,20 +119,23 @@ def _row_beyond(m, b, k, at, f, H, work, dofs, dense):
         if kind == REVOLUTE:
             moment = f.ang + cross(O - load_vec(work, p + 1, O_), f.lin)
             put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), moment), dense)
-            at += 1
+            at -= 1
         elif kind == PRISMATIC:
             put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), f.lin), dense)
-            at += 1
+            at -= 1
         else:
             here = shift_force(O - load_vec(work, p + 1, O_), f)
             for l in range(j + DOF[kind] - 1, j - 1, -1):
                 put(m, H, k, l, at, load_motion(dofs, l, S_) @ here, dense)
-                at += 1
+                at -= 1
         p = m.bodies[p, PARENT]
 
 
 @helper
 def _packed(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+    o = number_like(q[0], 0.0)
+    for i in range(out.shape[0]):
+        out[i] = o
     crba(m, q, out, work, dofs, False)
     return 1.0
 
@@ -141,13 +150,13 @@ def _dense(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
 
 
 def packed_size(model: Model) -> int:
-    nnz = host_tables(model).pattern.nnz
+    pattern = host_tables(model).pattern
     memory.require(
-        nnz,
-        f"the mass matrix of {model.name!r}, which has {nnz:,} numbers that are not zero by branching,",
+        pattern.size,
+        f"the mass matrix of {model.name!r}, which has {pattern.nnz:,} numbers that are not zero by branching,",
         "use method='aba', which needs no matrix",
     )
-    return nnz
+    return pattern.size
 
 
 def dense_shape(model: Model) -> tuple[int, int]:

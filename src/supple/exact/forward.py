@@ -13,7 +13,7 @@ from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.crba import crba
+from supple.exact.crba import crba, diagonal
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
@@ -35,17 +35,17 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
     crba(m, q, H, work, dofs, False)
-    ltdl(H, m.lam, m.starts)
-    solve_ltdl(H, m.lam, m.starts, qdd)
+    ltdl(H, m.starts, m.depth, m.ends)
+    solve_ltdl(H, m.lam, m.starts, m.depth, qdd)
     smallest = number_like(q[0], np.inf)
     for j in range(m.nv):
-        smallest = smaller(H[m.starts[j]], smallest)
+        smallest = smaller(H[diagonal(m, j)], smallest)
     return smallest
 
 
 def _inverse_D(model: Model, work: Work) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.reciprocal(work.scratch[2][host_tables(model).pattern.starts])
+        return np.reciprocal(work.scratch[2][host_tables(model).pattern.diagonal])
 
 
 CRBA_LTDL = Algorithm(
@@ -55,7 +55,7 @@ CRBA_LTDL = Algorithm(
     max(_rnea.DOF_ROW, _crba.DOF_ROW),
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv,),
-    extra=_crba.packed_size,
+    extra=lambda m: _crba.packed_size(m) + m.nv,
     inverse_D=_inverse_D,
 )
 ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}

@@ -1,26 +1,31 @@
 """Sparse factors of a matrix over a tree: H = L^T L and H = L^T D L, without fill-in [SF section 2 and appendix A].
 
-L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. On the packed rows of treematrix.py the paper's
-walks over ancestors become runs over contiguous numbers: with k's row at s_k, its t-th ancestor i has the row s_i that lines up
-with s_k + t. In place of L_kk (LTL) or D_k (LTDL) each row begins with that number.
+L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. The packed rows of treematrix.py hold L; where its
+diagonal would be stands L_kk (LTL) or D_k (LTDL). The reciprocals of those numbers follow the rows: a packed factor has n
+numbers more than the matrix.
 
-Costs [SF Table 1]: factorize D1 div + D2 (m+a) (LTL: and n square roots); solve n div + 2 D1 (m+a) (LTL: 2n div).
+Costs [SF Table 1]: factorize D1 div + D2 (m+a) (LTL: and n square roots); solve n div + 2 D1 (m+a) (LTL: 2n div). Divisions
+by a row's diagonal are done as n reciprocals and D1 products.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 from numba import types
+from numba.extending import overload
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SingularError, StateError
 from supple.exact import memory
 from supple.exact.calls import as_floats
-from supple.exact.treematrix import Pattern, TreeMatrix
-from supple.spatial.compiler import helper, kernel
+from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
+from supple.spatial.compiler import INLINE, helper, kernel
+from supple.spatial.lanes import lanes_type, load_four, peek, store_four
 from supple.spatial.references import (
     ODD,
     OK,
@@ -40,230 +45,261 @@ Floats = NDArray[np.float64]
 
 
 @helper
-def ltdl(a, lam, starts):
-    """Replace packed H by D (first in each row) and L (the rest) [SF appendix A]."""
-    for k in range(lam.shape[0] - 1, -1, -1):
-        s_k = starts[k]
-        d = 1.0 / a[s_k]
-        i, at = lam[k], s_k + 1
-        left = _row_length(lam, starts, k, a) - 1  # ancestors from i on
-        while i >= 0:
-            x = a[at] * d  # a = A_ki / A_kk
-            _subtract(a, starts[i], at, left, x)  # A_ij = A_ij - A_kj a
-            a[at] = x
-            i = lam[i]
-            at += 1
-            left -= 1
+def ltdl(a, starts, depth, ends):
+    """Replace packed H by L and, on the diagonal, D; the reciprocals 1/D go behind the rows.
+
+    SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of it,
+    A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order, without a store in the inner loop. Rows are
+    divided by their diagonals at the end, so that no row waits for that.
+    """
+    n = starts.shape[0]
+    inverse = a.shape[0] - n
+    for i in range(n - 1, -1, -1):
+        _collect(a, starts, depth[i], i, ends[i], inverse)
+        a[inverse + i] = 1.0 / a[starts[i] + depth[i] - 1]
+    for i in range(n):
+        _scale(a, starts[i], depth[i], a[inverse + i])  # L_ij = A_ij / A_ii
 
 
 @helper
-def _row_length(lam, starts, i, a):
-    return (starts[i + 1] if i + 1 < lam.shape[0] else a.shape[0]) - starts[i]
+def ltl(a, starts, depth, ends):
+    """Replace packed H by L [SF section 2]; 1/L_kk go behind the rows. Returns the first row that is not positive, or -1.
 
-
-@helper
-def _subtract(a, to, source, count, x):
-    """a[to:] -= a[source:] x, count numbers. By fours, loads before stores, which compiles to whole registers: rows are
-    too short for the compiler's own vector loops, which first test for overlap."""
-    stop = to + count
-    while to + 4 <= stop:
-        x0 = a[to] - a[source] * x
-        x1 = a[to + 1] - a[source + 1] * x
-        x2 = a[to + 2] - a[source + 2] * x
-        x3 = a[to + 3] - a[source + 3] * x
-        a[to] = x0
-        a[to + 1] = x1
-        a[to + 2] = x2
-        a[to + 3] = x3
-        to += 4
-        source += 4
-    while to < stop:
-        a[to] -= a[source] * x
-        to += 1
-        source += 1
-
-
-@helper
-def ltl(a, lam, starts):
-    """Replace packed H by L, diagonal first in each row [SF section 2]. Returns the first row that is not positive, or -1."""
-    for k in range(lam.shape[0] - 1, -1, -1):
-        s_k = starts[k]
-        if not a[s_k] > 0.0:
-            return k
-        a[s_k] = math.sqrt(a[s_k])
-        length = _row_length(lam, starts, k, a)
-        for c in range(1, length):
-            a[s_k + c] /= a[s_k]
-        i, at = lam[k], s_k + 1
-        while i >= 0:
-            _subtract(a, starts[i], at, _row_length(lam, starts, i, a), a[at])  # H_ij = H_ij - H_ki H_kj
-            i = lam[i]
-            at += 1
+    L = D^(1/2) times the L of the LTDL form.
+    """
+    n = starts.shape[0]
+    inverse = a.shape[0] - n
+    for i in range(n - 1, -1, -1):
+        _collect(a, starts, depth[i], i, ends[i], inverse)
+        diagonal = a[starts[i] + depth[i] - 1]
+        if not diagonal > 0.0:
+            return i
+        a[inverse + i] = 1.0 / diagonal
+    for i in range(n):
+        diagonal = math.sqrt(a[starts[i] + depth[i] - 1])
+        a[starts[i] + depth[i] - 1] = diagonal
+        a[inverse + i] = 1.0 / diagonal
+        _scale(a, starts[i], depth[i], a[inverse + i])
     return -1
 
 
+def _collect(a: Any, starts: Any, length: int, i: int, end: int, inverse: int) -> None:
+    """Row i, of that length, minus what its descendants i+1 ... end-1 take out of it."""
+    for c in range(length):
+        total = a[starts[i] + c]
+        for k in range(i + 1, end):
+            total -= a[starts[k] + c] * (a[starts[k] + length - 1] * a[inverse + k])
+        a[starts[i] + c] = total
+
+
 @helper
-def solve_Lt_unit(a, lam, starts, x):
-    """x = L^-T x, L of unit diagonal [SF appendix A]."""
-    for i in range(lam.shape[0] - 1, -1, -1):
-        j, at = lam[i], starts[i] + 1
+def _collect_numbers(a, starts, length, i, end, inverse):
+    """Eight columns at a time while there are more than four: two registers, then one. Fillers make up the last."""
+    row, c = peek(starts, i), 0
+    while c + BLOCK < length:
+        x, y = load_four(a, row + c), load_four(a, row + c + BLOCK)
+        for k in range(i + 1, end):
+            other = peek(starts, k)
+            weight = peek(a, other + length - 1) * peek(a, inverse + k)
+            x = x - load_four(a, other + c) * weight
+            y = y - load_four(a, other + c + BLOCK) * weight
+        store_four(a, row + c, x)
+        store_four(a, row + c + BLOCK, y)
+        c += 2 * BLOCK
+    if c < length:
+        x = load_four(a, row + c)
+        for k in range(i + 1, end):
+            other = peek(starts, k)
+            x = x - load_four(a, other + c) * (peek(a, other + length - 1) * peek(a, inverse + k))
+        store_four(a, row + c, x)
+
+
+def _scale(a: Any, start: int, length: int, factor: Any) -> None:
+    """A row, but for its diagonal, times a factor."""
+    for c in range(start, start + length - 1):
+        a[c] *= factor
+
+
+@helper
+def _scale_numbers(a, start, length, factor):
+    last = start + length - 1
+    diagonal = a[last]
+    for c in range(start, last, BLOCK):
+        store_four(a, c, load_four(a, c) * factor)
+    a[last] = diagonal
+
+
+@overload(_scale, jit_options=INLINE, strict=False)
+def _compiled_scale(a: Any, start: Any, length: Any, factor: Any) -> Any:
+    return _scale if a.dtype == lanes_type else _scale_numbers.py_func
+
+
+@overload(_collect, jit_options=INLINE, strict=False)
+def _compiled_collect(a: Any, starts: Any, length: Any, i: Any, end: Any, inverse: Any) -> Any:
+    return _collect if a.dtype == lanes_type else _collect_numbers.py_func
+
+
+@helper
+def solve_Lt(a, lam, starts, depth, x, unit):
+    """x = L^-T x [SF appendix A]."""
+    n = lam.shape[0]
+    for i in range(n - 1, -1, -1):
+        if not unit:
+            x[i] *= a[a.shape[0] - n + i]
+        j, at = lam[i], starts[i] + depth[i] - 2
         while j >= 0:
             x[j] -= a[at] * x[i]
             j = lam[j]
-            at += 1
+            at -= 1
 
 
 @helper
-def solve_L_unit(a, lam, starts, x):
-    """x = L^-1 x, L of unit diagonal."""
-    for i in range(lam.shape[0]):
-        j, at = lam[i], starts[i] + 1
+def solve_L(a, lam, starts, depth, x, unit):
+    """x = L^-1 x"""
+    n = lam.shape[0]
+    for i in range(n):
+        j, at = lam[i], starts[i] + depth[i] - 2
         total = x[i]
         while j >= 0:
             total -= a[at] * x[j]
             j = lam[j]
-            at += 1
-        x[i] = total
+            at -= 1
+        x[i] = total if unit else total * a[a.shape[0] - n + i]
 
 
 @helper
-def solve_ltdl(a, lam, starts, x):
-    """x = H^-1 x = L^-1 D^-1 L^-T x."""
-    solve_Lt_unit(a, lam, starts, x)
-    for i in range(lam.shape[0]):
-        x[i] /= a[starts[i]]
-    solve_L_unit(a, lam, starts, x)
+def solve_ltdl(a, lam, starts, depth, x):
+    """x = H^-1 x = L^-1 D^-1 L^-T x"""
+    n = lam.shape[0]
+    solve_Lt(a, lam, starts, depth, x, True)
+    for i in range(n):
+        x[i] *= a[a.shape[0] - n + i]
+    solve_L(a, lam, starts, depth, x, True)
 
 
 @helper
-def _mul_L(a, lam, starts, x, y, unit):
+def mul_L(a, lam, starts, depth, x, y, unit):
+    """y = L x"""
     for i in range(lam.shape[0]):
-        j, at = lam[i], starts[i] + 1
-        total = x[i] if unit else a[starts[i]] * x[i]
+        j, at = lam[i], starts[i] + depth[i] - 1
+        total = x[i] if unit else a[at] * x[i]
         while j >= 0:
+            at -= 1
             total += a[at] * x[j]
             j = lam[j]
-            at += 1
         y[i] = total
 
 
 @helper
-def _mul_Lt(a, lam, starts, x, y, unit):
+def mul_Lt(a, lam, starts, depth, x, y, unit):
+    """y = L^T x"""
     for i in range(lam.shape[0]):
-        y[i] = x[i] if unit else a[starts[i]] * x[i]
-        j, at = lam[i], starts[i] + 1
+        j, at = lam[i], starts[i] + depth[i] - 1
+        y[i] = x[i] if unit else a[at] * x[i]
         while j >= 0:
+            at -= 1
             y[j] += a[at] * x[i]
             j = lam[j]
-            at += 1
-
-
-@helper
-def _solve_L_full(a, lam, starts, x):
-    for i in range(lam.shape[0]):
-        j, at = lam[i], starts[i] + 1
-        total = x[i]
-        while j >= 0:
-            total -= a[at] * x[j]
-            j = lam[j]
-            at += 1
-        x[i] = total / a[starts[i]]
-
-
-@helper
-def _solve_Lt_full(a, lam, starts, x):
-    for i in range(lam.shape[0] - 1, -1, -1):
-        x[i] /= a[starts[i]]
-        j, at = lam[i], starts[i] + 1
-        while j >= 0:
-            x[j] -= a[at] * x[i]
-            j = lam[j]
-            at += 1
 
 
 # --- entry points ---------------------------------------------------------------------------------------------------
 
-_N, _NNZ, _LAM, _STARTS, _ROWS_LENGTH = range(PREFIX, PREFIX + 5)
+_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _HEADER = range(PREFIX, PREFIX + 8)
 LTDL, LTL = 0, 1
 MUL_L, MUL_LT, SOLVE_L, SOLVE_LT, SOLVE = range(5)
 
 
-@kernel(types.int64(types.int64, reference, reference, types.int64), "factorize")
-def _factorize(handle, H_, values_, form):
-    """Factors of a dense (n, n) or packed (nnz,) matrix, into packed values. Returns OK, ODD, or 2 + the row at fault."""
-    h = ints_at(handle, (_ROWS_LENGTH,))
-    n, nnz = h[_N], h[_NNZ]
-    lam, starts = ints_at(h[_LAM], (n,)), ints_at(h[_STARTS], (n,))
-    a = floats_of(h, values_, (nnz,))
-    if fits_matrix(h, H_, n, n):
+@helper
+def factor_into(handle, values_, form, H_):
+    """Factors of a dense (n, n) or packed matrix, into packed values. Returns OK, ODD, or 2 + the row at fault."""
+    h = ints_at(handle, (_HEADER,))
+    n, size = h[_N], h[_SIZE]
+    lam, starts, depth, ends = (ints_at(h[_LAM], (n,)), ints_at(h[_STARTS], (n,)), ints_at(h[_DEPTH], (n,)),
+                                ints_at(h[_ENDS], (n,)))  # fmt: skip
+    a = floats_of(h, values_, (size + n,))
+    if fits_vector(h, H_, size):
+        packed = floats_of(h, H_, (size,))
+        for c in range(size):
+            a[c] = packed[c]
+    elif fits_matrix(h, H_, h[_DENSE], n):
         H = floats_of(h, H_, (n, n))
-        at = 0
         for k in range(n):
-            j = k
+            j, at = k, starts[k] + depth[k] - 1
             while j >= 0:
                 a[at] = H[k, j]
                 j = lam[j]
-                at += 1
-    elif fits_vector(h, H_, nnz):
-        packed = floats_of(h, H_, (nnz,))
-        for c in range(nnz):
-            a[c] = packed[c]
+                at -= 1
     else:
         return ODD
     if form == LTL:
-        bad = ltl(a, lam, starts)
+        bad = ltl(a, starts, depth, ends)
         return OK if bad < 0 else 2 + bad
-    ltdl(a, lam, starts)
+    ltdl(a, starts, depth, ends)
     for k in range(n - 1, -1, -1):
-        if not (a[starts[k]] > 0.0 and a[starts[k]] < np.inf):
+        if not (a[size + k] > 0.0 and a[size + k] < np.inf):
             return 2 + k
     return OK
+
+
+@kernel(types.int64(types.int64, reference, types.int64, reference), "factorize")
+def _factorize(handle, values_, form, H_):
+    return factor_into(handle, values_, form, H_)
+
+
+@kernel(types.void(types.int64, reference, types.int64, reference), "refactorize")
+def _refactorize(handle, values_, form, H_):
+    status = factor_into(handle, values_, form, H_)
+    if status == ODD:
+        raise StateError("refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else")
+    if status != OK:
+        raise SingularError("H is not positive definite; factorize names the row")
 
 
 _floats2, _floats3, _ints = types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
 
 
 @kernel(
-    types.void(_floats2, _ints, _ints, _floats3, _floats3, types.int64, types.boolean), "products of factors", nogil=True
+    types.void(_floats2, _ints, _ints, _ints, _floats3, _floats3, types.int64, types.boolean),
+    "products of factors",
+    nogil=True,
 )
-def _apply(values, lam, starts, x, y, operation, unit):
-    """y = op x for every factor (B, nnz) and every one of its vectors, the rows of x (B, k, n)."""
+def _apply(values, lam, starts, depth, x, y, operation, unit):
+    """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n)."""
     for b in range(x.shape[0]):
-        a = values[b if values.shape[0] > 1 else 0]
+        a = values[b]
         for c in range(x.shape[1]):
             to = y[b, c]
             if operation == MUL_L:
-                _mul_L(a, lam, starts, x[b, c], to, unit)
-            elif operation == MUL_LT:
-                _mul_Lt(a, lam, starts, x[b, c], to, unit)
-            else:
+                mul_L(a, lam, starts, depth, x[b, c], to, unit)
+                continue
+            if operation == MUL_LT:
+                mul_Lt(a, lam, starts, depth, x[b, c], to, unit)
+                continue
+            for i in range(lam.shape[0]):
+                to[i] = x[b, c, i]
+            if operation == SOLVE_LT or operation == SOLVE:
+                solve_Lt(a, lam, starts, depth, to, unit)
+            if operation == SOLVE and unit:
                 for i in range(lam.shape[0]):
-                    to[i] = x[b, c, i]
-                if operation == SOLVE and unit:
-                    solve_ltdl(a, lam, starts, to)
-                if operation == SOLVE and not unit:
-                    _solve_Lt_full(a, lam, starts, to)
-                    _solve_L_full(a, lam, starts, to)
-                if operation == SOLVE_L and unit:
-                    solve_L_unit(a, lam, starts, to)
-                if operation == SOLVE_L and not unit:
-                    _solve_L_full(a, lam, starts, to)
-                if operation == SOLVE_LT and unit:
-                    solve_Lt_unit(a, lam, starts, to)
-                if operation == SOLVE_LT and not unit:
-                    _solve_Lt_full(a, lam, starts, to)
+                    to[i] *= a[a.shape[0] - lam.shape[0] + i]
+            if operation == SOLVE_L or operation == SOLVE:
+                solve_L(a, lam, starts, depth, to, unit)
 
 
 class _Entry:
-    """A pattern's header and the compiled entry point, kept with the pattern."""
+    """A pattern's header and the compiled entry points, kept with the pattern."""
 
-    __slots__ = ("handle", "header", "run")
+    __slots__ = ("again", "handle", "header", "run")
 
     def __init__(self, pattern: Pattern) -> None:
-        words = [pattern.n, pattern.nnz, address_of(pattern.parent), address_of(pattern.starts)]
+        memory.require(pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')")
+        dense = pattern.n if pattern.order is None else -1  # dense rows are read as they are only if packed in that order
+        tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)
+        words = [pattern.n, pattern.size, dense, *map(address_of, tables)]
         self.header = np.array(header_prefix() + words, dtype=np.int64)
         self.handle = address_of(self.header)
         self.run = _factorize.load()
+        self.again = _refactorize.load()
 
 
 # --- the public face ------------------------------------------------------------------------------------------------
@@ -275,10 +311,21 @@ class Factor:
     Vectors are (n,) or, several at once, (n, k) columns; a batch of factors takes (B, n) or (B, n, k).
     """
 
-    __slots__ = ("form", "pattern", "values")
+    __slots__ = ("__dict__", "form", "pattern", "values")
 
     def __init__(self, pattern: Pattern, values: Floats, form: str) -> None:
         self.pattern, self.values, self.form = pattern, values, form
+
+    @cached_property
+    def refactorize(self) -> Callable[[Floats], None]:
+        """refactorize(H): factor another matrix of the same pattern in place, at the least cost of a call.
+
+        H: a C-contiguous float64 array, dense (n, n) or the packed values of a TreeMatrix. One factor only, no batch.
+        """
+        if self.values.ndim != 1:
+            raise StateError("refactorize works on one factor; for a batch call factorize again")
+        entry: _Entry = self.pattern.entry
+        return partial(entry.again, entry.handle, self.values, _FORMS[self.form])
 
     @property
     def L(self) -> Floats:
@@ -292,7 +339,7 @@ class Factor:
     @property
     def D(self) -> Floats:
         """(n,) the diagonal of D; ones in the LTL form."""
-        d = self.values[..., self.pattern.starts]
+        d = self._by_row(self.values[..., self.pattern.diagonal])
         return d if self.form == "ltdl" else np.ones_like(d)
 
     def mul_L(self, x: ArrayLike) -> Floats:
@@ -317,8 +364,16 @@ class Factor:
 
     def logdet(self) -> Any:
         """The logarithm of det H."""
-        d = np.log(self.values[..., self.pattern.starts]).sum(axis=-1)
+        d = np.log(self.values[..., self.pattern.diagonal]).sum(axis=-1)
         return d if self.form == "ltdl" else 2.0 * d
+
+    def _by_row(self, packed: Floats) -> Floats:
+        """Numbers (..., n) in the order of packed rows, in that of the matrix's."""
+        if self.pattern.order is None:
+            return packed
+        out = np.empty_like(packed)
+        out[..., self.pattern.order] = packed
+        return out
 
     def _apply(self, x: ArrayLike, operation: int) -> Floats:
         x = as_floats("x", x)
@@ -328,27 +383,32 @@ class Factor:
             raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
         columns = x.ndim == batch + 2
         rows = np.swapaxes(x, -1, -2) if columns else x[..., None, :]
-        rows = np.ascontiguousarray(rows.reshape((-1, rows.shape[-2], n)))
+        rows = rows.reshape((-1, rows.shape[-2], n))
+        if self.pattern.order is not None:
+            rows = rows[..., self.pattern.order]
+        rows = np.ascontiguousarray(rows)
         out = np.empty_like(rows)
-        values = np.ascontiguousarray(self.values.reshape(-1, self.pattern.nnz))
-        _apply.load()(values, self.pattern.parent, self.pattern.starts, rows, out, operation, self.form == "ltdl")
+        pattern, unit = self.pattern, self.form == "ltdl"
+        values = self.values.reshape(-1, self.values.shape[-1])
+        _apply.load()(values, pattern.packed_parent, pattern.starts, pattern.depth, rows, out, operation, unit)
+        out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 
     def __repr__(self) -> str:
         return f"<Factor {self.form} of {self.pattern.n} rows, {self.pattern.nnz} numbers>"
 
 
+_FORMS = {"ltdl": LTDL, "ltl": LTL}
+
+
 def factorize(
-    H: ArrayLike | TreeMatrix,
-    parent: ArrayLike | Pattern | None = None,
-    form: Literal["ltdl", "ltl"] = "ltdl",
-    out: Factor | None = None,
+    H: ArrayLike | TreeMatrix, parent: ArrayLike | Pattern | None = None, form: Literal["ltdl", "ltl"] = "ltdl"
 ) -> Factor:
     """Factor a symmetric positive-definite matrix whose zeros follow a tree, such as a mass matrix.
 
     H: (n, n), a batch (B, n, n), or a TreeMatrix (which knows its parent array). Only the lower triangle is read, and of it only
     what the tree allows to differ from zero. parent: an array (n,) with parent[i] < i, -1 for roots (model.expanded_parent),
-    or a Pattern made from one, which saves checking it again. out: a Factor of the same kind to overwrite.
+    or a Pattern made from one, which saves checking it again.
 
     Raises SingularError, with the row, where H is not positive definite.
     """
@@ -357,22 +417,19 @@ def factorize(
         H = H.values  # type: ignore[union-attr]
     else:
         pattern = parent if parent.__class__ is Pattern else _pattern(parent)  # type: ignore[assignment]
-    entry = pattern.entry
-    if entry is None:
-        memory.require(pattern.nnz, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')")
-        entry = pattern.entry = _Entry(pattern)
-    if out is None:
-        out = Factor(pattern, np.empty(pattern.nnz), form)
     code = _FORMS.get(form)
     if code is None:
         raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
-    status = entry.run(entry.handle, H, out.values, code)
-    if status:
-        return _factorize_general(pattern, entry, H, form, out, status)
-    return out
-
-
-_FORMS = {"ltdl": LTDL, "ltl": LTL}
+    entry: _Entry = pattern.entry
+    if entry is None:
+        entry = pattern.entry = _Entry(pattern)
+    values = np.zeros(pattern.size + pattern.n)
+    status = entry.run(entry.handle, values, code, H)
+    if status == ODD:
+        return _factorize_general(pattern, entry, H, form)
+    if status != OK:
+        raise _not_positive(pattern, status, H)
+    return Factor(pattern, values, form)
 
 
 def _pattern(parent: ArrayLike | None) -> Pattern:
@@ -381,22 +438,22 @@ def _pattern(parent: ArrayLike | None) -> Pattern:
     return Pattern(parent)
 
 
-def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str, out: Factor, status: int) -> Factor:
-    """Anything but one plain array: convert, go over a batch, or say what is wrong."""
-    if status == ODD:
-        matrix = as_floats("H", H)
-        packed = matrix.ndim == 2 and matrix.shape[-1] == pattern.nnz and matrix.shape != (pattern.n, pattern.n)
-        values = matrix if packed else pattern.pack(matrix)
-        results = np.empty_like(values)
-        for i, row in enumerate(values.reshape(-1, pattern.nnz)):
-            status = entry.run(entry.handle, row, results.reshape(-1, pattern.nnz)[i], _FORMS[form])
-            if status:
-                raise _not_positive(status - 2, values)
-        return Factor(pattern, results, form)
-    raise _not_positive(status - 2, np.asarray(H))
+def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Factor:
+    """Anything but one plain array: convert, and go over a batch."""
+    matrix = as_floats("H", H)
+    packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
+    rows = matrix if packed else pattern.pack(matrix)
+    flat = np.ascontiguousarray(rows.reshape(-1, pattern.size))
+    results = np.zeros((len(flat), pattern.size + pattern.n))
+    for row, result in zip(flat, results):
+        status = entry.run(entry.handle, result, _FORMS[form], row)
+        if status != OK:
+            raise _not_positive(pattern, status, row)
+    return Factor(pattern, results.reshape(*rows.shape[:-1], -1), form)
 
 
-def _not_positive(row: int, values: Floats) -> Exception:
+def _not_positive(pattern: Pattern, status: int, values: Any) -> Exception:
     if not np.isfinite(values).all():
         return StateError("H has entries that are not finite")
+    row = status - 2 if pattern.order is None else int(pattern.order[status - 2])
     return SingularError(f"H is not positive definite: the factorization breaks down at row {row}")

@@ -12,6 +12,8 @@ joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward
     units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
     lam      (nv,) int       the expanded parent array [SF section 2], -1 for the world
     starts   (nv,) int       where row k of a matrix over that tree begins when its rows are packed (treematrix.py)
+    depth    (nv,) int       how many numbers it has
+    ends     (nv,) int       one past the last descendant of a degree of freedom
 """
 
 from __future__ import annotations
@@ -33,10 +35,10 @@ PARENT, KIND, IQ, IV = range(4)
 TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 22, 29, 30
 ARMATURE, DAMPING = range(2)
 
-(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS, _ANGLES, _N_ANGLES) = range(
-    PREFIX, PREFIX + 15
+(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS, _DEPTH, _ENDS, _ANGLES, _N_ANGLES) = range(
+    PREFIX, PREFIX + 17
 )
-OWN = PREFIX + 15  #: where an algorithm's own words begin in a header
+OWN = PREFIX + 17  #: where an algorithm's own words begin in a header
 
 
 class Tables(NamedTuple):
@@ -54,6 +56,8 @@ class Tables(NamedTuple):
     zeros: Any
     lam: Any
     starts: Any
+    depth: Any
+    ends: Any
     angles: Any
 
 
@@ -75,6 +79,8 @@ def open_tables(header):
         floats_at(header[_ZEROS], (nv,)),
         ints_at(header[_LAM], (nv,)),
         ints_at(header[_STARTS], (nv,)),
+        ints_at(header[_DEPTH], (nv,)),
+        ints_at(header[_ENDS], (nv,)),
         ints_at(header[_ANGLES], (header[_N_ANGLES], 2)),
     )
 
@@ -120,7 +126,8 @@ class HostTables:
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
         self.pattern = Pattern(model.expanded_parent)
         self.angles = _angles(model)
-        self.words += [address_of(self.pattern.parent), address_of(self.pattern.starts)]
+        pattern = self.pattern
+        self.words += [address_of(x) for x in (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)]
         self.words += [address_of(self.angles), len(self.angles)]
 
 

@@ -1,12 +1,13 @@
 """Symmetric matrices with branch-induced sparsity [SF section 2], stored without their zeros.
 
-Over a parent array lambda, H_ij may differ from zero only where one of i, j is an ancestor of the other [SF (6)]. Row k of
-the lower triangle is packed as
+Over a parent array lambda, H_ij may differ from zero only where one of i, j is an ancestor of the other [SF (6)]. Row k of the
+lower triangle is packed from the root down,
 
-    H[k, k], H[k, lambda(k)], H[k, lambda(lambda(k))], ...
+    ..., H[k, lambda(lambda(k))], H[k, lambda(k)], H[k, k]
 
-so that the row of an ancestor i of k lines up with the tail of row k: every inner loop of a factorization runs over two
-contiguous stretches. There are D1 + n numbers [SF (8)] instead of n^2.
+so that a column stands at the same place in the row of every descendant: the inner loops of a factorization run over stretches
+that line up, four numbers at a time. Rows are filled up to a multiple of four; what fills them is not part of the matrix. There
+are D1 + n numbers [SF (8)], and at most 3 n fillers, instead of n^2.
 """
 
 from __future__ import annotations
@@ -19,47 +20,77 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact import memory
-from supple.model.topology import depths
+from supple.model.topology import depth_first, depths, subtree_ends
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+BLOCK = 4  #: rows are filled up to a multiple of this
+
 
 class Pattern:
-    """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of rows."""
+    """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of rows.
+
+    Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None where the
+    parent array is numbered that way already (a model's is); otherwise packed row p is row order[p] of the matrix.
+    """
 
     def __init__(self, parent: ArrayLike) -> None:
         raw = np.asarray(parent)
         if raw.ndim != 1 or raw.dtype.kind not in "iu":
             raise StateError("parent must be a one-dimensional array of integers: one entry a row, -1 for the root")
-        lam = np.ascontiguousarray(raw, dtype=np.int64)
+        lam = np.array(raw, dtype=np.int64)
         wrong = np.flatnonzero((lam < -1) | (lam >= np.arange(len(lam))))
         if len(wrong):
             i = int(wrong[0])
             raise StateError(
                 f"parent[{i}] is {lam[i]}: a parent comes before its children, so it must be from -1 (the root) to {i - 1}"
             )
-        if lam is raw:
-            lam = lam.copy()
         lam.flags.writeable = False
         self.parent: Ints = lam
+        order = depth_first(lam)
+        self.order: Ints | None = None if np.array_equal(order, np.arange(len(lam))) else order
         self.entry: Any = None  #: what ltdl.py keeps of this pattern
 
     @cached_property
+    def packed_parent(self) -> Ints:
+        """The parent array over packed rows."""
+        if self.order is None:
+            return self.parent
+        place = np.empty(self.n + 1, dtype=np.int64)
+        place[self.order] = np.arange(self.n)
+        place[-1] = -1
+        return place[self.parent[self.order]]
+
+    @cached_property
     def depth(self) -> Ints:
-        """d_i, the distance to the root, at least 1."""
-        return depths(self.parent)
+        """d_i, the distance to the root, at least 1, of each packed row: its length."""
+        return depths(self.packed_parent)
 
     @cached_property
     def starts(self) -> Ints:
-        """Where row k begins among the packed numbers."""
-        out = np.cumsum(self.depth) - self.depth
-        out.flags.writeable = False
-        return out
+        """(n,) where each packed row begins."""
+        room = -(-self.depth // BLOCK) * BLOCK
+        return np.cumsum(room) - room
+
+    @cached_property
+    def size(self) -> int:
+        """Length of the packed values, fillers included."""
+        return int((-(-self.depth // BLOCK) * BLOCK).sum())
+
+    @cached_property
+    def diagonal(self) -> Ints:
+        """(n,) where the diagonal stands among the packed values, by packed row."""
+        return self.starts + self.depth - 1
+
+    @cached_property
+    def ends(self) -> Ints:
+        """(n,) one past the last descendant of each packed row."""
+        return subtree_ends(self.packed_parent)
 
     @cached_property
     def nnz(self) -> int:
-        """Numbers stored: the diagonal and what may differ from zero below it, n + D1."""
+        """How many numbers may differ from zero on the diagonal and below it: n + D1."""
         return int(self.depth.sum())
 
     @property
@@ -67,43 +98,43 @@ class Pattern:
         return len(self.parent)
 
     @cached_property
-    def columns(self) -> Ints:
-        """(nnz,) the column of each packed number."""
-        out = np.empty(self.nnz, dtype=np.int64)
-        column = np.arange(self.n)
-        row = np.arange(self.n)
-        step = 0
-        while len(row):
-            out[self.starts[row] + step] = column
-            column = self.parent[column]
-            row, column = row[column >= 0], column[column >= 0]
-            step += 1
-        return out
-
-    @cached_property
-    def rows(self) -> Ints:
-        """(nnz,) the row of each packed number."""
-        return np.repeat(np.arange(self.n), self.depth)
+    def entries(self) -> tuple[Ints, Ints, Ints]:
+        """(nnz,) row, column, and place among the packed values, of every entry on and below the diagonal."""
+        row = np.repeat(np.arange(self.n), self.depth)
+        column = np.empty(self.nnz, dtype=np.int64)
+        step_up = np.repeat(np.cumsum(self.depth), self.depth) - 1 - np.arange(self.nnz)  # generations from row to column
+        at = self.diagonal[row] - step_up
+        here = there = np.arange(self.n)
+        last = np.cumsum(self.depth) - 1
+        for step in range(int(self.depth.max(initial=0))):
+            column[last[here] - step] = there
+            there = self.packed_parent[there]
+            here, there = here[there >= 0], there[there >= 0]
+        return (row, column, at) if self.order is None else (self.order[row], self.order[column], at)
 
     def pack(self, H: ArrayLike) -> Floats:
-        """The packed numbers of a dense symmetric matrix (..., n, n); what the pattern lacks must be zero there."""
+        """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
         dense = np.asarray(H, dtype=np.float64)
         if dense.ndim < 2 or dense.shape[-2:] != (self.n, self.n):
             raise StateError(f"H has shape {dense.shape}; the parent array has {self.n} entries, so ({self.n}, {self.n}) is needed")
-        return np.ascontiguousarray(dense[..., self.rows, self.columns])
+        row, column, at = self.entries
+        out = np.zeros((*dense.shape[:-2], self.size))
+        out[..., at] = dense[..., row, column]
+        return out
 
     def unpack(self, values: Floats, symmetric: bool = True) -> Floats:
-        """The dense matrix of packed numbers."""
+        """The dense matrix of packed values."""
         memory.require(self.n**2, f"a dense matrix of {self.n} rows", "use the packed form")
-        out = np.zeros(values.shape[:-1] + (self.n, self.n))
-        out[..., self.rows, self.columns] = values
+        row, column, at = self.entries
+        out = np.zeros((*values.shape[:-1], self.n, self.n))
+        out[..., row, column] = values[..., at]
         if symmetric:
-            out[..., self.columns, self.rows] = values
+            out[..., column, row] = values[..., at]
         return out
 
 
 class TreeMatrix:
-    """A symmetric matrix over a tree: pattern and packed values (..., nnz)."""
+    """A symmetric matrix over a tree: pattern and packed values (..., pattern.size)."""
 
     __slots__ = ("pattern", "values")
 
@@ -133,10 +164,11 @@ class TreeMatrix:
         x = np.asarray(x, dtype=np.float64)
         if self.values.ndim != 1 or x.shape != (self.pattern.n,):
             raise StateError(f"cannot multiply a tree matrix of shape {self.shape} with an array of shape {x.shape}")
-        rows, columns, n = self.pattern.rows, self.pattern.columns, self.pattern.n
-        out = np.bincount(rows, self.values * x[columns], n)
-        below = rows != columns
-        return out + np.bincount(columns[below], (self.values * x[rows])[below], n)
+        (row, column, at), n = self.pattern.entries, self.pattern.n
+        values = self.values[at]
+        out = np.bincount(row, values * x[column], n)
+        below = row != column
+        return out + np.bincount(column[below], (values * x[row])[below], n)
 
     def __repr__(self) -> str:
         return f"<TreeMatrix {'x'.join(map(str, self.shape))}, {self.pattern.nnz} numbers, {100 * self.density:.3g} % full>"

@@ -106,6 +106,60 @@ def lanes_at(address, shape):
 
 
 @intrinsic
+def peek(typingctx: Any, a: Any, i: Any) -> Any:
+    """a[i] of a contiguous vector, 0 <= i known to hold: without the test for indices that count from the end."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        return context.unpack_value(builder, a.dtype, builder.gep(array.data, [args[1]]))
+
+    return a.dtype(a, types.int64), codegen
+
+
+@intrinsic
+def load_four(typingctx: Any, a: Any, i: Any) -> Any:
+    """a[i:i+4] of a float64 vector as a register; the caller sees to it that they are there."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        return builder.load(builder.bitcast(builder.gep(array.data, [args[1]]), _VECTOR.as_pointer()), align=8)
+
+    return lanes_type(a, types.int64), codegen
+
+
+@intrinsic
+def store_four(typingctx: Any, a: Any, i: Any, x: Any) -> Any:
+    """a[i:i+4] = x"""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        array = context.make_array(sig.args[0])(context, builder, args[0])
+        builder.store(args[2], builder.bitcast(builder.gep(array.data, [args[1]]), _VECTOR.as_pointer()), align=8)
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, lanes_type), codegen
+
+
+@intrinsic
+def extract(typingctx: Any, x: Any, lane: Any) -> Any:
+    """One number of a register."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+
+    return types.float64(lanes_type, types.int64), codegen
+
+
+@intrinsic
+def insert(typingctx: Any, x: Any, lane: Any, value: Any) -> Any:
+    """A register with one number replaced."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
+
+    return lanes_type(lanes_type, types.int64, types.float64), codegen
+
+
+@intrinsic
 def _vector_smaller(typingctx: Any, a: Any, b: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         # Unordered or less: a NaN in a is kept.

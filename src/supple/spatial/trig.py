@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.lanes import WIDTH, lanes_type, number_as_lanes
+from supple.spatial.lanes import WIDTH, extract, insert, lanes_type, number_as_lanes
 
 LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
 _TWO_OVER_PI = 0.6366197723675814
@@ -79,22 +79,6 @@ def _vector_small(typingctx: Any, x: Any) -> Any:
 
 
 @intrinsic
-def _extract(typingctx: Any, x: Any, lane: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
-
-    return types.float64(lanes_type, types.int64), codegen
-
-
-@intrinsic
-def _insert(typingctx: Any, x: Any, lane: Any, value: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.insert_element(args[0], args[2], builder.trunc(args[1], ir.IntType(32)))
-
-    return lanes_type(lanes_type, types.int64, types.float64), codegen
-
-
-@intrinsic
 def _vector_quadrant(typingctx: Any, s: Any, c: Any, n: Any) -> Any:
     """Sine and cosine of r + n π/2 from those of r."""
 
@@ -128,9 +112,9 @@ def _vector_sincos(x):
         return _vector_quadrant(_sine(r), _cosine(r), n)
     s, c = x, x
     for lane in range(WIDTH):
-        e = _extract(x, lane)
-        s = _insert(s, lane, math.sin(e))
-        c = _insert(c, lane, math.cos(e))
+        e = extract(x, lane)
+        s = insert(s, lane, math.sin(e))
+        c = insert(c, lane, math.cos(e))
     return s, c
 
 
@@ -139,7 +123,7 @@ def _four(q, index, first, stop):
     """Four entries of q as a register (the last one repeated past the end)."""
     x = number_as_lanes(q[index[first, 0]])
     for lane in range(1, WIDTH):
-        x = _insert(x, lane, q[index[min(first + lane, stop - 1), 0]])
+        x = insert(x, lane, q[index[min(first + lane, stop - 1), 0]])
     return x
 
 
@@ -149,8 +133,8 @@ def _sincos_numbers(q, index, out, column):
     for first in range(0, stop, WIDTH):
         s, c = _vector_sincos(_four(q, index, first, stop))
         for lane in range(min(WIDTH, stop - first)):
-            out[index[first + lane, 1], column] = _extract(s, lane)
-            out[index[first + lane, 1], column + 1] = _extract(c, lane)
+            out[index[first + lane, 1], column] = extract(s, lane)
+            out[index[first + lane, 1], column + 1] = extract(c, lane)
 
 
 @helper
