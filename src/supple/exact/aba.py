@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, move, turn_all, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID, SPLIT
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_of, move, turn_all, zero_vec
+from supple.exact.tables import ARMATURE, DAMPING, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
@@ -47,6 +47,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.lanes import number_like, smaller
 
 R_, P_, V_, Z_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
@@ -61,22 +62,22 @@ def eliminate(I, f, S, dofs, j, tau, armature):
     d = 1.0 / D  # [RBDA 7.44]
     u = tau - S @ f  # [RBDA 7.45]
     store_six(dofs, j, U_, U)
-    dofs[j, D_] = d
-    dofs[j, u_] = u
+    put(dofs, j, D_, d)
+    put(dofs, j, u_, u)
     return I - outer_inertia(U, d), f + U * (u * d), D  # Ia, pa [RBDA 7.47, 7.48]
 
 
 @helper
 def accelerate(a, S, dofs, j, qdd):
     """Add degree of freedom j's acceleration."""
-    x = (dofs[j, u_] - a @ load_force(dofs, j, U_)) * dofs[j, D_]
-    qdd[j] = x
+    x = (get(dofs, j, u_) - a @ load_force(dofs, j, U_)) * get(dofs, j, D_)
+    set_item(qdd, j, x)
     return a + S * x
 
 
 @helper
 def joint_force(m, tau, v, j):
-    return tau[j] - v[j] * m.dofs[j, DAMPING]
+    return item(tau, j) - item(v, j) * get(m.dofs, j, DAMPING)
 
 
 @helper
@@ -89,7 +90,7 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
     store_six(work, 0, V_, Motion(zero, zero))
     store_six(work, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
+        i, p, kind, j = joint_of(m, b)
         R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         zeta = shift_motion(r, load_motion(work, p, Z_)) + c
@@ -105,19 +106,19 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
 
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):
-        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        i, p, kind, j = joint_of(m, b)
         IA, pA = load_inertia(work, i, I_), load_force(work, i, F_)
         z = z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:
-            IA, pA, D = eliminate(IA, pA, Revolute(z), dofs, j, joint_force(m, tau, v, j), m.dofs[j, ARMATURE])
+            IA, pA, D = eliminate(IA, pA, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
             smallest = smaller(D, smallest)
         elif kind == PRISMATIC:
-            IA, pA, D = eliminate(IA, pA, Prismatic(z), dofs, j, joint_force(m, tau, v, j), m.dofs[j, ARMATURE])
+            IA, pA, D = eliminate(IA, pA, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
             smallest = smaller(D, smallest)
         else:
             for k in range(j + DOF[kind] - 1, j - 1, -1):
                 S = load_motion(dofs, k, S_)
-                IA, pA, D = eliminate(IA, pA, S, dofs, k, joint_force(m, tau, v, k), m.dofs[k, ARMATURE])
+                IA, pA, D = eliminate(IA, pA, S, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
                 smallest = smaller(D, smallest)
         if p > 0:
             r = load_vec(work, i, P_)
@@ -125,7 +126,7 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
             store_six(work, p, F_, load_force(work, p, F_) + shift_force(r, pA))
 
     for b in range(m.n):
-        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        i, p, kind, j = joint_of(m, b)
         A = shift_motion(load_vec(work, i, P_), load_motion(work, p, V_))  # row 0 of V_ is still zero: the world
         z = z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
 from supple.exact.calls import Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, place, turn_all
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_of, place, turn_all
 from supple.exact.tables import ARMATURE, IV, KIND, PARENT, RIGID, SPLIT, host_tables
 from supple.exact.treematrix import TreeMatrix
 from supple.model.model import Model
@@ -45,6 +45,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
 R_, P_, O_, Y_, BODY_ROW = 0, 9, 12, 15, 25
@@ -58,33 +59,33 @@ def crba(m, q, H, work, dofs, dense):
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
+        i, p = b + 1, get(m.bodies, b, PARENT) + 1
         R, r = place(m, b, load_mat(work, p, R_), q, dofs)
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
         store_vec(work, i, O_, load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o))
         store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
-        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        i, p, kind, j = joint_of(m, b)
         Y = load_rigid(work, i, Y_)
         z = z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:
             S = Revolute(z)
             f = Y @ S
-            put(m, H, j, j, diagonal(m, j), S @ f + m.dofs[j, ARMATURE], dense)
+            set_entry(m, H, j, j, diagonal(m, j), S @ f + get(m.dofs, j, ARMATURE), dense)
             _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
         elif kind == PRISMATIC:
             S1 = Prismatic(z)
             f = Y @ S1
-            put(m, H, j, j, diagonal(m, j), S1 @ f + m.dofs[j, ARMATURE], dense)
+            set_entry(m, H, j, j, diagonal(m, j), S1 @ f + get(m.dofs, j, ARMATURE), dense)
             _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
                 S2 = load_motion(dofs, k, S_)
                 f = Y @ S2
-                put(m, H, k, k, diagonal(m, k), S2 @ f + m.dofs[k, ARMATURE], dense)
+                set_entry(m, H, k, k, diagonal(m, k), S2 @ f + get(m.dofs, k, ARMATURE), dense)
                 for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
-                    put(m, H, k, l, diagonal(m, k) - (k - l), load_motion(dofs, l, S_) @ f, dense)
+                    set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(dofs, l, S_) @ f, dense)
                 _row_beyond(m, b, k, diagonal(m, k) - (k - j + 1), f, H, work, dofs, dense)
         if p > 0:
             store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
@@ -93,17 +94,17 @@ def crba(m, q, H, work, dofs, dense):
 @helper
 def diagonal(m, k):
     """Where H_kk stands when packed."""
-    return m.starts[k] + m.depth[k] - 1
+    return item(m.starts, k) + item(m.depth, k) - 1
 
 
 @helper
-def put(m, H, k, j, at, x, dense):
+def set_entry(m, H, k, j, at, x, dense):
     """H_kj = H_jk = x"""
     if dense:
-        H[k * m.nv + j] = x
-        H[j * m.nv + k] = x
+        set_item(H, k * m.nv + j, x)
+        set_item(H, j * m.nv + k, x)
     else:
-        H[at] = x
+        set_item(H, at, x)
 
 
 @helper
@@ -113,22 +114,22 @@ def _row_beyond(m, b, k, at, f, H, work, dofs, dense):
     O_ are origins relative to the root's, so every step starts from f itself and none waits for the one before.
     """
     O = load_vec(work, b + 1, O_)
-    p = m.bodies[b, PARENT]
+    p = get(m.bodies, b, PARENT)
     while p >= 0:
-        kind, j = m.bodies[p, KIND], m.bodies[p, IV]
+        kind, j = get(m.bodies, p, KIND), get(m.bodies, p, IV)
         if kind == REVOLUTE:
             moment = f.ang + cross(O - load_vec(work, p + 1, O_), f.lin)
-            put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), moment), dense)
+            set_entry(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), moment), dense)
             at -= 1
         elif kind == PRISMATIC:
-            put(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), f.lin), dense)
+            set_entry(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), f.lin), dense)
             at -= 1
         else:
             here = shift_force(O - load_vec(work, p + 1, O_), f)
             for l in range(j + DOF[kind] - 1, j - 1, -1):
-                put(m, H, k, l, at, load_motion(dofs, l, S_) @ here, dense)
+                set_entry(m, H, k, l, at, load_motion(dofs, l, S_) @ here, dense)
                 at -= 1
-        p = m.bodies[p, PARENT]
+        p = get(m.bodies, p, PARENT)
 
 
 @helper

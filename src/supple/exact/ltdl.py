@@ -25,7 +25,8 @@ from supple.exact import memory
 from supple.exact.calls import as_floats
 from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
 from supple.spatial.compiler import INLINE, helper, kernel
-from supple.spatial.lanes import lanes_type, load_four, peek, store_four
+from supple.spatial.indexing import item
+from supple.spatial.lanes import lanes_type, load_four, store_four
 from supple.spatial.references import (
     ODD,
     OK,
@@ -95,12 +96,12 @@ def _collect(a: Any, starts: Any, length: int, i: int, end: int, inverse: int) -
 @helper
 def _collect_numbers(a, starts, length, i, end, inverse):
     """Eight columns at a time while there are more than four: two registers, then one. Fillers make up the last."""
-    row, c = peek(starts, i), 0
+    row, c = item(starts, i), 0
     while c + BLOCK < length:
         x, y = load_four(a, row + c), load_four(a, row + c + BLOCK)
         for k in range(i + 1, end):
-            other = peek(starts, k)
-            weight = peek(a, other + length - 1) * peek(a, inverse + k)
+            other = item(starts, k)
+            weight = item(a, other + length - 1) * item(a, inverse + k)
             x = x - load_four(a, other + c) * weight
             y = y - load_four(a, other + c + BLOCK) * weight
         store_four(a, row + c, x)
@@ -109,8 +110,8 @@ def _collect_numbers(a, starts, length, i, end, inverse):
     if c < length:
         x = load_four(a, row + c)
         for k in range(i + 1, end):
-            other = peek(starts, k)
-            x = x - load_four(a, other + c) * (peek(a, other + length - 1) * peek(a, inverse + k))
+            other = item(starts, k)
+            x = x - load_four(a, other + c) * (item(a, other + length - 1) * item(a, inverse + k))
         store_four(a, row + c, x)
 
 

@@ -6,7 +6,7 @@ prismatic joints, whose axis is the body's z), and the sine and cosine of its an
 
 from __future__ import annotations
 
-from supple.exact.tables import IQ, IV, KIND, PITCH, TREE_P, TREE_R
+from supple.exact.tables import IQ, IV, KIND, PARENT, PITCH, TREE_P, TREE_R
 from supple.model.joints import NV, JointType
 from supple.spatial.algebra import (
     Motion,
@@ -26,6 +26,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item
 from supple.spatial.lanes import number_like
 from supple.spatial.trig import sincos_all
 
@@ -45,6 +46,12 @@ def zero_vec(x):
 
 
 @helper
+def joint_of(m, b):
+    """Of body b: its row in scratch (row 0 is the world), its parent's, its joint's kind and first degree of freedom."""
+    return b + 1, get(m.bodies, b, PARENT) + 1, get(m.bodies, b, KIND), get(m.bodies, b, IV)
+
+
+@helper
 def turn_all(m, q, S):
     """Sines and cosines of all angles, before anything else."""
     sincos_all(q, m.angles, S, SIN)
@@ -53,14 +60,14 @@ def turn_all(m, q, S):
 @helper
 def place(m, b, R_p, q, S):
     """R, r of body b: its rotation, and its origin as seen from its parent's, whose rotation is R_p. Fills S."""
-    kind, k, j = m.bodies[b, KIND], m.bodies[b, IQ], m.bodies[b, IV]
+    kind, k, j = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
     tree = load_mat(m.rows, b, TREE_R)
     r = R_p @ load_vec(m.rows, b, TREE_P)
     if kind == REVOLUTE:
-        R = R_p @ turn_z(tree, S[j, COS], S[j, SIN])  # in this order only one product waits for the parent
+        R = R_p @ turn_z(tree, get(S, j, COS), get(S, j, SIN))  # in this order only one product waits for the parent
     elif kind == PRISMATIC:
         R = R_p @ tree
-        r = r + z_axis(R) * q[k]
+        r = r + z_axis(R) * item(q, k)
     else:
         R, r = _place_others(m, b, kind, k, j, R_p @ tree, r, q, S)
     return R, r
@@ -72,65 +79,65 @@ def move(m, b, R_p, V_p, q, v, S):
 
     c = V x S v, plus what axes that turn within the joint add (universal joints: the second axis turns with the first).
     """
-    kind, j = m.bodies[b, KIND], m.bodies[b, IV]
+    kind, j = get(m.bodies, b, KIND), get(m.bodies, b, IV)
     R, r = place(m, b, R_p, q, S)
     V = shift_motion(r, V_p)
     if kind == REVOLUTE:
-        w = z_axis(R) * v[j]
+        w = z_axis(R) * item(v, j)
         c = Motion(cross(V.ang, w), cross(V.lin, w))
         V = Motion(V.ang + w, V.lin)
     elif kind == PRISMATIC:
-        u = z_axis(R) * v[j]
-        c = Motion(zero_vec(v[j]), cross(V.ang, u))
+        u = z_axis(R) * item(v, j)
+        c = Motion(zero_vec(item(v, j)), cross(V.ang, u))
         V = Motion(V.ang, V.lin + u)
     else:
         v_J = joint_motion(m, b, R, v, S)
         V = V + v_J
         c = crm(V, v_J)
         if kind == UNIVERSAL:
-            w1 = load_motion(S, j, 0).ang * v[j]
-            w2 = load_motion(S, j + 1, 0).ang * v[j + 1]
+            w1 = load_motion(S, j, 0).ang * item(v, j)
+            w2 = load_motion(S, j + 1, 0).ang * item(v, j + 1)
             c = Motion(c.ang + cross(w1, w2), c.lin)
     return R, r, V, c
 
 
 @helper
 def _place_others(m, b, kind, k, j, R, r, q, S):
-    o = zero_vec(q[k])
+    o = zero_vec(item(q, k))
     if kind == SCREW:
         z = z_axis(R)
-        pitch = m.rows[b, PITCH]
-        R = turn_z(R, S[j, COS], S[j, SIN])
-        r = r + z * (pitch * q[k])
+        pitch = get(m.rows, b, PITCH)
+        R = turn_z(R, get(S, j, COS), get(S, j, SIN))
+        r = r + z * (pitch * item(q, k))
         store_six(S, j, 0, Motion(z, z * pitch))
     elif kind == CYLINDRICAL:
         z = z_axis(R)
-        R = turn_z(R, S[j, COS], S[j, SIN])
-        r = r + z * q[k + 1]
+        R = turn_z(R, get(S, j, COS), get(S, j, SIN))
+        r = r + z * item(q, k + 1)
         store_six(S, j, 0, Motion(z, o))
         store_six(S, j + 1, 0, Motion(o, z))
     elif kind == UNIVERSAL:
         store_six(S, j, 0, Motion(x_axis(R), o))
-        R = turn_x(R, S[j, COS], S[j, SIN])
+        R = turn_x(R, get(S, j, COS), get(S, j, SIN))
         store_six(S, j + 1, 0, Motion(z_axis(R), o))
-        R = turn_z(R, S[j + 1, COS], S[j + 1, SIN])
+        R = turn_z(R, get(S, j + 1, COS), get(S, j + 1, SIN))
     elif kind == PLANAR:
-        r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
+        r = r + x_axis(R) * item(q, k) + y_axis(R) * item(q, k + 1)
         # bring cosine and sine to unit length; they are within 1e-6 of it, so two terms give all digits
-        d = q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0
+        d = item(q, k + 2) * item(q, k + 2) + item(q, k + 3) * item(q, k + 3) - 1.0
         to_unit = 1.0 - 0.5 * d + 0.375 * d * d
-        R = turn_z(R, q[k + 2] * to_unit, q[k + 3] * to_unit)
+        R = turn_z(R, item(q, k + 2) * to_unit, item(q, k + 3) * to_unit)
         store_six(S, j, 0, Motion(o, x_axis(R)))
         store_six(S, j + 1, 0, Motion(o, y_axis(R)))
         store_six(S, j + 2, 0, Motion(z_axis(R), o))
     elif kind == BALL:
-        R = R @ rotation_of(q[k], q[k + 1], q[k + 2], q[k + 3])
+        R = R @ rotation_of(item(q, k), item(q, k + 1), item(q, k + 2), item(q, k + 3))
         store_six(S, j, 0, Motion(x_axis(R), o))
         store_six(S, j + 1, 0, Motion(y_axis(R), o))
         store_six(S, j + 2, 0, Motion(z_axis(R), o))
     elif kind == FREE:
-        r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
-        R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
+        r = r + R @ Vec3(item(q, k), item(q, k + 1), item(q, k + 2))
+        R = R @ rotation_of(item(q, k + 3), item(q, k + 4), item(q, k + 5), item(q, k + 6))
         store_six(S, j, 0, Motion(o, x_axis(R)))
         store_six(S, j + 1, 0, Motion(o, y_axis(R)))
         store_six(S, j + 2, 0, Motion(o, z_axis(R)))
@@ -143,14 +150,14 @@ def _place_others(m, b, kind, k, j, R, r, q, S):
 @helper
 def joint_motion(m, b, R, x, S):
     """S x: the motion across joint b for rates (or accelerations) x."""
-    kind, j = m.bodies[b, KIND], m.bodies[b, IV]
-    o = zero_vec(x[j])
+    kind, j = get(m.bodies, b, KIND), get(m.bodies, b, IV)
+    o = zero_vec(item(x, j))
     if kind == REVOLUTE:
-        out = Motion(z_axis(R) * x[j], o)
+        out = Motion(z_axis(R) * item(x, j), o)
     elif kind == PRISMATIC:
-        out = Motion(o, z_axis(R) * x[j])
+        out = Motion(o, z_axis(R) * item(x, j))
     else:
         out = Motion(o, o)
         for i in range(j, j + DOF[kind]):
-            out = out + load_motion(S, i, 0) * x[i]
+            out = out + load_motion(S, i, 0) * item(x, i)
     return out

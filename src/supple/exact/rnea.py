@@ -15,8 +15,8 @@ from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, move, turn_all, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, IV, KIND, PARENT, RIGID
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, joint_of, move, turn_all, zero_vec
+from supple.exact.tables import ARMATURE, DAMPING, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,
@@ -40,6 +40,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
 R_, P_, V_, A_, F_, BODY_ROW = 0, 9, 12, 18, 24, 30
@@ -56,7 +57,7 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
     store_six(work, 0, V_, Motion(zero, zero))
     store_six(work, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
+        i, p, kind, j = joint_of(m, b)
         R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)  # [RBDA 5.14]
         A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)  # [RBDA 5.15]
         F = newton_euler(R, load_rigid(m.rows, b, RIGID), V, A)
@@ -69,16 +70,16 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
         store_six(work, i, F_, F)
 
     for b in range(m.n - 1, -1, -1):
-        i, p, kind, j = b + 1, m.bodies[b, PARENT] + 1, m.bodies[b, KIND], m.bodies[b, IV]
+        i, p, kind, j = joint_of(m, b)
         F = load_force(work, i, F_)
         z = z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:
-            tau[j] = Revolute(z) @ F + _own(m, v, a, j)  # [RBDA 5.18]
+            set_item(tau, j, Revolute(z) @ F + _own(m, v, a, j))  # [RBDA 5.18]
         elif kind == PRISMATIC:
-            tau[j] = Prismatic(z) @ F + _own(m, v, a, j)
+            set_item(tau, j, Prismatic(z) @ F + _own(m, v, a, j))
         else:
             for k in range(j, j + DOF[kind]):
-                tau[k] = load_motion(dofs, k, S_) @ F + _own(m, v, a, k)
+                set_item(tau, k, load_motion(dofs, k, S_) @ F + _own(m, v, a, k))
         if p > 0:
             store_six(work, p, F_, load_force(work, p, F_) + shift_force(load_vec(work, i, P_), F))  # [RBDA 5.20]
     return 1.0
@@ -101,7 +102,7 @@ def newton_euler(R, Y, V, A):
 @helper
 def _own(m, v, a, j):
     """What the joint itself takes: damping and armature."""
-    return v[j] * m.dofs[j, DAMPING] + a[j] * m.dofs[j, ARMATURE]
+    return item(v, j) * get(m.dofs, j, DAMPING) + item(a, j) * get(m.dofs, j, ARMATURE)
 
 
 RNEA = Algorithm("rnea", rnea, BODY_ROW, DOF_ROW, (Q, V_OR_NONE, A_OR_NONE, WRENCHES), lambda m: (m.nv,))

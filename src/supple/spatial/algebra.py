@@ -22,6 +22,7 @@ from numba import types
 from numba.extending import overload
 
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.indexing import get, put
 
 
 class Vec3(NamedTuple):
@@ -360,9 +361,9 @@ def load_turned(R, a, i, k, l):
     s = R @ load_vec(a, i, l + 1)
     t = R @ load_vec(a, i, l + 4)
     I = outer_sym(s, s) + outer_sym(t, t)
-    e = a[i, l]
+    e = get(a, i, l)
     return RigidInertia(
-        a[i, k], R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e)
+        get(a, i, k), R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e)
     )
 
 
@@ -458,12 +459,12 @@ def shift_inertia(r, I):
 
 @helper
 def load_vec(a, i, k):
-    return Vec3(a[i, k], a[i, k + 1], a[i, k + 2])
+    return Vec3(get(a, i, k), get(a, i, k + 1), get(a, i, k + 2))
 
 
 @helper
 def load_sym(a, i, k):
-    return Sym3(a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3], a[i, k + 4], a[i, k + 5])
+    return Sym3(get(a, i, k), get(a, i, k + 1), get(a, i, k + 2), get(a, i, k + 3), get(a, i, k + 4), get(a, i, k + 5))
 
 
 @helper
@@ -483,7 +484,7 @@ def load_force(a, i, k):
 
 @helper
 def load_rigid(a, i, k):
-    return RigidInertia(a[i, k], load_vec(a, i, k + 1), load_sym(a, i, k + 4))
+    return RigidInertia(get(a, i, k), load_vec(a, i, k + 1), load_sym(a, i, k + 4))
 
 
 @helper
@@ -493,19 +494,19 @@ def load_inertia(a, i, k):
 
 @helper
 def store_vec(a, i, k, x):
-    a[i, k] = x.x
-    a[i, k + 1] = x.y
-    a[i, k + 2] = x.z
+    put(a, i, k, x.x)
+    put(a, i, k + 1, x.y)
+    put(a, i, k + 2, x.z)
 
 
 @helper
 def store_sym(a, i, k, x):
-    a[i, k] = x.xx
-    a[i, k + 1] = x.xy
-    a[i, k + 2] = x.xz
-    a[i, k + 3] = x.yy
-    a[i, k + 4] = x.yz
-    a[i, k + 5] = x.zz
+    put(a, i, k, x.xx)
+    put(a, i, k + 1, x.xy)
+    put(a, i, k + 2, x.xz)
+    put(a, i, k + 3, x.yy)
+    put(a, i, k + 4, x.yz)
+    put(a, i, k + 5, x.zz)
 
 
 @helper
@@ -524,7 +525,7 @@ def store_six(a, i, k, x):
 
 @helper
 def store_rigid(a, i, k, x):
-    a[i, k] = x.m
+    put(a, i, k, x.m)
     store_vec(a, i, k + 1, x.h)
     store_sym(a, i, k + 4, x.I)
 

@@ -106,17 +106,6 @@ def lanes_at(address, shape):
 
 
 @intrinsic
-def peek(typingctx: Any, a: Any, i: Any) -> Any:
-    """a[i] of a contiguous vector, 0 <= i known to hold: without the test for indices that count from the end."""
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        return context.unpack_value(builder, a.dtype, builder.gep(array.data, [args[1]]))
-
-    return a.dtype(a, types.int64), codegen
-
-
-@intrinsic
 def load_four(typingctx: Any, a: Any, i: Any) -> Any:
     """a[i:i+4] of a float64 vector as a register; the caller sees to it that they are there."""
 
