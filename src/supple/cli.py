@@ -65,7 +65,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = app(arguments, standalone_mode=False)
     except (KeyboardInterrupt, typer.Abort):
-        _complain("stopped")
         code = STOPPED
     except BrokenPipeError:  # the reader, such as head, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -78,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if not isinstance(e, usage_error):
             raise
         code = _complain(e.format_message())  # type: ignore[attr-defined]
+    if code == STOPPED:  # some versions of Typer return it, others raise
+        _complain("stopped")
     sys.exit(code or 0)
 
 
@@ -136,7 +137,7 @@ def convert(
     lost = supple.save_urdf(model, output, split=split)
     _show_remarks(console, "Read, but not used", model.report, SHOWN)
     _show_remarks(console, "Has no place in URDF", lost, SHOWN)
-    console.print(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom", markup=False)
+    _say(console, _plain(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom"))
 
 
 @app.command()
@@ -197,12 +198,8 @@ def compile(
             progress.update(task, advance=1, description=name)
             if seconds is not None:
                 fresh += 1
-                console.print(f"  {name}: {seconds:.1f} s", highlight=False)
-    console.print(
-        f"{len(names)} kernels ready, {fresh} of them compiled now, in {cache_folder()}",
-        highlight=False,
-        soft_wrap=True,
-    )
+                _say(console, f"  {name}: {seconds:.1f} s")
+    _say(console, f"{len(names)} kernels ready, {fresh} of them compiled now, in {_plain(cache_folder())}")
 
 
 def _kernel_names() -> list[str]:
@@ -237,6 +234,11 @@ def _console() -> Console:
     return Console()
 
 
+def _say(console: Console, text: str) -> None:
+    """Print without breaking lines, so that paths and remarks can be searched for."""
+    console.print(text, highlight=False, soft_wrap=True)
+
+
 def _folder(out: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     if not os.access(out, os.W_OK | os.X_OK):
@@ -255,14 +257,12 @@ def _chosen(kind: str, name: str | None, known: dict[str, str]) -> list[str]:
 def _show_overview(console: Console) -> None:
     from rich.table import Table
 
-    console.print(
-        f"[bold]Supple {supple.__version__}[/]: articulated rigid bodies of any size\n", highlight=False
-    )
+    _say(console, f"[bold]Supple {supple.__version__}[/]: articulated rigid bodies of any size\n")
     table = Table(show_header=False, box=None, pad_edge=False)
     for command, meaning in OVERVIEW.items():
         table.add_row(f"supple [cyan]{command}[/]", meaning)
     console.print(table)
-    console.print('\nIn Python: [cyan]import supple; model = supple.load("robot.urdf")[/]', highlight=False)
+    _say(console, '\nIn Python: [cyan]import supple; model = supple.load("robot.urdf")[/]')
 
 
 def _show_model(console: Console, model: Model, most: int | None) -> None:
@@ -289,21 +289,17 @@ def _show_model(console: Console, model: Model, most: int | None) -> None:
         table.add_row(name, _plain(value))
     console.print(table)
     console.print()
-    console.print(
-        model.tree(model.n_bodies if most is None else 40), markup=False, highlight=False, soft_wrap=True
-    )
+    _say(console, _plain(model.tree(model.n_bodies if most is None else 40)))
     if model.frames:
         names = list(model.frames)
-        more = (
-            "" if most is None or len(names) <= most else f", and {len(names) - most} more (--all shows them)"
-        )
-        console.print(f"\nFrames: {', '.join(names[:most])}{more}", markup=False, highlight=False)
+        more = "" if most is None or len(names) <= most else f", and {len(names) - most} more (--all)"
+        _say(console, _plain(f"\nFrames: {', '.join(names[:most])}{more}"))
     _show_remarks(console, "Read, but not used as the file says", model.report, most, leave_out=PROBLEMS)
     problems = [r for subject in PROBLEMS for r in model.report.about(subject)]
     for remark in problems:
-        console.print(f"[bold red]Problem:[/] {_plain(remark)}", highlight=False)
+        _say(console, f"[bold red]Problem:[/] {_plain(remark)}")
     if not problems:
-        console.print("\n[green]No problems found.[/]")
+        _say(console, "\n[green]No problems found.[/]")
 
 
 def _show_remarks(
@@ -312,11 +308,11 @@ def _show_remarks(
     remarks = [r for r in report if r.subject not in leave_out]
     if not remarks:
         return
-    console.print(f"\n[bold]{title}:[/]", highlight=False)
+    _say(console, f"\n[bold]{title}:[/]")
     for remark in remarks[:most]:
-        console.print(f"  {_plain(remark)}", highlight=False)
+        _say(console, f"  {_plain(remark)}")
     if most is not None and len(remarks) > most:
-        console.print(f"  ... and {len(remarks) - most} more: {_plain(report.summary())}", highlight=False)
+        _say(console, f"  ... and {len(remarks) - most} more: {_plain(report.summary())}")
 
 
 def _plain(text: Any) -> str:

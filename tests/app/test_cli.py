@@ -1,0 +1,265 @@
+"""The command line as a person uses it: real processes, exit codes, what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import supple
+from robots import robot
+
+ARM = """<?xml version="1.0"?>
+<robot name="arm">
+  <link name="base"/>
+  <link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
+    <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="hand"/>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="50" velocity="3"/></joint>
+  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.4"/>
+    <axis xyz="0 1 0"/></joint>
+  <joint name="grip" type="fixed"><parent link="lower"/><child link="hand"/><origin xyz="0 0 0.4"/></joint>
+  <transmission name="motor"/>
+</robot>
+"""
+
+MJCF = """<mujoco model="pendulum"><worldbody><body name="rod">
+  <joint name="hinge" axis="0 1 0"/><inertial pos="0 0 -0.5" mass="1" diaginertia="0.1 0.1 0.01"/>
+</body></worldbody></mujoco>
+"""
+
+
+def command(*arguments: object) -> list[str]:
+    return [str(Path(sys.executable).with_name("supple")), *map(str, arguments)]
+
+
+def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A command in a terminal of 100 columns, without colours."""
+    env = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"} | environment
+    return subprocess.run(command(*arguments), capture_output=True, text=True, env=env, timeout=300)
+
+
+def succeeds(*arguments: object, **environment: str) -> str:
+    done = run(*arguments, **environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*arguments: object, **environment: str) -> str:
+    """The one sentence that a wrong command is answered with."""
+    done = run(*arguments, **environment)
+    assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("supple: ") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    path = tmp_path / "arm.urdf"
+    path.write_text(ARM)
+    return path
+
+
+# --- finding one's way --------------------------------------------------------------------------
+
+
+def test_version():
+    assert succeeds("--version") == f"supple {supple.__version__}\n"
+
+
+def test_alone_it_names_every_command():
+    out = succeeds()
+    for name in ("demo", "inspect", "convert", "reproduce", "bench", "compile"):
+        assert f"supple {name}" in out
+        assert "Usage" in succeeds(name, "--help")
+
+
+def test_help_loads_nothing_heavy():
+    program = "import sys, supple.cli; print(*{'numpy', 'numba', 'matplotlib', 'lxml'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggestion"),
+    [
+        (("insepct", "x.urdf"), "inspect"),
+        (("inspect", "--floating-bse", "x.urdf"), "--floating-base"),
+        (("bench", "exat"), "exact"),
+        (("reproduce", "sff"), "sf"),
+    ],
+)
+def test_misspelt_words_are_answered_with_the_right_ones(arguments: tuple[str, ...], suggestion: str):
+    assert suggestion in refused(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("inspect",), ("convert", "x.urdf"), ("compile", "--jobs", "0"), ("demo", "x")]
+)
+def test_missing_and_superfluous_arguments_are_refused(arguments: tuple[str, ...]):
+    refused(*arguments)
+
+
+# --- inspect ------------------------------------------------------------------------------------
+
+
+def test_inspect_shows_what_is_in_a_file(arm: Path):
+    out = succeeds("inspect", arm)
+    for said in (
+        "2 moving, 3 kg",
+        "1 revolute, 1 continuous",
+        "shoulder",
+        "lower  [elbow: continuous]  1 kg",
+        "hand",
+    ):
+        assert said in out
+    assert "transmission 'motor': not used" in out
+    assert "No problems found" in out
+
+
+def test_inspect_with_a_floating_base(arm: Path):
+    out = succeeds("inspect", arm, "--floating-base")
+    assert "1 free" in out and "q has 9 numbers, v 8" in out
+
+
+def test_inspect_tells_problems(tmp_path: Path):
+    path = tmp_path / "weightless.urdf"
+    path.write_text(
+        ARM.replace('<mass value="1"/>', '<mass value="0"/>').replace("0.05", "0").replace("0.01", "0")
+    )
+    out = succeeds("inspect", path)
+    assert "Problem:" in out and "lower" in out and "No problems" not in out
+
+
+def test_inspect_shows_names_with_brackets_as_they_are(tmp_path: Path):
+    path = tmp_path / "odd.urdf"
+    path.write_text(ARM.replace('"hand"', '"[red]hand"').replace('name="arm"', 'name="[bold]arm"'))
+    out = succeeds("inspect", path)
+    assert "[red]hand" in out and "[bold]arm" in out
+
+
+def test_inspect_cuts_long_lists_unless_asked_for_all():
+    path = robot("talos_reduced.urdf")
+    short, full = succeeds("inspect", path), succeeds("inspect", path, "--all")
+    remarks = len(supple.load(path).report)
+    assert full.count("\n  line ") == remarks > short.count("\n  line ")
+    assert "more" in short
+
+
+def test_files_that_are_not_there_or_not_robots_are_refused(tmp_path: Path):
+    assert "no such file" in refused("inspect", tmp_path / "nothing.urdf")
+    (tmp_path / "folder.urdf").mkdir()
+    assert "folder" in refused("inspect", tmp_path / "folder.urdf")
+    for name, content in (
+        ("empty.urdf", ""),
+        ("noise.urdf", "not xml at all"),
+        ("page.xml", "<html/>"),
+        ("x.stl", "x"),
+    ):
+        (tmp_path / name).write_text(content)
+        assert name in refused("inspect", tmp_path / name)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_one_may_not_read_is_refused(arm: Path):
+    arm.chmod(0)
+    assert "cannot be read" in refused("inspect", arm)
+
+
+# --- convert ------------------------------------------------------------------------------------
+
+
+def test_convert_writes_a_urdf_that_loads(arm: Path, tmp_path: Path):
+    new = tmp_path / "new.urdf"
+    out = succeeds("convert", arm, "-o", new)
+    assert "2 degrees of freedom" in out and "transmission" in out
+    assert supple.load(new).joint_names == supple.load(arm).joint_names
+
+
+def test_convert_reads_mjcf(tmp_path: Path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "pendulum.xml").write_text(MJCF)
+    succeeds("convert", tmp_path / "pendulum.xml", "-o", tmp_path / "pendulum.urdf")
+    model = supple.load(tmp_path / "pendulum.urdf")
+    assert model.joint_names == ("hinge",) and model.total_mass == 1.0
+
+
+def test_convert_refuses_what_it_cannot_write(arm: Path, tmp_path: Path):
+    assert ".urdf" in refused("convert", arm, "-o", tmp_path / "new.xml")
+    assert "cannot be written" in refused("convert", arm, "-o", tmp_path / "missing" / "new.urdf")
+
+
+# --- demo, reproduce, bench, compile ----------------------------------------------------------------
+
+
+def test_demo_compares_the_methods_and_draws_a_picture(tmp_path: Path):
+    out = succeeds("demo", "--out", tmp_path / "new" / "folder")
+    for said in ("aba", "crba", "dense", "10,000 joints", "left out"):
+        assert said in out
+    picture = (tmp_path / "new" / "folder" / "demo.png").read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) > 50_000
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    assert "file" in refused("demo", "--out", tmp_path / "file" / "below")
+    assert "file" in refused("reproduce", "sf", "--out", tmp_path / "file")
+
+
+def test_reproduce_runs_a_paper(tmp_path: Path):
+    assert succeeds("reproduce", "sf", "--quick", "--out", tmp_path)
+
+
+def test_bench_writes_its_figures(tmp_path: Path):
+    file = tmp_path / "figures.json"
+    out = succeeds("bench", "exact", "--quick", "--json", file)
+    groups = json.loads(file.read_text())["groups"]
+    assert len(groups) >= 3 and all(title in out for title in groups)
+    assert all(row["ours"] > 0 for rows in groups.values() for row in rows)
+
+
+def test_bench_refuses_a_file_it_cannot_write_before_measuring(tmp_path: Path):
+    assert "no folder" in refused("bench", "--json", tmp_path / "missing" / "x.json")
+
+
+def test_compile_finds_everything_ready_the_second_time():
+    assert "kernels ready" in succeeds("compile")
+    assert " 0 of them compiled now" in succeeds("compile", "--jobs", "1")
+
+
+# --- being stopped ----------------------------------------------------------------------------------
+
+
+def test_ctrl_c_ends_with_one_line_and_130():
+    def interruptible() -> None:  # a process started in the background may have been told to ignore Ctrl-C
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    process = subprocess.Popen(
+        command("bench", "exact"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=interruptible,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # it is at work
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "supple: stopped" and "Traceback" not in err
+
+
+def test_a_reader_that_leaves_early_is_no_error(arm: Path):
+    with subprocess.Popen(command("inspect", arm), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
