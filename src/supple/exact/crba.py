@@ -5,8 +5,9 @@
     O        its origin as seen from the root's                          work O_
     Y        composite inertia I^c of the body and all it carries        work Y_
     f        force that gives the composite body the acceleration s_k
+    s        axes at the body's origin; at the root's                    dofs S_, T_
 
-Along world axes a force moves from body to parent by one cross product: no rotations in the inner loop. The matrix comes
+Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix comes
 packed by rows over the expanded parent array (treematrix.py): only what is not a branch-induced zero is computed or stored.
 Cost O(D0 + D1) [SF (14)].
 """
@@ -22,16 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 from supple.exact import memory
 from supple.exact.calls import Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_of, place, turn_all
-from supple.exact.tables import ARMATURE, IV, KIND, PARENT, RIGID, SPLIT, host_tables
+from supple.exact.tables import ARMATURE, RIGID, SPLIT, host_tables
 from supple.exact.treematrix import TreeMatrix
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
+    Motion,
     Prismatic,
     Revolute,
     Vec3,
     cross,
-    dot,
     load_mat,
     load_motion,
     load_rigid,
@@ -41,6 +42,7 @@ from supple.spatial.algebra import (
     shift_rigid,
     store_mat,
     store_rigid,
+    store_six,
     store_vec,
     z_axis,
 )
@@ -49,7 +51,7 @@ from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
 R_, P_, O_, Y_, BODY_ROW = 0, 9, 12, 15, 25
-S_, DOF_ROW = 0, S_ROW
+S_, T_, DOF_ROW = 0, S_ROW, S_ROW + 6
 
 
 @helper
@@ -59,26 +61,36 @@ def crba(m, q, H, work, dofs, dense):
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     for b in range(m.n):
-        i, p = b + 1, get(m.bodies, b, PARENT) + 1
+        i, p, kind, j = joint_of(m, b)
         R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        O = load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o)
+        z = z_axis(R)
+        if kind == REVOLUTE:
+            store_six(dofs, j, T_, Motion(z, cross(O, z)))
+        elif kind == PRISMATIC:
+            store_six(dofs, j, T_, Motion(Vec3(o, o, o), z))
+        else:
+            for k in range(j, j + DOF[kind]):
+                s = load_motion(dofs, k, S_)
+                store_six(dofs, k, T_, Motion(s.ang, s.lin + cross(O, s.ang)))
         store_mat(work, i, R_, R)
         store_vec(work, i, P_, r)
-        store_vec(work, i, O_, load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o))
+        store_vec(work, i, O_, O)
         store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         Y = load_rigid(work, i, Y_)
-        z = z_axis(load_mat(work, i, R_))
+        O, z = load_vec(work, i, O_), z_axis(load_mat(work, i, R_))
         if kind == REVOLUTE:
             S = Revolute(z)
             f = Y @ S
             set_entry(m, H, j, j, diagonal(m, j), S @ f + get(m.dofs, j, ARMATURE), dense)
-            _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
+            _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
         elif kind == PRISMATIC:
             S1 = Prismatic(z)
             f = Y @ S1
             set_entry(m, H, j, j, diagonal(m, j), S1 @ f + get(m.dofs, j, ARMATURE), dense)
-            _row_beyond(m, b, j, diagonal(m, j) - 1, f, H, work, dofs, dense)
+            _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
                 S2 = load_motion(dofs, k, S_)
@@ -86,9 +98,23 @@ def crba(m, q, H, work, dofs, dense):
                 set_entry(m, H, k, k, diagonal(m, k), S2 @ f + get(m.dofs, k, ARMATURE), dense)
                 for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
                     set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(dofs, l, S_) @ f, dense)
-                _row_beyond(m, b, k, diagonal(m, k) - (k - j + 1), f, H, work, dofs, dense)
+                _row_beyond(m, k, j, shift_force(O, f), H, dofs, dense)
         if p > 0:
             store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
+
+
+@helper
+def _row_beyond(m, k, first, f, H, dofs, dense):
+    """The rest of row k, beyond its joint, which begins with degree of freedom `first` [SF (5)].
+
+    f and the axes T_ are about the root's origin: nothing moves from step to step, and none waits for the one before.
+    """
+    at = diagonal(m, k) - (k - first) - 1
+    l = item(m.lam, first)
+    while l >= 0:
+        set_entry(m, H, k, l, at, load_motion(dofs, l, T_) @ f, dense)
+        l = item(m.lam, l)
+        at -= 1
 
 
 @helper
@@ -105,31 +131,6 @@ def set_entry(m, H, k, j, at, x, dense):
         set_item(H, j * m.nv + k, x)
     else:
         set_item(H, at, x)
-
-
-@helper
-def _row_beyond(m, b, k, at, f, H, work, dofs, dense):
-    """The rest of row k: the force f, on body b, seen by the joints of its ancestors [SF (5)].
-
-    O_ are origins relative to the root's, so every step starts from f itself and none waits for the one before.
-    """
-    O = load_vec(work, b + 1, O_)
-    p = get(m.bodies, b, PARENT)
-    while p >= 0:
-        kind, j = get(m.bodies, p, KIND), get(m.bodies, p, IV)
-        if kind == REVOLUTE:
-            moment = f.ang + cross(O - load_vec(work, p + 1, O_), f.lin)
-            set_entry(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), moment), dense)
-            at -= 1
-        elif kind == PRISMATIC:
-            set_entry(m, H, k, j, at, dot(z_axis(load_mat(work, p + 1, R_)), f.lin), dense)
-            at -= 1
-        else:
-            here = shift_force(O - load_vec(work, p + 1, O_), f)
-            for l in range(j + DOF[kind] - 1, j - 1, -1):
-                set_entry(m, H, k, l, at, load_motion(dofs, l, S_) @ here, dense)
-                at -= 1
-        p = get(m.bodies, p, PARENT)
 
 
 @helper
@@ -184,10 +185,10 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     """
     if sparse:
         return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
-    try:
-        run, handle, shape = model._fast["mass matrix"]
-    except KeyError:
+    fast = model._fast.get("mass matrix")
+    if fast is None:
         return DENSE(model, q, None, None, None)
+    run, handle, shape = fast
     H = empty(shape)
     if run(handle, q, None, None, None, H):
         return DENSE.general(model, q, None, None, None)

@@ -78,10 +78,10 @@ def forward_dynamics(
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
-    try:
-        run, handle, size = model._fast[method]
-    except KeyError:
+    fast = model._fast.get(method)
+    if fast is None:
         return _other_way(model, q, v, tau, wrenches, method)
+    run, handle, size = fast
     qdd = empty(size)
     if run(handle, q, v, tau, wrenches, qdd):
         return ALGORITHMS[method].general(model, q, v, tau, wrenches)

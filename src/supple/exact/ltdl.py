@@ -95,11 +95,14 @@ def _collect(a: Any, starts: Any, length: int, i: int, end: int, inverse: int) -
 
 @helper
 def _collect_numbers(a, starts, length, i, end, inverse):
-    """Eight columns at a time while there are more than four: two registers, then one. Fillers make up the last."""
+    """Eight columns at a time while there are more than four: two registers, then one. Fillers make up the last.
+
+    The last descendant first: the row just finished, i + 1, is wanted last, when its reciprocal is there.
+    """
     row, c = item(starts, i), 0
     while c + BLOCK < length:
         x, y = load_four(a, row + c), load_four(a, row + c + BLOCK)
-        for k in range(i + 1, end):
+        for k in range(end - 1, i, -1):
             other = item(starts, k)
             weight = item(a, other + length - 1) * item(a, inverse + k)
             x = x - load_four(a, other + c) * weight
@@ -109,7 +112,7 @@ def _collect_numbers(a, starts, length, i, end, inverse):
         c += 2 * BLOCK
     if c < length:
         x = load_four(a, row + c)
-        for k in range(i + 1, end):
+        for k in range(end - 1, i, -1):
             other = item(starts, k)
             x = x - load_four(a, other + c) * (item(a, other + length - 1) * item(a, inverse + k))
         store_four(a, row + c, x)

@@ -118,10 +118,10 @@ def inverse_dynamics(
     q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first.
     Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
     """
-    try:
-        run, handle, size = model._fast["rnea"]
-    except KeyError:
+    fast = model._fast.get("rnea")
+    if fast is None:
         return RNEA(model, q, v, a, wrenches)
+    run, handle, size = fast
     tau = empty(size)
     if run(handle, q, v, a, wrenches, tau):
         return RNEA.general(model, q, v, a, wrenches)
