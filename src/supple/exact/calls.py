@@ -29,13 +29,17 @@ from supple.spatial.references import (
     ODD,
     OK,
     address_of,
+    as_reference,
     fits_matrix,
     fits_vector,
     floats_at,
+    floats_in,
     floats_of,
     ints_at,
     is_none,
+    new_array,
     reference,
+    release,
 )
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
@@ -105,45 +109,65 @@ def scatter(address, first, stop, target):
 
 # --- the two kernels of an algorithm ------------------------------------------------------------------------------------
 
-WORK, DOFS, EXTRA, N_EXTRA, N_OUT, HEADER = range(OWN, OWN + 6)
+WORK, DOFS, EXTRA, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 7)
+HEADER = DIMS + 3
 
-_SINGLE = types.int64(types.int64, *[reference] * 5)
+_SINGLE = reference(types.int64, *[reference] * 4)
+_SINGLE_Q = reference(types.int64, reference)
 _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
                      types.Array(types.float64, 1, "C"))  # fmt: skip
 
 
-def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: bool, needs_x: bool) -> tuple[Kernel, Kernel]:
-    """The entry points of an algorithm: one state in place, and a range of a batch four states at a time.
+def make_kernels(
+    name: str, core: Any, body_row: int, dof_row: int, only_q: bool, needs_v: bool, needs_x: bool
+) -> tuple[Kernel, Kernel]:
+    """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
+    states at a time.
 
     core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the model is
     singular there or the result has overflown. v and x have length nv and may be None where they are not needed; out and extra are flat.
     """
 
-    def single(handle, q_, v_, x_, wrenches_, out_):
+    def run(h, handle, m, q, v, x, has_wrenches, wrenches):
+        """The result as a new array, or a status."""
+        status = state_status(m, q)
+        if status != OK:
+            return status
+        array = new_array(h, h[N_DIMS], handle + 8 * DIMS)
+        out = floats_in(h, array, (h[N_OUT],))
+        work, dofs = floats_at(h[WORK], (m.n + 1, body_row)), floats_at(h[DOFS], (m.nv, dof_row))
+        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[EXTRA], (h[N_EXTRA],)))
+        if good > 0.0 and finite(out):
+            return array
+        release(array)
+        return NOT_FINITE if good > 0.0 else SINGULAR
+
+    run = helper(run)
+
+    def single(handle, q_, v_, x_, wrenches_):
         h = ints_at(handle, (HEADER,))
         m = open_tables(h)
         has_v, has_x, has_wrenches = not is_none(h, v_), not is_none(h, x_), not is_none(h, wrenches_)
         if not fits_vector(h, q_, m.nq):
-            return ODD
+            return as_reference(ODD)
         if (needs_v or has_v) and not fits_vector(h, v_, m.nv):
-            return ODD
+            return as_reference(ODD)
         if (needs_x or has_x) and not fits_vector(h, x_, m.nv):
-            return ODD
+            return as_reference(ODD)
         if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
-            return ODD
+            return as_reference(ODD)
         q = floats_of(h, q_, (m.nq,))
         v = floats_of(h, v_, (m.nv,)) if has_v else m.zeros
         x = floats_of(h, x_, (m.nv,)) if has_x else m.zeros
         wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
-        out = floats_of(h, out_, (h[N_OUT],))
-        status = state_status(m, q)
-        if status != OK:
-            return status
-        work, dofs = floats_at(h[WORK], (m.n + 1, body_row)), floats_at(h[DOFS], (m.nv, dof_row))
-        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[EXTRA], (h[N_EXTRA],)))
-        if not good > 0.0:
-            return SINGULAR
-        return OK if finite(out) else NOT_FINITE
+        return as_reference(run(h, handle, m, q, v, x, has_wrenches, wrenches))
+
+    def single_q(handle, q_):
+        h = ints_at(handle, (HEADER,))
+        m = open_tables(h)
+        if not fits_vector(h, q_, m.nq):
+            return as_reference(ODD)
+        return as_reference(run(h, handle, m, floats_of(h, q_, (m.nq,)), m.zeros, m.zeros, False, m.outward))
 
     def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
         h = ints_at(handle, (HEADER,))
@@ -190,7 +214,8 @@ def make_kernels(name: str, core: Any, body_row: int, dof_row: int, needs_v: boo
                     return status + (s << STATE_SHIFT)
         return OK
 
-    return Kernel(single, _SINGLE, f"{name}"), Kernel(batch, _BATCH, f"{name} on batches", nogil=True)
+    one = Kernel(single_q, _SINGLE_Q, name) if only_q else Kernel(single, _SINGLE, name)
+    return one, Kernel(batch, _BATCH, f"{name} on batches", nogil=True)
 
 
 # --- the Python side ------------------------------------------------------------------------------------------------
@@ -217,7 +242,7 @@ WRENCHES = Argument("wrenches", lambda m: (m.n_bodies, 6), optional=True)
 class Work:
     """One algorithm's scratch for one model, and the entry point that uses it."""
 
-    run: Callable[..., int]
+    run: Callable[..., Any]  #: gives the result as an array, or a status
     handle: int
     shape: tuple[int, ...]
     header: NDArray[np.int64]
@@ -242,12 +267,16 @@ class Algorithm:
     output: Callable[[Model], tuple[int, ...]]
     extra: Callable[[Model], int] = lambda model: 0
     inverse_D: Callable[[Model, Work], Floats] | None = None
+    only_q: bool = field(init=False)
     single: Kernel = field(init=False)
     batch: Kernel = field(init=False)
 
     def __post_init__(self) -> None:
         needs = [x is not None and not x.optional for x in self.inputs]
-        self.single, self.batch = make_kernels(self.name, self.core, self.body_row, self.dof_row, needs[1], needs[2])
+        self.only_q = all(x is None for x in self.inputs[1:])
+        self.single, self.batch = make_kernels(
+            self.name, self.core, self.body_row, self.dof_row, self.only_q, needs[1], needs[2]
+        )
 
     def prepare(self, model: Model) -> Work:
         """Compile or load the entry point and make the scratch; kept with the model."""
@@ -255,20 +284,19 @@ class Algorithm:
         sizes = ((model.n_bodies + 1, self.body_row), (model.nv, self.dof_row), (n_extra,))
         scratch = tuple(np.zeros(size) for size in sizes)
         n_out = math.prod(shape)
-        header = make_header(model, [*map(address_of, scratch), n_extra, n_out])
+        dims = [*shape, *[0] * (3 - len(shape))]
+        header = make_header(model, [*map(address_of, scratch), n_extra, n_out, len(shape), *dims])
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
         work = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
         model._work[self.name] = work
-        model._fast[self.name] = (work.run, work.handle, shape[0] if len(shape) == 1 else shape)
+        model._fast[self.name] = (work.run, work.handle)
         return work
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
         """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
         work: Work = model._work.get(self.name) or self.prepare(model)
-        out = np.empty(work.shape)
-        if work.run(work.handle, q, v, x, wrenches, out):
-            return self.general(model, q, v, x, wrenches)
-        return out
+        out = work.run(work.handle, q) if self.only_q else work.run(work.handle, q, v, x, wrenches)
+        return self.general(model, q, v, x, wrenches) if out.__class__ is int else out
 
     def general(self, model: Model, *values: Any) -> Floats:
         """The call again, for arguments of any form."""
@@ -300,10 +328,9 @@ class Algorithm:
 
     def _one(self, model: Model, arrays: list[Floats | None]) -> Floats:
         work: Work = model._work.get(self.name) or self.prepare(model)
-        out = np.empty(work.shape)
-        status = work.run(work.handle, *arrays, out)
-        if status != OK:
-            self._explain(model, work, status, arrays)
+        out = work.run(work.handle, *(arrays[:1] if self.only_q else arrays))
+        if out.__class__ is int:
+            self._explain(model, work, out, arrays)
         return out
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:

@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import Literal, overload
 
 import numpy as np
-from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
@@ -188,9 +187,7 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     fast = model._fast.get("mass matrix")
     if fast is None:
         return DENSE(model, q, None, None, None)
-    run, handle, shape = fast
-    H = empty(shape)
-    if run(handle, q, None, None, None, H):
-        return DENSE.general(model, q, None, None, None)
-    return H
+    run, handle = fast
+    H: NDArray[np.float64] = run(handle, q)
+    return DENSE.general(model, q, None, None, None) if H.__class__ is int else H
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SingularError, StateError
@@ -81,11 +80,9 @@ def forward_dynamics(
     fast = model._fast.get(method)
     if fast is None:
         return _other_way(model, q, v, tau, wrenches, method)
-    run, handle, size = fast
-    qdd = empty(size)
-    if run(handle, q, v, tau, wrenches, qdd):
-        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
-    return qdd
+    run, handle = fast
+    qdd: Floats = run(handle, q, v, tau, wrenches)
+    return ALGORITHMS[method].general(model, q, v, tau, wrenches) if qdd.__class__ is int else qdd
 
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:

@@ -25,7 +25,7 @@ from supple.exact import memory
 from supple.exact.calls import as_floats
 from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
 from supple.spatial.compiler import INLINE, helper, kernel
-from supple.spatial.indexing import item
+from supple.spatial.indexing import item, set_item
 from supple.spatial.lanes import lanes_type, load_four, store_four
 from supple.spatial.references import (
     ODD,
@@ -57,7 +57,7 @@ def ltdl(a, starts, depth, ends):
     inverse = a.shape[0] - n
     for i in range(n - 1, -1, -1):
         _collect(a, starts, depth[i], i, ends[i], inverse)
-        a[inverse + i] = 1.0 / a[starts[i] + depth[i] - 1]
+        set_item(a, inverse + i, 1.0 / item(a, item(starts, i) + item(depth, i) - 1))
     for i in range(n):
         _scale(a, starts[i], depth[i], a[inverse + i])  # L_ij = A_ij / A_ii
 

@@ -11,7 +11,6 @@ Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 from __future__ import annotations
 
 import numpy as np
-from numpy import empty
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
@@ -121,11 +120,9 @@ def inverse_dynamics(
     fast = model._fast.get("rnea")
     if fast is None:
         return RNEA(model, q, v, a, wrenches)
-    run, handle, size = fast
-    tau = empty(size)
-    if run(handle, q, v, a, wrenches, tau):
-        return RNEA.general(model, q, v, a, wrenches)
-    return tau
+    run, handle = fast
+    tau: NDArray[np.float64] = run(handle, q, v, a, wrenches)
+    return RNEA.general(model, q, v, a, wrenches) if tau.__class__ is int else tau
 
 
 def bias_force(model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None) -> NDArray[np.float64]:
