@@ -1,0 +1,270 @@
+"""How many operations the algorithms execute, found by running their own source on numbers that count.
+
+The kernels are generic in the type of their numbers: with the compiler disabled (NUMBA_DISABLE_JIT=1) they
+are plain Python, and run on `Counted`. That takes a process of its own, which counts() starts:
+
+    >>> counts(["humanoid"])["humanoid"]["ltdl"]      # doctest: +SKIP
+    Cost(m=..., a=..., div=30, sqrt=0, sincos=0)
+
+or, by hand, `NUMBA_DISABLE_JIT=1 python -m supple.reproduce.counting humanoid chain:30`, which prints JSON.
+
+What counts: every +, -, *, / and square root of which at least one side is data; products with a zero or a
+one that the code does not know to be one (the world's rotation, an axis read from memory) are executed, so
+they count. Changes of sign and comparisons do not. Sines and cosines count as pairs.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import SuppleError
+from supple.exact import ltdl as factors
+from supple.exact import motion
+from supple.exact.aba import ABA
+from supple.exact.calls import Algorithm
+from supple.exact.costs import Cost
+from supple.exact.crba import PACKED
+from supple.exact.forward import CRBA_LTDL
+from supple.exact.rnea import RNEA
+from supple.exact.tables import Tables, host_tables
+from supple.exact.treematrix import Pattern
+from supple.model import trees
+from supple.model.model import Model
+from supple.spatial.algebra import Vec3
+
+Floats = NDArray[np.float64]
+
+SYSTEMS: dict[str, Callable[..., Model]] = {
+    "humanoid": trees.humanoid,
+    "humanoid-chain": trees.humanoid_chain,
+    "chain": trees.chain,
+    "side-branches": trees.side_branches,
+    "binary": trees.balanced_binary,
+    "grid": trees.spanning_grid,
+}
+
+
+class Counted(float):
+    """A number that counts what is done with it."""
+
+    tally: dict[str, int] = {}  # noqa: RUF012
+
+
+def _counting(name: str, kind: str) -> Callable[[Any, Any], Any]:
+    plain = getattr(float, name)
+
+    def operation(x: Any, y: Any) -> Any:
+        out = plain(x, y)
+        if out is NotImplemented:
+            return out
+        Counted.tally[kind] += 1
+        return Counted(out)
+
+    return operation
+
+
+for _name, _kind in (("add", "a"), ("sub", "a"), ("mul", "m"), ("truediv", "div")):
+    setattr(Counted, f"__{_name}__", _counting(f"__{_name}__", _kind))
+    setattr(Counted, f"__r{_name}__", _counting(f"__r{_name}__", _kind))
+Counted.__neg__ = lambda x: Counted(float.__neg__(x))  # type: ignore[method-assign]
+
+
+def _sqrt(x: float) -> Counted:
+    Counted.tally["sqrt"] += 1
+    return Counted(math.sqrt(x))
+
+
+def _sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
+    for i, j in index:
+        Counted.tally["sincos"] += 1
+        out[j, column], out[j, column + 1] = Counted(math.sin(q[i])), Counted(math.cos(q[i]))
+
+
+def counted(x: ArrayLike) -> NDArray[Any]:
+    """The same numbers, counting; made from plain floats, since NumPy's would answer for themselves."""
+    array = np.asarray(x, dtype=np.float64)
+    out = np.empty(array.size, dtype=object)
+    out[:] = [Counted(v) for v in array.ravel().tolist()]
+    return out.reshape(array.shape)
+
+
+def count(function: Callable[..., Any], *arguments: Any) -> Cost:
+    """What a call of a helper costs."""
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        raise SuppleError("operations can be counted only where the compiler is disabled: use counts()")
+    vars(factors)["math"] = SimpleNamespace(sqrt=_sqrt)
+    vars(motion)["sincos_all"] = _sincos_all
+    Counted.tally = dict.fromkeys((f.name for f in dataclasses.fields(Cost)), 0)
+    function(*arguments)
+    return Cost(**Counted.tally)
+
+
+# --- factors ------------------------------------------------------------------------------------------------
+
+
+def printed_ltl(H: Any, lam: Any) -> None:
+    """The LTL algorithm as the paper lists it, on a dense matrix [SF section 2]."""
+    for k in range(len(lam) - 1, -1, -1):
+        H[k, k] = _sqrt(H[k, k])
+        j = lam[k]
+        while j >= 0:
+            H[k, j] = H[k, j] / H[k, k]
+            j = lam[j]
+        i = lam[k]
+        while i >= 0:
+            j = i
+            while j >= 0:
+                H[i, j] = H[i, j] - H[k, i] * H[k, j]
+                j = lam[j]
+            i = lam[i]
+
+
+def printed_ltdl(A: Any, lam: Any) -> None:
+    """The LTDL algorithm as the paper lists it, on a dense matrix [SF appendix A]."""
+    for k in range(len(lam) - 1, -1, -1):
+        i = lam[k]
+        while i >= 0:
+            a = A[k, i] / A[k, k]
+            j = i
+            while j >= 0:
+                A[i, j] = A[i, j] - A[k, j] * a
+                j = lam[j]
+            A[k, i] = a
+            i = lam[i]
+
+
+def matrix_over(parent: ArrayLike, seed: int = 0) -> Floats:
+    """A symmetric positive-definite matrix with a tree's zeros and no others."""
+    pattern = Pattern(parent)
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(0.1, 1.0, pattern.size)
+    H = pattern.unpack(values)
+    i = np.arange(pattern.n)
+    H[i, i] = H.sum(axis=1)
+    return H
+
+
+def of_factors(parent: ArrayLike) -> dict[str, Cost]:
+    """Every row of SF Table 1: the kernels, and for factorizing also the paper's listings, word for word."""
+    p, H = Pattern(parent), matrix_over(parent)
+    lam, starts, depth, ends = p.packed_parent.tolist(), p.starts.tolist(), p.depth.tolist(), p.ends.tolist()
+    shape = np.array(lam), np.array(starts), np.array(depth)
+    b = np.random.default_rng(1).standard_normal(p.n)
+    out: dict[str, Cost] = {}
+    for form, printed in (("ltdl", printed_ltdl), ("ltl", printed_ltl)):
+        dense = counted(H)
+        out[f"{form} printed"] = count(printed, dense, p.parent.tolist())
+        a = np.concatenate([counted(p.pack(H)), counted(np.zeros(p.n))])
+        out[form] = count(getattr(factors, form), a, np.array(starts), np.array(depth), np.array(ends))
+        unit = form == "ltdl"
+        x, y = counted(b), counted(np.zeros(p.n))
+        if unit:
+            out["ltdl solve"] = count(factors.solve_ltdl, a, *shape, x)
+        else:
+            half = count(factors.solve_Lt, a, *shape, x, False)
+            out["ltl solve"] = half + count(factors.solve_L, a, *shape, x, False)
+        order = np.arange(p.n) if p.order is None else p.order
+        _require(np.allclose(H[np.ix_(order, order)] @ x.astype(float), b), f"{form} solves")
+        out[f"{form} L x"] = count(factors.mul_L, a, *shape, x, y, unit)
+        out[f"{form} L^T x"] = count(factors.mul_Lt, a, *shape, x, y, unit)
+        out[f"{form} L^-1 x"] = count(factors.solve_L, a, *shape, x, unit)
+        out[f"{form} L^-T x"] = count(factors.solve_Lt, a, *shape, x, unit)
+    return out
+
+
+# --- dynamics -----------------------------------------------------------------------------------------------
+
+
+def _tables(model: Model) -> Tables:
+    host, p = host_tables(model), host_tables(model).pattern
+    found: dict[str, Any] = dict(
+        n=model.n_bodies, nq=model.nq, nv=model.nv, bodies=host.bodies, units=host.units, angles=host.angles,
+        lam=p.packed_parent, starts=p.starts, depth=p.depth, ends=p.ends,
+        rows=counted(host.rows), outward=counted(host.outward), dofs=counted(host.dofs),
+        zeros=counted(host.zeros), gravity=Vec3(*counted(host.gravity)),
+    )  # fmt: skip
+    return Tables(**found)
+
+
+def _run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
+    """An algorithm's core on one state: what it costs, and its result."""
+    scratch = [
+        np.empty(shape, dtype=object)
+        for shape in (
+            (model.n_bodies + 1, algorithm.body_row),
+            (model.nv, algorithm.dof_row),
+            (algorithm.extra(model),),
+        )
+    ]
+    out = np.empty(math.prod(algorithm.output(model)), dtype=object)
+    inputs = _tables(model), counted(q), counted(v), x if x.dtype == object else counted(x), False, None
+    cost = count(algorithm.core, *inputs, out, *scratch)
+    return cost, out.astype(np.float64)
+
+
+def of_dynamics(model: Model) -> dict[str, Cost]:
+    """RNEA (for C), CRBA, ABA, and all of forward dynamics by the mass matrix."""
+    rng = np.random.default_rng(0)
+    q, v, tau = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+    out = {}
+    known_zero = np.array([0.0] * model.nv, dtype=object)  # forward dynamics writes these zeros itself
+    out["rnea"], C = _run(RNEA, model, q, v, known_zero)
+    out["crba"], H = _run(PACKED, model, q, v, tau)
+    out["aba"], qdd = _run(ABA, model, q, v, tau)
+    out["forward dynamics"], again = _run(CRBA_LTDL, model, q, v, tau)
+    _require(np.allclose(qdd, again, rtol=1e-8), "both ways give the same accelerations")
+    dense = host_tables(model).pattern.unpack(H)
+    _require(np.allclose(dense @ qdd + C, tau, atol=1e-8), "H qdd + C = tau")
+    return out
+
+
+def _require(truth: Any, what: str) -> None:
+    """A count is worth nothing if the numbers counted were wrong."""
+    if not truth:
+        raise SuppleError(f"counting operations: it is not so that {what}")
+
+
+# --- in a process of its own --------------------------------------------------------------------------------
+
+
+def of_system(name: str) -> dict[str, Cost]:
+    kind, _, size = name.partition(":")
+    if kind not in SYSTEMS:
+        raise SuppleError(f"no system {kind!r}; there are {', '.join(SYSTEMS)}, with a size as in chain:30")
+    model = SYSTEMS[kind](*([int(size)] if size else []))
+    return of_factors(model.expanded_parent) | of_dynamics(model)
+
+
+def counts(systems: Sequence[str]) -> dict[str, dict[str, Cost]]:
+    """The cost of every operation for each of the systems, in a process without the compiler."""
+    command = [sys.executable, "-m", "supple.reproduce.counting", *systems]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SuppleError(f"counting operations failed: {done.stderr.strip().splitlines()[-1:]}")
+    raw = json.loads(done.stdout)
+    return {name: {what: Cost(**x) for what, x in costs.items()} for name, costs in raw.items()}
+
+
+def main(systems: Sequence[str]) -> None:
+    result = {name: of_system(name) for name in systems or ["humanoid", "humanoid-chain"]}
+    plain = {
+        name: {what: dataclasses.asdict(x) for what, x in costs.items()} for name, costs in result.items()
+    }
+    print(json.dumps(plain, indent=1))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
