@@ -1,0 +1,73 @@
+"""The reproduction of SF as a whole: what it writes, and what it says where matplotlib is missing."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from supple.errors import SuppleError
+from supple.exact.costs import Cost
+from supple.reproduce import counting, sf, sf_measure
+from supple.reproduce.report import Report
+
+
+def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(
+        sf_measure, "SHAPES", {k: (f, sizes[:2]) for k, (f, sizes) in sf_measure.SHAPES.items()}
+    )
+    monkeypatch.setattr(sf_measure, "shortest", lambda function, budget: (function(), 1e-6)[1])
+    screen = io.StringIO()
+    sf.run(tmp_path, quick=True, console=Console(file=screen, width=110))
+    figures = {p.name for p in tmp_path.glob("*.png")}
+    assert figures == {f"sf-{x}.png" for x in ("sparsity", "figure-5", "figure-7", "time", "accuracy")}
+    assert all((tmp_path / f).stat().st_size > 10_000 for f in figures)
+    text = (tmp_path / "sf.md").read_text(encoding="utf-8")
+    for wanted in (*figures, "14555m + 11756a", "434.40", "Table 2", "humanoid"):
+        assert wanted in text
+    assert "✗" not in text and "✗" not in screen.getvalue()
+    assert "1258m + 1039a" in screen.getvalue()
+
+
+def test_missing_matplotlib_is_said_first(tmp_path, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(SuppleError, match=r"pip install 'supple\[figures\]'"):
+        sf.run(tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_table_is_the_same_in_markdown(tmp_path) -> None:
+    report = Report("title", tmp_path, Console(file=io.StringIO()))
+    report.table(["what", "n"], [("x", 1), ("y", Cost(m=2))])
+    lines = report.save("t.md").read_text().splitlines()
+    assert lines == ["# title", "", "| what | n |", "| --- | ---: |", "| x | 1 |", "| y | 2m |"]
+
+
+def test_accuracy_is_measured_beyond_double_precision() -> None:
+    """The exact solution is one: its residual in extended precision is far below any method's."""
+    H = sf_measure.sample(1)
+    a = sf_measure.accuracy(H, np.random.default_rng(0))
+    eps = np.finfo(float).eps
+    for errors in a.errors.values():
+        assert set(errors) == {"ltdl", "ltl", "cholesky"}
+        assert all(1e-3 * eps < x < 1e5 * eps for x in errors.values())
+    bins = sf_measure.in_bins([a], "solution", "ltdl")
+    assert len(bins) == 1 and bins[0].size == 1 and bins[0].low < a.density <= bins[0].high
+
+
+def test_counting_needs_a_process_of_its_own() -> None:
+    with pytest.raises(SuppleError, match="compiler is disabled"):
+        counting.count(len, [])
+    with pytest.raises(SuppleError, match="no system 'snake'"):
+        counting.counts(["snake"])
+
+
+def test_counted_numbers_count() -> None:
+    x = counting.Counted(3.0)
+    counting.Counted.tally = dict.fromkeys(("m", "a", "div"), 0)
+    y = (2 * x + 1.0 - x) / -x * x
+    assert isinstance(y, counting.Counted) and float(y) == -4.0
+    assert counting.Counted.tally == {"m": 2, "a": 2, "div": 1}
