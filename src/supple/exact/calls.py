@@ -24,6 +24,7 @@ from supple.errors import SingularError, StateError
 from supple.exact.tables import OWN, make_header, open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
+from supple.spatial.indexing import get, item
 from supple.spatial.lanes import WIDTH, lanes_at
 from supple.spatial.references import (
     ODD,
@@ -70,8 +71,9 @@ def has_unit_parts(m, q):
     """Whether every quaternion (and cosine with sine) has unit length."""
     for k in range(m.units.shape[0]):
         square = 0.0
-        for i in range(m.units[k, 0], m.units[k, 0] + m.units[k, 1]):
-            square += q[i] * q[i]
+        first = get(m.units, k, 0)
+        for i in range(first, first + get(m.units, k, 1)):
+            square += item(q, i) * item(q, i)
         if not (abs(square - 1.0) <= UNIT_TOLERANCE):
             return False
     return True

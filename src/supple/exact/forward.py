@@ -12,13 +12,13 @@ from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.crba import crba, diagonal
+from supple.exact.crba import crba
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
 from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper
-from supple.spatial.lanes import number_like, smaller
+from supple.spatial.lanes import number_like
 
 Method = Literal["aba", "crba", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -34,11 +34,8 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
     crba(m, q, H, work, dofs, False)
-    ltdl(H, m.starts, m.depth, m.ends)
+    smallest = ltdl(H, m.starts, m.depth, m.ends)
     solve_ltdl(H, m.lam, m.starts, m.depth, qdd)
-    smallest = number_like(q[0], np.inf)
-    for j in range(m.nv):
-        smallest = smaller(H[diagonal(m, j)], smallest)
     return smallest
 
 

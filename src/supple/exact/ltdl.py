@@ -26,7 +26,7 @@ from supple.exact.calls import as_floats
 from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.indexing import item, set_item
-from supple.spatial.lanes import lanes_type, load_four, store_four
+from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
 from supple.spatial.references import (
     ODD,
     OK,
@@ -34,6 +34,7 @@ from supple.spatial.references import (
     address_of,
     fits_matrix,
     fits_vector,
+    floats_at,
     floats_of,
     header_prefix,
     ints_at,
@@ -51,15 +52,19 @@ def ltdl(a, starts, depth, ends):
 
     SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of it,
     A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order, without a store in the inner loop. Rows are
-    divided by their diagonals at the end, so that no row waits for that.
+    divided by their diagonals at the end, so that no row waits for that. Returns the smallest D.
     """
     n = starts.shape[0]
     inverse = a.shape[0] - n
+    smallest = number_like(a[0], np.inf)
     for i in range(n - 1, -1, -1):
         _collect(a, starts, depth[i], i, ends[i], inverse)
-        set_item(a, inverse + i, 1.0 / item(a, item(starts, i) + item(depth, i) - 1))
+        D = item(a, item(starts, i) + item(depth, i) - 1)
+        set_item(a, inverse + i, 1.0 / D)
+        smallest = smaller(D, smallest)
     for i in range(n):
         _scale(a, starts[i], depth[i], a[inverse + i])  # L_ij = A_ij / A_ii
+    return smallest
 
 
 @helper
@@ -208,19 +213,17 @@ def mul_Lt(a, lam, starts, depth, x, y, unit):
 
 # --- entry points ---------------------------------------------------------------------------------------------------
 
-_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _HEADER = range(PREFIX, PREFIX + 8)
+_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _FORM, _VALUES, _HEADER = range(PREFIX, PREFIX + 10)
 LTDL, LTL = 0, 1
 MUL_L, MUL_LT, SOLVE_L, SOLVE_LT, SOLVE = range(5)
 
 
 @helper
-def factor_into(handle, values_, form, H_):
-    """Factors of a dense (n, n) or packed matrix, into packed values. Returns OK, ODD, or 2 + the row at fault."""
-    h = ints_at(handle, (_HEADER,))
+def factor_into(h, a, form, H_):
+    """Factors of a dense (n, n) or packed matrix, into packed values a. Returns OK, ODD, or 2 + the row at fault."""
     n, size = h[_N], h[_SIZE]
     lam, starts, depth, ends = (ints_at(h[_LAM], (n,)), ints_at(h[_STARTS], (n,)), ints_at(h[_DEPTH], (n,)),
                                 ints_at(h[_ENDS], (n,)))  # fmt: skip
-    a = floats_of(h, values_, (size + n,))
     if fits_vector(h, H_, size):
         packed = floats_of(h, H_, (size,))
         for c in range(size):
@@ -238,21 +241,25 @@ def factor_into(handle, values_, form, H_):
     if form == LTL:
         bad = ltl(a, starts, depth, ends)
         return OK if bad < 0 else 2 + bad
-    ltdl(a, starts, depth, ends)
+    if ltdl(a, starts, depth, ends) > 0.0:
+        return OK
     for k in range(n - 1, -1, -1):
-        if not (a[size + k] > 0.0 and a[size + k] < np.inf):
+        if not a[size + k] > 0.0:
             return 2 + k
-    return OK
+    return ODD
 
 
 @kernel(types.int64(types.int64, reference, types.int64, reference), "factorize")
 def _factorize(handle, values_, form, H_):
-    return factor_into(handle, values_, form, H_)
+    h = ints_at(handle, (_HEADER,))
+    return factor_into(h, floats_of(h, values_, (h[_SIZE] + h[_N],)), form, H_)
 
 
-@kernel(types.void(types.int64, reference, types.int64, reference), "refactorize")
-def _refactorize(handle, values_, form, H_):
-    status = factor_into(handle, values_, form, H_)
+@kernel(types.void(types.int64, reference), "refactorize")
+def _refactorize(handle, H_):
+    """The same into the values that the header names: two arguments less to pass."""
+    h = ints_at(handle, (_HEADER,))
+    status = factor_into(h, floats_at(h[_VALUES], (h[_SIZE] + h[_N],)), h[_FORM], H_)
     if status == ODD:
         raise StateError("refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else")
     if status != OK:
@@ -291,7 +298,7 @@ def _apply(values, lam, starts, depth, x, y, operation, unit):
 
 
 class _Entry:
-    """A pattern's header and the compiled entry points, kept with the pattern."""
+    """What the entry points need of a pattern; kept with it."""
 
     __slots__ = ("again", "handle", "header", "run")
 
@@ -299,8 +306,8 @@ class _Entry:
         memory.require(pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')")
         dense = pattern.n if pattern.order is None else -1  # dense rows are read as they are only if packed in that order
         tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)
-        words = [pattern.n, pattern.size, dense, *map(address_of, tables)]
-        self.header = np.array(header_prefix() + words, dtype=np.int64)
+        words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, tables), 0, 0]
+        self.header = np.array(words, dtype=np.int64)
         self.handle = address_of(self.header)
         self.run = _factorize.load()
         self.again = _refactorize.load()
@@ -315,7 +322,7 @@ class Factor:
     Vectors are (n,) or, several at once, (n, k) columns; a batch of factors takes (B, n) or (B, n, k).
     """
 
-    __slots__ = ("__dict__", "form", "pattern", "values")
+    _header: NDArray[np.int64]
 
     def __init__(self, pattern: Pattern, values: Floats, form: str) -> None:
         self.pattern, self.values, self.form = pattern, values, form
@@ -329,7 +336,9 @@ class Factor:
         if self.values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
         entry: _Entry = self.pattern.entry
-        return partial(entry.again, entry.handle, self.values, _FORMS[self.form])
+        self._header = entry.header.copy()
+        self._header[[_FORM, _VALUES]] = _FORMS[self.form], address_of(self.values)
+        return partial(entry.again, address_of(self._header))
 
     @property
     def L(self) -> Floats:

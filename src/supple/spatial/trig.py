@@ -16,6 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.indexing import get, item, put
 from supple.spatial.lanes import WIDTH, extract, insert, lanes_type, number_as_lanes
 
 LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
@@ -121,9 +122,9 @@ def _vector_sincos(x):
 @helper
 def _four(q, index, first, stop):
     """Four entries of q as a register (the last one repeated past the end)."""
-    x = number_as_lanes(q[index[first, 0]])
+    x = number_as_lanes(item(q, get(index, first, 0)))
     for lane in range(1, WIDTH):
-        x = insert(x, lane, q[index[min(first + lane, stop - 1), 0]])
+        x = insert(x, lane, item(q, get(index, min(first + lane, stop - 1), 0)))
     return x
 
 
@@ -133,16 +134,17 @@ def _sincos_numbers(q, index, out, column):
     for first in range(0, stop, WIDTH):
         s, c = _vector_sincos(_four(q, index, first, stop))
         for lane in range(min(WIDTH, stop - first)):
-            out[index[first + lane, 1], column] = extract(s, lane)
-            out[index[first + lane, 1], column + 1] = extract(c, lane)
+            j = get(index, first + lane, 1)
+            put(out, j, column, extract(s, lane))
+            put(out, j, column + 1, extract(c, lane))
 
 
 @helper
 def _sincos_lanes(q, index, out, column):
     for k in range(index.shape[0]):
-        s, c = _vector_sincos(q[index[k, 0]])
-        out[index[k, 1], column] = s
-        out[index[k, 1], column + 1] = c
+        s, c = _vector_sincos(item(q, get(index, k, 0)))
+        put(out, get(index, k, 1), column, s)
+        put(out, get(index, k, 1), column + 1, c)
 
 
 def sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
