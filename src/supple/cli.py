@@ -149,8 +149,9 @@ def reproduce(
     quick: Quick = False,
 ) -> None:
     """The tables and figures of a paper (of all of them by default), ours beside theirs."""
-    for name in _chosen("paper", paper, PAPERS):
-        import_module(f"supple.reproduce.{name}").run(_folder(out), quick, _console())
+    names, folder = _chosen("paper", paper, PAPERS), _folder(out)
+    for name in names:
+        import_module(f"supple.reproduce.{name}").run(folder, quick, _console())
 
 
 @app.command()
