@@ -157,15 +157,13 @@ def _difference(a: Floats, b: Floats) -> float:
 
 
 def _table(cases: list[Case]) -> Table:
-    table = Table(
-        title="Forward dynamics by every method", box=SIMPLE_HEAD, title_style="bold", pad_edge=False
-    )
+    table = Table(title="Forward dynamics by every method", box=SIMPLE_HEAD, title_style="bold", pad_edge=False)
     table.add_column("method", no_wrap=True)
-    for column in ("time a call", "differs from aba", "and from RNEA's"):
+    for column in ("time a call", "off aba", "off the known"):
         table.add_column(column, justify="right")
     notes = [
-        "tau is inverse dynamics (RNEA) of chosen accelerations, which every method has to find again;",
-        "differences are relative to the largest acceleration.",
+        "The forces are inverse dynamics (RNEA) of known accelerations, which every method has to find again.",
+        "Differences, from aba and from the known, are relative to the largest.",
     ]
     for case in cases:
         table.add_row(f"[bold]{case.title}[/]")

@@ -29,9 +29,7 @@ BARS = {"aba": "#1f6f8b", "crba": "#86b049", "dense": "#e07a3f"}
 def draw(cases: list[Case], file: Path) -> None:
     """Write the picture as PNG."""
     robot, tree = cases
-    with mpl.rc_context(
-        {"font.family": "sans-serif", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}
-    ):
+    with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}):
         figure = Figure(figsize=(14, 7), dpi=110, facecolor=PAPER)
         grid = figure.add_gridspec(
             2,
