@@ -43,8 +43,6 @@ class SingularError(SuppleError, ArithmeticError):
 class SimulationError(SuppleError, RuntimeError):
     """A simulation that cannot go on; the last good state is kept."""
 
-    def __init__(
-        self, message: str, time: float | None = None, joint: str | None = None, state: Any = None
-    ) -> None:
+    def __init__(self, message: str, time: float | None = None, joint: str | None = None, state: Any = None) -> None:
         self.time, self.joint, self.state = time, joint, state
         super().__init__(message)

@@ -7,9 +7,10 @@
     IA, pA   articulated inertia; bias force, at acceleration zeta       work I_, F_
     S, U, D, u   per degree of freedom, as in the book                  dofs S_, U_, D_, u_
 
-All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a distant
-common origin. Where the book adds Ia c on the way back, zeta carries velocity products and gravity forward: accelerations are
-counted from it, and the bias force is what inverse dynamics would give. A joint of k degrees of freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
+All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a
+distant common origin. Where the book adds Ia c on the way back, zeta carries velocity products and gravity forward:
+accelerations are counted from it, and the bias force is what inverse dynamics would give. A joint of k degrees of
+freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
 """
 
 from __future__ import annotations
@@ -145,4 +146,3 @@ def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
 
 
 ABA = Algorithm("aba", aba, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)
-

@@ -1,9 +1,9 @@
 """From a public call to a kernel: the fast way for one state in plain arrays, the general way for everything else.
 
-The fast way is a single call of a compiled entry point with the user's own objects (spatial/references.py). When the kernel
-finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed; `Algorithm.general`
-then converts dtypes, strides and lists, runs batches on all cores, four states to a SIMD register, and turns a status into
-an exception that names the joint.
+The fast way is a single call of a compiled entry point with the user's own objects (spatial/references.py). When the
+kernel finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed;
+`Algorithm.general` then converts dtypes, strides and lists, runs batches on all cores, four states to a SIMD
+register, and turns a status into an exception that names the joint.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from
 Floats = NDArray[np.float64]
 
 
-# --- compiled checks and the lanes' coming and going --------------------------------------------------------------------
+# --- compiled checks and the lanes' coming and going ----------------------------------------------------------------
 
 
 @njit(**dict(INLINE, fastmath={"reassoc"}))  # so that the sum is taken several entries at a time
@@ -109,7 +109,7 @@ def scatter(address, first, stop, target):
             target[first + lane, k] = source[k, lane]
 
 
-# --- the two kernels of an algorithm ------------------------------------------------------------------------------------
+# --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
 WORK, DOFS, EXTRA, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 7)
 HEADER = DIMS + 3
@@ -126,8 +126,9 @@ def make_kernels(
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
     states at a time.
 
-    core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the model is
-    singular there or the result has overflown. v and x have length nv and may be None where they are not needed; out and extra are flat.
+    core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the
+    model is singular there or the result has overflown. v and x have length nv and may be None where they are not
+    needed; out and extra are flat.
     """
 
     def run(h, handle, m, q, v, x, has_wrenches, wrenches):
@@ -319,7 +320,7 @@ class Algorithm:
                 wanted = ", ".join(map(str, shape))
                 comma = "," if len(shape) == 1 else ""
                 raise StateError(
-                    f"{argument.name} has shape {x.shape}; expected ({wanted}{comma}), or (B, {wanted}) for a batch of B"
+                    f"{argument.name} has shape {x.shape}; expected ({wanted}{comma}), or (B, {wanted}) for batches"
                 )
             if x.ndim > len(shape):
                 if size is not None and size != len(x):
@@ -333,7 +334,8 @@ class Algorithm:
         out = work.run(work.handle, *(arrays[:1] if self.only_q else arrays))
         if out.__class__ is int:
             self._explain(model, work, out, arrays)
-        return out
+        result: Floats = out
+        return result
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
         work: Work = model._work.get(self.name) or self.prepare(model)
@@ -419,8 +421,8 @@ def refuse_singular(model: Model, inverse_D: Floats) -> NoReturn:
     bad = np.flatnonzero(~(np.isfinite(inverse_D) & (inverse_D > 0)))
     body = int(model.dof_body[bad[-1]]) if len(bad) else 0  # eliminated last to first: the last one is the cause
     raise SingularError(
-        f"the mass matrix is singular: joint {model.joint_names[body]!r} moves body {model.body_names[body]!r} and what it "
-        "carries, which have no inertia in that direction; give them mass or inertia, or the joint armature"
+        f"the mass matrix is singular: joint {model.joint_names[body]!r} moves body {model.body_names[body]!r} and "
+        "what it carries, which have no inertia in that direction; give them mass or inertia, or the joint armature"
     )
 
 
@@ -450,5 +452,3 @@ def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
     step = -(-size // (_threads * WIDTH)) * WIDTH
     pieces = [(i, min(i + step, size)) for i in range(0, size, step)]
     return list(_pool(_threads).map(part, pieces))
-
-

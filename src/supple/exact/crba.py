@@ -8,13 +8,13 @@
     s        axes at the body's origin; at the root's                    dofs S_, T_
 
 Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix comes
-packed by rows over the expanded parent array (treematrix.py): only what is not a branch-induced zero is computed or stored.
-Cost O(D0 + D1) [SF (14)].
+packed by rows over the expanded parent array (treematrix.py): only what is not a branch-induced zero is computed or
+stored. Cost O(D0 + D1) [SF (14)].
 """
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,8 @@ S_, T_, DOF_ROW = 0, S_ROW, S_ROW + 6
 
 @helper
 def crba(m, q, H, work, dofs, dense):
-    """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (zeros by branching not touched)."""
+    """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (zeros by branching not
+    touched)."""
     turn_all(m, q, dofs)
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
     store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
@@ -161,7 +162,9 @@ def packed_size(model: Model) -> int:
 
 
 def dense_shape(model: Model) -> tuple[int, int]:
-    memory.require(model.nv**2, f"a dense mass matrix of {model.nv} degrees of freedom", "use mass_matrix(..., sparse=True)")
+    memory.require(
+        model.nv**2, f"a dense mass matrix of {model.nv} degrees of freedom", "use mass_matrix(..., sparse=True)"
+    )
     return (model.nv, model.nv)
 
 
@@ -188,6 +191,8 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     if fast is None:
         return DENSE(model, q, None, None, None)
     run, handle = fast
-    H: NDArray[np.float64] = run(handle, q)
-    return DENSE.general(model, q, None, None, None) if H.__class__ is int else H
-
+    H: Any = run(handle, q)
+    if H.__class__ is int:
+        return DENSE.general(model, q, None, None, None)
+    result: NDArray[np.float64] = H
+    return result

@@ -35,7 +35,8 @@ KINETIC, POTENTIAL, MASS, COM, LINEAR, ANGULAR, SIZE = 0, 1, 2, 3, 6, 9, 12
 
 @helper
 def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of mass."""
+    """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of
+    mass."""
     start(m, q, work, dofs)
     zero = zero_vec(q[0])
     store_six(work, 0, V_, Motion(zero, zero))
@@ -87,7 +88,8 @@ def center_of_mass(model: Model, q: ArrayLike) -> Floats:
 
 
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, about: Literal["com", "origin"] = "com") -> Floats:
-    """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's origin."""
+    """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's
+    origin."""
     out = TOTALS(model, q, v, None, None)
     linear, angular = out[..., LINEAR : LINEAR + 3], out[..., ANGULAR : ANGULAR + 3]
     if about == "origin":

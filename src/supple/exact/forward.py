@@ -67,8 +67,8 @@ def forward_dynamics(
 ) -> Floats:
     """The joint accelerations: qdd with H(q) qdd + C(q, v) = tau.
 
-    q (nq,), v, tau (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first
-    (see supple.wrench). Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
+    q (nq,), v, tau (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin,
+    angular first (see supple.wrench). Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
 
     method:  "aba"    articulated-body algorithm, O(n): the one to use
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
@@ -78,8 +78,11 @@ def forward_dynamics(
     if fast is None:
         return _other_way(model, q, v, tau, wrenches, method)
     run, handle = fast
-    qdd: Floats = run(handle, q, v, tau, wrenches)
-    return ALGORITHMS[method].general(model, q, v, tau, wrenches) if qdd.__class__ is int else qdd
+    qdd: Any = run(handle, q, v, tau, wrenches)
+    if qdd.__class__ is int:
+        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
+    result: NDArray[np.float64] = qdd
+    return result
 
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
@@ -103,6 +106,6 @@ def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floa
     H = RNEA.general(model, arrays[0], None, np.eye(model.nv), None) - at_rest
     force = (np.zeros(model.nv) if arrays[2] is None else arrays[2]) - bias
     try:
-        return np.linalg.solve(H.T, force)
+        return np.asarray(np.linalg.solve(H.T, force), dtype=np.float64)
     except np.linalg.LinAlgError:
         raise SingularError("the mass matrix is singular; method 'aba' names the joint") from None

@@ -1,7 +1,7 @@
 """Where bodies are and how they move: poses, velocities, accelerations, Jacobians.
 
-Positions are summed along the tree in world coordinates; velocities and accelerations are of each body's origin, along world
-axes or the body's own. O(n), a Jacobian O(depth of the body).
+Positions are summed along the tree in world coordinates; velocities and accelerations are of each body's origin,
+along world axes or the body's own. O(n), a Jacobian O(depth of the body).
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, work, dofs, ext
 
 
 @kernel(
-    types.int64(types.int64, types.float64[:, ::1], types.int64, types.float64[::1], types.float64[:, :, ::1], types.boolean),
+    types.int64(
+        types.int64, types.float64[:, ::1], types.int64, types.float64[::1], types.float64[:, :, ::1], types.boolean
+    ),
     "jacobian",
 )
 def _jacobian(handle, q, body, point, J, own_axes):
@@ -200,7 +202,12 @@ ACCELERATIONS: dict[str, Algorithm] = {
         "accelerations", _accelerations_world, BODY_ROW, DOF_ROW, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
     ),
     "body": Algorithm(
-        "accelerations, own axes", _accelerations_body, BODY_ROW, DOF_ROW, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
+        "accelerations, own axes",
+        _accelerations_body,
+        BODY_ROW,
+        DOF_ROW,
+        (Q, V, A_OR_NONE, None),
+        lambda m: (m.n_bodies, 6),
     ),
 }
 
@@ -219,8 +226,8 @@ def velocities(model: Model, q: ArrayLike, v: ArrayLike, frame: Axes = "body") -
 def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None, frame: Axes = "body") -> Floats:
     """(n_bodies, 6) spatial acceleration of every body, angular first, at its origin; gravity is not in it.
 
-    The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer moved with
-    the body would follow is that plus w x v.
+    The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer
+    moved with the body would follow is that plus w x v.
     """
     return _of(ACCELERATIONS, frame)(model, q, v, a, None)
 
@@ -234,10 +241,11 @@ def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:
 def jacobian(
     model: Model, q: ArrayLike, body: str | int, point: ArrayLike = (0.0, 0.0, 0.0), frame: Axes = "world"
 ) -> Floats:
-    """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by default).
+    """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by
+    default).
 
-    Components along the world's axes or the body's. A batch of q gives (B, 6, nv). `body` may also be a named frame: then the
-    point is in that frame, and "body" axes are the frame's.
+    Components along the world's axes or the body's. A batch of q gives (B, 6, nv). `body` may also be a named frame:
+    then the point is in that frame, and "body" axes are the frame's.
     """
     _of(VELOCITIES, frame)
     at = as_floats("point", point)

@@ -1,11 +1,11 @@
 """Sparse factors of a matrix over a tree: H = L^T L and H = L^T D L, without fill-in [SF section 2 and appendix A].
 
-L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. The packed rows of treematrix.py hold L; where its
-diagonal would be stands L_kk (LTL) or D_k (LTDL). The reciprocals of those numbers follow the rows: a packed factor has n
-numbers more than the matrix.
+L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. The packed rows of treematrix.py hold L;
+where its diagonal would be stands L_kk (LTL) or D_k (LTDL). The reciprocals of those numbers follow the rows: a
+packed factor has n numbers more than the matrix.
 
-Costs [SF Table 1]: factorize D1 div + D2 (m+a) (LTL: and n square roots); solve n div + 2 D1 (m+a) (LTL: 2n div). Divisions
-by a row's diagonal are done as n reciprocals and D1 products.
+Costs [SF Table 1]: factorize D1 div + D2 (m+a) (LTL: and n square roots); solve n div + 2 D1 (m+a) (LTL: 2n div).
+Divisions by a row's diagonal are done as n reciprocals and D1 products.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ Floats = NDArray[np.float64]
 def ltdl(a, starts, depth, ends):
     """Replace packed H by L and, on the diagonal, D; the reciprocals 1/D go behind the rows.
 
-    SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of it,
-    A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order, without a store in the inner loop. Rows are
-    divided by their diagonals at the end, so that no row waits for that. Returns the smallest D.
+    SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of
+    it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order, without a store in the inner loop.
+    Rows are divided by their diagonals at the end, so that no row waits for that. Returns the smallest D.
     """
     n = starts.shape[0]
     inverse = a.shape[0] - n
@@ -69,7 +69,8 @@ def ltdl(a, starts, depth, ends):
 
 @helper
 def ltl(a, starts, depth, ends):
-    """Replace packed H by L [SF section 2]; 1/L_kk go behind the rows. Returns the first row that is not positive, or -1.
+    """Replace packed H by L [SF section 2]; 1/L_kk go behind the rows. Returns the first row that is not positive, or
+    -1.
 
     L = D^(1/2) times the L of the LTDL form.
     """
@@ -261,7 +262,9 @@ def _refactorize(handle, H_):
     h = ints_at(handle, (_HEADER,))
     status = factor_into(h, floats_at(h[_VALUES], (h[_SIZE] + h[_N],)), h[_FORM], H_)
     if status == ODD:
-        raise StateError("refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else")
+        raise StateError(
+            "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
+        )
     if status != OK:
         raise SingularError("H is not positive definite; factorize names the row")
 
@@ -288,12 +291,12 @@ def _apply(values, lam, starts, depth, x, y, operation, unit):
                 continue
             for i in range(lam.shape[0]):
                 to[i] = x[b, c, i]
-            if operation == SOLVE_LT or operation == SOLVE:
+            if operation in (SOLVE_LT, SOLVE):
                 solve_Lt(a, lam, starts, depth, to, unit)
             if operation == SOLVE and unit:
                 for i in range(lam.shape[0]):
                     to[i] *= a[a.shape[0] - lam.shape[0] + i]
-            if operation == SOLVE_L or operation == SOLVE:
+            if operation in (SOLVE_L, SOLVE):
                 solve_L(a, lam, starts, depth, to, unit)
 
 
@@ -303,8 +306,12 @@ class _Entry:
     __slots__ = ("again", "handle", "header", "run")
 
     def __init__(self, pattern: Pattern) -> None:
-        memory.require(pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')")
-        dense = pattern.n if pattern.order is None else -1  # dense rows are read as they are only if packed in that order
+        memory.require(
+            pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
+        )
+        dense = (
+            pattern.n if pattern.order is None else -1
+        )  # dense rows are read as they are only if packed in that order
         tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)
         words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, tables), 0, 0]
         self.header = np.array(words, dtype=np.int64)
@@ -419,9 +426,9 @@ def factorize(
 ) -> Factor:
     """Factor a symmetric positive-definite matrix whose zeros follow a tree, such as a mass matrix.
 
-    H: (n, n), a batch (B, n, n), or a TreeMatrix (which knows its parent array). Only the lower triangle is read, and of it only
-    what the tree allows to differ from zero. parent: an array (n,) with parent[i] < i, -1 for roots (model.expanded_parent),
-    or a Pattern made from one, which saves checking it again.
+    H: (n, n), a batch (B, n, n), or a TreeMatrix (which knows its parent array). Only the lower triangle is read, and
+    of it only what the tree allows to differ from zero. parent: an array (n,) with parent[i] < i, -1 for roots
+    (model.expanded_parent), or a Pattern made from one, which saves checking it again.
 
     Raises SingularError, with the row, where H is not positive definite.
     """
@@ -429,7 +436,7 @@ def factorize(
         pattern: Pattern = H.pattern  # type: ignore[union-attr]
         H = H.values  # type: ignore[union-attr]
     else:
-        pattern = parent if parent.__class__ is Pattern else _pattern(parent)  # type: ignore[assignment]
+        pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
     code = _FORMS.get(form)
     if code is None:
         raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")

@@ -11,8 +11,8 @@ from supple.model.joints import NV, JointType
 from supple.spatial.algebra import (
     Motion,
     Vec3,
-    cross,
     crm,
+    cross,
     load_mat,
     load_motion,
     load_vec,
@@ -47,7 +47,8 @@ def zero_vec(x):
 
 @helper
 def joint_of(m, b):
-    """Of body b: its row in scratch (row 0 is the world), its parent's, its joint's kind and first degree of freedom."""
+    """Of body b: its row in scratch (row 0 is the world), its parent's, its joint's kind and first degree of
+    freedom."""
     return b + 1, get(m.bodies, b, PARENT) + 1, get(m.bodies, b, KIND), get(m.bodies, b, IV)
 
 

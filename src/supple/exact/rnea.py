@@ -10,6 +10,8 @@ Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -88,8 +90,8 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
 def newton_euler(R, Y, V, A):
     """I A + V x* I V [RBDA 5.16], the inertia Y in the body's axes and all else along the world's.
 
-    With the acceleration a of the origin as a point, the force is m a + dw x h + w x (w x h) and the moment about the origin
-    I dw + w x I w + h x a: cheaper than turning the inertia.
+    With the acceleration a of the origin as a point, the force is m a + dw x h + w x (w x h) and the moment about the
+    origin I dw + w x I w + h x a: cheaper than turning the inertia.
     """
     w, dw = V.ang @ R, A.ang @ R  # R^T x
     a = (A.lin + cross(V.ang, V.lin)) @ R
@@ -114,18 +116,23 @@ def inverse_dynamics(
 
     v or a None means zeros.
 
-    q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular first.
-    Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
+    q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular
+    first. Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
     """
     fast = model._fast.get("rnea")
     if fast is None:
         return RNEA(model, q, v, a, wrenches)
     run, handle = fast
-    tau: NDArray[np.float64] = run(handle, q, v, a, wrenches)
-    return RNEA.general(model, q, v, a, wrenches) if tau.__class__ is int else tau
+    tau: Any = run(handle, q, v, a, wrenches)
+    if tau.__class__ is int:
+        return RNEA.general(model, q, v, a, wrenches)
+    result: NDArray[np.float64] = tau
+    return result
 
 
-def bias_force(model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None) -> NDArray[np.float64]:
+def bias_force(
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None
+) -> NDArray[np.float64]:
     """C(q, v): the joint forces that hold accelerations at zero, against gravity, velocity, damping and wrenches.
 
     v None means at rest: the force of gravity. Shapes as in inverse_dynamics.

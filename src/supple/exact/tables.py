@@ -1,10 +1,11 @@
-"""A model as compiled code sees it: a few wide tables, one row a body, and the header through which a kernel finds them.
+"""A model as compiled code sees it: a few wide tables, one row a body, and the header through which a kernel finds
+them.
 
 Inside kernels body frames are turned so that the axis of a joint is z (universal joints: first axis x, second z; planar
 joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
 
     bodies   (n, 4) int      parent, joint kind, first index in q, first index in v
-    rows     (n, 30) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia about the origin 6,
+    rows     (n, 30) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia (at the origin) 6,
                              the same inertia split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn); pitch
     outward  (n, 9) float
     dofs     (nv, 2) float   armature, damping
@@ -35,9 +36,25 @@ PARENT, KIND, IQ, IV = range(4)
 TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 22, 29, 30
 ARMATURE, DAMPING = range(2)
 
-(_N, _NQ, _NV, _BODIES, _ROWS, _OUTWARD, _DOFS, _UNITS, _N_UNITS, _GRAVITY, _ZEROS, _LAM, _STARTS, _DEPTH, _ENDS, _ANGLES, _N_ANGLES) = range(
-    PREFIX, PREFIX + 17
-)
+(
+    _N,
+    _NQ,
+    _NV,
+    _BODIES,
+    _ROWS,
+    _OUTWARD,
+    _DOFS,
+    _UNITS,
+    _N_UNITS,
+    _GRAVITY,
+    _ZEROS,
+    _LAM,
+    _STARTS,
+    _DEPTH,
+    _ENDS,
+    _ANGLES,
+    _N_ANGLES,
+) = range(PREFIX, PREFIX + 17)
 OWN = PREFIX + 17  #: where an algorithm's own words begin in a header
 
 
@@ -103,7 +120,9 @@ class HostTables:
         c = np.einsum("nji,nj->ni", Q, model.com)
         m = model.mass
         I = Q.transpose(0, 2, 1) @ model.inertia @ Q
-        I = I + m[:, None, None] * (np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :])
+        I = I + m[:, None, None] * (
+            np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
+        )
         rows[:, RIGID] = m
         rows[:, RIGID + 1 : RIGID + 4] = m[:, None] * c
         upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -122,7 +141,9 @@ class HostTables:
         self.gravity = np.array(model.gravity)
         self.zeros = np.zeros(model.nv)
         sizes = [n, model.nq, model.nv]
-        self.words = header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
+        self.words = (
+            header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
+        )
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
         self.pattern = Pattern(model.expanded_parent)
         self.angles = _angles(model)

@@ -1,13 +1,13 @@
 """Symmetric matrices with branch-induced sparsity [SF section 2], stored without their zeros.
 
-Over a parent array lambda, H_ij may differ from zero only where one of i, j is an ancestor of the other [SF (6)]. Row k of the
-lower triangle is packed from the root down,
+Over a parent array lambda, H_ij may differ from zero only where one of i, j is an ancestor of the other [SF (6)]. Row
+k of the lower triangle is packed from the root down,
 
     ..., H[k, lambda(lambda(k))], H[k, lambda(k)], H[k, k]
 
-so that a column stands at the same place in the row of every descendant: the inner loops of a factorization run over stretches
-that line up, four numbers at a time. Rows are filled up to a multiple of four; what fills them is not part of the matrix. There
-are D1 + n numbers [SF (8)], and at most 3 n fillers, instead of n^2.
+so that a column stands at the same place in the row of every descendant: the inner loops of a factorization run over
+stretches that line up, four numbers at a time. Rows are filled up to a multiple of four; what fills them is not part
+of the matrix. There are D1 + n numbers [SF (8)], and at most 3 n fillers, instead of n^2.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ BLOCK = 4  #: rows are filled up to a multiple of this
 
 
 class Pattern:
-    """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of rows.
+    """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of
+    rows.
 
-    Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None where the
-    parent array is numbered that way already (a model's is); otherwise packed row p is row order[p] of the matrix.
+    Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None
+    where the parent array is numbered that way already (a model's is); otherwise packed row p is row order[p] of the
+    matrix.
     """
 
     def __init__(self, parent: ArrayLike) -> None:
@@ -44,7 +46,7 @@ class Pattern:
         if len(wrong):
             i = int(wrong[0])
             raise StateError(
-                f"parent[{i}] is {lam[i]}: a parent comes before its children, so it must be from -1 (the root) to {i - 1}"
+                f"parent[{i}] is {lam[i]}: parents come before children, so it must be from -1 (the root) to {i - 1}"
             )
         lam.flags.writeable = False
         self.parent: Ints = lam
@@ -102,7 +104,9 @@ class Pattern:
         """(nnz,) row, column, and place among the packed values, of every entry on and below the diagonal."""
         row = np.repeat(np.arange(self.n), self.depth)
         column = np.empty(self.nnz, dtype=np.int64)
-        step_up = np.repeat(np.cumsum(self.depth), self.depth) - 1 - np.arange(self.nnz)  # generations from row to column
+        step_up = (
+            np.repeat(np.cumsum(self.depth), self.depth) - 1 - np.arange(self.nnz)
+        )  # generations from row to column
         at = self.diagonal[row] - step_up
         here = there = np.arange(self.n)
         last = np.cumsum(self.depth) - 1
@@ -116,7 +120,9 @@ class Pattern:
         """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
         dense = np.asarray(H, dtype=np.float64)
         if dense.ndim < 2 or dense.shape[-2:] != (self.n, self.n):
-            raise StateError(f"H has shape {dense.shape}; the parent array has {self.n} entries, so ({self.n}, {self.n}) is needed")
+            raise StateError(
+                f"H has shape {dense.shape}; the parent array has {self.n} entries, so ({self.n}, {self.n}) is needed"
+            )
         row, column, at = self.entries
         out = np.zeros((*dense.shape[:-2], self.size))
         out[..., at] = dense[..., row, column]
@@ -168,7 +174,8 @@ class TreeMatrix:
         values = self.values[at]
         out = np.bincount(row, values * x[column], n)
         below = row != column
-        return out + np.bincount(column[below], (values * x[row])[below], n)
+        return np.asarray(out + np.bincount(column[below], (values * x[row])[below], n), dtype=np.float64)
 
     def __repr__(self) -> str:
-        return f"<TreeMatrix {'x'.join(map(str, self.shape))}, {self.pattern.nnz} numbers, {100 * self.density:.3g} % full>"
+        shape = "x".join(map(str, self.shape))
+        return f"<TreeMatrix {shape}, {self.pattern.nnz} numbers, {100 * self.density:.3g} % full>"

@@ -27,8 +27,9 @@ def wrench(
 ) -> Floats:
     """(n_bodies, 6) wrenches, of which one body feels a force at a point and a torque; add several up as arrays.
 
-    force, torque: along the axes of `frame`. point: in the frame `point_frame`; the body's origin by default. q is needed as
-    soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q gives a batch.
+    force, torque: along the axes of `frame`. point: in the frame `point_frame`; the body's origin by default. q is
+    needed as soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q
+    gives a batch.
     """
     f, r, t = (_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
     for name, value in (("frame", frame), ("point_frame", point_frame)):

@@ -1,7 +1,8 @@
 """ModelBuilder: collects bodies, checks them all at once, and makes the frozen Model. The only place that validates.
 
-build() is O(n) and vectorised: names, numbers and inertias are checked as columns; bodies are renumbered depth first in
-the order in which children were added; bodies on fixed joints are merged into what carries them and stay as named frames.
+build() is O(n) and vectorised: names, numbers and inertias are checked as columns; bodies are renumbered depth first
+in the order in which children were added; bodies on fixed joints are merged into what carries them and stay as named
+frames.
 
 add_body takes one body, add_bodies whole columns: a million bodies in a few seconds. Both end up in blocks of
 columns, in the order of add_body's arguments.
@@ -169,7 +170,18 @@ class ModelBuilder:
     ) -> None:
         """Fix a shape to a body, for drawing only."""
         self._visuals.append(
-            (body, dict(kind=kind, size=tuple(size), position=position, rotation=rotation, rgba=rgba, mesh=mesh, name=name))
+            (
+                body,
+                dict(
+                    kind=kind,
+                    size=tuple(size),
+                    position=position,
+                    rotation=rotation,
+                    rgba=rgba,
+                    mesh=mesh,
+                    name=name,
+                ),
+            )
         )
 
     def remark(self, subject: str, message: str, line: int | None = None) -> None:

@@ -87,7 +87,7 @@ class Columns:
             j = int(np.flatnonzero(bad)[0])
             i = int(np.repeat(np.arange(len(nq)), nq)[j])
             raise ModelError(
-                f"joint {self.joint_name[i]!r}: lower limit {out['lower'][j]:g} is not below upper limit {out['upper'][j]:g}"
+                f"joint {self.joint_name[i]!r}: lower limit {out['lower'][j]:g} is above the upper {out['upper'][j]:g}"
             )
         return out
 
@@ -296,7 +296,7 @@ def inertias(c: Columns, unphysical: str) -> list[Remark]:
             "(none may be negative or exceed the sum of the other two)"
         )
         if unphysical == "refuse":
-            raise ModelError(message + "; check the inertia is about the centre of mass, or build(unphysical_inertia='report')")
+            raise ModelError(f"{message}; about the centre of mass? (build(unphysical_inertia='report') keeps it)")
         out.append(Remark("unphysical inertia", message + "; used as given"))
     return out
 

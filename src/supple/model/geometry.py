@@ -39,7 +39,7 @@ def quaternion_from_rotation(R: ArrayLike) -> Floats:
     best = np.argmax(np.diagonal(rows, axis1=-2, axis2=-1), axis=-1)
     q = np.take_along_axis(rows, best[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.where(q[..., 3:] < 0, -q, q)
+    return np.asarray(np.where(q[..., 3:] < 0, -q, q))
 
 
 def rotation_about(axis: ArrayLike, angle: ArrayLike) -> Floats:

@@ -3,17 +3,17 @@
 The frame of a joint sits on the parent body (position and rotation given there); the body's own frame
 coincides with it at the neutral position. Layouts are Pinocchio's:
 
-    type         q                              v                                     motion of the body
-    revolute     angle                          rate                                  about `axis`
-    continuous   angle, no limits               rate                                  about `axis`
-    prismatic    displacement                   rate                                  along `axis`
-    screw        angle                          rate                                  about `axis`, `pitch` metres a radian along it
-    cylindrical  angle, displacement            rates                                 about and along `axis`
-    universal    angle 1, angle 2               rates                                 about `axis`, then about `axis2` (perpendicular)
-    planar       x, y, cos, sin                 x, y and turning rate, body's frame   in the plane normal to `axis`
-    ball         quaternion (x, y, z, w)        angular velocity, body's frame        any rotation
-    free         x, y, z, quaternion            linear, angular, body's frame         any motion
-    fixed        nothing                        nothing                               none: merged into its parent
+    type         q                        v                                    motion of the body
+    revolute     angle                    rate                                 about `axis`
+    continuous   angle, no limits         rate                                 about `axis`
+    prismatic    displacement             rate                                 along `axis`
+    screw        angle                    rate                                 about `axis`, `pitch` metres a radian
+    cylindrical  angle, displacement      rates                                about and along `axis`
+    universal    angle 1, angle 2         rates                                about `axis`, then perpendicular `axis2`
+    planar       x, y, cos, sin           x, y and turning rate, body's frame  in the plane normal to `axis`
+    ball         quaternion (x, y, z, w)  angular velocity, body's frame       any rotation
+    free         x, y, z, quaternion      linear, angular, body's frame        any motion
+    fixed        nothing                  nothing                              none: merged into its parent
 """
 
 from __future__ import annotations

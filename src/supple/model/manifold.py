@@ -1,7 +1,8 @@
-"""Positions as points on a manifold: neutral, random, integrate, difference, normalize. Vectorised over joints and batches.
+"""Positions as points on a manifold: neutral, random, integrate, difference, normalize. Vectorised over joints and
+batches.
 
-Angles and displacements add. Planar, ball and free joints move along the exponential map of SE(2), SO(3), SE(3) with v in
-the body's frame, as Pinocchio's do.
+Angles and displacements add. Planar, ball and free joints move along the exponential map of SE(2), SO(3), SE(3) with
+v in the body's frame, as Pinocchio's do.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Layout:
         kinds, iq, iv = model.joint_type, model.q_index, model.v_index
 
         def rows(kind: JointType, first: int, count: int, start: Ints) -> Ints:
-            return start[kinds == kind][:, None] + np.arange(first, first + count)
+            return np.asarray(start[kinds == kind][:, None] + np.arange(first, first + count))
 
         self.plain_q = np.concatenate([rows(t, 0, t.nq, iq).ravel() for t in PLAIN])
         self.plain_v = np.concatenate([rows(t, 0, t.nv, iv).ravel() for t in PLAIN])
@@ -146,18 +147,18 @@ def _same_batch(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return np.broadcast_to(a, (size, a.shape[-1])), np.broadcast_to(b, (size, b.shape[-1]))
 
 
-# --- quaternions (x, y, z, w) -------------------------------------------------------------------------------------
+# --- quaternions (x, y, z, w) ---------------------------------------------------------------------------------------
 
 
 def _multiply(a: Floats, b: Floats) -> Floats:
     av, aw, bv, bw = a[..., :3], a[..., 3:], b[..., :3], b[..., 3:]
     vector = aw * bv + bw * av + np.cross(av, bv)
     out = np.concatenate([vector, aw * bw - np.sum(av * bv, axis=-1, keepdims=True)], axis=-1)
-    return out / np.linalg.norm(out, axis=-1, keepdims=True)
+    return np.asarray(out / np.linalg.norm(out, axis=-1, keepdims=True))
 
 
 def _conjugate(a: Floats) -> Floats:
-    return a * np.array([-1.0, -1.0, -1.0, 1.0])
+    return np.asarray(a * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
 def _rotate(a: Floats, x: Floats) -> Floats:
@@ -210,7 +211,7 @@ def _left_inverse(w: Floats, x: Floats) -> Floats:
     return x - 0.5 * wx + c * np.cross(w, wx)
 
 
-# --- planar joints: x, y, cos, sin; v = x, y and turning rate in the body's frame ---------------------------------------
+# --- planar joints: x, y, cos, sin; v = x, y and turning rate in the body's frame -----------------------------------
 
 
 def _planar_move(q: Floats, v: Floats) -> Floats:

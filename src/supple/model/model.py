@@ -38,7 +38,8 @@ class Frame:
 class Visual:
     """A shape to draw, fixed to a body. kind: box, sphere, cylinder, capsule, ellipsoid, plane or mesh.
 
-    size: edge lengths (box), radius (sphere), radius and length (cylinder, capsule), semi-axes (ellipsoid), scale (mesh).
+    size: edge lengths (box), radius (sphere), radius and length (cylinder, capsule), semi-axes (ellipsoid), scale
+    (mesh).
     """
 
     body: int
@@ -199,9 +200,7 @@ class Model:
     @cached_property
     def bodies(self) -> Named[Body]:
         def make(i: int) -> Body:
-            return Body(
-                self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i]
-            )
+            return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
 
         return Named("body", self.body_names, make)
 
@@ -211,9 +210,7 @@ class Model:
             kind = JointType(int(self.joint_type[i]))
             q = slice(int(self.q_index[i]), int(self.q_index[i]) + kind.nq)
             v = slice(int(self.v_index[i]), int(self.v_index[i]) + kind.nv)
-            return Joint(
-                self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q]
-            )
+            return Joint(self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q])
 
         return Named("joint", self.joint_names, make)
 
@@ -248,7 +245,8 @@ class Model:
     def __repr__(self) -> str:
         trees = int((self.parent < 0).sum())
         forest = "" if trees == 1 else f" in {trees} trees"
-        return f"<Model {self.name!r}: {self.n_bodies} bodies{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg>"
+        size = f"{self.n_bodies} bodies{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg"
+        return f"<Model {self.name!r}: {size}>"
 
     def tree(self, most: int = 40) -> str:
         """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""

@@ -6,10 +6,10 @@
     Inertia                any symmetric 6x6 [[A, B], [B^T, M]]: articulated inertias
     Revolute Prismatic     joint axes with one zero half: `I @ S`, `S @ f`, `a + S * x` skip the zeros
 
-All live in one frame at a time: components along common axes, about one origin; shift_* moves the origin by r (from the old
-to the new), and nothing rotates unless it says so. Each class is a NamedTuple of numbers: in compiled code they become
-registers. The numbers may be float64, four of them in a SIMD register (lanes.py), or, with the compiler disabled, any
-Python number (which is how operations are counted).
+All live in one frame at a time: components along common axes, about one origin; shift_* moves the origin by r (from
+the old to the new), and nothing rotates unless it says so. Each class is a NamedTuple of numbers: in compiled code
+they become registers. The numbers may be float64, four of them in a SIMD register (lanes.py), or, with the compiler
+disabled, any Python number (which is how operations are counted).
 """
 
 from __future__ import annotations
@@ -362,9 +362,7 @@ def load_turned(R, a, i, k, l):
     t = R @ load_vec(a, i, l + 4)
     I = outer_sym(s, s) + outer_sym(t, t)
     e = get(a, i, l)
-    return RigidInertia(
-        get(a, i, k), R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e)
-    )
+    return RigidInertia(get(a, i, k), R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e))
 
 
 @helper
@@ -454,7 +452,7 @@ def shift_inertia(r, I):
     return Inertia(A, N, M)
 
 
-# --- rows of arrays: a[i, k:] as a value, and back ----------------------------------------------------------------------
+# --- rows of arrays: a[i, k:] as a value, and back ------------------------------------------------------------------
 
 
 @helper

@@ -2,12 +2,12 @@
 
 helper   a small function that is inlined into kernels. It has no entry for Python: calling one from there crashes
          (its .py_func may be called).
-kernel   a function with a fixed signature, compiled when first wanted and then loaded from the cache by later processes.
+kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
 
-The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves where
-none is writable), in a subfolder named by a hash of every source file that kernels can depend on, of the versions below
-and of Numba's settings. Numba's own freshness test looks only at the file of the function it caches, so an edit to a helper in
-another file would go unnoticed: here it is another folder.
+The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
+where none is writable), in a subfolder named by a hash of every source file that kernels can depend on, of the
+versions below and of Numba's settings. Numba's own freshness test looks only at the file of the function it caches,
+so an edit to a helper in another file would go unnoticed: here it is another folder.
 
 Floating-point: contraction, no signed zeros, reciprocals allowed; never re-association, which would break the range
 reduction of sines and cosines, and never the assumption that numbers are finite.
@@ -58,7 +58,8 @@ class Kernel:
         KERNELS[self.name] = self
 
     def load(self) -> Callable[..., Any]:
-        """The compiled function as Python may call it, with arguments of exactly the signature's types: none are checked."""
+        """The compiled function as Python may call it, with arguments of exactly the signature's types: none are
+        checked."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
             plain: Callable[..., Any] = self.dispatcher
             return plain

@@ -1,8 +1,9 @@
 """Array entries at indices that are known not to count from the end.
 
-Python's negative indices cost compiled code a test at every access whose index the compiler cannot prove positive, which in loops
-over small rows is a tenth to a third of the time. `item`, `set_item`, `get` and `put` leave the test out; under NUMBA_BOUNDSCHECK, and with
-the compiler disabled, they index as usual, so that a wrong index is found there.
+Python's negative indices cost compiled code a test at every access whose index the compiler cannot prove positive,
+which in loops over small rows is a tenth to a third of the time. `item`, `set_item`, `get` and `put` leave the test
+out; under NUMBA_BOUNDSCHECK, and with the compiler disabled, they index as usual, so that a wrong index is found
+there.
 """
 
 from __future__ import annotations

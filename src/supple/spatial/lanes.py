@@ -1,8 +1,8 @@
 """Four states at once: a number type that is a SIMD register of four float64.
 
-A kernel written for numbers also runs on this type: `lanes_at(address, shape)` is an array of registers, so that `a[i, k]` is
-entry (i, k) of four states. What differs between states must not decide a branch: there are no comparisons on
-this type, only `smaller`.
+A kernel written for numbers also runs on this type: `lanes_at(address, shape)` is an array of registers, so that
+`a[i, k]` is entry (i, k) of four states. What differs between states must not decide a branch: there are no
+comparisons on this type, only `smaller`.
 """
 
 from __future__ import annotations
@@ -151,22 +151,21 @@ def insert(typingctx: Any, x: Any, lane: Any, value: Any) -> Any:
 @intrinsic
 def _vector_smaller(typingctx: Any, a: Any, b: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        # Unordered or less: a NaN in a is kept.
-        return builder.select(builder.fcmp_unordered("<", args[0], args[1]), args[0], args[1])
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[0], args[1])
 
     return lanes_type(lanes_type, lanes_type), codegen
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, lane by lane; a NaN in the first is kept."""
-    return a if not (a >= b) else b
+    """The smaller of two numbers, lane by lane; the second where either is NaN."""
+    return a if a < b else b
 
 
 @overload(smaller, jit_options=INLINE, strict=False)
 def _smaller(a: Any, b: Any) -> Any:
     if a == lanes_type:
         return lambda a, b: _vector_smaller(a, b)
-    return lambda a, b: a if not (a >= b) else b
+    return lambda a, b: a if a < b else b
 
 
 def number_like(x: Any, value: float) -> Any:

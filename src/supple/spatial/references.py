@@ -1,15 +1,17 @@
 """Calling compiled code cheaply: Python objects passed as they are, and model data passed as one address.
 
-Numba's own unboxing of an array argument costs 50 to 80 ns, more than a joint's share of the dynamics. A kernel that takes
-`reference` arguments gets the objects' addresses and checks for itself, in a few loads, that they are C-contiguous float64
-arrays of the right shape (`fits`); the caller holds the objects and the interpreter lock for as long as the call lasts. When
-an argument does not fit, the kernel returns ODD and the Python caller converts it or says what is wrong with it.
+Numba's own unboxing of an array argument costs 50 to 80 ns, more than a joint's share of the dynamics. A kernel that
+takes `reference` arguments gets the objects' addresses and checks for itself, in a few loads, that they are
+C-contiguous float64 arrays of the right shape (`fits`); the caller holds the objects and the interpreter lock for as
+long as the call lasts. When an argument does not fit, the kernel returns ODD and the Python caller converts it or
+says what is wrong with it.
 
-The result is made the same way: `new_array` calls NumPy's own constructor, and a kernel whose return type is `reference` hands
-the array (or, in its place, a small integer: a status) to Python. That saves the 150 ns of a call of np.empty.
+The result is made the same way: `new_array` calls NumPy's own constructor, and a kernel whose return type is
+`reference` hands the array (or, in its place, a small integer: a status) to Python. That saves the 150 ns of a call
+of np.empty.
 
-The rest comes in a header: an int64 array whose first entries describe how this interpreter lays out its objects, followed by
-whatever the algorithm put there (sizes, addresses of tables and scratch).
+The rest comes in a header: an int64 array whose first entries describe how this interpreter lays out its objects,
+followed by whatever the algorithm put there (sizes, addresses of tables and scratch).
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ _C_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 
 
 def header_prefix() -> list[int]:
-    """What kernels must know of this interpreter: two types, the size of an object's head, None, how to make an array."""
+    """What kernels must know of this interpreter: two types, the size of an object's head, None, how to make an
+    array."""
     return [id(np.ndarray), id(np.dtype(np.float64)), object.__basicsize__ // 8, id(None), _pyarray_new()]
 
 
@@ -166,7 +169,7 @@ def floats_at(address, shape):
     return carray(_float_pointer(address), shape)
 
 
-# An ndarray object is, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
+# An ndarray is, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
 
 
 @helper

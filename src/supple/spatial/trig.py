@@ -148,7 +148,8 @@ def _sincos_lanes(q, index, out, column):
 
 
 def sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
-    """out[j, column:column+2] = sin x, cos x with x = q[i], for the rows (i, j) of index: four at a time, whatever q holds."""
+    """out[j, column:column+2] = sin x, cos x with x = q[i], for the rows (i, j) of index: four at a time, whatever q
+    holds."""
     for i, j in index:
         out[j, column], out[j, column + 1] = np.sin(q[i]), np.cos(q[i])
 
