@@ -52,7 +52,7 @@ def test_accuracy_is_measured_beyond_double_precision() -> None:
     a = sf_measure.accuracy(H, np.random.default_rng(0))
     eps = np.finfo(float).eps
     for errors in a.errors.values():
-        assert set(errors) == {"ltdl", "ltl", "cholesky"}
+        assert set(errors) == {"ltdl", "ltl", "listed", "cholesky"}
         assert all(1e-3 * eps < x < 1e5 * eps for x in errors.values())
     bins = sf_measure.in_bins([a], "solution", "ltdl")
     assert len(bins) == 1 and bins[0].size == 1 and bins[0].low < a.density <= bins[0].high

@@ -47,7 +47,7 @@ def test_formulas(name: str) -> None:
 @pytest.mark.parametrize("form", costs.FORMS)
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_listings_cost_what_the_table_says(name: str, form: costs.Form, counted) -> None:
-    assert counted[name][f"{form} printed"] == costs.factorization(SYSTEMS[name], form)
+    assert counted[name][f"{form} listed"] == costs.factorization(SYSTEMS[name], form)
 
 
 @pytest.mark.parametrize("form", costs.FORMS)

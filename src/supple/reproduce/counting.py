@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SuppleError
+from supple.exact import costs, motion
 from supple.exact import ltdl as factors
-from supple.exact import motion
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm
 from supple.exact.costs import Cost
@@ -42,6 +42,7 @@ from supple.exact.tables import Tables, host_tables
 from supple.exact.treematrix import Pattern
 from supple.model import trees
 from supple.model.model import Model
+from supple.reproduce import sf_listings
 from supple.spatial.algebra import Vec3
 
 Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ SYSTEMS: dict[str, Callable[..., Model]] = {
 class Counted(float):
     """A number that counts what is done with it."""
 
-    tally: dict[str, int] = {}
+    tally: dict[str, int] = {}  # noqa: RUF012
 
 
 def _counting(name: str, kind: str) -> Callable[[Any, Any], Any]:
@@ -114,37 +115,6 @@ def count(function: Callable[..., Any], *arguments: Any) -> Cost:
 # --- factors ------------------------------------------------------------------------------------------------
 
 
-def printed_ltl(H: Any, lam: Any) -> None:
-    """The LTL algorithm as the paper lists it, on a dense matrix [SF section 2]."""
-    for k in range(len(lam) - 1, -1, -1):
-        H[k, k] = _sqrt(H[k, k])
-        j = lam[k]
-        while j >= 0:
-            H[k, j] = H[k, j] / H[k, k]
-            j = lam[j]
-        i = lam[k]
-        while i >= 0:
-            j = i
-            while j >= 0:
-                H[i, j] = H[i, j] - H[k, i] * H[k, j]
-                j = lam[j]
-            i = lam[i]
-
-
-def printed_ltdl(A: Any, lam: Any) -> None:
-    """The LTDL algorithm as the paper lists it, on a dense matrix [SF appendix A]."""
-    for k in range(len(lam) - 1, -1, -1):
-        i = lam[k]
-        while i >= 0:
-            a = A[k, i] / A[k, k]
-            j = i
-            while j >= 0:
-                A[i, j] = A[i, j] - A[k, j] * a
-                j = lam[j]
-            A[k, i] = a
-            i = lam[i]
-
-
 def matrix_over(parent: ArrayLike, seed: int = 0) -> Floats:
     """A symmetric positive-definite matrix with a tree's zeros and no others."""
     pattern = Pattern(parent)
@@ -163,9 +133,10 @@ def of_factors(parent: ArrayLike) -> dict[str, Cost]:
     shape = np.array(lam), np.array(starts), np.array(depth)
     b = np.random.default_rng(1).standard_normal(p.n)
     out: dict[str, Cost] = {}
-    for form, printed in (("ltdl", printed_ltdl), ("ltl", printed_ltl)):
-        dense = counted(H)
-        out[f"{form} printed"] = count(printed, dense, p.parent.tolist())
+    out["ltdl listed"] = count(sf_listings.ltdl, counted(H), p.parent.tolist())
+    out["ltl listed"] = count(sf_listings.ltl, counted(H), p.parent.tolist(), _sqrt)
+    out["ltdl solve listed"] = count(sf_listings.solve_ltdl, counted(H), p.parent.tolist(), counted(b))
+    for form in costs.FORMS:
         a = np.concatenate([counted(p.pack(H)), counted(np.zeros(p.n))])
         out[form] = count(getattr(factors, form), a, np.array(starts), np.array(depth), np.array(ends))
         unit = form == "ltdl"

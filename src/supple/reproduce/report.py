@@ -71,9 +71,10 @@ class Report:
     ) -> None:
         """left: the columns that hold words; the others are set to the right."""
         rows = [[str(x) for x in row] for row in rows]
-        table = Table(box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for i, name in enumerate(columns):
-            table.add_column(name, justify="left" if i in left else "right", overflow="fold")
+            longest = max(len(word) for row in [columns, *rows] for word in row[i].split() or [""])
+            table.add_column(name, justify="left" if i in left else "right", min_width=longest)
         for row in rows:
             table.add_row(*row)
         self.console.print(table)
@@ -118,6 +119,7 @@ def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches; refused in one sentence where matplotlib is missing."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
         raise SuppleError("figures need matplotlib: pip install 'supple[figures]'") from None
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))

@@ -2,13 +2,17 @@
 are.
 
 Times are the smallest of several: what the machine can do, not what else it was doing. The dense rivals of
-the sparse LTDL are NumPy's Cholesky (LAPACK's blocked one, on as many threads as it likes) and our own LTDL
-told that the matrix is dense (lambda(i) = i - 1), which differs from the sparse one in nothing but the parent
-array.
+the sparse LTDL are our own LTDL told that the matrix is dense (lambda(i) = i - 1), which differs from the
+sparse one in nothing but the parent array, and NumPy's Cholesky (LAPACK's blocked one). All run on one
+thread; LAPACK learns that only when it is loaded, so its times are taken in a process of its own.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.errors import SuppleError
 from supple.exact import costs
 from supple.exact.crba import mass_matrix
 from supple.exact.forward import Method, forward_dynamics
@@ -26,6 +31,7 @@ from supple.exact.ltdl import factorize
 from supple.exact.treematrix import Pattern, TreeMatrix
 from supple.model import parents, trees
 from supple.model.model import Model
+from supple.reproduce import sf_listings
 
 Floats = NDArray[np.float64]
 
@@ -53,8 +59,27 @@ class Timing:
     n: int
     sparse: float
     dense_ltdl: float
-    cholesky: float
     predicted: float  #: dense over sparse, by D1 + 2 D2
+
+
+def time_cholesky(sizes: Sequence[int], budget: float = 0.15) -> dict[int, float]:
+    """Seconds that numpy.linalg.cholesky takes on one thread, by n."""
+    libraries = ("OPENBLAS", "OMP", "MKL", "BLIS", "VECLIB_MAXIMUM")
+    environment = {**os.environ, **{f"{name}_NUM_THREADS": "1" for name in libraries}}
+    command = [sys.executable, "-m", "supple.reproduce.sf_measure", str(budget), *map(str, sizes)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        raise SuppleError(f"timing LAPACK failed: {done.stderr.strip().splitlines()[-1:]}")
+    return dict(zip(sizes, json.loads(done.stdout)))
+
+
+def main(budget: float, sizes: Sequence[int]) -> None:
+    """Print the times of time_cholesky."""
+    out = []
+    for n in sizes:
+        A = np.random.default_rng(n).standard_normal((n, n))
+        out.append(shortest(partial(np.linalg.cholesky, A @ A.T + n * np.eye(n)), budget))
+    print(json.dumps(out))
 
 
 def time_factorization(model: Model, budget: float = 0.15) -> Timing:
@@ -69,7 +94,6 @@ def time_factorization(model: Model, budget: float = 0.15) -> Timing:
         model.nv,
         shortest(lambda: factor.refactorize(H.values), budget),
         shortest(lambda: dense_factor.refactorize(as_dense.values), budget),
-        shortest(lambda: np.linalg.cholesky(full), budget),
         cost[0] / cost[1],
     )
 
@@ -100,6 +124,8 @@ MEASURES = {
     "scaled residual": "the same after scaling H to a unit diagonal: no heavy joint drowns the others",
     "solution": "|x - exact| / |exact| of H x = b, b random",
 }
+#: Ours, and the paper's own listing, which divides where ours multiplies by reciprocals; their rival.
+METHODS = {"ltdl": "our LTDL", "ltl": "our LTL", "listed": "LTDL as listed"}
 RIVAL = "cholesky"
 
 
@@ -124,6 +150,11 @@ def accuracy(H: TreeMatrix, rng: np.random.Generator) -> Accuracy:
         factor = factorize(H, form=form)
         L = _wide(factor.L)
         products[form], found[form] = (L.T * factor.D) @ L, factor.solve(b)
+    listed, found["listed"] = dense.copy(), b.copy()
+    sf_listings.ltdl(listed, H.parent.tolist())
+    sf_listings.solve_ltdl(listed, H.parent.tolist(), found["listed"])
+    L = np.tril(_wide(listed), -1) * (dense != 0) + np.eye(len(dense))
+    products["listed"] = (L.T * np.diag(listed)) @ L
     exact = _wide(found["ltdl"])
     for _ in range(6):  # iterative refinement: each round gains the digits that a solution has
         exact = exact + factor.solve((b - wide @ exact).astype(np.float64))
@@ -148,8 +179,8 @@ def _relative(x: NDArray[Any], exact: NDArray[Any]) -> float:
 def sample(i: int, n: int = 48) -> TreeMatrix:
     """The mass matrix of the i-th random tree in a random position: bushes to chains, every 4th a chain."""
     rng = np.random.default_rng(i)
-    along = rng.uniform() ** 0.25 if i % 4 else 1.0
-    parent = parents.random(n, rng, along=along, world=0.1 * rng.uniform() if along < 0.5 else 0.0)
+    along = rng.uniform() ** 0.5 if i % 4 else 1.0
+    parent = parents.random(n, rng, along, world=0.1 * rng.uniform() if along < 0.5 else 0.0)
     model = trees.from_parents(parent, seed=rng)
     return mass_matrix(model, model.random(rng), sparse=True)
 
@@ -180,3 +211,7 @@ def in_bins(
             a, b, c = np.quantile(ours[here] / rival[here], (0.25, 0.5, 0.75)).tolist()
             out.append(Bin(low, high, int(here.sum()), float(np.median(rival[here])), (a, b, c)))
     return out
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]), [int(n) for n in sys.argv[2:]])
