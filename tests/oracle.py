@@ -1,4 +1,5 @@
-"""Independent models to compare with: ours, rebuilt joint by joint in Pinocchio, and a random tree of every joint type."""
+"""Independent models to compare with: ours, rebuilt joint by joint in Pinocchio, and a random tree of every joint
+type."""
 
 from __future__ import annotations
 
