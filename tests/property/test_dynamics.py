@@ -1,0 +1,172 @@
+"""Physics that must hold on any tree: hypothesis draws the tree, its joints and its state.
+
+Tolerances are relative to the size of what is compared, times the condition number of H where H is inverted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracle import MOVING, random_model
+
+import supple
+
+SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def systems(draw, kinds=MOVING, largest=14):
+    """A model, and q, v, a, wrenches."""
+    some = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4, unique=True))
+    n = draw(st.integers(1, largest))
+    chain, world = draw(st.sampled_from([0.0, 0.5, 1.0])), draw(st.sampled_from([0.0, 0.2, 1.0]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    model = random_model(rng, n, tuple(some), chain=chain, world=world)
+    v, a = rng.standard_normal((2, model.nv))
+    return model, model.random(rng), v, a, rng.standard_normal((model.n_bodies, 6))
+
+
+def near(x, y, tolerance=1e-11):
+    scale = max(1.0, float(np.abs(x).max(initial=0)), float(np.abs(y).max(initial=0)))
+    np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+
+
+@SETTINGS
+@given(systems())
+def test_forward_dynamics_inverts_inverse_dynamics(system):
+    model, q, v, a, wrenches = system
+    tau = supple.inverse_dynamics(model, q, v, a, wrenches)
+    limit = 1e-13 * np.linalg.cond(supple.mass_matrix(model, q)) + 1e-12
+    for method in ("aba", "crba", "dense"):
+        near(supple.forward_dynamics(model, q, v, tau, wrenches, method=method), a, limit)
+
+
+@SETTINGS
+@given(systems())
+def test_inverse_dynamics_is_linear_in_acceleration(system):
+    """tau = H a + C"""
+    model, q, v, a, wrenches = system
+    H, C = supple.mass_matrix(model, q), supple.bias_force(model, q, v, wrenches)
+    near(supple.inverse_dynamics(model, q, v, a, wrenches), H @ a + C)
+
+
+@SETTINGS
+@given(systems())
+def test_mass_matrix_is_symmetric_positive_and_has_the_zeros_of_the_tree(system):
+    model, q, *_ = system
+    H, tree = supple.mass_matrix(model, q), supple.mass_matrix(model, q, sparse=True)
+    np.testing.assert_array_equal(H, H.T)
+    assert np.linalg.eigvalsh(H)[0] > 0
+    np.testing.assert_array_equal(tree.dense(), H)
+    related = np.zeros(H.shape, dtype=bool)
+    for i in range(model.nv):
+        j = i
+        while j >= 0:
+            related[i, j] = related[j, i] = True
+            j = model.expanded_parent[j]
+    assert not H[~related].any()
+
+
+@SETTINGS
+@given(systems())
+def test_kinetic_energy_is_half_v_H_v_and_momentum_is_its_derivative(system):
+    model, q, v, *_ = system
+    near(supple.kinetic_energy(model, q, v), 0.5 * v @ supple.mass_matrix(model, q) @ v)
+    # linear momentum is total mass times the velocity of the centre of mass, here by central differences of step h:
+    # errors of order h^2 times third derivatives, so a loose bound that any wrong term would break
+    h = 1e-5
+    before, after = (supple.center_of_mass(model, model.integrate(q, v, s * h)) for s in (-1, 1))
+    near(supple.momentum(model, q, v)[3:], model.total_mass * (after - before) / (2 * h), 1e-5)
+
+
+@SETTINGS
+@given(systems())
+def test_power_balance(system):
+    """d/dt (kinetic + potential) = tau . v - damping v^2 + power of the wrenches."""
+    model, q, v, tau, wrenches = system
+    a = supple.forward_dynamics(model, q, v, tau, wrenches)
+    power = tau @ v - model.damping @ v**2 + np.sum(wrenches * supple.velocities(model, q, v))
+    h = 1e-5
+
+    def energy(s):
+        q1, v1 = model.integrate(q, v, s) if s else q, v + s * a
+        # along the exponential map q moves with v constant; its second-order error cancels in the central difference
+        return supple.kinetic_energy(model, q1, v1) + supple.potential_energy(model, q1)
+
+    near((energy(h) - energy(-h)) / (2 * h), power, 1e-4)
+
+
+@SETTINGS
+@given(systems())
+def test_wrenches_act_through_jacobians(system):
+    """An external wrench is worth J^T f of joint force."""
+    model, q, v, tau, wrenches = system
+    worth = sum(
+        supple.jacobian(model, q, i, frame="body").T @ wrenches[i] for i in range(model.n_bodies)
+    )
+    near(supple.bias_force(model, q, v) - worth, supple.bias_force(model, q, v, wrenches))
+
+
+@SETTINGS
+@given(systems(kinds=("free",), largest=1))
+def test_a_free_body_falls(system):
+    """Without forces its centre of mass accelerates with gravity and its angular momentum about that is constant."""
+    model, q, v, *_ = system
+    bare = supple.ModelBuilder()
+    bare.add_body("stone", joint="free", mass=model.mass[0], com=model.com[0], inertia=model.inertia[0])
+    stone = bare.build()
+    a = supple.forward_dynamics(stone, q, v)
+    h = 1e-5
+    momenta = [supple.momentum(stone, stone.integrate(q, v, s), v + s * a) for s in (-h, h)]
+    rate = (momenta[1] - momenta[0]) / (2 * h)
+    near(rate[3:], stone.total_mass * stone.gravity, 1e-6)
+    near(rate[:3], np.zeros(3), 1e-5)
+
+
+@SETTINGS
+@given(systems(), st.integers(1, 9))
+def test_batch_equals_loop(system, size):
+    model, _, _, _, wrenches = system
+    rng = np.random.default_rng(size)
+    q = np.array([model.random(rng) for _ in range(size)])
+    v, x = rng.standard_normal((2, size, model.nv))
+    for f in (supple.forward_dynamics, supple.inverse_dynamics):
+        near(f(model, q, v, x, wrenches), [f(model, q[i], v[i], x[i], wrenches) for i in range(size)], 1e-13)
+    near(supple.mass_matrix(model, q), [supple.mass_matrix(model, one) for one in q], 1e-13)
+    near(supple.poses(model, q).position, [supple.poses(model, one).position for one in q], 1e-13)
+    near(supple.kinetic_energy(model, q, v), [supple.kinetic_energy(model, *s) for s in zip(q, v)], 1e-13)
+
+
+@SETTINGS
+@given(systems(), st.integers(0, 2**32 - 1))
+def test_moving_the_world_changes_nothing(system, seed):
+    """Turn and shift everything, gravity too: accelerations, masses and joint forces are the same."""
+    model, q, v, a, wrenches = system
+    rng = np.random.default_rng(seed)
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    turn *= np.sign(np.linalg.det(turn))
+    moved = supple.ModelBuilder(gravity=turn @ model.gravity)
+    shift = rng.standard_normal(3)
+    for i in range(model.n_bodies):
+        root = model.parent[i] < 0
+        joint = model.joints[i]
+        moved.add_body(
+            model.body_names[i],
+            None if root else model.body_names[model.parent[i]],
+            joint.type,
+            axis=model.axis[i],
+            axis2=model.axis2[i],
+            pitch=model.pitch[i],
+            position=turn @ model.position[i] + shift if root else model.position[i],
+            rotation=turn @ model.rotation[i] if root else model.rotation[i],
+            mass=model.mass[i],
+            com=model.com[i],
+            inertia=model.inertia[i],
+            armature=model.armature[joint.v],
+            damping=model.damping[joint.v],
+        )
+    other = moved.build()
+    near(supple.mass_matrix(other, q), supple.mass_matrix(model, q))
+    near(supple.inverse_dynamics(other, q, v, a, wrenches), supple.inverse_dynamics(model, q, v, a, wrenches))
+    near(supple.potential_energy(other, q) - supple.potential_energy(model, q), -model.total_mass * other.gravity @ shift)
