@@ -49,6 +49,8 @@ class ModelBuilder:
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
         self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
+        self._names: list[str] = []  # of the last build
+        self._numbers: dict[str, int] = {}
         self._frames: list[tuple[str, Body, Any, Any]] = []
         self._visuals: list[tuple[Body, dict[str, Any]]] = []
         self._remarks: list[Remark] = []
@@ -254,7 +256,7 @@ class ModelBuilder:
         given = chain.from_iterable(block[11] for block in blocks)
         joint_names = [f"{names[i]}_joint" if x is None else x for i, x in enumerate(given)]
         checks.unique("joint", joint_names)
-        self._numbers = {n: i for i, n in enumerate(names)}
+        self._names, self._numbers = names, {}
         ends = np.cumsum([len(block[0]) for block in blocks]).tolist()
         return checks.joined(
             [self._block(b, names[i:j], joint_names[i:j]) for b, i, j in zip(blocks, [0, *ends], ends)]
@@ -283,14 +285,20 @@ class ModelBuilder:
             parent=self._parents(parent, names),
         )
 
+    def _by_name(self) -> dict[str, int]:
+        """The numbers of bodies by name, made when first asked for: large models seldom do."""
+        if not self._numbers:
+            self._numbers = {name: i for i, name in enumerate(self._names)}
+        return self._numbers
+
     def _resolve(self, body: Body, what: str) -> int:
         """The number of a body given by number or name; -1 for the world."""
         if body is None or body == "world" or (isinstance(body, (int, np.integer)) and body == -1):
-            return self._numbers.get("world", -1) if body == "world" else -1
+            return self._by_name().get("world", -1) if body == "world" else -1
         if isinstance(body, str):
-            if body not in self._numbers:
-                raise ModelError(f"{what}: {unknown('body', body, list(self._numbers))}")
-            return self._numbers[body]
+            if body not in self._by_name():
+                raise ModelError(f"{what}: {unknown('body', body, self._names)}")
+            return self._by_name()[body]
         if isinstance(body, (int, np.integer)) and 0 <= body < len(self):
             return int(body)
         raise ModelError(f"{what}: {body!r} is not a body; give a name, a number from add_body, or None for the world")

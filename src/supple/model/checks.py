@@ -125,8 +125,10 @@ def joined(parts: list[Columns]) -> Columns:
 
 
 def unique(kind: str, names: Sequence[Any]) -> None:
-    if all(type(name) is str for name in names) and len(set(names)) == len(names) and "" not in names:
-        return
+    if set(map(type, names)) <= {str}:
+        different = set(names)
+        if len(different) == len(names) and "" not in different:
+            return
     seen = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
@@ -249,6 +251,8 @@ def numbers(c: Columns) -> None:
     """Finite, and not so large that products overflow; masses not negative; axes made unit vectors, in place."""
     for what in ("position", "com", "inertia", "pitch", "axis"):
         column: Floats = getattr(c, what)
+        if np.isfinite(column).all() and column.max() <= LARGEST and column.min() >= -LARGEST:
+            continue
         flat = np.abs(column.reshape(len(column), -1)).max(axis=1)
         i = _first(~np.isfinite(flat))
         if i is not None:

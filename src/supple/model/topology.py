@@ -14,7 +14,7 @@ def depth_first(parent: Ints) -> Ints:
     parent may be in any order (not only parents first). Bodies on a cycle are not reached and not returned.
     """
     n = len(parent)
-    if n and np.array_equal(parent, np.arange(-1, n - 1)):
+    if _is_chain(parent):
         return np.arange(n)
     by_parent = np.argsort(parent, kind="stable")[::-1]  # children of one parent together, last child first
     children = by_parent.tolist()
@@ -30,6 +30,11 @@ def depth_first(parent: Ints) -> Ints:
     return np.array(order, dtype=np.int64)
 
 
+def _is_chain(parent: Ints) -> bool:
+    """Whether every body hangs on the one before: worth knowing, since the answers are then known, too."""
+    return np.array_equal(parent, np.arange(-1, len(parent) - 1))
+
+
 def _child_ranges(parent: Ints, by_parent: Ints) -> tuple[list[int], list[int]]:
     """For p = -1 ... n-1: by_parent[lo[p+1]:hi[p+1]] are the children of p. by_parent is sorted by falling parent."""
     n = len(parent)
@@ -41,6 +46,8 @@ def _child_ranges(parent: Ints, by_parent: Ints) -> tuple[list[int], list[int]]:
 def subtree_ends(parent: Ints) -> Ints:
     """For a depth-first parent array: one past the last descendant of each body."""
     n = len(parent)
+    if _is_chain(parent):
+        return np.full(n, n)
     end = list(range(1, n + 1))
     up = parent.tolist()
     for i in range(n - 1, -1, -1):
@@ -52,6 +59,8 @@ def subtree_ends(parent: Ints) -> Ints:
 
 def depths(parent: Ints) -> Ints:
     """Distance to the world, at least 1, of each body of a parents-first array."""
+    if _is_chain(parent):
+        return np.arange(1, len(parent) + 1)
     d = [0] * (len(parent) + 1)
     for i, p in enumerate(parent.tolist()):
         d[i] = (d[p] if p >= 0 else 0) + 1
