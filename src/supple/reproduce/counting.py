@@ -60,7 +60,7 @@ SYSTEMS: dict[str, Callable[..., Model]] = {
 class Counted(float):
     """A number that counts what is done with it."""
 
-    tally: dict[str, int] = {}  # noqa: RUF012
+    tally: dict[str, int] = {}
 
 
 def _counting(name: str, kind: str) -> Callable[[Any, Any], Any]:
