@@ -1,8 +1,8 @@
 """Dynamics against MuJoCo: random forests of the joints it knows, rebuilt in its own format.
 
-MuJoCo keeps free joints' linear velocity along world axes and quaternions w first; to_mujoco and from_mujoco translate. It is an
-independent code in other coordinates (about the centre of mass of each tree), so agreement to 1e-10 of the largest number is
-what two correct programs have.
+MuJoCo keeps free joints' linear velocity along world axes and quaternions w first; to_mujoco and from_mujoco
+translate. It is an independent code in other coordinates (about the centre of mass of each tree), so agreement to
+1e-10 of the largest number is what two correct programs have.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from oracle import random_model
 
 import supple
+from oracle import random_model
 from supple.model.geometry import quaternion_from_rotation
 
 KNOWN = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball", "free": "free"}
@@ -103,7 +103,7 @@ def full_matrix_arguments(data, M):
 
 
 def test_mass_matrix_and_bias(case):
-    model, peer, data, q, v, _ = case
+    model, peer, data, q, _, _ = case
     mujoco.mj_forward(peer, data)
     M = np.zeros((peer.nv, peer.nv))
     mujoco.mj_fullM(peer, *full_matrix_arguments(data, M))

@@ -1,7 +1,7 @@
 """Every exact algorithm, and its intermediates, against Pinocchio: random forests of every joint type, and real robots.
 
-Tolerances: both sides carry rounding of a few hundred operations a body; 1e-11 of the largest number in the vector leaves two
-to three digits of room on trees of up to 40 bodies.
+Tolerances: both sides carry rounding of a few hundred operations a body; 1e-11 of the largest number in the vector
+leaves two to three digits of room on trees of up to 40 bodies.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import zlib
 import numpy as np
 import pinocchio as pin
 import pytest
-from oracle import MOVING, pinocchio_model, random_model
-from robots import RIGID, ROBOTS
 
 import supple
+from oracle import MOVING, pinocchio_model, random_model
+from robots import RIGID, ROBOTS
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 

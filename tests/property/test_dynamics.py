@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from oracle import MOVING, random_model
 
 import supple
+from oracle import MOVING, random_model
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -101,7 +101,7 @@ def test_power_balance(system):
 @given(systems())
 def test_wrenches_act_through_jacobians(system):
     """An external wrench is worth J^T f of joint force."""
-    model, q, v, tau, wrenches = system
+    model, q, v, _, wrenches = system
     worth = sum(
         supple.jacobian(model, q, i, frame="body").T @ wrenches[i] for i in range(model.n_bodies)
     )
@@ -169,4 +169,5 @@ def test_moving_the_world_changes_nothing(system, seed):
     other = moved.build()
     near(supple.mass_matrix(other, q), supple.mass_matrix(model, q))
     near(supple.inverse_dynamics(other, q, v, a, wrenches), supple.inverse_dynamics(model, q, v, a, wrenches))
-    near(supple.potential_energy(other, q) - supple.potential_energy(model, q), -model.total_mass * other.gravity @ shift)
+    change = supple.potential_energy(other, q) - supple.potential_energy(model, q)
+    near(change, -model.total_mass * other.gravity @ shift)

@@ -92,7 +92,8 @@ def test_armature_and_damping(method):
 
 
 def test_a_long_chain_hangs_still():
-    """20,000 links hanging straight down, at rest: every acceleration is zero, and stays so though H is badly conditioned."""
+    """20,000 links hanging straight down, at rest: every acceleration is zero, and stays so though H is badly
+    conditioned."""
     model = supple.trees.chain(20_000, joint="revolute", general=False)
     q = model.neutral()
     tau = supple.bias_force(model, q)

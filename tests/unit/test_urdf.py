@@ -535,7 +535,7 @@ BAD_ROBOTS = {
     "limits crossed": (
         two_links(LIMIT.replace('"-1"', '"3"')),
         4,
-        "joint 'j': lower limit 3 is not below upper limit 2",
+        "joint 'j': lower limit 3 is above the upper 2",
     ),
     "negative damping": (
         two_links(LIMIT + '<dynamics damping="-1"/>'),

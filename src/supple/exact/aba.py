@@ -1,11 +1,13 @@
 """Forward dynamics by the articulated-body algorithm [Featherstone 2008, Rigid Body Dynamics Algorithms (RBDA), ch. 7].
 
-    symbol   what                                                       kept in
-    R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
-    zeta     acceleration if no joint accelerated, -gravity included     work Z_
-    V, A     velocity; acceleration beyond zeta                          work V_
-    IA, pA   articulated inertia; bias force, at acceleration zeta       work I_, F_
-    S, U, D, u   per degree of freedom, as in the book                  dofs S_, U_, D_, u_
+    symbol       what                                                       kept in
+    R            rotation of the body                                       path R_
+    V            velocity                                                   path V_
+    zeta         acceleration if no joint accelerated, -gravity included    path Z_
+    r, z         origin as seen from the parent's; the joint's axis         work P_, E_
+    A            acceleration beyond zeta                                   work A_
+    IA, pA       articulated inertia; bias force, at acceleration zeta      work I_, F_
+    U, 1/D, u    per degree of freedom, as in the book                      dofs U_, D_, u_
 
 All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a
 distant common origin. Where the book adds Ia c on the way back, zeta carries velocity products and gravity forward:
@@ -19,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_of, move, turn_all, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, zero_vec
 from supple.exact.tables import ARMATURE, DAMPING, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -51,8 +53,9 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.lanes import number_like, smaller
 
-R_, P_, V_, Z_, I_, F_, BODY_ROW = 0, 9, 12, 18, 24, 45, 51
-S_, U_, D_, u_, DOF_ROW = 0, S_ROW, S_ROW + 6, S_ROW + 7, S_ROW + 8
+R_, V_, Z_, PATH_ROW = 0, 9, 15, 24  # rows of whole cache lines
+P_, E_, A_, I_, F_, BODY_ROW = 0, 3, 6, 12, 33, 40
+U_, D_, u_, DOF_ROW = 0, 6, 7, 8
 
 
 @helper
@@ -82,26 +85,29 @@ def joint_force(m, tau, v, j):
 
 
 @helper
-def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
+def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
-    turn_all(m, q, dofs)
     zero = zero_vec(q[0])
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
-    store_six(work, 0, V_, Motion(zero, zero))
-    store_six(work, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_six(path, 0, V_, Motion(zero, zero))
+    store_six(path, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    store_six(work, 0, A_, Motion(zero, zero))
+    done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
+        done = turn_ahead(m, q, S, done, j)
+        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        zeta = shift_motion(r, load_motion(work, p, Z_)) + c
+        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
         f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
         if has_wrenches:
             f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(work, i, R_, R)
+        store_mat(path, i, R_, R)
+        store_six(path, i, V_, V)
+        store_six(path, i, Z_, zeta)
         store_vec(work, i, P_, r)
-        store_six(work, i, V_, V)
-        store_six(work, i, Z_, zeta)
+        store_vec(work, i, E_, z_axis(R))
         store_inertia(work, i, I_, articulated(Y))
         store_six(work, i, F_, f)
 
@@ -109,7 +115,7 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         IA, pA = load_inertia(work, i, I_), load_force(work, i, F_)
-        z = z_axis(load_mat(work, i, R_))
+        z = load_vec(work, i, E_)
         if kind == REVOLUTE:
             IA, pA, D = eliminate(IA, pA, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
             smallest = smaller(D, smallest)
@@ -118,8 +124,8 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
             smallest = smaller(D, smallest)
         else:
             for k in range(j + DOF[kind] - 1, j - 1, -1):
-                S = load_motion(dofs, k, S_)
-                IA, pA, D = eliminate(IA, pA, S, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
+                s = load_motion(S, k, 0)
+                IA, pA, D = eliminate(IA, pA, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
                 smallest = smaller(D, smallest)
         if p > 0:
             r = load_vec(work, i, P_)
@@ -128,21 +134,21 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, extra):
 
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, V_))  # row 0 of V_ is still zero: the world
-        z = z_axis(load_mat(work, i, R_))
+        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, A_))
+        z = load_vec(work, i, E_)
         if kind == REVOLUTE:
             A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]
         elif kind == PRISMATIC:
             A = accelerate(A, Prismatic(z), dofs, j, qdd)
         else:
             for k in range(j, j + DOF[kind]):
-                A = accelerate(A, load_motion(dofs, k, S_), dofs, k, qdd)
-        store_six(work, i, V_, A)
+                A = accelerate(A, load_motion(S, k, 0), dofs, k, qdd)
+        store_six(work, i, A_, A)
     return smallest
 
 
 def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
-    return work.scratch[1][:, D_]
+    return work.scratch[3][:, D_]
 
 
-ABA = Algorithm("aba", aba, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)
+ABA = Algorithm("aba", aba, PATH_ROW, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)

@@ -21,7 +21,8 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact.tables import OWN, make_header, open_tables
+from supple.exact.motion import S_ROW
+from supple.exact.tables import ALIGNMENT, OWN, aligned, make_header, open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item
@@ -47,7 +48,6 @@ NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
 
 REGISTER = 8 * WIDTH  #: bytes
-ALIGNMENT = 64  #: bytes; a cache line, so that no register straddles two
 
 UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
@@ -111,7 +111,7 @@ def scatter(address, first, stop, target):
 
 # --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
-WORK, DOFS, EXTRA, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 7)
+PATH, WORK, AXES, DOFS, EXTRA, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 9)
 HEADER = DIMS + 3
 
 _SINGLE = reference(types.int64, *[reference] * 4)
@@ -121,13 +121,13 @@ _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, typ
 
 
 def make_kernels(
-    name: str, core: Any, body_row: int, dof_row: int, only_q: bool, needs_v: bool, needs_x: bool
+    name: str, core: Any, path_row: int, body_row: int, dof_row: int, only_q: bool, needs_v: bool, needs_x: bool
 ) -> tuple[Kernel, Kernel]:
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
     states at a time.
 
-    core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra) returns a number that is positive unless the
-    model is singular there or the result has overflown. v and x have length nv and may be None where they are not
+    core(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra) returns a number that is positive unless
+    the model is singular there or the result has overflown. v and x have length nv and may be None where they are not
     needed; out and extra are flat.
     """
 
@@ -138,8 +138,20 @@ def make_kernels(
             return status
         array = new_array(h, h[N_DIMS], handle + 8 * DIMS)
         out = floats_in(h, array, (h[N_OUT],))
-        work, dofs = floats_at(h[WORK], (m.n + 1, body_row)), floats_at(h[DOFS], (m.nv, dof_row))
-        good = core(m, q, v, x, has_wrenches, wrenches, out, work, dofs, floats_at(h[EXTRA], (h[N_EXTRA],)))
+        good = core(
+            m,
+            q,
+            v,
+            x,
+            has_wrenches,
+            wrenches,
+            out,
+            floats_at(h[PATH], (m.n + 1, path_row)),
+            floats_at(h[WORK], (m.n + 1, body_row)),
+            floats_at(h[AXES], (m.nv, S_ROW)),
+            floats_at(h[DOFS], (m.nv, dof_row)),
+            floats_at(h[EXTRA], (h[N_EXTRA],)),
+        )
         if good > 0.0 and finite(out):
             return array
         release(array)
@@ -183,8 +195,10 @@ def make_kernels(
         at_out = at_wrenches + m.n * 6 * REGISTER
         at_extra = at_out + n_out * REGISTER
         at_good = at_extra + n_extra * REGISTER
-        at_work = at_good + REGISTER
-        at_dofs = at_work + (m.n + 1) * body_row * REGISTER
+        at_path = at_good + REGISTER
+        at_work = at_path + (m.n + 1) * path_row * REGISTER
+        at_axes = at_work + (m.n + 1) * body_row * REGISTER
+        at_dofs = at_axes + m.nv * S_ROW * REGISTER
         good = floats_at(at_good, (WIDTH,))
         floats_at(at_v, (2 * m.nv * WIDTH,))[:] = 0.0
         has_wrenches = wrenches.shape[1] > 0
@@ -201,7 +215,9 @@ def make_kernels(
                 has_wrenches,
                 lanes_at(at_wrenches, (m.n, 6)),
                 lanes_at(at_out, (n_out,)),
+                lanes_at(at_path, (m.n + 1, path_row)),
                 lanes_at(at_work, (m.n + 1, body_row)),
+                lanes_at(at_axes, (m.nv, S_ROW)),
                 lanes_at(at_dofs, (m.nv, dof_row)),
                 lanes_at(at_extra, (n_extra,)),
             )
@@ -257,6 +273,8 @@ class Work:
 class Algorithm:
     """A core and what the calls around it must know.
 
+    path_row, body_row, dof_row: numbers of scratch a body (what the way out needs of its parent; the rest) and a degree
+    of freedom (besides the axes S, which all have).
     inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
     output: the shape of the result. extra: how many numbers of scratch beside the rows.
     inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint.
@@ -264,6 +282,7 @@ class Algorithm:
 
     name: str
     core: Any
+    path_row: int
     body_row: int
     dof_row: int
     inputs: tuple[Argument, Argument | None, Argument | None, Argument | None]
@@ -278,14 +297,18 @@ class Algorithm:
         needs = [x is not None and not x.optional for x in self.inputs]
         self.only_q = all(x is None for x in self.inputs[1:])
         self.single, self.batch = make_kernels(
-            self.name, self.core, self.body_row, self.dof_row, self.only_q, needs[1], needs[2]
+            self.name, self.core, self.path_row, self.body_row, self.dof_row, self.only_q, needs[1], needs[2]
         )
+
+    def scratch_sizes(self, model: Model) -> tuple[tuple[int, ...], ...]:
+        """The shapes of what a core takes behind its result: path, work, S, dofs, extra."""
+        rows, nv = model.n_bodies + 1, model.nv
+        return (rows, self.path_row), (rows, self.body_row), (nv, S_ROW), (nv, self.dof_row), (self.extra(model),)
 
     def prepare(self, model: Model) -> Work:
         """Compile or load the entry point and make the scratch; kept with the model."""
-        shape, n_extra = self.output(model), self.extra(model)
-        sizes = ((model.n_bodies + 1, self.body_row), (model.nv, self.dof_row), (n_extra,))
-        scratch = tuple(np.zeros(size) for size in sizes)
+        shape, n_extra, sizes = self.output(model), self.extra(model), self.scratch_sizes(model)
+        scratch = tuple(aligned(size) for size in sizes)
         n_out = math.prod(shape)
         dims = [*shape, *[0] * (3 - len(shape))]
         header = make_header(model, [*map(address_of, scratch), n_extra, n_out, len(shape), *dims])

@@ -1,11 +1,11 @@
 """The mass matrix by the composite-rigid-body algorithm [SF section 5].
 
     symbol   what                                                       kept in
-    R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
-    O        its origin as seen from the root's                          work O_
-    Y        composite inertia I^c of the body and all it carries        work Y_
+    R        rotation of the body                                       path R_
+    r, O     its origin as seen from the parent's; from the root's      work P_, O_
+    s        the joint's axes at the body's origin; at the root's       work E_ and S; dofs T_
+    Y        composite inertia I^c of the body and all it carries       work Y_
     f        force that gives the composite body the acceleration s_k
-    s        axes at the body's origin; at the root's                    dofs S_, T_
 
 Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix comes
 packed by rows over the expanded parent array (treematrix.py): only what is not a branch-induced zero is computed or
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.exact import memory
 from supple.exact.calls import Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_of, place, turn_all
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, place, turn_ahead
 from supple.exact.tables import ARMATURE, RIGID, SPLIT, host_tables
 from supple.exact.treematrix import TreeMatrix
 from supple.model.model import Model
@@ -49,20 +49,22 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
-R_, P_, O_, Y_, BODY_ROW = 0, 9, 12, 15, 25
-S_, T_, DOF_ROW = 0, S_ROW, S_ROW + 6
+R_, PATH_ROW = 0, 9
+P_, O_, E_, Y_, BODY_ROW = 0, 3, 6, 9, 19
+T_, DOF_ROW = 0, 6
 
 
 @helper
-def crba(m, q, H, work, dofs, dense):
+def crba(m, q, H, path, work, S, dofs, dense):
     """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (zeros by branching not
     touched)."""
-    turn_all(m, q, dofs)
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
+        done = turn_ahead(m, q, S, done, j)
+        R, r = place(m, b, load_mat(path, p, R_), q, S)
         O = load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o)
         z = z_axis(R)
         if kind == REVOLUTE:
@@ -71,33 +73,34 @@ def crba(m, q, H, work, dofs, dense):
             store_six(dofs, j, T_, Motion(Vec3(o, o, o), z))
         else:
             for k in range(j, j + DOF[kind]):
-                s = load_motion(dofs, k, S_)
+                s = load_motion(S, k, 0)
                 store_six(dofs, k, T_, Motion(s.ang, s.lin + cross(O, s.ang)))
-        store_mat(work, i, R_, R)
+        store_mat(path, i, R_, R)
         store_vec(work, i, P_, r)
         store_vec(work, i, O_, O)
+        store_vec(work, i, E_, z)
         store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         Y = load_rigid(work, i, Y_)
-        O, z = load_vec(work, i, O_), z_axis(load_mat(work, i, R_))
+        O, z = load_vec(work, i, O_), load_vec(work, i, E_)
         if kind == REVOLUTE:
-            S = Revolute(z)
-            f = Y @ S
-            set_entry(m, H, j, j, diagonal(m, j), S @ f + get(m.dofs, j, ARMATURE), dense)
+            turn = Revolute(z)
+            f = Y @ turn
+            set_entry(m, H, j, j, diagonal(m, j), turn @ f + get(m.dofs, j, ARMATURE), dense)
             _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
         elif kind == PRISMATIC:
-            S1 = Prismatic(z)
-            f = Y @ S1
-            set_entry(m, H, j, j, diagonal(m, j), S1 @ f + get(m.dofs, j, ARMATURE), dense)
+            slide = Prismatic(z)
+            f = Y @ slide
+            set_entry(m, H, j, j, diagonal(m, j), slide @ f + get(m.dofs, j, ARMATURE), dense)
             _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
-                S2 = load_motion(dofs, k, S_)
-                f = Y @ S2
-                set_entry(m, H, k, k, diagonal(m, k), S2 @ f + get(m.dofs, k, ARMATURE), dense)
+                s = load_motion(S, k, 0)
+                f = Y @ s
+                set_entry(m, H, k, k, diagonal(m, k), s @ f + get(m.dofs, k, ARMATURE), dense)
                 for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
-                    set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(dofs, l, S_) @ f, dense)
+                    set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(S, l, 0) @ f, dense)
                 _row_beyond(m, k, j, shift_force(O, f), H, dofs, dense)
         if p > 0:
             store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
@@ -134,20 +137,20 @@ def set_entry(m, H, k, j, at, x, dense):
 
 
 @helper
-def _packed(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+def _packed(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
     o = number_like(q[0], 0.0)
     for i in range(out.shape[0]):
         out[i] = o
-    crba(m, q, out, work, dofs, False)
+    crba(m, q, out, path, work, S, dofs, False)
     return 1.0
 
 
 @helper
-def _dense(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+def _dense(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
     o = number_like(q[0], 0.0)
     for i in range(m.nv * m.nv):
         out[i] = o
-    crba(m, q, out, work, dofs, True)
+    crba(m, q, out, path, work, S, dofs, True)
     return 1.0
 
 
@@ -168,8 +171,10 @@ def dense_shape(model: Model) -> tuple[int, int]:
     return (model.nv, model.nv)
 
 
-PACKED = Algorithm("packed mass matrix", _packed, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (packed_size(m),))
-DENSE = Algorithm("mass matrix", _dense, BODY_ROW, DOF_ROW, (Q, None, None, None), dense_shape)
+PACKED = Algorithm(
+    "packed mass matrix", _packed, PATH_ROW, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (packed_size(m),)
+)
+DENSE = Algorithm("mass matrix", _dense, PATH_ROW, BODY_ROW, DOF_ROW, (Q, None, None, None), dense_shape)
 
 
 @overload

@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact.calls import V_OR_NONE, Algorithm, Q
-from supple.exact.kinematics import BODY_ROW, DOF_ROW, P_, R_, V_, start
-from supple.exact.motion import move, zero_vec
-from supple.exact.tables import PARENT, RIGID, SPLIT
+from supple.exact.kinematics import P_, PATH_ROW, R_, V_, place_world
+from supple.exact.motion import joint_of, move, turn_ahead, zero_vec
+from supple.exact.tables import RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Motion,
@@ -34,18 +34,20 @@ KINETIC, POTENTIAL, MASS, COM, LINEAR, ANGULAR, SIZE = 0, 1, 2, 3, 6, 9, 12
 
 
 @helper
-def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
+def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
     """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of
     mass."""
-    start(m, q, work, dofs)
+    place_world(path, q)
     zero = zero_vec(q[0])
-    store_six(work, 0, V_, Motion(zero, zero))
+    store_six(path, 0, V_, Motion(zero, zero))
     mass, kinetic = number_like(q[0], 0.0), number_like(q[0], 0.0)
     moment, linear, angular = zero, zero, zero
+    done = 0
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r, V, _ = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
-        P = load_vec(work, p, P_) + r
+        i, p, _, j = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, j)
+        R, r, V, _ = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
+        P = load_vec(path, p, P_) + r
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         momentum = Y @ V  # about the body's origin
         mass = mass + Y.m
@@ -53,9 +55,9 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
         moment = moment + P * Y.m + Y.h
         linear = linear + momentum.lin
         angular = angular + momentum.ang + cross(P, momentum.lin)
-        store_mat(work, i, R_, R)
-        store_vec(work, i, P_, P)
-        store_six(work, i, V_, V)
+        store_mat(path, i, R_, R)
+        store_vec(path, i, P_, P)
+        store_six(path, i, V_, V)
     com = moment * (1.0 / mass)
     angular = angular - cross(com, linear)
     out[KINETIC] = kinetic
@@ -68,7 +70,7 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
     return 1.0
 
 
-TOTALS = Algorithm("energy and momentum", totals, BODY_ROW, DOF_ROW, (Q, V_OR_NONE, None, None), lambda m: (SIZE,))
+TOTALS = Algorithm("energy and momentum", totals, PATH_ROW, 0, 0, (Q, V_OR_NONE, None, None), lambda m: (SIZE,))
 
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Any:

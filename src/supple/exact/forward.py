@@ -26,14 +26,14 @@ Floats = NDArray[np.float64]
 
 
 @helper
-def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
+def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, H):
     """qdd = H^-1 (tau - C), H packed and factored in place [SF (1), section 6]."""
     for j in range(m.nv):
         H[j] = number_like(q[0], 0.0)  # H is not needed yet: it lends its room to zero accelerations
-    rnea(m, q, v, H, has_wrenches, wrenches, qdd, work, dofs, H)
+    rnea(m, q, v, H, has_wrenches, wrenches, qdd, path, work, S, dofs, H)
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
-    crba(m, q, H, work, dofs, False)
+    crba(m, q, H, path, work, S, dofs, False)
     smallest = ltdl(H, m.starts, m.depth, m.ends)
     solve_ltdl(H, m.lam, m.starts, m.depth, qdd)
     return smallest
@@ -41,14 +41,15 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, work, dofs, H):
 
 def _inverse_D(model: Model, work: Work) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.reciprocal(work.scratch[2][host_tables(model).pattern.diagonal])
+        return np.reciprocal(work.scratch[4][host_tables(model).pattern.diagonal])
 
 
 CRBA_LTDL = Algorithm(
     "crba",
     crba_ltdl,
+    max(_rnea.PATH_ROW, _crba.PATH_ROW),
     max(_rnea.BODY_ROW, _crba.BODY_ROW),
-    max(_rnea.DOF_ROW, _crba.DOF_ROW),
+    _crba.DOF_ROW,
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv,),
     extra=lambda m: _crba.packed_size(m) + m.nv,

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import StateError
 from supple.exact.calls import (
     A_OR_NONE,
-    DOFS,
+    AXES,
     HEADER,
+    PATH,
     STATE_SHIFT,
-    WORK,
     Algorithm,
     Q,
     V,
@@ -26,7 +26,18 @@ from supple.exact.calls import (
     as_floats,
     state_status,
 )
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, move, place, turn_all, zero_vec
+from supple.exact.motion import (
+    DOF,
+    PRISMATIC,
+    REVOLUTE,
+    S_ROW,
+    joint_motion,
+    joint_of,
+    move,
+    place,
+    turn_ahead,
+    zero_vec,
+)
 from supple.exact.tables import IV, KIND, PARENT, open_tables
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -51,8 +62,7 @@ from supple.spatial.references import OK, floats_at, ints_at
 Floats = NDArray[np.float64]
 Axes = Literal["world", "body"]
 
-R_, P_, V_, A_, BODY_ROW = 0, 9, 12, 18, 24
-DOF_ROW = S_ROW
+R_, P_, V_, A_, PATH_ROW = 0, 9, 12, 18, 24
 
 
 class Poses(NamedTuple):
@@ -63,30 +73,31 @@ class Poses(NamedTuple):
 
 
 @helper
-def start(m, q, work, dofs):
-    """All angles' sines and cosines, and row 0: the world."""
-    turn_all(m, q, dofs)
+def place_world(path, q):
+    """Row 0 is the world."""
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
-    store_vec(work, 0, P_, Vec3(o, o, o))
+    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
+    store_vec(path, 0, P_, Vec3(o, o, o))
 
 
 @helper
-def place_all(m, q, work, dofs):
+def place_all(m, q, path, S):
     """R and world position P of every body; the axes of its joint."""
-    start(m, q, work, dofs)
+    place_world(path, q)
+    done = 0
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r = place(m, b, load_mat(work, p, R_), q, dofs)
-        store_mat(work, i, R_, R)
-        store_vec(work, i, P_, load_vec(work, p, P_) + r)
+        i, p, _, j = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, j)
+        R, r = place(m, b, load_mat(path, p, R_), q, S)
+        store_mat(path, i, R_, R)
+        store_vec(path, i, P_, load_vec(path, p, P_) + r)
 
 
 @helper
-def _poses(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    place_all(m, q, work, dofs)
+def _poses(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
+    place_all(m, q, path, S)
     for b in range(m.n):
-        R, P = load_mat(work, b + 1, R_) @ load_mat(m.outward, b, 0), load_vec(work, b + 1, P_)
+        R, P = load_mat(path, b + 1, R_) @ load_mat(m.outward, b, 0), load_vec(path, b + 1, P_)
         at = 12 * b
         for k in range(3):
             row = R[k]
@@ -105,21 +116,23 @@ def _put(out, at, x):
 
 
 @helper
-def _motions(m, q, v, a, out, work, dofs, of_acceleration, own_axes):
+def _motions(m, q, v, a, out, path, S, of_acceleration, own_axes):
     """Velocities, or accelerations (of motion alone: gravity is not in them), of all bodies at their origins."""
-    start(m, q, work, dofs)
+    place_world(path, q)
     zero = zero_vec(q[0])
-    store_six(work, 0, V_, Motion(zero, zero))
-    store_six(work, 0, A_, Motion(zero, zero))
+    store_six(path, 0, V_, Motion(zero, zero))
+    store_six(path, 0, A_, Motion(zero, zero))
+    done = 0
     for b in range(m.n):
-        i, p = b + 1, m.bodies[b, PARENT] + 1
-        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)
-        store_mat(work, i, R_, R)
-        store_six(work, i, V_, V)
+        i, p, _, j = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, j)
+        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
+        store_mat(path, i, R_, R)
+        store_six(path, i, V_, V)
         if of_acceleration:
-            A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)
-            store_six(work, i, A_, A)
-        x = load_motion(work, i, A_ if of_acceleration else V_)
+            A = shift_motion(r, load_motion(path, p, A_)) + c + joint_motion(m, b, R, a, S)
+            store_six(path, i, A_, A)
+        x = load_motion(path, i, A_ if of_acceleration else V_)
         if own_axes:
             x = rotate_motion(transpose(R @ load_mat(m.outward, b, 0)), x)
         _put(out, 6 * b, x.ang)
@@ -128,23 +141,23 @@ def _motions(m, q, v, a, out, work, dofs, of_acceleration, own_axes):
 
 
 @helper
-def _velocities_world(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    return _motions(m, q, v, v, out, work, dofs, False, False)
+def _velocities_world(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
+    return _motions(m, q, v, v, out, path, S, False, False)
 
 
 @helper
-def _velocities_body(m, q, v, x, has_wrenches, wrenches, out, work, dofs, extra):
-    return _motions(m, q, v, v, out, work, dofs, False, True)
+def _velocities_body(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
+    return _motions(m, q, v, v, out, path, S, False, True)
 
 
 @helper
-def _accelerations_world(m, q, v, a, has_wrenches, wrenches, out, work, dofs, extra):
-    return _motions(m, q, v, a, out, work, dofs, True, False)
+def _accelerations_world(m, q, v, a, has_wrenches, wrenches, out, path, work, S, dofs, extra):
+    return _motions(m, q, v, a, out, path, S, True, False)
 
 
 @helper
-def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, work, dofs, extra):
-    return _motions(m, q, v, a, out, work, dofs, True, True)
+def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, path, work, S, dofs, extra):
+    return _motions(m, q, v, a, out, path, S, True, True)
 
 
 @kernel(
@@ -157,30 +170,30 @@ def _jacobian(handle, q, body, point, J, own_axes):
     """J (B, 6, nv) of a point in the frame of a body; returns a status and the state at fault."""
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
-    work, dofs = floats_at(h[WORK], (m.n + 1, BODY_ROW)), floats_at(h[DOFS], (m.nv, DOF_ROW))
+    path, S = floats_at(h[PATH], (m.n + 1, PATH_ROW)), floats_at(h[AXES], (m.nv, S_ROW))
     zero = Vec3(0.0, 0.0, 0.0)
     J[:] = 0.0
     for s in range(q.shape[0]):
         status = state_status(m, q[s])
         if status != OK:
             return status + (s << STATE_SHIFT)
-        place_all(m, q[s], work, dofs)
+        place_all(m, q[s], path, S)
         b = body
-        R = load_mat(work, b + 1, R_) @ load_mat(m.outward, b, 0)
-        P = load_vec(work, b + 1, P_) + R @ Vec3(point[0], point[1], point[2])
+        R = load_mat(path, b + 1, R_) @ load_mat(m.outward, b, 0)
+        P = load_vec(path, b + 1, P_) + R @ Vec3(point[0], point[1], point[2])
         axes = transpose(R) if own_axes else Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
         while b >= 0:
-            r = P - load_vec(work, b + 1, P_)
+            r = P - load_vec(path, b + 1, P_)
             kind, j = m.bodies[b, KIND], m.bodies[b, IV]
-            z = z_axis(load_mat(work, b + 1, R_))
+            z = z_axis(load_mat(path, b + 1, R_))
             for k in range(j, j + DOF[kind]):
                 if kind == REVOLUTE:
-                    S = Motion(z, zero)
+                    s_k = Motion(z, zero)
                 elif kind == PRISMATIC:
-                    S = Motion(zero, z)
+                    s_k = Motion(zero, z)
                 else:
-                    S = load_motion(dofs, k, 0)
-                column = rotate_motion(axes, shift_motion(r, S))
+                    s_k = load_motion(S, k, 0)
+                column = rotate_motion(axes, shift_motion(r, s_k))
                 for c in range(3):
                     J[s, c, k] = column.ang[c]
                     J[s, 3 + c, k] = column.lin[c]
@@ -188,24 +201,23 @@ def _jacobian(handle, q, body, point, J, own_axes):
     return OK
 
 
-POSES = Algorithm("poses", _poses, BODY_ROW, DOF_ROW, (Q, None, None, None), lambda m: (m.n_bodies, 12))
+POSES = Algorithm("poses", _poses, PATH_ROW, 0, 0, (Q, None, None, None), lambda m: (m.n_bodies, 12))
 VELOCITIES: dict[str, Algorithm] = {
-    "world": Algorithm(
-        "velocities", _velocities_world, BODY_ROW, DOF_ROW, (Q, V, None, None), lambda m: (m.n_bodies, 6)
-    ),
+    "world": Algorithm("velocities", _velocities_world, PATH_ROW, 0, 0, (Q, V, None, None), lambda m: (m.n_bodies, 6)),
     "body": Algorithm(
-        "velocities, own axes", _velocities_body, BODY_ROW, DOF_ROW, (Q, V, None, None), lambda m: (m.n_bodies, 6)
+        "velocities, own axes", _velocities_body, PATH_ROW, 0, 0, (Q, V, None, None), lambda m: (m.n_bodies, 6)
     ),
 }
 ACCELERATIONS: dict[str, Algorithm] = {
     "world": Algorithm(
-        "accelerations", _accelerations_world, BODY_ROW, DOF_ROW, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
+        "accelerations", _accelerations_world, PATH_ROW, 0, 0, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
     ),
     "body": Algorithm(
         "accelerations, own axes",
         _accelerations_body,
-        BODY_ROW,
-        DOF_ROW,
+        PATH_ROW,
+        0,
+        0,
         (Q, V, A_OR_NONE, None),
         lambda m: (m.n_bodies, 6),
     ),

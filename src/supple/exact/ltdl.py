@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SingularError, StateError
 from supple.exact import memory
-from supple.exact.calls import as_floats
+from supple.exact.calls import as_floats, finite
 from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.indexing import item, set_item
@@ -51,8 +51,7 @@ def ltdl(a, starts, depth, ends):
     """Replace packed H by L and, on the diagonal, D; the reciprocals 1/D go behind the rows.
 
     SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of
-    it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order, without a store in the inner loop.
-    Rows are divided by their diagonals at the end, so that no row waits for that. Returns the smallest D.
+    it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order. Returns the smallest D.
     """
     n = starts.shape[0]
     inverse = a.shape[0] - n
@@ -63,16 +62,15 @@ def ltdl(a, starts, depth, ends):
         set_item(a, inverse + i, 1.0 / D)
         smallest = smaller(D, smallest)
     for i in range(n):
-        _scale(a, starts[i], depth[i], a[inverse + i])  # L_ij = A_ij / A_ii
+        _scale(a, starts[i], depth[i], a[inverse + i])
     return smallest
 
 
 @helper
 def ltl(a, starts, depth, ends):
-    """Replace packed H by L [SF section 2]; 1/L_kk go behind the rows. Returns the first row that is not positive, or
-    -1.
+    """Replace packed H by L [SF section 2], D^(1/2) times the L of the LTDL form; 1/L_kk go behind the rows.
 
-    L = D^(1/2) times the L of the LTDL form.
+    Returns the first row that is not positive, or -1.
     """
     n = starts.shape[0]
     inverse = a.shape[0] - n
@@ -83,27 +81,30 @@ def ltl(a, starts, depth, ends):
             return i
         a[inverse + i] = 1.0 / diagonal
     for i in range(n):
-        diagonal = math.sqrt(a[starts[i] + depth[i] - 1])
-        a[starts[i] + depth[i] - 1] = diagonal
-        a[inverse + i] = 1.0 / diagonal
         _scale(a, starts[i], depth[i], a[inverse + i])
+        root = math.sqrt(a[starts[i] + depth[i] - 1])
+        for c in range(starts[i], starts[i] + depth[i] - 1):
+            a[c] *= root
+        a[starts[i] + depth[i] - 1] = root
+        a[inverse + i] = 1.0 / root
     return -1
 
 
 def _collect(a: Any, starts: Any, length: int, i: int, end: int, inverse: int) -> None:
-    """Row i, of that length, minus what its descendants i+1 ... end-1 take out of it."""
-    for c in range(length):
-        total = a[starts[i] + c]
-        for k in range(i + 1, end):
-            total -= a[starts[k] + c] * (a[starts[k] + length - 1] * a[inverse + k])
-        a[starts[i] + c] = total
+    """Row i, of that length, minus what its descendants i+1 ... end-1 take out of it; their A_ki become L_ki."""
+    for k in range(i + 1, end):
+        weight = a[starts[k] + length - 1] * a[inverse + k]  # L_ki = A_ki / A_kk
+        for c in range(length):
+            a[starts[i] + c] -= a[starts[k] + c] * weight
+        a[starts[k] + length - 1] = weight
 
 
 @helper
 def _collect_numbers(a, starts, length, i, end, inverse):
-    """Eight columns at a time while there are more than four: two registers, then one. Fillers make up the last.
+    """The same, eight columns at a time while there are more than four: two registers, then one, filled up by fillers.
 
-    The last descendant first: the row just finished, i + 1, is wanted last, when its reciprocal is there.
+    The last descendant first: the row just finished, i + 1, is wanted last, when its reciprocal is there. A_ki stay as
+    they are until _scale, so that no row waits for that.
     """
     row, c = item(starts, i), 0
     while c + BLOCK < length:
@@ -125,9 +126,7 @@ def _collect_numbers(a, starts, length, i, end, inverse):
 
 
 def _scale(a: Any, start: int, length: int, factor: Any) -> None:
-    """A row, but for its diagonal, times a factor."""
-    for c in range(start, start + length - 1):
-        a[c] *= factor
+    """A row of A, but for its diagonal, to one of L, where _collect has not done so."""
 
 
 @helper
@@ -242,10 +241,10 @@ def factor_into(h, a, form, H_):
     if form == LTL:
         bad = ltl(a, starts, depth, ends)
         return OK if bad < 0 else 2 + bad
-    if ltdl(a, starts, depth, ends) > 0.0:
+    if ltdl(a, starts, depth, ends) > 0.0 and finite(a[size:]):
         return OK
     for k in range(n - 1, -1, -1):
-        if not a[size + k] > 0.0:
+        if not (a[size + k] > 0.0 and a[size + k] < np.inf):
             return 2 + k
     return ODD
 
@@ -329,8 +328,6 @@ class Factor:
     Vectors are (n,) or, several at once, (n, k) columns; a batch of factors takes (B, n) or (B, n, k).
     """
 
-    _header: NDArray[np.int64]
-
     def __init__(self, pattern: Pattern, values: Floats, form: str) -> None:
         self.pattern, self.values, self.form = pattern, values, form
 
@@ -343,9 +340,11 @@ class Factor:
         if self.values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
         entry: _Entry = self.pattern.entry
-        self._header = entry.header.copy()
-        self._header[[_FORM, _VALUES]] = _FORMS[self.form], address_of(self.values)
-        return partial(entry.again, address_of(self._header))
+        header = entry.header.copy()
+        header[[_FORM, _VALUES]] = _FORMS[self.form], address_of(self.values)
+        again = partial(entry.again, address_of(header))
+        again.keep = (header, self.values, self.pattern)  # type: ignore[attr-defined]  # what the address leads to
+        return again
 
     @property
     def L(self) -> Floats:

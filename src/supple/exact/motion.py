@@ -1,7 +1,7 @@
 """How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
 
 Everything is along world axes. S has a row for each degree of freedom: its axis (6 numbers; not kept for revolute and
-prismatic joints, whose axis is the body's z), and the sine and cosine of its angle, which `turn_all` puts there first.
+prismatic joints, whose axis is the body's z), and the sine and cosine of its angle, which `turn_ahead` puts there.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.F
 DOF = NV  #: degrees of freedom by kind
 
 SIN, COS, S_ROW = 6, 7, 8  #: columns of S behind the axis, and its width
+AHEAD = 16  #: angles taken at once
 
 
 @helper
@@ -53,9 +54,14 @@ def joint_of(m, b):
 
 
 @helper
-def turn_all(m, q, S):
-    """Sines and cosines of all angles, before anything else."""
-    sincos_all(q, m.angles, S, SIN)
+def turn_ahead(m, q, S, done, j):
+    """See to it that the sines and cosines of the joint whose first degree of freedom is j are in S, of which there are
+    `done` so far; returns how many there are then. They are made in batches, a little ahead of their use."""
+    while done < m.angles.shape[0] and get(m.angles, done, 1) <= j + 1:
+        stop = min(done + AHEAD, m.angles.shape[0])
+        sincos_all(q, m.angles[done:stop], S, SIN)
+        done = stop
+    return done
 
 
 @helper

@@ -1,9 +1,10 @@
 """Inverse dynamics by the recursive Newton-Euler algorithm [RBDA ch. 5].
 
     symbol   what                                                       kept in
-    R, r     rotation of the body; its origin as seen from the parent's  work R_, P_
-    V, A     velocity; acceleration (with -gravity added throughout)     work V_, A_
-    F        force that the parent transmits across the joint            work F_
+    R        rotation of the body                                       path R_
+    V, A     velocity; acceleration (with -gravity added throughout)    path V_, A_
+    r, z     origin as seen from the parent's; the joint's axis         work P_, E_
+    F        force that the parent transmits across the joint           work F_
 
 Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 """
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, S_ROW, joint_motion, joint_of, move, turn_all, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, zero_vec
 from supple.exact.tables import ARMATURE, DAMPING, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -25,12 +26,13 @@ from supple.spatial.algebra import (
     Motion,
     Prismatic,
     Revolute,
+    RigidInertia,
     Vec3,
     cross,
     load_force,
     load_mat,
     load_motion,
-    load_rigid,
+    load_sym,
     load_vec,
     rotate_force,
     shift_force,
@@ -44,43 +46,46 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
-R_, P_, V_, A_, F_, BODY_ROW = 0, 9, 12, 18, 24, 30
-S_, DOF_ROW = 0, S_ROW
+R_, V_, A_, PATH_ROW = 0, 9, 15, 24
+P_, E_, F_, BODY_ROW = 0, 3, 6, 12
 
 
 @helper
-def rnea(m, q, v, a, has_wrenches, wrenches, tau, work, dofs, extra):
+def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
     """tau of one state (or of four, in lanes), damping and armature included."""
-    turn_all(m, q, dofs)
     zero = zero_vec(q[0])
     one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(work, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
-    store_six(work, 0, V_, Motion(zero, zero))
-    store_six(work, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
+    store_six(path, 0, V_, Motion(zero, zero))
+    store_six(path, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        R, r, V, c = move(m, b, load_mat(work, p, R_), load_motion(work, p, V_), q, v, dofs)  # [RBDA 5.14]
-        A = shift_motion(r, load_motion(work, p, A_)) + c + joint_motion(m, b, R, a, dofs)  # [RBDA 5.15]
-        F = newton_euler(R, load_rigid(m.rows, b, RIGID), V, A)
+        done = turn_ahead(m, q, S, done, j)
+        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)  # [RBDA 5.14]
+        A = shift_motion(r, load_motion(path, p, A_)) + c + joint_motion(m, b, R, a, S)  # [RBDA 5.15]
+        Y = RigidInertia(get(m.rows, b, RIGID), load_vec(m.rows, b, RIGID + 1), load_sym(m.inertias, b, 0))
+        F = newton_euler(R, Y, V, A)
         if has_wrenches:
             F = F - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(work, i, R_, R)
+        store_mat(path, i, R_, R)
+        store_six(path, i, V_, V)
+        store_six(path, i, A_, A)
         store_vec(work, i, P_, r)
-        store_six(work, i, V_, V)
-        store_six(work, i, A_, A)
+        store_vec(work, i, E_, z_axis(R))
         store_six(work, i, F_, F)
 
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         F = load_force(work, i, F_)
-        z = z_axis(load_mat(work, i, R_))
+        z = load_vec(work, i, E_)
         if kind == REVOLUTE:
             set_item(tau, j, Revolute(z) @ F + _own(m, v, a, j))  # [RBDA 5.18]
         elif kind == PRISMATIC:
             set_item(tau, j, Prismatic(z) @ F + _own(m, v, a, j))
         else:
             for k in range(j, j + DOF[kind]):
-                set_item(tau, k, load_motion(dofs, k, S_) @ F + _own(m, v, a, k))
+                set_item(tau, k, load_motion(S, k, 0) @ F + _own(m, v, a, k))
         if p > 0:
             store_six(work, p, F_, load_force(work, p, F_) + shift_force(load_vec(work, i, P_), F))  # [RBDA 5.20]
     return 1.0
@@ -106,7 +111,7 @@ def _own(m, v, a, j):
     return item(v, j) * get(m.dofs, j, DAMPING) + item(a, j) * get(m.dofs, j, ARMATURE)
 
 
-RNEA = Algorithm("rnea", rnea, BODY_ROW, DOF_ROW, (Q, V_OR_NONE, A_OR_NONE, WRENCHES), lambda m: (m.nv,))
+RNEA = Algorithm("rnea", rnea, PATH_ROW, BODY_ROW, 0, (Q, V_OR_NONE, A_OR_NONE, WRENCHES), lambda m: (m.nv,))
 
 
 def inverse_dynamics(

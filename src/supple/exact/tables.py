@@ -5,8 +5,9 @@ Inside kernels body frames are turned so that the axis of a joint is z (universa
 joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
 
     bodies   (n, 4) int      parent, joint kind, first index in q, first index in v
-    rows     (n, 30) float   tree rotation 9, tree offset 3, mass, first moment 3, rotational inertia (at the origin) 6,
-                             the same inertia split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn); pitch
+    rows     (n, 24) float   tree rotation 9, tree offset 3, mass, first moment 3, the rotational inertia at the origin
+                             split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn than the matrix); pitch
+    inertias (n, 6) float    the rotational inertia again, as it is
     outward  (n, 9) float
     dofs     (nv, 2) float   armature, damping
     angles   (k, 2) int      the angles among the coordinates: index in q, degree of freedom
@@ -19,6 +20,7 @@ joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +35,9 @@ from supple.spatial.compiler import helper
 from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
 
 PARENT, KIND, IQ, IV = range(4)
-TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 22, 29, 30
+TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 16, 23, 24
 ARMATURE, DAMPING = range(2)
+ALIGNMENT = 64  #: bytes; a cache line
 
 (
     _N,
@@ -54,8 +57,9 @@ ARMATURE, DAMPING = range(2)
     _ENDS,
     _ANGLES,
     _N_ANGLES,
-) = range(PREFIX, PREFIX + 17)
-OWN = PREFIX + 17  #: where an algorithm's own words begin in a header
+    _INERTIAS,
+) = range(PREFIX, PREFIX + 18)
+OWN = PREFIX + 18  #: where an algorithm's own words begin in a header
 
 
 class Tables(NamedTuple):
@@ -76,6 +80,7 @@ class Tables(NamedTuple):
     depth: Any
     ends: Any
     angles: Any
+    inertias: Any
 
 
 @helper
@@ -99,6 +104,7 @@ def open_tables(header):
         ints_at(header[_DEPTH], (nv,)),
         ints_at(header[_ENDS], (nv,)),
         ints_at(header[_ANGLES], (header[_N_ANGLES], 2)),
+        floats_at(header[_INERTIAS], (n, 6)),
     )
 
 
@@ -114,7 +120,7 @@ class HostTables:
         Q = inside_turns(model)
         up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # parent's turn, none for the world
         up_T = up.transpose(0, 2, 1)
-        rows = np.zeros((n, ROW))
+        rows = aligned((n, ROW))
         rows[:, TREE_R : TREE_R + 9] = (up_T @ model.rotation @ Q).reshape(n, 9)
         rows[:, TREE_P : TREE_P + 3] = np.einsum("nij,nj->ni", up_T, model.position)
         c = np.einsum("nji,nj->ni", Q, model.com)
@@ -125,9 +131,10 @@ class HostTables:
         )
         rows[:, RIGID] = m
         rows[:, RIGID + 1 : RIGID + 4] = m[:, None] * c
+        self.inertias = aligned((n, 6))
         upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         for k, (i, j) in enumerate(upper):
-            rows[:, RIGID + 4 + k] = I[:, i, j]
+            self.inertias[:, k] = I[:, i, j]
         rows[:, SPLIT : SPLIT + 7] = split_inertias(I)
         rows[:, PITCH] = model.pitch
         self.rows = rows
@@ -149,7 +156,15 @@ class HostTables:
         self.angles = _angles(model)
         pattern = self.pattern
         self.words += [address_of(x) for x in (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)]
-        self.words += [address_of(self.angles), len(self.angles)]
+        self.words += [address_of(self.angles), len(self.angles), address_of(self.inertias)]
+
+
+def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Zeros that begin with a cache line."""
+    size = math.prod(shape)
+    raw = np.zeros(size + ALIGNMENT // 8)
+    skip = -address_of(raw) % ALIGNMENT // 8
+    return raw[skip : skip + size].reshape(shape)
 
 
 def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -164,21 +164,14 @@ def _tables(model: Model) -> Tables:
         n=model.n_bodies, nq=model.nq, nv=model.nv, bodies=host.bodies, units=host.units, angles=host.angles,
         lam=p.packed_parent, starts=p.starts, depth=p.depth, ends=p.ends,
         rows=counted(host.rows), outward=counted(host.outward), dofs=counted(host.dofs),
-        zeros=counted(host.zeros), gravity=Vec3(*counted(host.gravity)),
+        zeros=counted(host.zeros), inertias=counted(host.inertias), gravity=Vec3(*counted(host.gravity)),
     )  # fmt: skip
     return Tables(**found)
 
 
 def _run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
     """An algorithm's core on one state: what it costs, and its result."""
-    scratch = [
-        np.empty(shape, dtype=object)
-        for shape in (
-            (model.n_bodies + 1, algorithm.body_row),
-            (model.nv, algorithm.dof_row),
-            (algorithm.extra(model),),
-        )
-    ]
+    scratch = [np.empty(shape, dtype=object) for shape in algorithm.scratch_sizes(model)]
     out = np.empty(math.prod(algorithm.output(model)), dtype=object)
     inputs = _tables(model), counted(q), counted(v), x if x.dtype == object else counted(x), False, None
     cost = count(algorithm.core, *inputs, out, *scratch)
@@ -231,9 +224,7 @@ def counts(systems: Sequence[str]) -> dict[str, dict[str, Cost]]:
 
 def main(systems: Sequence[str]) -> None:
     result = {name: of_system(name) for name in systems or ["humanoid", "humanoid-chain"]}
-    plain = {
-        name: {what: dataclasses.asdict(x) for what, x in costs.items()} for name, costs in result.items()
-    }
+    plain = {name: {what: dataclasses.asdict(x) for what, x in costs.items()} for name, costs in result.items()}
     print(json.dumps(plain, indent=1))
 
 
