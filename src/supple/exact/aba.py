@@ -1,12 +1,12 @@
 """Forward dynamics by the articulated-body algorithm [Featherstone 2008, Rigid Body Dynamics Algorithms (RBDA), ch. 7].
 
     symbol       what                                                       kept in
-    R            rotation of the body                                       path R_
-    V            velocity                                                   path V_
+    R, V         rotation of the body; velocity                             path R_, V_
     zeta         acceleration if no joint accelerated, -gravity included    path Z_
+    A            acceleration beyond zeta                                   path A_
     r, z         origin as seen from the parent's; the joint's axis         work P_, E_
-    A            acceleration beyond zeta                                   work A_
-    IA, pA       articulated inertia; bias force, at acceleration zeta      work I_, F_
+    I, p         rigid inertia; bias force, at acceleration zeta            work Y_, F_
+    IA, pA       what a body's children add to them                         path I_, B_
     U, 1/D, u    per degree of freedom, as in the book                      dofs U_, D_, u_
 
 All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, RIGID, SPLIT
+from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
@@ -36,6 +36,7 @@ from supple.spatial.algebra import (
     load_inertia,
     load_mat,
     load_motion,
+    load_rigid,
     load_turned,
     load_vec,
     outer_inertia,
@@ -45,6 +46,7 @@ from supple.spatial.algebra import (
     shift_motion,
     store_inertia,
     store_mat,
+    store_rigid,
     store_six,
     store_vec,
     z_axis,
@@ -53,8 +55,8 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.lanes import number_like, smaller
 
-R_, V_, Z_, PATH_ROW = 0, 9, 15, 24  # rows of whole cache lines
-P_, E_, A_, I_, F_, BODY_ROW = 0, 3, 6, 12, 33, 40
+R_, V_, Z_, I_, B_, A_, PATH_ROW = 0, 9, 15, 24, 45, 51, 64  # rows of whole cache lines
+P_, E_, F_, Y_, BODY_ROW = 0, 3, 6, 12, 24
 U_, D_, u_, DOF_ROW = 0, 6, 7, 8
 
 
@@ -92,11 +94,10 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
     store_six(path, 0, V_, Motion(zero, zero))
     store_six(path, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
-    store_six(work, 0, A_, Motion(zero, zero))
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        done = turn_ahead(m, q, S, done, b)
         R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         zeta = shift_motion(r, load_motion(path, p, Z_)) + c
@@ -106,16 +107,18 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
-        store_vec(work, i, P_, r)
-        store_vec(work, i, E_, z_axis(R))
-        store_inertia(work, i, I_, articulated(Y))
-        store_six(work, i, F_, f)
+        store_vec(work, b, P_, r)
+        store_vec(work, b, E_, z_axis(R))
+        store_six(work, b, F_, f)
+        store_rigid(work, b, Y_, Y)
 
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        IA, pA = load_inertia(work, i, I_), load_force(work, i, F_)
-        z = load_vec(work, i, E_)
+        IA, pA = articulated(load_rigid(work, b, Y_)), load_force(work, b, F_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            IA, pA = IA + load_inertia(path, i, I_), pA + load_force(path, i, B_)
+        z = load_vec(work, b, E_)
         if kind == REVOLUTE:
             IA, pA, D = eliminate(IA, pA, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
             smallest = smaller(D, smallest)
@@ -124,31 +127,35 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
             smallest = smaller(D, smallest)
         else:
             for k in range(j + DOF[kind] - 1, j - 1, -1):
-                s = load_motion(S, k, 0)
+                s = load_motion(S.rows, k, 0)
                 IA, pA, D = eliminate(IA, pA, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
                 smallest = smaller(D, smallest)
-        if p > 0:
-            r = load_vec(work, i, P_)
-            store_inertia(work, p, I_, load_inertia(work, p, I_) + shift_inertia(r, IA))
-            store_six(work, p, F_, load_force(work, p, F_) + shift_force(r, pA))
+        if get(m.bodies, b, PARENT) >= 0:
+            r = load_vec(work, b, P_)
+            IA, pA = shift_inertia(r, IA), shift_force(r, pA)
+            if i != p:  # not the last child: those after it have already put theirs there
+                IA, pA = IA + load_inertia(path, p, I_), pA + load_force(path, p, B_)
+            store_inertia(path, p, I_, IA)
+            store_six(path, p, B_, pA)
 
+    store_six(path, 0, A_, Motion(zero, zero))
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        A = shift_motion(load_vec(work, i, P_), load_motion(work, p, A_))
-        z = load_vec(work, i, E_)
+        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_))
+        z = load_vec(work, b, E_)
         if kind == REVOLUTE:
             A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]
         elif kind == PRISMATIC:
             A = accelerate(A, Prismatic(z), dofs, j, qdd)
         else:
             for k in range(j, j + DOF[kind]):
-                A = accelerate(A, load_motion(S, k, 0), dofs, k, qdd)
-        store_six(work, i, A_, A)
+                A = accelerate(A, load_motion(S.rows, k, 0), dofs, k, qdd)
+        store_six(path, i, A_, A)
     return smallest
 
 
 def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
-    return work.scratch[3][:, D_]
+    return work.scratch[4][:, D_]
 
 
 ABA = Algorithm("aba", aba, PATH_ROW, BODY_ROW, DOF_ROW, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)

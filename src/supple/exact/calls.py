@@ -21,8 +21,8 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact.motion import S_ROW
-from supple.exact.tables import ALIGNMENT, OWN, aligned, make_header, open_tables
+from supple.exact.motion import AXIS, Axes
+from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, make_header, open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item
@@ -43,6 +43,7 @@ from supple.spatial.references import (
     reference,
     release,
 )
+from supple.spatial.trig import RING
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
@@ -111,7 +112,7 @@ def scatter(address, first, stop, target):
 
 # --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
-PATH, WORK, AXES, DOFS, EXTRA, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 9)
+PATH, WORK, AXES, TURNS, DOFS, EXTRA, N_SLOTS, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 11)
 HEADER = DIMS + 3
 
 _SINGLE = reference(types.int64, *[reference] * 4)
@@ -146,9 +147,9 @@ def make_kernels(
             has_wrenches,
             wrenches,
             out,
-            floats_at(h[PATH], (m.n + 1, path_row)),
-            floats_at(h[WORK], (m.n + 1, body_row)),
-            floats_at(h[AXES], (m.nv, S_ROW)),
+            floats_at(h[PATH], (h[N_SLOTS], path_row)),
+            floats_at(h[WORK], (m.n, body_row)),
+            Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
             floats_at(h[DOFS], (m.nv, dof_row)),
             floats_at(h[EXTRA], (h[N_EXTRA],)),
         )
@@ -187,7 +188,7 @@ def make_kernels(
     def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
         h = ints_at(handle, (HEADER,))
         m = open_tables(h)
-        n_out, n_extra = h[N_OUT], h[N_EXTRA]
+        n_out, n_extra, n_slots = h[N_OUT], h[N_EXTRA], h[N_SLOTS]
         at_q = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         at_v = at_q + m.nq * REGISTER
         at_x = at_v + m.nv * REGISTER
@@ -196,9 +197,10 @@ def make_kernels(
         at_extra = at_out + n_out * REGISTER
         at_good = at_extra + n_extra * REGISTER
         at_path = at_good + REGISTER
-        at_work = at_path + (m.n + 1) * path_row * REGISTER
-        at_axes = at_work + (m.n + 1) * body_row * REGISTER
-        at_dofs = at_axes + m.nv * S_ROW * REGISTER
+        at_work = at_path + n_slots * path_row * REGISTER
+        at_axes = at_work + m.n * body_row * REGISTER
+        at_turns = at_axes + m.nv * AXIS * REGISTER
+        at_dofs = at_turns + RING * 2 * REGISTER
         good = floats_at(at_good, (WIDTH,))
         floats_at(at_v, (2 * m.nv * WIDTH,))[:] = 0.0
         has_wrenches = wrenches.shape[1] > 0
@@ -215,9 +217,9 @@ def make_kernels(
                 has_wrenches,
                 lanes_at(at_wrenches, (m.n, 6)),
                 lanes_at(at_out, (n_out,)),
-                lanes_at(at_path, (m.n + 1, path_row)),
-                lanes_at(at_work, (m.n + 1, body_row)),
-                lanes_at(at_axes, (m.nv, S_ROW)),
+                lanes_at(at_path, (n_slots, path_row)),
+                lanes_at(at_work, (m.n, body_row)),
+                Axes(lanes_at(at_axes, (m.nv, AXIS)), lanes_at(at_turns, (RING, 2))),
                 lanes_at(at_dofs, (m.nv, dof_row)),
                 lanes_at(at_extra, (n_extra,)),
             )
@@ -273,8 +275,8 @@ class Work:
 class Algorithm:
     """A core and what the calls around it must know.
 
-    path_row, body_row, dof_row: numbers of scratch a body (what the way out needs of its parent; the rest) and a degree
-    of freedom (besides the axes S, which all have).
+    path_row, body_row, dof_row: numbers of scratch a slot (what bodies pass on to children and parents), a body, and a
+    degree of freedom (besides the axes S, which all have).
     inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
     output: the shape of the result. extra: how many numbers of scratch beside the rows.
     inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint.
@@ -301,9 +303,10 @@ class Algorithm:
         )
 
     def scratch_sizes(self, model: Model) -> tuple[tuple[int, ...], ...]:
-        """The shapes of what a core takes behind its result: path, work, S, dofs, extra."""
-        rows, nv = model.n_bodies + 1, model.nv
-        return (rows, self.path_row), (rows, self.body_row), (nv, S_ROW), (nv, self.dof_row), (self.extra(model),)
+        """The shapes of what a core takes behind its result: path, work, the two parts of S, dofs, extra."""
+        n, nv, slots = model.n_bodies, model.nv, host_tables(model).n_slots
+        axes = (nv, AXIS), (RING, 2)
+        return (slots, self.path_row), (n, self.body_row), *axes, (nv, self.dof_row), (self.extra(model),)
 
     def prepare(self, model: Model) -> Work:
         """Compile or load the entry point and make the scratch; kept with the model."""
@@ -311,7 +314,7 @@ class Algorithm:
         scratch = tuple(aligned(size) for size in sizes)
         n_out = math.prod(shape)
         dims = [*shape, *[0] * (3 - len(shape))]
-        header = make_header(model, [*map(address_of, scratch), n_extra, n_out, len(shape), *dims])
+        header = make_header(model, [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims])
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
         work = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
         model._work[self.name] = work

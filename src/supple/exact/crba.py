@@ -2,9 +2,9 @@
 
     symbol   what                                                       kept in
     R        rotation of the body                                       path R_
-    r, O     its origin as seen from the parent's; from the root's      work P_, O_
+    r, O     its origin as seen from the parent's; from the root's      work P_, Q_ and path O_
     s        the joint's axes at the body's origin; at the root's       work E_ and S; dofs T_
-    Y        composite inertia I^c of the body and all it carries       work Y_
+    Y        composite inertia I^c: the body's own; its children's      work Y_; path C_
     f        force that gives the composite body the acceleration s_k
 
 Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix comes
@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.exact import memory
 from supple.exact.calls import Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, place, turn_ahead
-from supple.exact.tables import ARMATURE, RIGID, SPLIT, host_tables
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, SPLIT, host_tables
 from supple.exact.treematrix import TreeMatrix
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -49,8 +49,8 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
-R_, PATH_ROW = 0, 9
-P_, O_, E_, Y_, BODY_ROW = 0, 3, 6, 9, 19
+R_, O_, C_, PATH_ROW = 0, 9, 12, 24
+P_, E_, Q_, Y_, BODY_ROW = 0, 3, 6, 9, 24
 T_, DOF_ROW = 0, 6
 
 
@@ -63,9 +63,9 @@ def crba(m, q, H, path, work, S, dofs, dense):
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        done = turn_ahead(m, q, S, done, b)
         R, r = place(m, b, load_mat(path, p, R_), q, S)
-        O = load_vec(work, p, O_) + r if p > 0 else Vec3(o, o, o)
+        O = load_vec(path, p, O_) + r if get(m.bodies, b, PARENT) >= 0 else Vec3(o, o, o)
         z = z_axis(R)
         if kind == REVOLUTE:
             store_six(dofs, j, T_, Motion(z, cross(O, z)))
@@ -73,17 +73,20 @@ def crba(m, q, H, path, work, S, dofs, dense):
             store_six(dofs, j, T_, Motion(Vec3(o, o, o), z))
         else:
             for k in range(j, j + DOF[kind]):
-                s = load_motion(S, k, 0)
+                s = load_motion(S.rows, k, 0)
                 store_six(dofs, k, T_, Motion(s.ang, s.lin + cross(O, s.ang)))
         store_mat(path, i, R_, R)
-        store_vec(work, i, P_, r)
-        store_vec(work, i, O_, O)
-        store_vec(work, i, E_, z)
-        store_rigid(work, i, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
+        store_vec(path, i, O_, O)
+        store_vec(work, b, P_, r)
+        store_vec(work, b, E_, z)
+        store_vec(work, b, Q_, O)
+        store_rigid(work, b, Y_, load_turned(R, m.rows, b, RIGID, SPLIT))
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        Y = load_rigid(work, i, Y_)
-        O, z = load_vec(work, i, O_), load_vec(work, i, E_)
+        Y = load_rigid(work, b, Y_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            Y = Y + load_rigid(path, i, C_)
+        O, z = load_vec(work, b, Q_), load_vec(work, b, E_)
         if kind == REVOLUTE:
             turn = Revolute(z)
             f = Y @ turn
@@ -96,14 +99,17 @@ def crba(m, q, H, path, work, S, dofs, dense):
             _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
-                s = load_motion(S, k, 0)
+                s = load_motion(S.rows, k, 0)
                 f = Y @ s
                 set_entry(m, H, k, k, diagonal(m, k), s @ f + get(m.dofs, k, ARMATURE), dense)
                 for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
-                    set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(S, l, 0) @ f, dense)
+                    set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(S.rows, l, 0) @ f, dense)
                 _row_beyond(m, k, j, shift_force(O, f), H, dofs, dense)
-        if p > 0:
-            store_rigid(work, p, Y_, load_rigid(work, p, Y_) + shift_rigid(load_vec(work, i, P_), Y))
+        if get(m.bodies, b, PARENT) >= 0:
+            Y = shift_rigid(load_vec(work, b, P_), Y)
+            if i != p:  # not the last child: those after it have already put theirs there
+                Y = Y + load_rigid(path, p, C_)
+            store_rigid(path, p, C_, Y)
 
 
 @helper

@@ -44,8 +44,8 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
     moment, linear, angular = zero, zero, zero
     done = 0
     for b in range(m.n):
-        i, p, _, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        i, p, _, _ = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, b)
         R, r, V, _ = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
         P = load_vec(path, p, P_) + r
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)

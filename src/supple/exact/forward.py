@@ -41,7 +41,7 @@ def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, H)
 
 def _inverse_D(model: Model, work: Work) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.reciprocal(work.scratch[4][host_tables(model).pattern.diagonal])
+        return np.reciprocal(work.scratch[5][host_tables(model).pattern.diagonal])
 
 
 CRBA_LTDL = Algorithm(

@@ -17,8 +17,11 @@ from supple.exact.calls import (
     A_OR_NONE,
     AXES,
     HEADER,
+    N_SLOTS,
     PATH,
     STATE_SHIFT,
+    TURNS,
+    WORK,
     Algorithm,
     Q,
     V,
@@ -27,10 +30,11 @@ from supple.exact.calls import (
     state_status,
 )
 from supple.exact.motion import (
+    AXIS,
     DOF,
     PRISMATIC,
     REVOLUTE,
-    S_ROW,
+    Axes,
     joint_motion,
     joint_of,
     move,
@@ -58,11 +62,13 @@ from supple.spatial.algebra import (
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.lanes import number_like
 from supple.spatial.references import OK, floats_at, ints_at
+from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
-Axes = Literal["world", "body"]
+Along = Literal["world", "body"]
 
 R_, P_, V_, A_, PATH_ROW = 0, 9, 12, 18, 24
+BODY_ROW = 12  # R_ and P_ again, kept for every body
 
 
 class Poses(NamedTuple):
@@ -81,30 +87,29 @@ def place_world(path, q):
 
 
 @helper
-def place_all(m, q, path, S):
-    """R and world position P of every body; the axes of its joint."""
+def place_all(m, q, path, work, S):
+    """R and world position P of every body, and the axes of its joint."""
     place_world(path, q)
     done = 0
     for b in range(m.n):
-        i, p, _, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        i, p, _, _ = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, b)
         R, r = place(m, b, load_mat(path, p, R_), q, S)
+        P = load_vec(path, p, P_) + r
         store_mat(path, i, R_, R)
-        store_vec(path, i, P_, load_vec(path, p, P_) + r)
+        store_vec(path, i, P_, P)
+        store_mat(work, b, R_, R)
+        store_vec(work, b, P_, P)
 
 
 @helper
 def _poses(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    place_all(m, q, path, S)
+    place_all(m, q, path, work, S)
     for b in range(m.n):
-        R, P = load_mat(path, b + 1, R_) @ load_mat(m.outward, b, 0), load_vec(path, b + 1, P_)
-        at = 12 * b
+        R, P = load_mat(work, b, R_) @ load_mat(m.outward, b, 0), load_vec(work, b, P_)
         for k in range(3):
-            row = R[k]
-            out[at + 3 * k] = row.x
-            out[at + 3 * k + 1] = row.y
-            out[at + 3 * k + 2] = row.z
-        _put(out, at + 9, P)
+            _put(out, 12 * b + 3 * k, R[k])
+        _put(out, 12 * b + 9, P)
     return 1.0
 
 
@@ -124,8 +129,8 @@ def _motions(m, q, v, a, out, path, S, of_acceleration, own_axes):
     store_six(path, 0, A_, Motion(zero, zero))
     done = 0
     for b in range(m.n):
-        i, p, _, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        i, p, _, _ = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, b)
         R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
@@ -170,29 +175,30 @@ def _jacobian(handle, q, body, point, J, own_axes):
     """J (B, 6, nv) of a point in the frame of a body; returns a status and the state at fault."""
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
-    path, S = floats_at(h[PATH], (m.n + 1, PATH_ROW)), floats_at(h[AXES], (m.nv, S_ROW))
+    path, work = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
+    S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
     zero = Vec3(0.0, 0.0, 0.0)
     J[:] = 0.0
     for s in range(q.shape[0]):
         status = state_status(m, q[s])
         if status != OK:
             return status + (s << STATE_SHIFT)
-        place_all(m, q[s], path, S)
+        place_all(m, q[s], path, work, S)
         b = body
-        R = load_mat(path, b + 1, R_) @ load_mat(m.outward, b, 0)
-        P = load_vec(path, b + 1, P_) + R @ Vec3(point[0], point[1], point[2])
+        R = load_mat(work, b, R_) @ load_mat(m.outward, b, 0)
+        P = load_vec(work, b, P_) + R @ Vec3(point[0], point[1], point[2])
         axes = transpose(R) if own_axes else Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
         while b >= 0:
-            r = P - load_vec(path, b + 1, P_)
+            r = P - load_vec(work, b, P_)
             kind, j = m.bodies[b, KIND], m.bodies[b, IV]
-            z = z_axis(load_mat(path, b + 1, R_))
+            z = z_axis(load_mat(work, b, R_))
             for k in range(j, j + DOF[kind]):
                 if kind == REVOLUTE:
                     s_k = Motion(z, zero)
                 elif kind == PRISMATIC:
                     s_k = Motion(zero, z)
                 else:
-                    s_k = load_motion(S, k, 0)
+                    s_k = load_motion(S.rows, k, 0)
                 column = rotate_motion(axes, shift_motion(r, s_k))
                 for c in range(3):
                     J[s, c, k] = column.ang[c]
@@ -201,7 +207,7 @@ def _jacobian(handle, q, body, point, J, own_axes):
     return OK
 
 
-POSES = Algorithm("poses", _poses, PATH_ROW, 0, 0, (Q, None, None, None), lambda m: (m.n_bodies, 12))
+POSES = Algorithm("poses", _poses, PATH_ROW, BODY_ROW, 0, (Q, None, None, None), lambda m: (m.n_bodies, 12))
 VELOCITIES: dict[str, Algorithm] = {
     "world": Algorithm("velocities", _velocities_world, PATH_ROW, 0, 0, (Q, V, None, None), lambda m: (m.n_bodies, 6)),
     "body": Algorithm(
@@ -230,12 +236,12 @@ def poses(model: Model, q: ArrayLike) -> Poses:
     return Poses(out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:])
 
 
-def velocities(model: Model, q: ArrayLike, v: ArrayLike, frame: Axes = "body") -> Floats:
+def velocities(model: Model, q: ArrayLike, v: ArrayLike, frame: Along = "body") -> Floats:
     """(n_bodies, 6) velocity of every body, angular first, at its origin, along its own axes or the world's."""
     return _of(VELOCITIES, frame)(model, q, v, None, None)
 
 
-def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None, frame: Axes = "body") -> Floats:
+def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None, frame: Along = "body") -> Floats:
     """(n_bodies, 6) spatial acceleration of every body, angular first, at its origin; gravity is not in it.
 
     The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer
@@ -251,7 +257,7 @@ def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:
 
 
 def jacobian(
-    model: Model, q: ArrayLike, body: str | int, point: ArrayLike = (0.0, 0.0, 0.0), frame: Axes = "world"
+    model: Model, q: ArrayLike, body: str | int, point: ArrayLike = (0.0, 0.0, 0.0), frame: Along = "world"
 ) -> Floats:
     """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by
     default).

@@ -4,7 +4,7 @@
     R        rotation of the body                                       path R_
     V, A     velocity; acceleration (with -gravity added throughout)    path V_, A_
     r, z     origin as seen from the parent's; the joint's axis         work P_, E_
-    F        force that the parent transmits across the joint           work F_
+    F        force on the body; what its children ask of it             work F_, path B_
 
 Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 """
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, RIGID
+from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,
@@ -46,7 +46,7 @@ from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
 
-R_, V_, A_, PATH_ROW = 0, 9, 15, 24
+R_, V_, A_, B_, PATH_ROW = 0, 9, 15, 24, 32
 P_, E_, F_, BODY_ROW = 0, 3, 6, 12
 
 
@@ -61,7 +61,7 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, j)
+        done = turn_ahead(m, q, S, done, b)
         R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)  # [RBDA 5.14]
         A = shift_motion(r, load_motion(path, p, A_)) + c + joint_motion(m, b, R, a, S)  # [RBDA 5.15]
         Y = RigidInertia(get(m.rows, b, RIGID), load_vec(m.rows, b, RIGID + 1), load_sym(m.inertias, b, 0))
@@ -71,23 +71,28 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
         store_six(path, i, A_, A)
-        store_vec(work, i, P_, r)
-        store_vec(work, i, E_, z_axis(R))
-        store_six(work, i, F_, F)
+        store_vec(work, b, P_, r)
+        store_vec(work, b, E_, z_axis(R))
+        store_six(work, b, F_, F)
 
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        F = load_force(work, i, F_)
-        z = load_vec(work, i, E_)
+        F = load_force(work, b, F_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            F = F + load_force(path, i, B_)
+        z = load_vec(work, b, E_)
         if kind == REVOLUTE:
             set_item(tau, j, Revolute(z) @ F + _own(m, v, a, j))  # [RBDA 5.18]
         elif kind == PRISMATIC:
             set_item(tau, j, Prismatic(z) @ F + _own(m, v, a, j))
         else:
             for k in range(j, j + DOF[kind]):
-                set_item(tau, k, load_motion(S, k, 0) @ F + _own(m, v, a, k))
-        if p > 0:
-            store_six(work, p, F_, load_force(work, p, F_) + shift_force(load_vec(work, i, P_), F))  # [RBDA 5.20]
+                set_item(tau, k, load_motion(S.rows, k, 0) @ F + _own(m, v, a, k))
+        if get(m.bodies, b, PARENT) >= 0:
+            F = shift_force(load_vec(work, b, P_), F)  # [RBDA 5.20]
+            if i != p:  # not the last child: those after it have already put theirs there
+                F = F + load_force(path, p, B_)
+            store_six(path, p, B_, F)
     return 1.0
 
 

@@ -4,13 +4,14 @@ them.
 Inside kernels body frames are turned so that the axis of a joint is z (universal joints: first axis x, second z; planar
 joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
 
-    bodies   (n, 4) int      parent, joint kind, first index in q, first index in v
+    bodies   (n, 8) int      parent, joint kind, first index in q, first index in v, slot, the parent's slot, whether
+                             anything hangs on it, its first angle
     rows     (n, 24) float   tree rotation 9, tree offset 3, mass, first moment 3, the rotational inertia at the origin
                              split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn than the matrix); pitch
     inertias (n, 6) float    the rotational inertia again, as it is
     outward  (n, 9) float
     dofs     (nv, 2) float   armature, damping
-    angles   (k, 2) int      the angles among the coordinates: index in q, degree of freedom
+    angles   (k,) int        the angles among the coordinates: their indices in q
     units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
     lam      (nv,) int       the expanded parent array [SF section 2], -1 for the world
     starts   (nv,) int       where row k of a matrix over that tree begins when its rows are packed (treematrix.py)
@@ -30,11 +31,12 @@ from supple.exact.treematrix import Pattern
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import UNIT_PART, JointType
 from supple.model.model import Model
+from supple.model.topology import slots
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
 from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
 
-PARENT, KIND, IQ, IV = range(4)
+PARENT, KIND, IQ, IV, SLOT, PARENT_SLOT, HAS_CHILDREN, ANGLE, BODY = range(9)
 TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 16, 23, 24
 ARMATURE, DAMPING = range(2)
 ALIGNMENT = 64  #: bytes; a cache line
@@ -92,7 +94,7 @@ def open_tables(header):
         n,
         header[_NQ],
         nv,
-        ints_at(header[_BODIES], (n, 4)),
+        ints_at(header[_BODIES], (n, BODY)),
         floats_at(header[_ROWS], (n, ROW)),
         floats_at(header[_OUTWARD], (n, 9)),
         floats_at(header[_DOFS], (nv, 2)),
@@ -103,7 +105,7 @@ def open_tables(header):
         ints_at(header[_STARTS], (nv,)),
         ints_at(header[_DEPTH], (nv,)),
         ints_at(header[_ENDS], (nv,)),
-        ints_at(header[_ANGLES], (header[_N_ANGLES], 2)),
+        ints_at(header[_ANGLES], (header[_N_ANGLES],)),
         floats_at(header[_INERTIAS], (n, 6)),
     )
 
@@ -114,8 +116,24 @@ class HostTables:
     def __init__(self, model: Model) -> None:
         n = model.n_bodies
         kind = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
+        slot = slots(model.parent, model.subtree_end)
+        self.n_slots = int(slot.max(initial=0)) + 1
+        self.angles = _angles(model)
         self.bodies = np.ascontiguousarray(
-            np.stack([model.parent, kind, model.q_index, model.v_index], axis=1), dtype=np.int64
+            np.stack(
+                [
+                    model.parent,
+                    kind,
+                    model.q_index,
+                    model.v_index,
+                    slot,
+                    np.where(model.parent < 0, 0, slot[model.parent]),
+                    model.subtree_end > np.arange(1, n + 1),
+                    np.searchsorted(self.angles, model.q_index),
+                ],
+                axis=1,
+            ),
+            dtype=np.int64,
         )
         Q = inside_turns(model)
         up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # parent's turn, none for the world
@@ -153,7 +171,6 @@ class HostTables:
         )
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
         self.pattern = Pattern(model.expanded_parent)
-        self.angles = _angles(model)
         pattern = self.pattern
         self.words += [address_of(x) for x in (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)]
         self.words += [address_of(self.angles), len(self.angles), address_of(self.inertias)]
@@ -175,14 +192,11 @@ def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _angles(model: Model) -> NDArray[np.int64]:
-    """(k, 2) index in q and degree of freedom of every coordinate that is an angle."""
+    """(k,) index in q of every coordinate that is an angle, in order."""
     turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.CYLINDRICAL, JointType.UNIVERSAL)
-    first = np.isin(model.joint_type, turning)
     second = model.joint_type == JointType.UNIVERSAL
-    q = np.concatenate([model.q_index[first], model.q_index[second] + 1])
-    v = np.concatenate([model.v_index[first], model.v_index[second] + 1])
-    order = np.argsort(q)
-    return np.ascontiguousarray(np.stack([q[order], v[order]], axis=1))
+    both = np.concatenate([model.q_index[np.isin(model.joint_type, turning)], model.q_index[second] + 1])
+    return np.sort(both)
 
 
 def inside_turns(model: Model) -> NDArray[np.float64]:

@@ -70,3 +70,18 @@ def depths(parent: Ints) -> Ints:
 def n_children(parent: Ints) -> Ints:
     """(n + 1,) how many children each body has; the world is entry 0."""
     return np.bincount(parent + 1, minlength=len(parent) + 1)
+
+
+def slots(parent: Ints, subtree_end: Ints) -> Ints:
+    """A place for each body's data on a way through the bodies in depth-first order, kept as long as a child is to
+    come.
+
+    A body takes over its parent's place if it is the last child, and the next one otherwise; the world has place 0.
+    On the way back the same places serve for what children hand to their parents. A chain needs one place, a balanced
+    tree about as many as it has levels.
+    """
+    n = len(parent)
+    last = subtree_end == np.where(parent < 0, n, subtree_end[parent])
+    opened = np.flatnonzero(~last)
+    steps = np.bincount(opened, minlength=n + 1) - np.bincount(subtree_end[opened], minlength=n + 1)
+    return np.cumsum(steps)[:n]

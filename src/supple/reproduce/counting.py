@@ -44,6 +44,7 @@ from supple.model import trees
 from supple.model.model import Model
 from supple.reproduce import sf_listings
 from supple.spatial.algebra import Vec3
+from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
 
@@ -87,10 +88,11 @@ def _sqrt(x: float) -> Counted:
     return Counted(math.sqrt(x))
 
 
-def _sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
-    for i, j in index:
+def _sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
+    for k in range(first, stop):
         Counted.tally["sincos"] += 1
-        out[j, column], out[j, column + 1] = Counted(math.sin(q[i])), Counted(math.cos(q[i]))
+        x = q[index[k]]
+        ring[k % RING, 0], ring[k % RING, 1] = Counted(math.sin(x)), Counted(math.cos(x))
 
 
 def counted(x: ArrayLike) -> NDArray[Any]:
@@ -106,7 +108,7 @@ def count(function: Callable[..., Any], *arguments: Any) -> Cost:
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise SuppleError("operations can be counted only where the compiler is disabled: use counts()")
     vars(factors)["math"] = SimpleNamespace(sqrt=_sqrt)
-    vars(motion)["sincos_all"] = _sincos_all
+    vars(motion)["sincos_ring"] = _sincos_ring
     Counted.tally = dict.fromkeys((f.name for f in dataclasses.fields(Cost)), 0)
     function(*arguments)
     return Cost(**Counted.tally)
@@ -171,10 +173,10 @@ def _tables(model: Model) -> Tables:
 
 def _run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
     """An algorithm's core on one state: what it costs, and its result."""
-    scratch = [np.empty(shape, dtype=object) for shape in algorithm.scratch_sizes(model)]
+    path, work, axes, ring, *rest = (np.empty(shape, dtype=object) for shape in algorithm.scratch_sizes(model))
     out = np.empty(math.prod(algorithm.output(model)), dtype=object)
     inputs = _tables(model), counted(q), counted(v), x if x.dtype == object else counted(x), False, None
-    cost = count(algorithm.core, *inputs, out, *scratch)
+    cost = count(algorithm.core, *inputs, out, path, work, motion.Axes(axes, ring), *rest)
     return cost, out.astype(np.float64)
 
 

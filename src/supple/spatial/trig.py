@@ -16,9 +16,10 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.indexing import get, item, put
+from supple.spatial.indexing import item, put
 from supple.spatial.lanes import WIDTH, extract, insert, lanes_type, number_as_lanes
 
+RING = 32  #: rows of a ring of sines and cosines
 LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
 _TWO_OVER_PI = 0.6366197723675814
 _PI_2_A, _PI_2_B, _PI_2_C = 1.5707963267341256, 6.0771005063039660e-11, 2.0222662487959506e-21
@@ -122,38 +123,36 @@ def _vector_sincos(x):
 @helper
 def _four(q, index, first, stop):
     """Four entries of q as a register (the last one repeated past the end)."""
-    x = number_as_lanes(item(q, get(index, first, 0)))
+    x = number_as_lanes(item(q, item(index, first)))
     for lane in range(1, WIDTH):
-        x = insert(x, lane, item(q, get(index, min(first + lane, stop - 1), 0)))
+        x = insert(x, lane, item(q, item(index, min(first + lane, stop - 1))))
     return x
 
 
 @helper
-def _sincos_numbers(q, index, out, column):
-    stop = index.shape[0]
-    for first in range(0, stop, WIDTH):
-        s, c = _vector_sincos(_four(q, index, first, stop))
-        for lane in range(min(WIDTH, stop - first)):
-            j = get(index, first + lane, 1)
-            put(out, j, column, extract(s, lane))
-            put(out, j, column + 1, extract(c, lane))
+def _sincos_numbers(q, index, first, stop, ring):
+    for k in range(first, stop, WIDTH):
+        s, c = _vector_sincos(_four(q, index, k, stop))
+        for lane in range(min(WIDTH, stop - k)):
+            put(ring, (k + lane) & (RING - 1), 0, extract(s, lane))
+            put(ring, (k + lane) & (RING - 1), 1, extract(c, lane))
 
 
 @helper
-def _sincos_lanes(q, index, out, column):
-    for k in range(index.shape[0]):
-        s, c = _vector_sincos(item(q, get(index, k, 0)))
-        put(out, get(index, k, 1), column, s)
-        put(out, get(index, k, 1), column + 1, c)
+def _sincos_lanes(q, index, first, stop, ring):
+    for k in range(first, stop):
+        s, c = _vector_sincos(item(q, item(index, k)))
+        put(ring, k & (RING - 1), 0, s)
+        put(ring, k & (RING - 1), 1, c)
 
 
-def sincos_all(q: Any, index: Any, out: Any, column: int) -> None:
-    """out[j, column:column+2] = sin x, cos x with x = q[i], for the rows (i, j) of index: four at a time, whatever q
+def sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
+    """Sine and cosine of q[index[k]], first <= k < stop, into row k mod RING of a ring: four at a time, whatever q
     holds."""
-    for i, j in index:
-        out[j, column], out[j, column + 1] = np.sin(q[i]), np.cos(q[i])
+    for k in range(first, stop):
+        ring[k % RING, 0], ring[k % RING, 1] = np.sin(q[index[k]]), np.cos(q[index[k]])
 
 
-@overload(sincos_all, jit_options=INLINE, strict=False)
-def _sincos_all(q: Any, index: Any, out: Any, column: Any) -> Any:
+@overload(sincos_ring, jit_options=INLINE, strict=False)
+def _sincos_ring(q: Any, index: Any, first: Any, stop: Any, ring: Any) -> Any:
     return _sincos_lanes.py_func if q.dtype == lanes_type else _sincos_numbers.py_func
