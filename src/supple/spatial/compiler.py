@@ -31,6 +31,7 @@ import numba
 import numpy as np
 from numba import njit
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
@@ -119,10 +120,19 @@ def cache_folder() -> Path:
     for base in (Path(user), fallback):
         folder = base / "kernels" / generation()
         with contextlib.suppress(OSError):
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if base == fallback and not _ours_alone(base):
+                continue
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
                 return folder
     return Path(tempfile.mkdtemp(prefix="supple-"))
+
+
+def _ours_alone(folder: Path) -> bool:
+    """Whether nobody else can have put files there: what is in the cache is run."""
+    state = folder.lstat()
+    return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o022)
 
 
 def _forget_old_generations() -> None:
@@ -174,8 +184,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         return sig, codegen.magic_tuple(), self._kernel_name
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Numba would first register all it can type and lower, which takes half a second; code that is compiled already
+        needs none of it but the memory management."""
+        rtsys.initialize(target_context)
         try:
-            found = super().load_overload(sig, target_context)
+            found = self._load_overload(sig, target_context)
         except Exception:  # a truncated or foreign file: compile again and overwrite it
             found = None
         if found is None:
