@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from supple.errors import SingularError as SingularError
     from supple.errors import StateError as StateError
     from supple.errors import SuppleError as SuppleError
-    from supple.exact.calls import set_threads as set_threads
     from supple.exact.crba import mass_matrix as mass_matrix
     from supple.exact.energy import center_of_mass as center_of_mass
     from supple.exact.energy import kinetic_energy as kinetic_energy
     from supple.exact.energy import momentum as momentum
     from supple.exact.energy import potential_energy as potential_energy
+    from supple.exact.factor import Factor as Factor
+    from supple.exact.factor import factorize as factorize
     from supple.exact.forward import forward_dynamics as forward_dynamics
     from supple.exact.kinematics import Poses as Poses
     from supple.exact.kinematics import accelerations as accelerations
     from supple.exact.kinematics import jacobian as jacobian
     from supple.exact.kinematics import poses as poses
     from supple.exact.kinematics import velocities as velocities
-    from supple.exact.ltdl import Factor as Factor
-    from supple.exact.ltdl import factorize as factorize
     from supple.exact.rnea import bias_force as bias_force
     from supple.exact.rnea import inverse_dynamics as inverse_dynamics
+    from supple.exact.threads import set_threads as set_threads
     from supple.exact.treematrix import Pattern as Pattern
     from supple.exact.treematrix import TreeMatrix as TreeMatrix
     from supple.exact.wrench import wrench as wrench
@@ -52,12 +52,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "errors": "ModelError ParseError SimulationError SingularError StateError SuppleError",
-    "exact.calls": "set_threads",
+    "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",
     "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",
     "exact.forward": "forward_dynamics",
     "exact.kinematics": "Poses accelerations jacobian poses velocities",
-    "exact.ltdl": "Factor factorize",
+    "exact.factor": "Factor factorize",
     "exact.rnea": "bias_force inverse_dynamics",
     "exact.treematrix": "Pattern TreeMatrix",
     "exact.wrench": "wrench",

@@ -10,7 +10,7 @@ import pytest
 
 from supple.exact.costs import D1, D2, Cost, factorization
 from supple.exact.crba import mass_matrix
-from supple.exact.ltdl import factorize
+from supple.exact.factor import factorize
 from supple.model import parents, trees
 from supple.model.topology import depth_first
 

@@ -21,17 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
 from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
-    Mat3,
     Motion,
     Prismatic,
     Revolute,
-    Vec3,
     articulated,
     crf,
+    outer_inertia,
+    rotate_force,
+    shift_force,
+    shift_inertia,
+    shift_motion,
+    z_axis,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item, put, set_item
+from supple.spatial.lanes import number_like, smaller
+from supple.spatial.rows import (
     load_force,
     load_inertia,
     load_mat,
@@ -39,21 +48,12 @@ from supple.spatial.algebra import (
     load_rigid,
     load_turned,
     load_vec,
-    outer_inertia,
-    rotate_force,
-    shift_force,
-    shift_inertia,
-    shift_motion,
     store_inertia,
     store_mat,
     store_rigid,
     store_six,
     store_vec,
-    z_axis,
 )
-from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, put, set_item
-from supple.spatial.lanes import number_like, smaller
 
 R_, V_, Z_, I_, B_, A_, PATH_ROW = 0, 9, 15, 24, 45, 51, 64  # rows of whole cache lines
 P_, E_, F_, Y_, BODY_ROW = 0, 3, 6, 12, 24
@@ -89,11 +89,7 @@ def joint_force(m, tau, v, j):
 @helper
 def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
-    zero = zero_vec(q[0])
-    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
-    store_six(path, 0, V_, Motion(zero, zero))
-    store_six(path, 0, Z_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
@@ -138,6 +134,7 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
             store_inertia(path, p, I_, IA)
             store_six(path, p, B_, pA)
 
+    zero = zero_vec(q[0])
     store_six(path, 0, A_, Motion(zero, zero))
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)

@@ -9,20 +9,19 @@ register, and turns a status into an exception that names the joint.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from supple.errors import SingularError, StateError
+from supple.errors import StateError
 from supple.exact.motion import AXIS, Axes
+from supple.exact.refusals import UNIT_TOLERANCE, as_floats, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, make_header, open_tables
+from supple.exact.threads import in_parallel
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item
@@ -49,8 +48,6 @@ NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
 
 REGISTER = 8 * WIDTH  #: bytes
-
-UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
 Floats = NDArray[np.float64]
 
@@ -402,79 +399,3 @@ class Algorithm:
         if status == SINGULAR and self.inverse_D is not None:
             refuse_singular(model, self.inverse_D(model, work))
         raise StateError(f"{self.name}: the result is not finite: the numbers given are too large for float64")
-
-
-def as_floats(name: str, value: Any) -> Floats:
-    """Any array-like of real numbers as C-contiguous float64."""
-    try:
-        raw = np.asarray(value)
-        if raw.dtype.kind not in "fiub":
-            raise TypeError(f"dtype {raw.dtype}")
-        return np.ascontiguousarray(raw, dtype=np.float64)
-    except (TypeError, ValueError) as e:
-        raise StateError(f"{name} must be an array of real numbers: {e}") from None
-
-
-def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
-    where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
-    if name == "wrenches":
-        place = f"of body {model.body_names[where[0]]!r}"
-    else:
-        starts = model.q_index if name == "q" else model.v_index
-        joint = int(np.searchsorted(starts, where[0], side="right")) - 1
-        place = f"(joint {model.joint_names[joint]!r})"
-    raise StateError(f"{name}{list(where)} {place} is {x[where]}; every number must be finite")
-
-
-def refuse_not_unit(model: Model, q: Floats) -> NoReturn:
-    from supple.model.joints import UNIT_PART
-
-    for i in range(model.n_bodies):
-        for kind, (first, length) in UNIT_PART.items():
-            if model.joint_type[i] == kind:
-                at = int(model.q_index[i]) + first
-                norm = float(np.linalg.norm(q[at : at + length]))
-                if not abs(norm * norm - 1.0) <= UNIT_TOLERANCE:
-                    what = "quaternion" if length == 4 else "cosine and sine"
-                    raise StateError(
-                        f"joint {model.joint_names[i]!r}: the {what} in q[{at}:{at + length}] has length {norm:.9g}, "
-                        "not 1; use model.normalize(q)"
-                    )
-    raise AssertionError("no part of q is off unit length")
-
-
-def refuse_singular(model: Model, inverse_D: Floats) -> NoReturn:
-    bad = np.flatnonzero(~(np.isfinite(inverse_D) & (inverse_D > 0)))
-    body = int(model.dof_body[bad[-1]]) if len(bad) else 0  # eliminated last to first: the last one is the cause
-    raise SingularError(
-        f"the mass matrix is singular: joint {model.joint_names[body]!r} moves body {model.body_names[body]!r} and "
-        "what it carries, which have no inertia in that direction; give them mass or inertia, or the joint armature"
-    )
-
-
-# --- threads --------------------------------------------------------------------------------------------------------
-
-_SMALL = 32  #: batches below this are not worth a second thread
-_threads = int(os.environ.get("SUPPLE_THREADS", "0")) or os.cpu_count() or 1
-
-
-def set_threads(count: int) -> None:
-    """How many threads batches run on (at first: all cores, or SUPPLE_THREADS)."""
-    global _threads
-    if count < 1:
-        raise StateError(f"the number of threads must be at least 1, not {count}")
-    _threads = int(count)
-
-
-@cache
-def _pool(count: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=count, thread_name_prefix="supple")
-
-
-def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
-    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
-    if _threads == 1 or size < _SMALL:
-        return [part((0, size))] if size else []
-    step = -(-size // (_threads * WIDTH)) * WIDTH
-    pieces = [(i, min(i + step, size)) for i in range(0, size, step)]
-    return list(_pool(_threads).map(part, pieces))

@@ -32,22 +32,24 @@ from supple.spatial.algebra import (
     Revolute,
     Vec3,
     cross,
-    load_mat,
-    load_motion,
-    load_rigid,
-    load_turned,
-    load_vec,
     shift_force,
     shift_rigid,
-    store_mat,
-    store_rigid,
-    store_six,
-    store_vec,
     z_axis,
 )
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
+from supple.spatial.rows import (
+    load_mat,
+    load_motion,
+    load_rigid,
+    load_turned,
+    load_vec,
+    store_mat,
+    store_rigid,
+    store_six,
+    store_vec,
+)
 
 R_, O_, C_, PATH_ROW = 0, 9, 12, 24
 P_, E_, Q_, Y_, BODY_ROW = 0, 3, 6, 9, 24

@@ -17,6 +17,10 @@ from supple.spatial.algebra import (
     Motion,
     cross,
     dot,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.lanes import number_like
+from supple.spatial.rows import (
     load_mat,
     load_motion,
     load_turned,
@@ -25,8 +29,6 @@ from supple.spatial.algebra import (
     store_six,
     store_vec,
 )
-from supple.spatial.compiler import helper
-from supple.spatial.lanes import number_like
 
 Floats = NDArray[np.float64]
 

@@ -26,7 +26,6 @@ from supple.exact.calls import (
     Q,
     V,
     Work,
-    as_floats,
     state_status,
 )
 from supple.exact.motion import (
@@ -42,26 +41,29 @@ from supple.exact.motion import (
     turn_ahead,
     zero_vec,
 )
+from supple.exact.refusals import as_floats
 from supple.exact.tables import IV, KIND, PARENT, open_tables
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
     Motion,
     Vec3,
-    load_mat,
-    load_motion,
-    load_vec,
     rotate_motion,
     shift_motion,
-    store_mat,
-    store_six,
-    store_vec,
     transpose,
     z_axis,
 )
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.lanes import number_like
 from supple.spatial.references import OK, floats_at, ints_at
+from supple.spatial.rows import (
+    load_mat,
+    load_motion,
+    load_vec,
+    store_mat,
+    store_six,
+    store_vec,
+)
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]

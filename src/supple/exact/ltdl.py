@@ -11,19 +11,16 @@ Divisions by a row's diagonal are done as n reciprocals and D1 products.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numba import types
 from numba.extending import overload
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact import memory
-from supple.exact.calls import as_floats, finite
-from supple.exact.treematrix import BLOCK, Pattern, TreeMatrix
+from supple.exact.calls import finite
+from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.indexing import item, set_item
 from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
@@ -31,12 +28,10 @@ from supple.spatial.references import (
     ODD,
     OK,
     PREFIX,
-    address_of,
     fits_matrix,
     fits_vector,
     floats_at,
     floats_of,
-    header_prefix,
     ints_at,
     reference,
 )
@@ -213,7 +208,7 @@ def mul_Lt(a, lam, starts, depth, x, y, unit):
 
 # --- entry points ---------------------------------------------------------------------------------------------------
 
-_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _FORM, _VALUES, _HEADER = range(PREFIX, PREFIX + 10)
+_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, FORM, VALUES, _HEADER = range(PREFIX, PREFIX + 10)
 LTDL, LTL = 0, 1
 MUL_L, MUL_LT, SOLVE_L, SOLVE_LT, SOLVE = range(5)
 
@@ -250,16 +245,16 @@ def factor_into(h, a, form, H_):
 
 
 @kernel(types.int64(types.int64, reference, types.int64, reference), "factorize")
-def _factorize(handle, values_, form, H_):
+def factorize_kernel(handle, values_, form, H_):
     h = ints_at(handle, (_HEADER,))
     return factor_into(h, floats_of(h, values_, (h[_SIZE] + h[_N],)), form, H_)
 
 
 @kernel(types.void(types.int64, reference), "refactorize")
-def _refactorize(handle, H_):
+def refactorize_kernel(handle, H_):
     """The same into the values that the header names: two arguments less to pass."""
     h = ints_at(handle, (_HEADER,))
-    status = factor_into(h, floats_at(h[_VALUES], (h[_SIZE] + h[_N],)), h[_FORM], H_)
+    status = factor_into(h, floats_at(h[VALUES], (h[_SIZE] + h[_N],)), h[FORM], H_)
     if status == ODD:
         raise StateError(
             "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
@@ -276,7 +271,7 @@ _floats2, _floats3, _ints = types.float64[:, ::1], types.float64[:, :, ::1], typ
     "products of factors",
     nogil=True,
 )
-def _apply(values, lam, starts, depth, x, y, operation, unit):
+def apply_kernel(values, lam, starts, depth, x, y, operation, unit):
     """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n)."""
     for b in range(x.shape[0]):
         a = values[b]
@@ -297,182 +292,3 @@ def _apply(values, lam, starts, depth, x, y, operation, unit):
                     to[i] *= a[a.shape[0] - lam.shape[0] + i]
             if operation in (SOLVE_L, SOLVE):
                 solve_L(a, lam, starts, depth, to, unit)
-
-
-class _Entry:
-    """What the entry points need of a pattern; kept with it."""
-
-    __slots__ = ("again", "handle", "header", "run")
-
-    def __init__(self, pattern: Pattern) -> None:
-        memory.require(
-            pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
-        )
-        dense = (
-            pattern.n if pattern.order is None else -1
-        )  # dense rows are read as they are only if packed in that order
-        tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)
-        words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, tables), 0, 0]
-        self.header = np.array(words, dtype=np.int64)
-        self.handle = address_of(self.header)
-        self.run = _factorize.load()
-        self.again = _refactorize.load()
-
-
-# --- the public face ------------------------------------------------------------------------------------------------
-
-
-class Factor:
-    """Sparse factors of a matrix over a tree: H = L^T L (form "ltl") or H = L^T D L (form "ltdl").
-
-    Vectors are (n,) or, several at once, (n, k) columns; a batch of factors takes (B, n) or (B, n, k).
-    """
-
-    def __init__(self, pattern: Pattern, values: Floats, form: str) -> None:
-        self.pattern, self.values, self.form = pattern, values, form
-
-    @cached_property
-    def refactorize(self) -> Callable[[Floats], None]:
-        """refactorize(H): factor another matrix of the same pattern in place, at the least cost of a call.
-
-        H: a C-contiguous float64 array, dense (n, n) or the packed values of a TreeMatrix. One factor only, no batch.
-        """
-        if self.values.ndim != 1:
-            raise StateError("refactorize works on one factor; for a batch call factorize again")
-        entry: _Entry = self.pattern.entry
-        header = entry.header.copy()
-        header[[_FORM, _VALUES]] = _FORMS[self.form], address_of(self.values)
-        again = partial(entry.again, address_of(header))
-        again.keep = (header, self.values, self.pattern)  # type: ignore[attr-defined]  # what the address leads to
-        return again
-
-    @property
-    def L(self) -> Floats:
-        """The dense lower triangle, for small n."""
-        out = self.pattern.unpack(self.values, symmetric=False)
-        if self.form == "ltdl":
-            i = np.arange(self.pattern.n)
-            out[..., i, i] = 1.0
-        return out
-
-    @property
-    def D(self) -> Floats:
-        """(n,) the diagonal of D; ones in the LTL form."""
-        d = self._by_row(self.values[..., self.pattern.diagonal])
-        return d if self.form == "ltdl" else np.ones_like(d)
-
-    def mul_L(self, x: ArrayLike) -> Floats:
-        """L x"""
-        return self._apply(x, MUL_L)
-
-    def mul_Lt(self, x: ArrayLike) -> Floats:
-        """L^T x"""
-        return self._apply(x, MUL_LT)
-
-    def solve_L(self, x: ArrayLike) -> Floats:
-        """L^-1 x"""
-        return self._apply(x, SOLVE_L)
-
-    def solve_Lt(self, x: ArrayLike) -> Floats:
-        """L^-T x"""
-        return self._apply(x, SOLVE_LT)
-
-    def solve(self, b: ArrayLike) -> Floats:
-        """H^-1 b"""
-        return self._apply(b, SOLVE)
-
-    def logdet(self) -> Any:
-        """The logarithm of det H."""
-        d = np.log(self.values[..., self.pattern.diagonal]).sum(axis=-1)
-        return d if self.form == "ltdl" else 2.0 * d
-
-    def _by_row(self, packed: Floats) -> Floats:
-        """Numbers (..., n) in the order of packed rows, in that of the matrix's."""
-        if self.pattern.order is None:
-            return packed
-        out = np.empty_like(packed)
-        out[..., self.pattern.order] = packed
-        return out
-
-    def _apply(self, x: ArrayLike, operation: int) -> Floats:
-        x = as_floats("x", x)
-        n, batch = self.pattern.n, self.values.ndim - 1
-        if x.shape[batch : batch + 1] != (n,) or x.ndim > batch + 2 or (batch and len(x) != len(self.values)):
-            lead = f"{len(self.values)}, " if batch else ""
-            raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
-        columns = x.ndim == batch + 2
-        rows = np.swapaxes(x, -1, -2) if columns else x[..., None, :]
-        rows = rows.reshape((-1, rows.shape[-2], n))
-        if self.pattern.order is not None:
-            rows = rows[..., self.pattern.order]
-        rows = np.ascontiguousarray(rows)
-        out = np.empty_like(rows)
-        pattern, unit = self.pattern, self.form == "ltdl"
-        values = self.values.reshape(-1, self.values.shape[-1])
-        _apply.load()(values, pattern.packed_parent, pattern.starts, pattern.depth, rows, out, operation, unit)
-        out = self._by_row(out)
-        return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
-
-    def __repr__(self) -> str:
-        return f"<Factor {self.form} of {self.pattern.n} rows, {self.pattern.nnz} numbers>"
-
-
-_FORMS = {"ltdl": LTDL, "ltl": LTL}
-
-
-def factorize(
-    H: ArrayLike | TreeMatrix, parent: ArrayLike | Pattern | None = None, form: Literal["ltdl", "ltl"] = "ltdl"
-) -> Factor:
-    """Factor a symmetric positive-definite matrix whose zeros follow a tree, such as a mass matrix.
-
-    H: (n, n), a batch (B, n, n), or a TreeMatrix (which knows its parent array). Only the lower triangle is read, and
-    of it only what the tree allows to differ from zero. parent: an array (n,) with parent[i] < i, -1 for roots
-    (model.expanded_parent), or a Pattern made from one, which saves checking it again.
-
-    Raises SingularError, with the row, where H is not positive definite.
-    """
-    if H.__class__ is TreeMatrix:
-        pattern: Pattern = H.pattern  # type: ignore[union-attr]
-        H = H.values  # type: ignore[union-attr]
-    else:
-        pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
-    code = _FORMS.get(form)
-    if code is None:
-        raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
-    entry: _Entry = pattern.entry
-    if entry is None:
-        entry = pattern.entry = _Entry(pattern)
-    values = np.zeros(pattern.size + pattern.n)
-    status = entry.run(entry.handle, values, code, H)
-    if status == ODD:
-        return _factorize_general(pattern, entry, H, form)
-    if status != OK:
-        raise _not_positive(pattern, status, H)
-    return Factor(pattern, values, form)
-
-
-def _pattern(parent: ArrayLike | None) -> Pattern:
-    if parent is None:
-        raise StateError("parent is needed: model.expanded_parent, or pass a TreeMatrix, which has it")
-    return Pattern(parent)
-
-
-def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Factor:
-    """Anything but one plain array: convert, and go over a batch."""
-    matrix = as_floats("H", H)
-    packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
-    rows = matrix if packed else pattern.pack(matrix)
-    flat = np.ascontiguousarray(rows.reshape(-1, pattern.size))
-    results = np.zeros((len(flat), pattern.size + pattern.n))
-    for row, result in zip(flat, results):
-        status = entry.run(entry.handle, result, _FORMS[form], row)
-        if status != OK:
-            raise _not_positive(pattern, status, row)
-    return Factor(pattern, results.reshape(*rows.shape[:-1], -1), form)
-
-
-def _not_positive(pattern: Pattern, status: int, values: Any) -> Exception:
-    if not np.isfinite(values).all():
-        return StateError("H has entries that are not finite")
-    row = status - 2 if pattern.order is None else int(pattern.order[status - 2])
-    return SingularError(f"H is not positive definite: the factorization breaks down at row {row}")

@@ -12,16 +12,13 @@ from typing import Any, NamedTuple
 from supple.exact.tables import ANGLE, IQ, IV, KIND, PARENT_SLOT, PITCH, SLOT, TREE_P, TREE_R
 from supple.model.joints import NV, JointType
 from supple.spatial.algebra import (
+    Mat3,
     Motion,
     Vec3,
     crm,
     cross,
-    load_mat,
-    load_motion,
-    load_vec,
     rotation_of,
     shift_motion,
-    store_six,
     turn_x,
     turn_z,
     x_axis,
@@ -31,6 +28,13 @@ from supple.spatial.algebra import (
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item
 from supple.spatial.lanes import number_like
+from supple.spatial.rows import (
+    load_mat,
+    load_motion,
+    load_vec,
+    store_mat,
+    store_six,
+)
 from supple.spatial.trig import RING, sincos_ring
 
 REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
@@ -65,6 +69,15 @@ def zero_vec(x):
 def joint_of(m, b):
     """Of body b: its slot, its parent's (see topology.slots), its joint's kind and first degree of freedom."""
     return get(m.bodies, b, SLOT), get(m.bodies, b, PARENT_SLOT), get(m.bodies, b, KIND), get(m.bodies, b, IV)
+
+
+@helper
+def world_at_rest(m, q, path):
+    """Slot 0 is the world: R at 0, velocity at 9, and at 15 an acceleration of -gravity, which stands for gravity."""
+    zero, one, o = zero_vec(q[0]), number_like(q[0], 1.0), number_like(q[0], 0.0)
+    store_mat(path, 0, 0, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
+    store_six(path, 0, 9, Motion(zero, zero))
+    store_six(path, 0, 15, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
 
 
 @helper

@@ -17,34 +17,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, zero_vec
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,
-    Mat3,
-    Motion,
     Prismatic,
     Revolute,
     RigidInertia,
-    Vec3,
     cross,
+    rotate_force,
+    shift_force,
+    shift_motion,
+    z_axis,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.indexing import get, item, set_item
+from supple.spatial.rows import (
     load_force,
     load_mat,
     load_motion,
     load_sym,
     load_vec,
-    rotate_force,
-    shift_force,
-    shift_motion,
     store_mat,
     store_six,
     store_vec,
-    z_axis,
 )
-from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.lanes import number_like
 
 R_, V_, A_, B_, PATH_ROW = 0, 9, 15, 24, 32
 P_, E_, F_, BODY_ROW = 0, 3, 6, 12
@@ -53,11 +51,7 @@ P_, E_, F_, BODY_ROW = 0, 3, 6, 12
 @helper
 def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
     """tau of one state (or of four, in lanes), damping and armature included."""
-    zero = zero_vec(q[0])
-    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))  # row 0 is the world
-    store_six(path, 0, V_, Motion(zero, zero))
-    store_six(path, 0, A_, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+    world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)

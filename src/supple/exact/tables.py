@@ -32,7 +32,9 @@ from supple.model.geometry import rotation_to_z
 from supple.model.joints import UNIT_PART, JointType
 from supple.model.model import Model
 from supple.model.topology import slots
-from supple.spatial.algebra import Vec3
+from supple.spatial.algebra import (
+    Vec3,
+)
 from supple.spatial.compiler import helper
 from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
 

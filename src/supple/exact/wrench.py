@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
-from supple.exact.calls import as_floats
 from supple.exact.kinematics import poses
+from supple.exact.refusals import as_floats
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]

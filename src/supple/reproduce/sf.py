@@ -15,7 +15,7 @@ from rich.console import Console
 from supple.exact import costs
 from supple.exact.costs import Cost
 from supple.exact.crba import mass_matrix
-from supple.exact.ltdl import factorize
+from supple.exact.factor import factorize
 from supple.model import parents, trees
 from supple.reproduce import sf_claims as claims
 from supple.reproduce import sf_figures as figures

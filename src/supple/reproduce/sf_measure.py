@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from supple.errors import SuppleError
 from supple.exact import costs
 from supple.exact.crba import mass_matrix
+from supple.exact.factor import factorize
 from supple.exact.forward import Method, forward_dynamics
-from supple.exact.ltdl import factorize
 from supple.exact.treematrix import Pattern, TreeMatrix
 from supple.model import parents, trees
 from supple.model.model import Model

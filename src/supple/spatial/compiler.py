@@ -184,8 +184,8 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         return sig, codegen.magic_tuple(), self._kernel_name
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Numba would first register all it can type and lower, which takes half a second; code that is compiled already
-        needs none of it but the memory management."""
+        """Numba would first register all it can type and lower, which takes half a second; code that is compiled needs
+        none of it but the memory management."""
         rtsys.initialize(target_context)
         try:
             found = self._load_overload(sig, target_context)

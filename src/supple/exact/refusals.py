@@ -1,0 +1,62 @@
+"""What is said of arguments that cannot be used: where the fault is and what to do about it."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SingularError, StateError
+from supple.model.joints import UNIT_PART
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+
+UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
+
+
+def as_floats(name: str, value: Any) -> Floats:
+    """Any array-like of real numbers as C-contiguous float64."""
+    try:
+        raw = np.asarray(value)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError(f"dtype {raw.dtype}")
+        return np.ascontiguousarray(raw, dtype=np.float64)
+    except (TypeError, ValueError) as e:
+        raise StateError(f"{name} must be an array of real numbers: {e}") from None
+
+
+def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
+    where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
+    if name == "wrenches":
+        place = f"of body {model.body_names[where[0]]!r}"
+    else:
+        starts = model.q_index if name == "q" else model.v_index
+        joint = int(np.searchsorted(starts, where[0], side="right")) - 1
+        place = f"(joint {model.joint_names[joint]!r})"
+    raise StateError(f"{name}{list(where)} {place} is {x[where]}; every number must be finite")
+
+
+def refuse_not_unit(model: Model, q: Floats) -> NoReturn:
+    for i in range(model.n_bodies):
+        for kind, (first, length) in UNIT_PART.items():
+            if model.joint_type[i] == kind:
+                at = int(model.q_index[i]) + first
+                norm = float(np.linalg.norm(q[at : at + length]))
+                if not abs(norm * norm - 1.0) <= UNIT_TOLERANCE:
+                    what = "quaternion" if length == 4 else "cosine and sine"
+                    raise StateError(
+                        f"joint {model.joint_names[i]!r}: the {what} in q[{at}:{at + length}] has length {norm:.9g}, "
+                        "not 1; use model.normalize(q)"
+                    )
+    raise AssertionError("no part of q is off unit length")
+
+
+def refuse_singular(model: Model, inverse_D: Floats) -> NoReturn:
+    bad = np.flatnonzero(~(np.isfinite(inverse_D) & (inverse_D > 0)))
+    body = int(model.dof_body[bad[-1]]) if len(bad) else 0  # eliminated last to first: the last one is the cause
+    raise SingularError(
+        f"the mass matrix is singular: joint {model.joint_names[body]!r} moves body {model.body_names[body]!r} and "
+        "what it carries, which have no inertia in that direction; give them mass or inertia, or the joint armature"
+    )

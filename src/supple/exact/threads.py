@@ -1,0 +1,36 @@
+"""Running the pieces of a batch on several threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+from supple.errors import StateError
+from supple.spatial.lanes import WIDTH
+
+_SMALL = 32  #: batches below this are not worth a second thread
+_threads = int(os.environ.get("SUPPLE_THREADS", "0")) or os.cpu_count() or 1
+
+
+def set_threads(count: int) -> None:
+    """How many threads batches run on (at first: all cores, or SUPPLE_THREADS)."""
+    global _threads
+    if count < 1:
+        raise StateError(f"the number of threads must be at least 1, not {count}")
+    _threads = int(count)
+
+
+@cache
+def _pool(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=count, thread_name_prefix="supple")
+
+
+def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
+    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
+    if _threads == 1 or size < _SMALL:
+        return [part((0, size))] if size else []
+    step = -(-size // (_threads * WIDTH)) * WIDTH
+    pieces = [(i, min(i + step, size)) for i in range(0, size, step)]
+    return list(_pool(_threads).map(part, pieces))
