@@ -10,7 +10,9 @@ columns, in the order of add_body's arguments.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from copy import deepcopy
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -19,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.geometry import as_rotation, as_vector
+from supple.model.geometry import as_reals, as_rotation, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
-from supple.model.merge import Body, Merger
+from supple.model.merge import Body, Merger, frozen_pose
 from supple.model.model import Model, Visual, unknown
 from supple.model.report import Remark, Report
 from supple.model.topology import depth_first, subtree_ends
@@ -32,6 +34,7 @@ Ints = NDArray[np.int64]
 GRAVITY = (0.0, 0.0, -9.81)
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+_CONSTANT = frozenset({str, int, float, tuple, type(None)})  #: what nobody can change
 
 
 class ModelBuilder:
@@ -45,7 +48,7 @@ class ModelBuilder:
     """
 
     def __init__(self, name: str = "model", gravity: ArrayLike = GRAVITY, source: str | None = None) -> None:
-        self.name, self._gravity, self._source = name, gravity, source
+        self.name, self._gravity, self._source = name, _own(gravity), source
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
         self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
@@ -90,9 +93,10 @@ class ModelBuilder:
         armature, friction: one number or one for each entry of its v.
         """
         # fmt: off
-        self._rows.append((name, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, joint_name,
-                           lower, upper, velocity_limit, effort_limit, damping, armature, friction))
+        row = (name, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, joint_name,
+               lower, upper, velocity_limit, effort_limit, damping, armature, friction)
         # fmt: on
+        self._rows.append(tuple([x if x.__class__ in _CONSTANT else _own(x) for x in row]))
         return len(self) - 1
 
     def add_bodies(
@@ -157,7 +161,7 @@ class ModelBuilder:
         self, name: str, body: Body = None, position: ArrayLike = _ZERO, rotation: ArrayLike | None = None
     ) -> None:
         """Name a place on a body (None: the world)."""
-        self._frames.append((name, body, position, rotation))
+        self._frames.append((name, body, _own(position), _own(rotation)))
 
     def add_visual(
         self,
@@ -177,8 +181,8 @@ class ModelBuilder:
                 dict(
                     kind=kind,
                     size=tuple(size),
-                    position=position,
-                    rotation=rotation,
+                    position=_own(position),
+                    rotation=_own(rotation),
                     rgba=rgba,
                     mesh=mesh,
                     name=name,
@@ -266,7 +270,7 @@ class ModelBuilder:
         """A block's columns in the right form; what else they must satisfy is checked for all blocks at once."""
         (_, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, _, *rest) = block
         for i, j in enumerate(joint):
-            if j not in _TYPE:
+            if not isinstance(j, str) or j not in _TYPE:
                 raise ModelError(f"body {names[i]!r}: " + unknown("joint type", str(j), JOINT_NAMES))
         kind = np.array([_TYPE[j] for j in joint], dtype=np.int64)
         return checks.Columns(
@@ -293,41 +297,53 @@ class ModelBuilder:
 
     def _resolve(self, body: Body, what: str) -> int:
         """The number of a body given by number or name; -1 for the world."""
-        if body is None or body == "world" or (isinstance(body, (int, np.integer)) and body == -1):
-            return self._by_name().get("world", -1) if body == "world" else -1
+        if body is None:
+            return -1
         if isinstance(body, str):
-            if body not in self._by_name():
+            if body not in self._by_name() and body != "world":
                 raise ModelError(f"{what}: {unknown('body', body, self._names)}")
-            return self._by_name()[body]
-        if isinstance(body, (int, np.integer)) and 0 <= body < len(self):
+            return self._by_name().get(body, -1)
+        if isinstance(body, (int, np.integer)) and -1 <= body < len(self):
             return int(body)
         raise ModelError(f"{what}: {body!r} is not a body; give a name, a number from add_body, or None for the world")
 
     def _parents(self, given: Sequence[Any], names: list[str]) -> Ints:
         if isinstance(given, np.ndarray) or all(type(p) is int for p in given):
-            out = np.array(given, dtype=np.int64)
-            if out.min() >= -1 and out.max() < len(self):
-                return out
-            given = out.tolist()
+            with contextlib.suppress(OverflowError):  # of an int beyond 64 bits
+                out = np.array(given, dtype=np.int64)
+                if out.min() >= -1 and out.max() < len(self):
+                    return out
+                given = out.tolist()
         return np.array([self._resolve(p, f"parent of {names[i]!r}") for i, p in enumerate(given)], dtype=np.int64)
 
     def _place_visuals(self, merged: Merger) -> tuple[Visual, ...]:
         out = []
         for body, v in self._visuals:
             i = self._resolve(body, "visual")
-            to, R, p = merged.place(i, as_rotation(v["rotation"]), as_vector("position", v["position"]))
+            R = as_rotation(v["rotation"], f"rotation of a visual on {body!r}")
+            place = merged.place(i, R, as_vector(f"position of a visual on {body!r}", v["position"]))
+            to, p, R = frozen_pose(*place)
             out.append(Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"]))
         return tuple(out)
+
+
+def _own(x: Any) -> Any:
+    """x, or a copy of it where the caller could change it before build()."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return deepcopy(x) if isinstance(x, list) else x
 
 
 def _column(what: str, x: ArrayLike, n: int, *items: tuple[int, ...]) -> Floats:
     """x as one row a body, an own copy; items: the shapes that one body's value may have."""
     try:
-        a = np.asarray(x, dtype=np.float64)
+        a = as_reals(x)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers: one value for all bodies, or one a body") from None
     for item in items:
-        if a.shape in (item, (n, *item)):
+        if a.shape == (n, *item):
+            return a
+        if a.shape == item:
             return np.array(np.broadcast_to(a, (n, *item)))
     wanted = " or ".join(str(shape) for item in items for shape in (item, (n, *item)))
     raise ModelError(f"{what} has shape {a.shape}; for {n} bodies it must be {wanted}")

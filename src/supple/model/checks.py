@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.geometry import are_rotations, as_rotation
+from supple.model.geometry import are_rotations, as_reals, as_rotation
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.report import Remark
 
@@ -77,6 +77,11 @@ class Columns:
             armature=self._spread("armature", armature, nv),
             friction=self._spread("friction", friction, nv),
         )
+        for what, column in out.items():
+            if np.isnan(column).any():
+                count = nq if what in ("lower", "upper") else nv
+                i = int(np.repeat(np.arange(len(count)), count)[np.isnan(column)][0])
+                raise ModelError(f"joint {self.joint_name[i]!r}: {what} is not a number")
         for what in ("damping", "armature", "friction"):
             bad = ~(np.isfinite(out[what]) & (out[what] >= 0))
             if bad.any():
@@ -97,7 +102,7 @@ class Columns:
         parts = []
         for i, (x, k) in enumerate(zip(values, count.tolist())):
             try:
-                parts.append(np.broadcast_to(np.asarray(x, dtype=np.float64), (k,)))
+                parts.append(np.broadcast_to(as_reals(x), (k,)))
             except (TypeError, ValueError):
                 raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {x!r}") from None
         return np.concatenate(parts)
@@ -106,7 +111,7 @@ class Columns:
 def plain(values: Sequence[Any]) -> Any:
     """The values as an array where each is one number, else as they are."""
     try:
-        out = np.array(values, dtype=np.float64)
+        out = as_reals(values)
     except (TypeError, ValueError):
         return values
     return out if out.ndim == 1 else values
@@ -141,14 +146,14 @@ def unique(kind: str, names: Sequence[Any]) -> None:
 
 def scalars(what: str, values: Sequence[Any], names: list[str]) -> Floats:
     try:
-        out = np.array(values, dtype=np.float64)
+        out = as_reals(values)
         if out.shape == (len(values),):
             return out
     except (TypeError, ValueError):
         pass
     for i, x in enumerate(values):
         try:
-            if np.asarray(x, dtype=np.float64).shape == ():
+            if as_reals(x).shape == ():
                 continue
         except (TypeError, ValueError):
             pass
@@ -158,14 +163,14 @@ def scalars(what: str, values: Sequence[Any], names: list[str]) -> Floats:
 
 def vectors(what: str, values: Sequence[Any], names: list[str]) -> Floats:
     try:
-        out = np.array(values, dtype=np.float64)
+        out = as_reals(values)
         if out.shape == (len(values), 3):
             return out
     except (TypeError, ValueError):
         pass
     for i, x in enumerate(values):
         try:
-            if np.asarray(x, dtype=np.float64).shape == (3,):
+            if as_reals(x).shape == (3,):
                 continue
         except (TypeError, ValueError):
             pass
@@ -176,7 +181,7 @@ def vectors(what: str, values: Sequence[Any], names: list[str]) -> Floats:
 def _stacked(values: Sequence[Any], given: list[int]) -> Floats:
     """Those values as one array of its own; an empty one where they differ in shape or are not numbers."""
     try:
-        return np.array([values[i] for i in given] if len(given) < len(values) else values, dtype=np.float64)
+        return as_reals([values[i] for i in given] if len(given) < len(values) else values)
     except (TypeError, ValueError):
         return np.empty(0)
 
@@ -232,7 +237,7 @@ def inertia_matrices(values: Sequence[Any], names: list[str]) -> Floats:
     for i in given:
         x = values[i]
         try:
-            I = np.asarray(x, dtype=np.float64)
+            I = as_reals(x)
         except (TypeError, ValueError):
             I = np.empty(0)
         if I.shape == (3,):
@@ -342,9 +347,14 @@ def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
     C = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     I = np.block([[a["inertia"][i] + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
     v = int(a["v_index"][i])
-    H = S.T @ I @ S + np.diag(a["armature"][v : v + nv])
-    scale = np.sqrt(np.maximum(np.diag(H), 0))
-    return bool(np.all(scale > 0) and np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13)
+    armature = a["armature"][v : v + nv]
+    H = S.T @ I @ S + np.diag(armature)
+    # What no direction of such a motion could exceed, and rounding leaves a share of where the truth is zero.
+    largest = np.einsum("ij,ij->j", S, S) * np.abs(I).max() + armature
+    if not np.all(np.diag(H) > 1e-14 * largest):
+        return False
+    scale = np.sqrt(np.diag(H))
+    return bool(np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13)
 
 
 def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:

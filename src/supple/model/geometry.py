@@ -12,6 +12,17 @@ from supple.errors import ModelError
 Floats = NDArray[np.float64]
 
 
+def as_reals(x: Any) -> Floats:
+    """x as a float64 array of its own; TypeError or ValueError for what holds no real numbers.
+
+    NumPy by itself would read text and drop imaginary parts.
+    """
+    raw = np.asarray(x)
+    if raw.dtype.kind in "cSUmM":
+        raise TypeError(f"not real numbers: {x!r}")
+    return raw.astype(np.float64)
+
+
 def rotation_from_quaternion(q: ArrayLike) -> Floats:
     """Rotation matrices of unit quaternions (x, y, z, w); any leading axes."""
     q = np.asarray(q, dtype=np.float64)
@@ -89,7 +100,10 @@ def rotation_to_z(axis: Floats) -> Floats:
 
 def as_vector(what: str, x: ArrayLike) -> Floats:
     """Three finite numbers as an array of its own; anything else is refused."""
-    out = np.array(x, dtype=np.float64)
+    try:
+        out = as_reals(x)
+    except (TypeError, ValueError):
+        out = np.empty(0)
     if out.shape != (3,) or not np.isfinite(out).all():
         raise ModelError(f"{what} must be three finite numbers, not {x!r}")
     return out
@@ -99,7 +113,10 @@ def as_rotation(x: Any, what: str = "rotation") -> Floats:
     """None, a 3x3 matrix or a quaternion, as a 3x3 matrix; anything that is not a rotation is refused."""
     if x is None:
         return np.eye(3)
-    R = np.asarray(x, dtype=np.float64)
+    try:
+        R = as_reals(x)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not {x!r}") from None
     if not np.isfinite(R).all():
         raise ModelError(f"{what} is not finite")
     if R.shape == (4,):
@@ -108,18 +125,27 @@ def as_rotation(x: Any, what: str = "rotation") -> Floats:
         return rotation_from_quaternion(R)
     if R.shape != (3, 3):
         raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not of shape {R.shape}")
-    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+    matrices, good = are_rotations(R[None])
+    if not good[0]:
         raise ModelError(f"{what} is not a rotation matrix: R R^T must be 1 and det R = 1")
-    return R
+    return np.asarray(matrices[0])
 
 
 def are_rotations(stack: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The matrices of (n, 3, 3) matrices or (n, 4) quaternions, and which of them as_rotation would accept."""
+    """The rotations nearest to (n, 3, 3) matrices or (n, 4) quaternions, and which of them as_rotation would accept."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         if stack.shape[1:] == (4,):
             return rotation_from_quaternion(stack), np.abs(np.sum(stack * stack, axis=1) - 1.0) <= 1e-6
         off = np.abs(stack @ stack.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
-        return stack, (off <= 1e-6) & (np.linalg.det(stack) >= 0)
+        good = (off <= 1e-6) & (np.linalg.det(stack) >= 0)
+        # Printed with seven digits, a matrix stretches what it turns: inertias would depend on who turns them.
+        rough = np.flatnonzero(good & (off > 1e-14))
+        if len(rough):
+            stack = stack.copy()
+            for _ in range(2):  # Newton-Schulz: an error e becomes e^2
+                R = stack[rough]
+                stack[rough] = 0.5 * R @ (3 * np.eye(3) - R.transpose(0, 2, 1) @ R)
+        return stack, good
 
 
 def point_inertia(mass: float, r: Floats) -> Floats:

@@ -104,18 +104,20 @@ class Merger:
 
     def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
         out = [
-            Frame(self.names[i], *_frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3))))
+            Frame(self.names[i], *frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3))))
             for i in self.fixed_order
         ]
         for name, body, position, rotation in extra:
             i = resolve(body, f"frame {name!r}")
-            place = self.place(i, as_rotation(rotation), as_vector(f"position of frame {name!r}", position))
-            out.append(Frame(name, *_frozen_pose(*place)))
+            R = as_rotation(rotation, f"rotation of frame {name!r}")
+            place = self.place(i, R, as_vector(f"position of frame {name!r}", position))
+            out.append(Frame(name, *frozen_pose(*place)))
         checks.unique("frame", [f.name for f in out])
         return tuple(out)
 
 
-def _frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
+def frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
+    """Body, position, rotation: copies that nobody can change."""
     R, p = np.array(R), np.array(p)
     R.flags.writeable = p.flags.writeable = False
     return body, p, R
