@@ -30,6 +30,8 @@ PLAIN = (
     JointType.UNIVERSAL,
 )
 
+UNLIMITED = 1e100  #: a limit beyond this is none
+
 
 class Layout:
     """Where each kind of coordinate sits: index arrays into q and v, made once a model."""
@@ -59,11 +61,12 @@ def layout(model: Model) -> Layout:
 def checked(name: str, x: ArrayLike, n: int) -> Floats:
     """x as a float64 array whose last axis has length n."""
     try:
-        out = np.asarray(x, dtype=np.float64)
+        raw = np.asarray(x)
+        if raw.dtype.kind not in "fiub":
+            raise TypeError(f"dtype {raw.dtype}")
+        out = raw.astype(np.float64, copy=False)
     except (TypeError, ValueError) as e:
         raise StateError(f"{name} must be an array of real numbers: {e}") from None
-    if np.iscomplexobj(x):
-        raise StateError(f"{name} must be real, not complex")
     if out.ndim not in (1, 2) or out.shape[-1] != n:
         raise StateError(f"{name} has shape {out.shape}; expected ({n},), or (B, {n}) for a batch")
     return out
@@ -84,8 +87,9 @@ def random(model: Model, rng: np.random.Generator) -> Floats:
     turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.UNIVERSAL, JointType.CYLINDRICAL)
     reach[model.q_index[np.isin(model.joint_type, turning)]] = np.pi
     reach[model.q_index[model.joint_type == JointType.UNIVERSAL] + 1] = np.pi
-    low = np.where(np.isfinite(model.lower), model.lower, -reach)
-    high = np.where(np.isfinite(model.upper), model.upper, np.maximum(reach, low))
+    # Files write the largest float64, or the root of it, for "no limit".
+    low = np.where(np.abs(model.lower) < UNLIMITED, model.lower, -reach)
+    high = np.where(np.abs(model.upper) < UNLIMITED, model.upper, np.maximum(reach, low))
     q = rng.uniform(np.minimum(low, high), high)
     for part in at.unit_parts:
         q[part] = rng.standard_normal(part.shape)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -98,10 +98,18 @@ class Named(Mapping[str, T], Generic[T]):
                 raise ModelError(unknown(self._kind, key, self._names))
             part = self._make(self._index[key])
             return part
+        if not isinstance(key, (int, np.integer)):
+            raise ModelError(f"a {self._kind} is asked for by its name or number, not by {key!r}")
         if not 0 <= key < len(self._names):
             raise ModelError(f"there is no {self._kind} {key}: this model has {len(self._names)}, numbered from 0")
         part = self._make(int(key))
         return part
+
+    def get(self, key: str | int, default: Any = None) -> Any:
+        try:
+            return self[key]
+        except ModelError:
+            return default
 
     def __contains__(self, key: object) -> bool:
         return key in self._index
@@ -114,7 +122,12 @@ class Named(Mapping[str, T], Generic[T]):
 
     def __repr__(self) -> str:
         shown = ", ".join(self._names[:6]) + (", ..." if len(self._names) > 6 else "")
-        return f"<{len(self._names)} {self._kind}{'' if len(self._names) == 1 else 's'}: {shown}>"
+        return f"<{count(len(self._names), self._kind)}: {shown}>"
+
+
+def count(n: int, kind: str) -> str:
+    """The number and its noun."""
+    return f"{n} {kind if n == 1 else 'bodies' if kind == 'body' else kind + 's'}"
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
@@ -156,9 +169,20 @@ class Model:
     visuals: tuple[Visual, ...]
     report: Report
     #: Scratch of the algorithms, keyed by their names: theirs, not the model's.
-    _work: dict[str, Any] = field(default_factory=dict)
+    _work: dict[str, Any] = field(default_factory=dict, init=False)
     #: What the hottest calls need of it: entry point, handle, shape of the result.
-    _fast: dict[str, Any] = field(default_factory=dict)
+    _fast: dict[str, Any] = field(default_factory=dict, init=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles take along: not the scratch, which holds addresses of this model's arrays."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _work={}, _fast={})
+        parts: list[Frame | Visual] = [*self.frame_list, *self.visuals]
+        for x in (*state.values(), *(p.position for p in parts), *(p.rotation for p in parts)):
+            if isinstance(x, np.ndarray):
+                x.flags.writeable = False
 
     @cached_property
     def n_bodies(self) -> int:
@@ -245,7 +269,7 @@ class Model:
     def __repr__(self) -> str:
         trees = int((self.parent < 0).sum())
         forest = "" if trees == 1 else f" in {trees} trees"
-        size = f"{self.n_bodies} bodies{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg"
+        size = f"{count(self.n_bodies, 'body')}{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg"
         return f"<Model {self.name!r}: {size}>"
 
     def tree(self, most: int = 40) -> str:
