@@ -90,23 +90,17 @@ def crba(m, q, H, path, work, S, dofs, dense):
             Y = Y + load_rigid(path, i, C_)
         O, z = load_vec(work, b, Q_), load_vec(work, b, E_)
         if kind == REVOLUTE:
-            turn = Revolute(z)
-            f = Y @ turn
-            set_entry(m, H, j, j, diagonal(m, j), turn @ f + get(m.dofs, j, ARMATURE), dense)
-            _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
+            f = Y @ Revolute(z)
+            _row(m, j, Revolute(z) @ f, shift_force(O, f), H, dofs, dense)
         elif kind == PRISMATIC:
-            slide = Prismatic(z)
-            f = Y @ slide
-            set_entry(m, H, j, j, diagonal(m, j), slide @ f + get(m.dofs, j, ARMATURE), dense)
-            _row_beyond(m, j, j, shift_force(O, f), H, dofs, dense)
+            f = Y @ Prismatic(z)
+            _row(m, j, Prismatic(z) @ f, shift_force(O, f), H, dofs, dense)
         else:
             for k in range(j, j + DOF[kind]):
-                s = load_motion(S.rows, k, 0)
-                f = Y @ s
-                set_entry(m, H, k, k, diagonal(m, k), s @ f + get(m.dofs, k, ARMATURE), dense)
-                for l in range(k - 1, j - 1, -1):  # the joint's own degrees of freedom are a chain
+                f = Y @ load_motion(S.rows, k, 0)
+                _row(m, k, load_motion(S.rows, k, 0) @ f, shift_force(O, f), H, dofs, dense)
+                for l in range(k - 1, j - 1, -1):  # near each other, these lose digits at the root's origin
                     set_entry(m, H, k, l, diagonal(m, k) - (k - l), load_motion(S.rows, l, 0) @ f, dense)
-                _row_beyond(m, k, j, shift_force(O, f), H, dofs, dense)
         if get(m.bodies, b, PARENT) >= 0:
             Y = shift_rigid(load_vec(work, b, P_), Y)
             if i != p:  # not the last child: those after it have already put theirs there
@@ -115,17 +109,18 @@ def crba(m, q, H, path, work, S, dofs, dense):
 
 
 @helper
-def _row_beyond(m, k, first, f, H, dofs, dense):
-    """The rest of row k, beyond its joint, which begins with degree of freedom `first` [SF (5)].
+def _row(m, k, own, f, H, dofs, dense):
+    """Row k: its own inertia, and what the degrees of freedom before it see of the force f [SF (5)].
 
     f and the axes T_ are about the root's origin: nothing moves from step to step, and none waits for the one before.
     """
-    at = diagonal(m, k) - (k - first) - 1
-    l = item(m.lam, first)
+    at = diagonal(m, k)
+    set_entry(m, H, k, k, at, own + get(m.dofs, k, ARMATURE), dense)
+    l = item(m.lam, k)
     while l >= 0:
+        at -= 1
         set_entry(m, H, k, l, at, load_motion(dofs, l, T_) @ f, dense)
         l = item(m.lam, l)
-        at -= 1
 
 
 @helper
@@ -200,10 +195,12 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     """
     if sparse:
         return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
-    fast = model._fast.get("mass matrix")
-    if fast is None:
+    try:
+        run, handle = model._fast["mass matrix"]
+    except KeyError:
+        run = None
+    if run is None:
         return DENSE(model, q, None, None, None)
-    run, handle = fast
     H: Any = run(handle, q)
     if H.__class__ is int:
         return DENSE.general(model, q, None, None, None)

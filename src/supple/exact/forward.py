@@ -75,10 +75,12 @@ def forward_dynamics(
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
-    fast = model._fast.get(method)
-    if fast is None:
+    try:
+        run, handle = model._fast[method]
+    except KeyError:
+        run = None
+    if run is None:
         return _other_way(model, q, v, tau, wrenches, method)
-    run, handle = fast
     qdd: Any = run(handle, q, v, tau, wrenches)
     if qdd.__class__ is int:
         return ALGORITHMS[method].general(model, q, v, tau, wrenches)

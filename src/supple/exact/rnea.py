@@ -123,10 +123,12 @@ def inverse_dynamics(
     q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular
     first. Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
     """
-    fast = model._fast.get("rnea")
-    if fast is None:
+    try:
+        run, handle = model._fast["rnea"]
+    except KeyError:
+        run = None
+    if run is None:
         return RNEA(model, q, v, a, wrenches)
-    run, handle = fast
     tau: Any = run(handle, q, v, a, wrenches)
     if tau.__class__ is int:
         return RNEA.general(model, q, v, a, wrenches)
