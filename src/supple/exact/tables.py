@@ -224,7 +224,7 @@ def inside_turns(model: Model) -> NDArray[np.float64]:
 def host_tables(model: Model) -> HostTables:
     tables: HostTables | None = model._work.get("tables")
     if tables is None:
-        tables = model._work["tables"] = HostTables(model)
+        tables = model._work.setdefault("tables", HostTables(model))  # never replaced: headers hold its addresses
     return tables
 
 
