@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from supple.errors import StateError
+from supple.errors import SingularError, StateError
 from supple.exact.motion import AXIS, Axes
 from supple.exact.refusals import UNIT_TOLERANCE, as_floats, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, make_header, open_tables
@@ -313,8 +313,8 @@ class Algorithm:
         dims = [*shape, *[0] * (3 - len(shape))]
         header = make_header(model, [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims])
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
-        work = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
-        model._work[self.name] = work
+        made = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
+        work: Work = model._work.setdefault(self.name, made)  # another thread may have been quicker, and use its own
         model._fast[self.name] = (work.run, work.handle)
         return work
 
@@ -371,16 +371,25 @@ class Algorithm:
 
         for status in in_parallel(part, size):
             if status != OK:
-                state = status >> STATE_SHIFT
-                self._one(
-                    model,
-                    [
-                        x if a is None or x is None or x.ndim == len(a.shape(model)) else x[state]
-                        for a, x in zip(self.inputs, arrays)
-                    ],
-                )
-                raise AssertionError(f"{self.name}: state {state} failed in a batch only")
+                self._explain_state(model, status, arrays)
         return out.reshape((size, *work.shape))
+
+    def _explain_state(self, model: Model, status: int, arrays: list[Floats | None]) -> NoReturn:
+        """Say what is wrong with a state of a batch, by doing it again alone."""
+        state = status >> STATE_SHIFT
+        alone = [
+            x if a is None or x is None or x.ndim == len(a.shape(model)) else x[state]
+            for a, x in zip(self.inputs, arrays)
+        ]
+        where = f"state {state} of the batch"
+        try:
+            self._one(model, alone)
+        except (StateError, SingularError) as e:
+            raise type(e)(f"{where}: {e}") from None
+        # Alone it went well: the order of operations differs a little, and so does rounding.
+        if status & ((1 << STATE_SHIFT) - 1) == SINGULAR:
+            raise SingularError(f"{where}: the mass matrix is singular to within rounding")
+        raise StateError(f"{where}: the numbers given are too large for float64")
 
     def _flat(self, model: Model, argument: Argument | None, x: Floats | None, size: int) -> Floats:
         """(B, numbers) of every state; no columns where nothing is given, which kernels take for zeros."""

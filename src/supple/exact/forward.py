@@ -11,7 +11,7 @@ from supple.errors import SingularError, StateError
 from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_finite
 from supple.exact.crba import crba
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
@@ -101,9 +101,17 @@ def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floa
     """H column by column, each the inverse dynamics of a unit acceleration, then a dense solve."""
     arrays, size = CRBA_LTDL.arrays(model, (q, v, tau, wrenches))
     if size is not None:
-        states = [[x if x is None or x.ndim == d else x[i] for x, d in zip(arrays, (1, 1, 1, 2))] for i in range(size)]
-        return np.array([_unit_vectors(model, *s) for s in states]).reshape(size, model.nv)
+        out = np.empty((size, model.nv))
+        for i in range(size):
+            try:
+                alone = [x if x is None or x.ndim == d else x[i] for x, d in zip(arrays, (1, 1, 1, 2))]
+                out[i] = _unit_vectors(model, *alone)
+            except (StateError, SingularError) as e:
+                raise type(e)(f"state {i} of the batch: {e}") from None
+        return out
     _crba.dense_shape(model)
+    if arrays[2] is not None and not np.isfinite(arrays[2]).all():  # the others are checked below
+        refuse_not_finite(model, "tau", arrays[2])
     bias = RNEA.general(model, arrays[0], arrays[1], None, arrays[3])
     at_rest = RNEA.general(model, arrays[0], None, None, None)
     H = RNEA.general(model, arrays[0], None, np.eye(model.nv), None) - at_rest

@@ -284,7 +284,9 @@ def jacobian(
         work: Work = model._work.get("poses") or POSES.prepare(model)
         status = _jacobian.load()(work.handle, states, index, np.ascontiguousarray(at), J, frame == "body")
         if status != OK:
-            POSES(model, states[status >> STATE_SHIFT], None, None, None)
+            if size is None:
+                POSES(model, states[0], None, None, None)
+            POSES._explain_state(model, status, [states, None, None, None])
         if turn is not None and frame == "body":
             J = np.concatenate([turn.T @ J[:, :3], turn.T @ J[:, 3:]], axis=1)
     return J[0] if size is None else J

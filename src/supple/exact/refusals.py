@@ -17,12 +17,13 @@ UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from
 
 
 def as_floats(name: str, value: Any) -> Floats:
-    """Any array-like of real numbers as C-contiguous float64."""
+    """Any array-like of real numbers as C-contiguous, aligned float64."""
     try:
         raw = np.asarray(value)
         if raw.dtype.kind not in "fiub":
             raise TypeError(f"dtype {raw.dtype}")
-        return np.ascontiguousarray(raw, dtype=np.float64)
+        out = np.ascontiguousarray(raw, dtype=np.float64)
+        return out if out.flags.aligned else out.copy()
     except (TypeError, ValueError) as e:
         raise StateError(f"{name} must be an array of real numbers: {e}") from None
 
