@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -35,7 +36,7 @@ Floats = NDArray[np.float64]
 class _Entry:
     """What the entry points need of a pattern; kept with it."""
 
-    __slots__ = ("again", "handle", "header", "run")
+    __slots__ = ("again", "handle", "header", "run", "tables")
 
     def __init__(self, pattern: Pattern) -> None:
         memory.require(
@@ -44,8 +45,8 @@ class _Entry:
         dense = (
             pattern.n if pattern.order is None else -1
         )  # dense rows are read as they are only if packed in that order
-        tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)
-        words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, tables), 0, 0]
+        self.tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)  # kept: addresses are taken
+        words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, self.tables), 0, 0]
         self.header = np.array(words, dtype=np.int64)
         self.handle = address_of(self.header)
         self.run = factorize_kernel.load()
@@ -126,19 +127,19 @@ class Factor:
 
     def _apply(self, x: ArrayLike, operation: int) -> Floats:
         x = as_floats("x", x)
-        n, batch = self.pattern.n, self.values.ndim - 1
-        if x.shape[batch : batch + 1] != (n,) or x.ndim > batch + 2 or (batch and len(x) != len(self.values)):
-            lead = f"{len(self.values)}, " if batch else ""
+        n, batch = self.pattern.n, self.values.shape[:-1]
+        if x.shape[: len(batch) + 1] != (*batch, n) or x.ndim > len(batch) + 2:
+            lead = "".join(f"{k}, " for k in batch)
             raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
-        columns = x.ndim == batch + 2
+        columns = x.ndim == len(batch) + 2
         rows = np.swapaxes(x, -1, -2) if columns else x[..., None, :]
-        rows = rows.reshape((-1, rows.shape[-2], n))
+        rows = rows.reshape((math.prod(batch), rows.shape[-2], n))
         if self.pattern.order is not None:
             rows = rows[..., self.pattern.order]
         rows = np.ascontiguousarray(rows)
         out = np.empty_like(rows)
         pattern, unit = self.pattern, self.form == "ltdl"
-        values = self.values.reshape(-1, self.values.shape[-1])
+        values = self.values.reshape(math.prod(batch), self.values.shape[-1])
         apply_kernel.load()(values, pattern.packed_parent, pattern.starts, pattern.depth, rows, out, operation, unit)
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
@@ -192,13 +193,13 @@ def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Fa
     matrix = as_floats("H", H)
     packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
     rows = matrix if packed else pattern.pack(matrix)
-    flat = np.ascontiguousarray(rows.reshape(-1, pattern.size))
+    flat = np.ascontiguousarray(rows.reshape(math.prod(rows.shape[:-1]), pattern.size))
     results = np.zeros((len(flat), pattern.size + pattern.n))
     for row, result in zip(flat, results):
         status = entry.run(entry.handle, result, _FORMS[form], row)
         if status != OK:
             raise _not_positive(pattern, status, row)
-    return Factor(pattern, results.reshape(*rows.shape[:-1], -1), form)
+    return Factor(pattern, results.reshape(*rows.shape[:-1], results.shape[-1]), form)
 
 
 def _not_positive(pattern: Pattern, status: int, values: Any) -> Exception:

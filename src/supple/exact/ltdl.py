@@ -19,7 +19,6 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
-from supple.exact.calls import finite
 from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.indexing import item, set_item
@@ -72,7 +71,7 @@ def ltl(a, starts, depth, ends):
     for i in range(n - 1, -1, -1):
         _collect(a, starts, depth[i], i, ends[i], inverse)
         diagonal = a[starts[i] + depth[i] - 1]
-        if not diagonal > 0.0:
+        if not 0.0 < diagonal < np.inf:
             return i
         a[inverse + i] = 1.0 / diagonal
     for i in range(n):
@@ -236,12 +235,11 @@ def factor_into(h, a, form, H_):
     if form == LTL:
         bad = ltl(a, starts, depth, ends)
         return OK if bad < 0 else 2 + bad
-    if ltdl(a, starts, depth, ends) > 0.0 and finite(a[size:]):
-        return OK
+    ltdl(a, starts, depth, ends)
     for k in range(n - 1, -1, -1):
-        if not (a[size + k] > 0.0 and a[size + k] < np.inf):
+        if not 0.0 < a[size + k] < np.inf:  # 1/D; what is not a number anywhere in H reaches one of them
             return 2 + k
-    return ODD
+    return OK
 
 
 @kernel(types.int64(types.int64, reference, types.int64, reference), "factorize")
