@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import StateError
-from supple.exact.calls import V_OR_NONE, Algorithm, Q
+from supple.errors import ModelError, StateError
+from supple.exact.calls import V_OR_NONE, Algorithm, Q, as_floats
 from supple.exact.kinematics import P_, PATH_ROW, R_, V_, place_world
 from supple.exact.motion import joint_of, move, turn_ahead, zero_vec
 from supple.exact.tables import RIGID, SPLIT
@@ -32,17 +32,17 @@ from supple.spatial.rows import (
 
 Floats = NDArray[np.float64]
 
-KINETIC, POTENTIAL, MASS, COM, LINEAR, ANGULAR, SIZE = 0, 1, 2, 3, 6, 9, 12
+KINETIC, POTENTIAL, MOMENT, LINEAR, ANGULAR, SIZE = 0, 1, 2, 5, 8, 11
 
 
 @helper
 def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    """Kinetic and potential energy, mass, centre of mass, linear momentum, angular momentum about the centre of
-    mass."""
+    """Kinetic and potential energy, first moment of mass, linear momentum, angular momentum; about the world's
+    origin."""
     place_world(path, q)
     zero = zero_vec(q[0])
     store_six(path, 0, V_, Motion(zero, zero))
-    mass, kinetic = number_like(q[0], 0.0), number_like(q[0], 0.0)
+    kinetic = number_like(q[0], 0.0)
     moment, linear, angular = zero, zero, zero
     done = 0
     for b in range(m.n):
@@ -52,7 +52,6 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
         P = load_vec(path, p, P_) + r
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
         momentum = Y @ V  # about the body's origin
-        mass = mass + Y.m
         kinetic = kinetic + 0.5 * (V @ momentum)
         moment = moment + P * Y.m + Y.h
         linear = linear + momentum.lin
@@ -60,13 +59,10 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
         store_mat(path, i, R_, R)
         store_vec(path, i, P_, P)
         store_six(path, i, V_, V)
-    com = moment * (1.0 / mass)
-    angular = angular - cross(com, linear)
     out[KINETIC] = kinetic
     out[POTENTIAL] = -dot(moment, m.gravity)
-    out[MASS] = mass
     for k in range(3):
-        out[COM + k] = com[k]
+        out[MOMENT + k] = moment[k]
         out[LINEAR + k] = linear[k]
         out[ANGULAR + k] = angular[k]
     return 1.0
@@ -77,8 +73,9 @@ TOTALS = Algorithm("energy and momentum", totals, PATH_ROW, 0, 0, (Q, V_OR_NONE,
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Any:
     """Kinetic energy of the bodies and of the joints' armature: 1/2 v^T H v. A number, or (B,) for batches."""
+    v = as_floats("v", v)
     out = TOTALS(model, q, v, None, None)[..., KINETIC]
-    return _number(out + 0.5 * np.sum(model.armature * np.square(np.asarray(v, dtype=np.float64)), axis=-1))
+    return _number(out + 0.5 * np.sum(model.armature * np.square(v), axis=-1))
 
 
 def potential_energy(model: Model, q: ArrayLike) -> Any:
@@ -88,19 +85,25 @@ def potential_energy(model: Model, q: ArrayLike) -> Any:
 
 def center_of_mass(model: Model, q: ArrayLike) -> Floats:
     """(3,) the centre of mass in the world; (B, 3) for batches."""
-    return TOTALS(model, q, None, None, None)[..., COM : COM + 3]
+    return _center(model, TOTALS(model, q, None, None, None))
 
 
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, about: Literal["com", "origin"] = "com") -> Floats:
     """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's
     origin."""
-    out = TOTALS(model, q, v, None, None)
+    out = TOTALS(model, q, as_floats("v", v), None, None)
     linear, angular = out[..., LINEAR : LINEAR + 3], out[..., ANGULAR : ANGULAR + 3]
-    if about == "origin":
-        angular = angular + np.cross(out[..., COM : COM + 3], linear)
-    elif about != "com":
+    if about == "com":
+        angular = angular - np.cross(_center(model, out), linear)
+    elif about != "origin":
         raise StateError(f"about must be 'com' or 'origin', not {about!r}")
     return np.concatenate([angular, linear], axis=-1)
+
+
+def _center(model: Model, out: Floats) -> Floats:
+    if not model.total_mass > 0:
+        raise ModelError(f"{model.name!r} has no mass, and so no centre of mass")
+    return out[..., MOMENT : MOMENT + 3] / model.total_mass
 
 
 def _number(x: Floats) -> Any:
