@@ -189,8 +189,10 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         rtsys.initialize(target_context)
         try:
             found = self._load_overload(sig, target_context)
-        except Exception:  # a truncated or foreign file: compile again and overwrite it
+        except Exception:  # a truncated or foreign file: compile again, and begin a new index
             found = None
+            with contextlib.suppress(OSError):
+                self.flush()
         if found is None:
             announce(self._kernel_name, None)
             self._started = time.perf_counter()
