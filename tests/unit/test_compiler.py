@@ -1,0 +1,274 @@
+"""Compiled once, kept for later runs, and compiled again when anything it depends on has changed.
+
+Each test starts processes of its own with a cache folder of its own. The kernel is a small one over a helper from
+another file; one test goes through a public function.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import supple
+from supple.spatial import compiler
+
+PACKAGE = Path(supple.__file__).parent
+
+#: A kernel whose result is 3 x, by way of spatial/algebra.py.
+PROBE = """
+from numba import types
+from supple.spatial.algebra import Vec3, dot
+from supple.spatial.compiler import kernel
+
+@kernel(types.float64(types.float64), "probe")
+def probe(x):
+    return dot(Vec3(x, x, x), Vec3(1.0, 1.0, 1.0))
+
+print(probe.load()(2.0))
+"""
+#: The first and the last line of what a compilation says.
+SAID = re.compile(r"supple: compiling probe \(once; kept for later runs\) \.\.\. \d+\.\d s\n")
+
+
+class Runs:
+    """Runs Python on a copy of the package, with a cache of its own."""
+
+    def __init__(self, folder: Path, cache: Path | None = None) -> None:
+        self.folder, self.cache = folder, folder / "cache"
+        self.package = folder / "install" / "supple"
+        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+        if cache is not None:
+            shutil.copytree(cache, self.cache)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "SUPPLE_", "PYTHON"))}
+        temporary = folder / "tmp"
+        temporary.mkdir()
+        self.env = kept | {
+            "PYTHONPATH": str(self.package.parent),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SUPPLE_CACHE_DIR": str(self.cache),
+            "TMPDIR": str(temporary),
+        }
+
+    def start(self, script: str = PROBE, **env: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", script],
+            env=self.env | env, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def __call__(self, script: str = PROBE, **env: str) -> tuple[str, str]:
+        """What it wrote on standard output and on standard error."""
+        process = self.start(script, **env)
+        out, error = process.communicate(timeout=300)
+        assert process.returncode == 0, error
+        return out, error
+
+    def files(self, pattern: str) -> list[Path]:
+        return sorted(self.cache.rglob(pattern))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    return Runs(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A cache in which the probe is."""
+    runs = Runs(tmp_path_factory.mktemp("filled"))
+    assert compiled(runs())
+    assert not compiled(runs())
+    assert len(runs.files("*.nbc")) == len(runs.files("*.nbi")) == 1
+    return runs.cache
+
+
+@pytest.fixture
+def warm(tmp_path, filled):
+    """Another installation that has seen such a cache: the hash is of the sources, not of where they lie."""
+    return Runs(tmp_path, filled)
+
+
+def compiled(result):
+    """Whether a run compiled the probe, and said so once; its number is right either way."""
+    out, error = result
+    assert out == "6.0\n"
+    assert error == "" or SAID.fullmatch(error)
+    return error != ""
+
+
+def test_once(warm):
+    assert not compiled(warm())
+
+
+def test_public_functions(runs):
+    """A first process says what it compiles, a second one nothing; the numbers are the same to the last bit."""
+    script = """
+import numpy as np, supple
+H = np.array([[4.0, 1, 1], [1, 3, 0], [1, 0, 2]]) / 3
+print(supple.factorize(H, [-1, 0, 0]).values.tolist())
+"""
+    first, second = runs(script), runs(script)
+    assert len(re.findall("compiling factorize ", first[1])) == 1
+    assert second == (first[0], "")
+
+
+def test_an_edit_in_another_file(warm):
+    """Numba looks at the kernel's own file only; here the helper it calls is changed."""
+    algebra = warm.package / "spatial" / "algebra.py"
+    before = algebra.read_text()
+    after = before.replace("return a.x * b.x + a.y * b.y + a.z * b.z", "return a.x * b.x + a.y * b.y + a.z * b.z * 3.0")
+    assert after != before
+    algebra.write_text(after)
+    out, error = warm()
+    assert out == "10.0\n" and SAID.fullmatch(error)
+    assert warm() == ("10.0\n", "")
+    algebra.write_text(before)
+    assert not compiled(warm())  # what was compiled before is still there
+
+
+def test_an_edit_above_does_not_matter(warm):
+    """The command line and the loaders cannot change a kernel."""
+    with (warm.package / "files" / "urdf.py").open("a") as f:
+        f.write("\n# a remark\n")
+    assert not compiled(warm())
+
+
+DAMAGES = {
+    "emptied": lambda file: file.write_bytes(b""),
+    "cut in half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "missing": Path.unlink,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+@pytest.mark.parametrize("what", ["nbi", "nbc"])
+def test_damaged_files_are_replaced(warm, what, damage):
+    (file,) = warm.files(f"*.{what}")
+    damage(file)
+    assert compiled(warm())
+    assert not compiled(warm())
+
+
+def test_a_cache_folder_that_cannot_be_made(runs):
+    """A temporary folder serves instead, for later runs too."""
+    occupied = runs.folder / "occupied"
+    occupied.write_text("a file where the folder should be")
+    env = {"SUPPLE_CACHE_DIR": str(occupied / "cache")}
+    assert compiled(runs(**env))
+    assert not compiled(runs(**env))
+    assert list((runs.folder / "tmp").rglob("*.nbc"))
+
+
+def test_no_folder_that_lasts(runs):
+    """Not even that: a folder of this process's own, and every run compiles."""
+    occupied = runs.folder / "occupied"
+    occupied.write_text("")
+    (runs.folder / "tmp" / f"supple-{os.getuid()}").write_text("")
+    env = {"SUPPLE_CACHE_DIR": str(occupied / "cache")}
+    assert compiled(runs(**env))
+    assert compiled(runs(**env))
+
+
+def test_a_full_disk(runs):
+    """What cannot be kept is used all the same, and the reason is given."""
+    full = """
+from numba.core.caching import FunctionCache
+def full(self, sig, data):
+    raise OSError(28, "No space left on device")
+FunctionCache.save_overload = full
+"""
+    out, error = runs(full + PROBE)
+    assert out == "6.0\n"
+    assert re.search(r"supple: cannot keep the compiled code in .*: \[Errno 28\] No space left on device", error)
+
+
+def test_a_read_only_installation(runs):
+    """Nothing is written beside the sources. (Permissions do not hold back an administrator: files are compared.)"""
+    folders = [runs.package, *(p for p in runs.package.rglob("*") if p.is_dir())]
+    before = sorted(runs.package.rglob("*"))
+    for folder in folders:
+        folder.chmod(0o555)
+    try:
+        assert compiled(runs())
+        assert sorted(runs.package.rglob("*")) == before
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+
+
+def test_two_processes_at_once(runs):
+    """Both compile, both write, both are right, and what they leave is whole."""
+    both = [runs.start() for _ in range(2)]
+    for process in both:
+        out, error = process.communicate(timeout=300)
+        assert process.returncode == 0, error
+        assert out == "6.0\n"
+    assert not compiled(runs())
+
+
+def test_quiet(runs):
+    assert runs(SUPPLE_QUIET="1") == ("6.0\n", "")
+    assert runs.files("*.nbc")
+
+
+def test_without_a_compiler(runs):
+    """NUMBA_DISABLE_JIT runs kernels as the Python they are written in."""
+    assert runs(NUMBA_DISABLE_JIT="1") == ("6.0\n", "")
+    assert not runs.files("*.nbc")
+
+
+def test_old_generations_are_forgotten(runs):
+    """All but the last few used; whatever else lies in the cache folder is left alone."""
+    kernels = runs.cache / "kernels"
+    for k in range(6):
+        (kernels / f"old{k}").mkdir(parents=True)
+        (kernels / f"old{k}" / "x.nbc").write_text("")
+        os.utime(kernels / f"old{k}", (1000 + k, 1000 + k))
+    (runs.cache / "other").mkdir()
+    assert compiled(runs())
+    left = sorted(p.name for p in kernels.iterdir() if p.name.startswith("old"))
+    assert left == ["old3", "old4", "old5"] and compiler.GENERATIONS_KEPT == 3
+    assert (runs.cache / "other").exists() and len(list(kernels.iterdir())) == 4
+
+
+def test_importing_does_not_load_the_compiler(runs):
+    """Nor does building a model and moving it about: only computing does."""
+    script = """
+import sys
+import supple
+assert "numba" not in sys.modules and "numpy" not in sys.modules, "import"
+model = supple.trees.chain(3)
+model.integrate(model.random(0), [1, 2, 3])
+assert "numba" not in sys.modules, "building"
+supple.forward_dynamics
+assert "numba" in sys.modules
+"""
+    assert runs(script) == ("", "")
+
+
+def test_settings_are_part_of_the_generation(monkeypatch):
+    """What changes machine code has a cache of its own; what does not, has not."""
+    generation = compiler.generation.__wrapped__
+    plain = generation()
+    assert re.fullmatch("[0-9a-f]{24}", plain) and generation() == plain
+    for name, matters in (("NUMBA_BOUNDSCHECK", True), ("NUMBA_OPT", True), ("NUMBA_CPU_NAME", True),
+                          ("NUMBA_NUM_THREADS", False), ("NUMBA_CACHE_DIR", False), ("OTHER", False)):  # fmt: skip
+        with monkeypatch.context() as m:
+            m.setenv(name, "1")
+            assert (generation() != plain) is matters, name
+
+
+def test_kernels_have_names_of_their_own():
+    """The cache goes by them."""
+    import supple.exact.energy
+    import supple.exact.forward
+    import supple.exact.kinematics  # noqa: F401
+
+    names = [k.dispatcher.py_func.__qualname__ for k in compiler.KERNELS.values()]
+    assert len(set(names)) == len(names) >= 20
+    assert all(" " not in name for name in names)
