@@ -88,13 +88,14 @@ def _one_call(state: State, pinocchio: Pinocchio | None, mujoco: Mujoco | None, 
     )
     H, pattern = crba(model, q), supple.Pattern(model.expanded_parent)
     factor = factorize(H, pattern)
-    refactorize = factorize(H, pattern).refactorize
+    refactorize, packed = factorize(H, pattern).refactorize, crba(model, q, sparse=True).values
     calls: dict[str, Callable[[], Any]] = {
         "ABA": lambda: fd(model, q, v, tau),
         "RNEA": lambda: rnea(model, q, v, a),
         "CRBA": lambda: crba(model, q),
-        "LTDL": lambda: factorize(H, pattern),
+        "LTDL new factor": lambda: factorize(H, pattern),
         "LTDL in place": lambda: refactorize(H),
+        "LTDL packed": lambda: refactorize(packed),
     }
     rows = []
     if pinocchio is not None:
@@ -117,8 +118,9 @@ def _one_call(state: State, pinocchio: Pinocchio | None, mujoco: Mujoco | None, 
         ("RNEA", ("pin.rnea",), RNEA_PINOCCHIO),
         ("RNEA", ("mj_inverse",), (None, None)),
         ("CRBA", ("pin.crba", "pin.crba (world)"), CRBA_PINOCCHIO),
-        ("LTDL", ("pin.cholesky",), LTDL_PINOCCHIO),
+        ("LTDL new factor", ("pin.cholesky",), (None, None)),  # Pinocchio's writes into what is there
         ("LTDL in place", ("pin.cholesky",), LTDL_PINOCCHIO),
+        ("LTDL packed", ("pin.cholesky",), LTDL_PINOCCHIO),
     )
     for ours, peers, (floor, aim) in pairs:
         measured = {peer: best[peer] for peer in peers if peer in best}

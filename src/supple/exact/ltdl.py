@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from supple.errors import SingularError, StateError
 from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
-from supple.spatial.indexing import item, set_item
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
 from supple.spatial.references import (
     ODD,
@@ -225,10 +225,10 @@ def factor_into(h, a, form, H_):
     elif fits_matrix(h, H_, h[_DENSE], n):
         H = floats_of(h, H_, (n, n))
         for k in range(n):
-            j, at = k, starts[k] + depth[k] - 1
+            j, at = k, item(starts, k) + item(depth, k) - 1
             while j >= 0:
-                a[at] = H[k, j]
-                j = lam[j]
+                set_item(a, at, get(H, k, j))
+                j = item(lam, j)
                 at -= 1
     else:
         return ODD
