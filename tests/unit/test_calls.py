@@ -478,6 +478,15 @@ def test_too_large_is_refused_before_anything_is_allocated(monkeypatch):
             assert peak < 10_000_000, "numbers were made before the refusal"
 
 
+def test_a_batch_of_matrices_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "physical_memory", lambda: 10**6)
+    model = supple.trees.chain(30)
+    q = np.broadcast_to(model.neutral(), (200, model.nq))
+    message = r"the result \(mass matrix\) for a batch of 200 states .* use smaller batches"
+    with pytest.raises(ModelError, match=message):
+        supple.mass_matrix(model, q)
+
+
 def test_memory_is_asked_of_the_system():
     assert memory.physical_memory() is None or memory.physical_memory() > 2**28
 

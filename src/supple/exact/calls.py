@@ -18,6 +18,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from supple.errors import SingularError, StateError
+from supple.exact import memory
 from supple.exact.motion import AXIS, Axes
 from supple.exact.refusals import UNIT_TOLERANCE, as_floats, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, make_header, open_tables
@@ -363,6 +364,8 @@ class Algorithm:
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
         work: Work = model._work.get(self.name) or self.prepare(model)
         flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
+        numbers = size * math.prod(work.shape)
+        memory.require(numbers, f"the result ({self.name}) for a batch of {size:,} states", "use smaller batches")
         out = np.empty((size, math.prod(work.shape)))
         run = self.batch.load()
 
