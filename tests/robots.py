@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import site
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ from supple.model.checks import joint_motions
 from supple.model.geometry import rotation_about, rotation_from_quaternion
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.robots import folder
 
 #: Files of the package that are not robots (Pinocchio refuses them too), and why.
 BROKEN = {
@@ -24,13 +23,7 @@ BROKEN = {
 RIGID = {"bluevolta.urdf", "quadrotor_base.urdf", "iris_simple.urdf"}
 
 
-def _folder() -> Path | None:
-    bases = [*(Path(p) / "cmeel.prefix" for p in site.getsitepackages()), Path(sys.prefix)]
-    found = (base / "share" / "example-robot-data" / "robots" for base in bases)
-    return next((p for p in found if p.is_dir()), None)
-
-
-FOLDER = _folder()
+FOLDER = folder()
 FILES = [] if FOLDER is None else sorted(FOLDER.rglob("*.urdf"))
 ROBOTS = [p for p in FILES if p.name not in BROKEN]
 

@@ -12,10 +12,17 @@ PANDA = "panda_description/urdf/panda.urdf"
 TALOS = "talos_data/robots/talos_reduced.urdf"
 
 
-def find(robot: str) -> Path | None:
-    """The file of a robot, or None where the package, or that robot in it, is not installed."""
+def folder() -> Path | None:
+    """Where the package keeps its robots, or None where it is not installed."""
     bases = [Path(sys.prefix)]
     with suppress(PackageNotFoundError):
         bases.insert(0, Path(str(distribution("example-robot-data").locate_file("cmeel.prefix"))))
-    files = (base / "share" / "example-robot-data" / "robots" / robot for base in bases)
-    return next((file for file in files if file.is_file()), None)
+    folders = (base / "share" / "example-robot-data" / "robots" for base in bases)
+    return next((f for f in folders if f.is_dir()), None)
+
+
+def find(robot: str) -> Path | None:
+    """The file of a robot, or None where the package, or that robot in it, is not installed."""
+    base = folder()
+    file = None if base is None else base / robot
+    return file if file is not None and file.is_file() else None
