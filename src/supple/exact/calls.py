@@ -21,27 +21,29 @@ from supple.errors import SingularError, StateError
 from supple.exact import memory
 from supple.exact.motion import AXIS, Axes
 from supple.exact.refusals import UNIT_TOLERANCE, as_floats, refuse_not_finite, refuse_not_unit, refuse_singular
-from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, make_header, open_tables
+from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item
 from supple.spatial.lanes import WIDTH, lanes_at
 from supple.spatial.references import (
+    ARGUMENTS,
     ODD,
     OK,
+    ONE_ARGUMENT,
     address_of,
-    as_reference,
     fits_matrix,
     fits_vector,
     floats_at,
-    floats_in,
     floats_of,
+    function_of,
+    header_of,
     ints_at,
     is_none,
     new_array,
-    reference,
     release,
+    status_object,
 )
 from supple.spatial.trig import RING
 
@@ -113,8 +115,6 @@ def scatter(address, first, stop, target):
 PATH, WORK, AXES, TURNS, DOFS, EXTRA, N_SLOTS, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 11)
 HEADER = DIMS + 3
 
-_SINGLE = reference(types.int64, *[reference] * 4)
-_SINGLE_Q = reference(types.int64, reference)
 _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
                      types.Array(types.float64, 1, "C"))  # fmt: skip
 
@@ -130,13 +130,13 @@ def make_kernels(
     needed; out and extra are flat.
     """
 
-    def run(h, handle, m, q, v, x, has_wrenches, wrenches):
+    def run(h, m, q, v, x, has_wrenches, wrenches):
         """The result as a new array, or a status."""
         status = state_status(m, q)
         if status != OK:
-            return status
-        array = new_array(h, h[N_DIMS], handle + 8 * DIMS)
-        out = floats_in(h, array, (h[N_OUT],))
+            return status_object(status)
+        array = new_array(h, h[N_DIMS], h.ctypes.data + 8 * DIMS)
+        out = floats_of(array, (h[N_OUT],))
         good = core(
             m,
             q,
@@ -154,34 +154,38 @@ def make_kernels(
         if good > 0.0 and finite(out):
             return array
         release(array)
-        return NOT_FINITE if good > 0.0 else SINGULAR
+        return status_object(NOT_FINITE if good > 0.0 else SINGULAR)
 
     run = helper(run)
 
-    def single(handle, q_, v_, x_, wrenches_):
-        h = ints_at(handle, (HEADER,))
+    def single(self, arguments, count):
+        h = header_of(self, HEADER)
         m = open_tables(h)
+        if count != 4:
+            return status_object(ODD)
+        given = ints_at(arguments, (4,))
+        q_, v_, x_, wrenches_ = given[0], given[1], given[2], given[3]
         has_v, has_x, has_wrenches = not is_none(h, v_), not is_none(h, x_), not is_none(h, wrenches_)
         if not fits_vector(h, q_, m.nq):
-            return as_reference(ODD)
+            return status_object(ODD)
         if (needs_v or has_v) and not fits_vector(h, v_, m.nv):
-            return as_reference(ODD)
+            return status_object(ODD)
         if (needs_x or has_x) and not fits_vector(h, x_, m.nv):
-            return as_reference(ODD)
+            return status_object(ODD)
         if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
-            return as_reference(ODD)
-        q = floats_of(h, q_, (m.nq,))
-        v = floats_of(h, v_, (m.nv,)) if has_v else m.zeros
-        x = floats_of(h, x_, (m.nv,)) if has_x else m.zeros
-        wrenches = floats_of(h, wrenches_, (m.n, 6)) if has_wrenches else m.outward
-        return as_reference(run(h, handle, m, q, v, x, has_wrenches, wrenches))
+            return status_object(ODD)
+        q = floats_of(q_, (m.nq,))
+        v = floats_of(v_, (m.nv,)) if has_v else m.zeros
+        x = floats_of(x_, (m.nv,)) if has_x else m.zeros
+        wrenches = floats_of(wrenches_, (m.n, 6)) if has_wrenches else m.outward
+        return run(h, m, q, v, x, has_wrenches, wrenches)
 
-    def single_q(handle, q_):
-        h = ints_at(handle, (HEADER,))
+    def single_q(self, q_):
+        h = header_of(self, HEADER)
         m = open_tables(h)
         if not fits_vector(h, q_, m.nq):
-            return as_reference(ODD)
-        return as_reference(run(h, handle, m, floats_of(h, q_, (m.nq,)), m.zeros, m.zeros, False, m.outward))
+            return status_object(ODD)
+        return run(h, m, floats_of(q_, (m.nq,)), m.zeros, m.zeros, False, m.outward)
 
     def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
         h = ints_at(handle, (HEADER,))
@@ -233,7 +237,7 @@ def make_kernels(
                     return status + (s << STATE_SHIFT)
         return OK
 
-    one = Kernel(single_q, _SINGLE_Q, name) if only_q else Kernel(single, _SINGLE, name)
+    one = Kernel(single_q, ONE_ARGUMENT, name) if only_q else Kernel(single, ARGUMENTS, name)
     return one, Kernel(batch, _BATCH, f"{name} on batches", nogil=True)
 
 
@@ -262,7 +266,7 @@ class Work:
     """One algorithm's scratch for one model, and the entry point that uses it."""
 
     run: Callable[..., Any]  #: gives the result as an array, or a status
-    handle: int
+    handle: int  #: the address of the header, for batches
     shape: tuple[int, ...]
     header: NDArray[np.int64]
     scratch: tuple[Floats, ...]
@@ -312,17 +316,20 @@ class Algorithm:
         scratch = tuple(aligned(size) for size in sizes)
         n_out = math.prod(shape)
         dims = [*shape, *[0] * (3 - len(shape))]
-        header = make_header(model, [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims])
+        own = [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims]
+        words = host_tables(model).words + own
+        header = np.array(words, dtype=np.int64)
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
-        made = Work(self.single.load(), address_of(header), shape, header, scratch, lane_size)
+        run = function_of(self.single, words, host_tables(model), scratch)
+        made = Work(run, address_of(header), shape, header, scratch, lane_size)
         work: Work = model._work.setdefault(self.name, made)  # another thread may have been quicker, and use its own
-        model._fast[self.name] = (work.run, work.handle)
+        model._fast[self.name] = work.run
         return work
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
         """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
         work: Work = model._work.get(self.name) or self.prepare(model)
-        out = work.run(work.handle, q) if self.only_q else work.run(work.handle, q, v, x, wrenches)
+        out = work.run(q) if self.only_q else work.run(q, v, x, wrenches)
         return self.general(model, q, v, x, wrenches) if out.__class__ is int else out
 
     def general(self, model: Model, *values: Any) -> Floats:
@@ -355,7 +362,7 @@ class Algorithm:
 
     def _one(self, model: Model, arrays: list[Floats | None]) -> Floats:
         work: Work = model._work.get(self.name) or self.prepare(model)
-        out = work.run(work.handle, *(arrays[:1] if self.only_q else arrays))
+        out = work.run(*(arrays[:1] if self.only_q else arrays))
         if out.__class__ is int:
             self._explain(model, work, out, arrays)
         result: Floats = out
@@ -372,9 +379,9 @@ class Algorithm:
         def part(bounds: tuple[int, int]) -> int:
             return int(run(work.handle, *flat, out, *bounds, np.empty(WIDTH * work.lane_size + ALIGNMENT // 8)))
 
-        for status in in_parallel(part, size):
-            if status != OK:
-                self._explain_state(model, status, arrays)
+        bad = [status for status in in_parallel(part, size) if status != OK]
+        if bad:
+            self._explain_state(model, min(bad, key=lambda status: status >> STATE_SHIFT), arrays)
         return out.reshape((size, *work.shape))
 
     def _explain_state(self, model: Model, status: int, arrays: list[Floats | None]) -> NoReturn:

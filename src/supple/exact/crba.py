@@ -196,12 +196,9 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     if sparse:
         return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
     try:
-        run, handle = model._fast["mass matrix"]
+        H: Any = model._fast["mass matrix"](q)
     except KeyError:
-        run = None
-    if run is None:
         return DENSE(model, q, None, None, None)
-    H: Any = run(handle, q)
     if H.__class__ is int:
         return DENSE.general(model, q, None, None, None)
     result: NDArray[np.float64] = H

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import SingularError, StateError
 from supple.exact import memory
 from supple.exact.ltdl import (
-    FORM,
     LTDL,
     LTL,
     MUL_L,
@@ -21,14 +20,13 @@ from supple.exact.ltdl import (
     SOLVE,
     SOLVE_L,
     SOLVE_LT,
-    VALUES,
     apply_kernel,
     factorize_kernel,
     refactorize_kernel,
 )
 from supple.exact.refusals import as_floats
 from supple.exact.treematrix import Pattern, TreeMatrix
-from supple.spatial.references import ODD, OK, address_of, header_prefix
+from supple.spatial.references import ODD, OK, address_of, function_of, header_prefix
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +34,7 @@ Floats = NDArray[np.float64]
 class _Entry:
     """What the entry points need of a pattern; kept with it."""
 
-    __slots__ = ("again", "handle", "header", "run", "tables")
+    __slots__ = ("run", "tables", "words")
 
     def __init__(self, pattern: Pattern) -> None:
         memory.require(
@@ -46,11 +44,10 @@ class _Entry:
             pattern.n if pattern.order is None else -1
         )  # dense rows are read as they are only if packed in that order
         self.tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)  # kept: addresses are taken
-        words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, self.tables), 0, 0]
-        self.header = np.array(words, dtype=np.int64)
-        self.handle = address_of(self.header)
-        self.run = factorize_kernel.load()
-        self.again = refactorize_kernel.load()
+        self.words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, self.tables)]
+        self.run = {
+            form: function_of(factorize_kernel, [*self.words, code], self.tables) for form, code in _FORMS.items()
+        }
 
 
 class Factor:
@@ -71,11 +68,9 @@ class Factor:
         if self.values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
         entry: _Entry = self.pattern.entry
-        header = entry.header.copy()
-        header[[FORM, VALUES]] = _FORMS[self.form], address_of(self.values)
-        again = partial(entry.again, address_of(header))
-        again.keep = (header, self.values, self.pattern)  # type: ignore[attr-defined]  # what the address leads to
-        return again
+        refusals = (StateError, _ODD_MESSAGE, SingularError, _SINGULAR_MESSAGE)
+        words = [*entry.words, _FORMS[self.form], address_of(self.values), *map(id, refusals)]
+        return function_of(refactorize_kernel, words, entry.tables, self.values, refusals)
 
     @property
     def L(self) -> Floats:
@@ -149,6 +144,8 @@ class Factor:
 
 
 _FORMS = {"ltdl": LTDL, "ltl": LTL}
+_ODD_MESSAGE = "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
+_SINGULAR_MESSAGE = "H is not positive definite; factorize names the row"
 
 
 def factorize(
@@ -167,14 +164,13 @@ def factorize(
         H = H.values  # type: ignore[union-attr]
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
-    code = _FORMS.get(form)
-    if code is None:
+    if form not in _FORMS:
         raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
     entry: _Entry = pattern.entry
     if entry is None:
         entry = pattern.entry = _Entry(pattern)
     values = np.zeros(pattern.size + pattern.n)
-    status = entry.run(entry.handle, values, code, H)
+    status = entry.run[form](values, H)
     if status == ODD:
         return _factorize_general(pattern, entry, H, form)
     if status != OK:
@@ -196,7 +192,7 @@ def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Fa
     flat = np.ascontiguousarray(rows.reshape(math.prod(rows.shape[:-1]), pattern.size))
     results = np.zeros((len(flat), pattern.size + pattern.n))
     for row, result in zip(flat, results):
-        status = entry.run(entry.handle, result, _FORMS[form], row)
+        status = entry.run[form](result, row)
         if status != OK:
             raise _not_positive(pattern, status, row)
     return Factor(pattern, results.reshape(*rows.shape[:-1], results.shape[-1]), form)

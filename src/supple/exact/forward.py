@@ -76,12 +76,9 @@ def forward_dynamics(
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
     try:
-        run, handle = model._fast[method]
+        qdd: Any = model._fast[method](q, v, tau, wrenches)
     except KeyError:
-        run = None
-    if run is None:
         return _other_way(model, q, v, tau, wrenches, method)
-    qdd: Any = run(handle, q, v, tau, wrenches)
     if qdd.__class__ is int:
         return ALGORITHMS[method].general(model, q, v, tau, wrenches)
     result: NDArray[np.float64] = qdd

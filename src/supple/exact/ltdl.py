@@ -18,21 +18,25 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from supple.errors import SingularError, StateError
 from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
 from supple.spatial.references import (
+    ARGUMENTS,
     ODD,
     OK,
+    ONE_ARGUMENT,
     PREFIX,
     fits_matrix,
     fits_vector,
     floats_at,
     floats_of,
+    header_of,
     ints_at,
-    reference,
+    none_object,
+    refuse,
+    status_object,
 )
 
 Floats = NDArray[np.float64]
@@ -207,23 +211,24 @@ def mul_Lt(a, lam, starts, depth, x, y, unit):
 
 # --- entry points ---------------------------------------------------------------------------------------------------
 
-_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, FORM, VALUES, _HEADER = range(PREFIX, PREFIX + 10)
+_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _FORM, _HEADER = range(PREFIX, PREFIX + 9)
+_VALUES, _ODD_CLASS, _ODD_MESSAGE, _SINGULAR_CLASS, _SINGULAR_MESSAGE, _AGAIN_HEADER = range(_HEADER, _HEADER + 6)
 LTDL, LTL = 0, 1
 MUL_L, MUL_LT, SOLVE_L, SOLVE_LT, SOLVE = range(5)
 
 
 @helper
-def factor_into(h, a, form, H_):
+def factor_into(h, a, H_):
     """Factors of a dense (n, n) or packed matrix, into packed values a. Returns OK, ODD, or 2 + the row at fault."""
     n, size = h[_N], h[_SIZE]
     lam, starts, depth, ends = (ints_at(h[_LAM], (n,)), ints_at(h[_STARTS], (n,)), ints_at(h[_DEPTH], (n,)),
                                 ints_at(h[_ENDS], (n,)))  # fmt: skip
     if fits_vector(h, H_, size):
-        packed = floats_of(h, H_, (size,))
+        packed = floats_of(H_, (size,))
         for c in range(size):
             a[c] = packed[c]
     elif fits_matrix(h, H_, h[_DENSE], n):
-        H = floats_of(h, H_, (n, n))
+        H = floats_of(H_, (n, n))
         for k in range(n):
             j, at = k, item(starts, k) + item(depth, k) - 1
             while j >= 0:
@@ -232,7 +237,7 @@ def factor_into(h, a, form, H_):
                 at -= 1
     else:
         return ODD
-    if form == LTL:
+    if h[_FORM] == LTL:
         bad = ltl(a, starts, depth, ends)
         return OK if bad < 0 else 2 + bad
     ltdl(a, starts, depth, ends)
@@ -242,23 +247,23 @@ def factor_into(h, a, form, H_):
     return OK
 
 
-@kernel(types.int64(types.int64, reference, types.int64, reference), "factorize")
-def factorize_kernel(handle, values_, form, H_):
-    h = ints_at(handle, (_HEADER,))
-    return factor_into(h, floats_of(h, values_, (h[_SIZE] + h[_N],)), form, H_)
+@kernel(ARGUMENTS, "factorize")
+def factorize_kernel(self, arguments, count):
+    """factorize(values, H) into new packed values. Returns the status."""
+    h, given = header_of(self, _HEADER), ints_at(arguments, (2,))
+    return status_object(factor_into(h, floats_of(given[0], (h[_SIZE] + h[_N],)), given[1]))
 
 
-@kernel(types.void(types.int64, reference), "refactorize")
-def refactorize_kernel(handle, H_):
-    """The same into the values that the header names: two arguments less to pass."""
-    h = ints_at(handle, (_HEADER,))
-    status = factor_into(h, floats_at(h[VALUES], (h[_SIZE] + h[_N],)), h[FORM], H_)
+@kernel(ONE_ARGUMENT, "refactorize")
+def refactorize_kernel(self, H_):
+    """refactorize(H) into the values that the header names. Returns None, or raises."""
+    h = header_of(self, _AGAIN_HEADER)
+    status = factor_into(h, floats_at(h[_VALUES], (h[_SIZE] + h[_N],)), H_)
     if status == ODD:
-        raise StateError(
-            "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
-        )
+        return refuse(h[_ODD_CLASS], h[_ODD_MESSAGE])
     if status != OK:
-        raise SingularError("H is not positive definite; factorize names the row")
+        return refuse(h[_SINGULAR_CLASS], h[_SINGULAR_MESSAGE])
+    return none_object(h)
 
 
 _floats2, _floats3, _ints = types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]

@@ -124,12 +124,9 @@ def inverse_dynamics(
     first. Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
     """
     try:
-        run, handle = model._fast["rnea"]
+        tau: Any = model._fast["rnea"](q, v, a, wrenches)
     except KeyError:
-        run = None
-    if run is None:
         return RNEA(model, q, v, a, wrenches)
-    tau: Any = run(handle, q, v, a, wrenches)
     if tau.__class__ is int:
         return RNEA.general(model, q, v, a, wrenches)
     result: NDArray[np.float64] = tau

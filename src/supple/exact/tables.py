@@ -226,8 +226,3 @@ def host_tables(model: Model) -> HostTables:
     if tables is None:
         tables = model._work.setdefault("tables", HostTables(model))  # never replaced: headers hold its addresses
     return tables
-
-
-def make_header(model: Model, own: list[int]) -> NDArray[np.int64]:
-    """A header: the model's tables, then an algorithm's own words."""
-    return np.array(host_tables(model).words + own, dtype=np.int64)

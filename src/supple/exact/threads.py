@@ -11,6 +11,7 @@ from supple.errors import StateError
 from supple.spatial.lanes import WIDTH
 
 _SMALL = 32  #: batches below this are not worth a second thread
+_PIECES = 8  #: a thread, of one batch
 _threads = int(os.environ.get("SUPPLE_THREADS", "0")) or os.cpu_count() or 1
 
 
@@ -28,9 +29,18 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 
 def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
-    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
+    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for.
+
+    Each thread, the caller's among them, takes the next piece when it has done one: a core that others slow down
+    takes fewer.
+    """
     if _threads == 1 or size < _SMALL:
         return [part((0, size))] if size else []
-    step = -(-size // (_threads * WIDTH)) * WIDTH
-    pieces = [(i, min(i + step, size)) for i in range(0, size, step)]
-    return list(_pool(_threads).map(part, pieces))
+    step = -(-size // (_threads * _PIECES * WIDTH)) * WIDTH
+    pieces = iter([(i, min(i + step, size)) for i in range(0, size, step)])
+
+    def some() -> list[int]:
+        return [part(piece) for piece in pieces]
+
+    others = [_pool(_threads).submit(some) for _ in range(_threads - 1)]
+    return [*some(), *(status for other in others for status in other.result())]

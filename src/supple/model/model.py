@@ -170,7 +170,7 @@ class Model:
     report: Report
     #: Scratch of the algorithms, keyed by their names: theirs, not the model's.
     _work: dict[str, Any] = field(default_factory=dict, init=False)
-    #: What the hottest calls need of it: entry point, handle, shape of the result.
+    #: Their entry points, for the hottest calls.
     _fast: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -64,12 +64,19 @@ class Kernel:
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
             plain: Callable[..., Any] = self.dispatcher
             return plain
+        entry: Callable[..., Any] = self._compiled().entry_point
+        return entry
+
+    def address(self) -> int:
+        """The compiled function as C may call it."""
+        compiled = self._compiled()
+        return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+
+    def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
             self.dispatcher._cache = _Cache(self.dispatcher.py_func, self.name)
             self.dispatcher.compile(self.signature)
-        compiled = self.dispatcher.overloads[self.dispatcher.signatures[0]]
-        entry: Callable[..., Any] = compiled.entry_point
-        return entry
+        return self.dispatcher.overloads[self.dispatcher.signatures[0]]
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:

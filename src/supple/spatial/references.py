@@ -1,22 +1,23 @@
-"""Calling compiled code cheaply: Python objects passed as they are, and model data passed as one address.
+"""Calling compiled code cheaply: a kernel as a builtin function, which gets Python objects as they are.
 
-Numba's own unboxing of an array argument costs 50 to 80 ns, more than a joint's share of the dynamics. A kernel that
-takes `reference` arguments gets the objects' addresses and checks for itself, in a few loads, that they are
-C-contiguous float64 arrays of the right shape (`fits`); the caller holds the objects and the interpreter lock for as
-long as the call lasts. When an argument does not fit, the kernel returns ODD and the Python caller converts it or
+Numba's own wrapper costs 70 ns a call, and 50 to 80 more for each array: more than a joint's share of the dynamics. An
+entry kernel is what CPython calls a C function instead: `function_of` makes a builtin of it, bound to a header, and it
+gets the address of the header and those of the arguments. It checks for itself, in a few loads, that these are
+C-contiguous float64 arrays of the right shape (`fits_...`); the caller holds the objects and the interpreter lock for
+as long as the call lasts. When an argument does not fit, the kernel returns ODD and the Python caller converts it or
 says what is wrong with it.
 
-The result is made the same way: `new_array` calls NumPy's own constructor, and a kernel whose return type is
-`reference` hands the array (or, in its place, a small integer: a status) to Python. That saves the 150 ns of a call
-of np.empty.
+The result is made the same way: `new_array` calls NumPy's own constructor, which saves the 150 ns of a call of
+np.empty. An entry kernel returns the address of an object: that array, a `status_object`, or what `refuse` gives.
 
-The rest comes in a header: an int64 array whose first entries describe how this interpreter lays out its objects,
-followed by whatever the algorithm put there (sizes, addresses of tables and scratch).
+The header is an int64 array whose first entries are addresses in this interpreter, followed by whatever the algorithm
+put there (sizes, addresses of tables and scratch).
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -24,28 +25,65 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
-from numba.core import cgutils
-from numba.extending import NativeValue, box, intrinsic, models, register_model, unbox
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import Kernel, helper
 
 OK, ODD = 0, 1
 
-_ARRAY_TYPE, _FLOAT64, _HEAD_WORDS, _NONE, _PYARRAY_NEW = range(5)
-PREFIX = 5  #: words of a header before the algorithm's own
+_ARRAY_TYPE, _FLOAT64, _NONE, _PYARRAY_NEW = range(4)
+PREFIX = 4  #: words of a header before the algorithm's own
 
+#: What entry kernels are: of one argument, and of several (the address of their addresses, and how many they are).
+ONE_ARGUMENT = types.int64(types.int64, types.int64)
+ARGUMENTS = types.int64(types.int64, types.int64, types.int64)
+_METH_O, _METH_FASTCALL = 0x0008, 0x0080
+
+_HEAD = object.__basicsize__ // 8  #: words at the beginning of every object; the last is its type
 _PYARRAY_NEW_INDEX = 93  #: of PyArray_New in NumPy's C interface, which keeps its order
 _NPY_DOUBLE = 12
-_LARGEST_STATUS = 4095  #: no object lives at so low an address
 
 _C_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 
 
 def header_prefix() -> list[int]:
-    """What kernels must know of this interpreter: two types, the size of an object's head, None, how to make an
-    array."""
-    return [id(np.ndarray), id(np.dtype(np.float64)), object.__basicsize__ // 8, id(None), _pyarray_new()]
+    """What kernels must know of this interpreter: two types, None, how to make an array."""
+    return [id(np.ndarray), id(np.dtype(np.float64)), id(None), _pyarray_new()]
+
+
+class _MethodDef(ctypes.Structure):
+    """CPython's PyMethodDef."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+@cache
+def _method(kernel: Kernel) -> _MethodDef:
+    """How CPython is to call an entry kernel; kept for good, since functions refer to it."""
+    flags = _METH_O if kernel.signature == ONE_ARGUMENT else _METH_FASTCALL
+    return _MethodDef(kernel.name.encode(), kernel.address(), flags, None)
+
+
+class _Header(np.ndarray[Any, Any]):
+    """A header, and whatever its addresses lead to."""
+
+    kept: tuple[Any, ...]
+
+
+def function_of(kernel: Kernel, words: list[int], *kept: Any) -> Callable[..., Any]:
+    """An entry kernel as a function of Python, bound to a header of these words; it keeps alive what they lead to."""
+    header = np.array(words, dtype=np.int64).view(_Header)
+    header.kept = kept
+    make = ctypes.pythonapi.PyCFunction_NewEx
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    function: Callable[..., Any] = make(ctypes.addressof(_method(kernel)), header, None)
+    return function
 
 
 @cache
@@ -58,43 +96,42 @@ def _pyarray_new() -> int:
     return int(table[_PYARRAY_NEW_INDEX] or 0)
 
 
-class ReferenceType(types.Type):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__("object_reference")
+@intrinsic
+def status_object(typingctx: Any, status: Any) -> Any:
+    """A new int."""
 
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.ptrtoint(context.get_python_api(builder).long_from_longlong(args[0]), ir.IntType(64))
 
-reference = ReferenceType()
-
-
-@register_model(ReferenceType)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, fe_type: Any) -> None:
-        super().__init__(manager, fe_type, ir.IntType(64))
-
-
-@unbox(ReferenceType)
-def _unbox(typ: Any, obj: Any, c: Any) -> NativeValue:
-    return NativeValue(c.builder.ptrtoint(obj, ir.IntType(64)))
-
-
-@box(ReferenceType)
-def _box(typ: Any, value: Any, c: Any) -> Any:
-    """An object, whose reference passes to the caller, or a status as an int."""
-    b = c.builder
-    out = cgutils.alloca_once(b, c.pyapi.pyobj)
-    is_status = b.icmp_unsigned("<=", value, ir.Constant(ir.IntType(64), _LARGEST_STATUS))
-    with b.if_else(is_status) as (status, thing):
-        with status:
-            b.store(c.pyapi.long_from_longlong(value), out)
-        with thing:
-            b.store(b.inttoptr(value, c.pyapi.pyobj), out)
-    return b.load(out)
+    return types.int64(types.int64), codegen
 
 
 @intrinsic
-def as_reference(typingctx: Any, x: Any) -> Any:
-    """An address, or a status, as what a kernel returns."""
-    return reference(types.int64), lambda context, builder, sig, args: args[0]
+def _retain(typingctx: Any, address: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pyapi = context.get_python_api(builder)
+        pyapi.incref(builder.inttoptr(args[0], pyapi.pyobj))
+        return args[0]
+
+    return types.int64(types.int64), codegen
+
+
+@helper
+def none_object(header):
+    """None, for a kernel that has nothing to return."""
+    return _retain(header[_NONE])
+
+
+@intrinsic
+def refuse(typingctx: Any, exception: Any, message: Any) -> Any:
+    """Raise an exception, given the addresses of its class and of a message: what an entry kernel then returns."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        pyapi = context.get_python_api(builder)
+        pyapi.err_set_object(*[builder.inttoptr(x, pyapi.pyobj) for x in args])
+        return ir.Constant(ir.IntType(64), 0)
+
+    return types.int64(types.int64, types.int64), codegen
 
 
 @intrinsic
@@ -133,14 +170,9 @@ def release(array):
 
 
 @helper
-def floats_in(header, array, shape):
-    """The data of an array that new_array made."""
-    return floats_at(ints_at(array, (header[_HEAD_WORDS] + 1,))[header[_HEAD_WORDS]], shape)
-
-
-@intrinsic
-def _address(typingctx: Any, x: Any) -> Any:
-    return types.int64(x), lambda context, builder, sig, args: args[0]
+def floats_of(array, shape):
+    """The data of an array."""
+    return floats_at(ints_at(array, (_HEAD + 1,))[_HEAD], shape)
 
 
 def _pointer_to(element: Any) -> Any:
@@ -173,44 +205,39 @@ def floats_at(address, shape):
 
 
 @helper
+def header_of(array, size):
+    """The numbers of the int64 array that an entry kernel is bound to."""
+    return ints_at(ints_at(array, (_HEAD + 1,))[_HEAD], (size,))
+
+
+@helper
 def is_none(header, x):
-    return _address(x) == header[_NONE]
+    return x == header[_NONE]
 
 
 @helper
 def _is_plain(header, x, ndim):
     """Whether x is a C-contiguous, aligned float64 ndarray (not of a subclass) of ndim dimensions."""
-    head = header[_HEAD_WORDS]
-    words = ints_at(_address(x), (head + 7,))
-    if words[head - 1] != header[_ARRAY_TYPE]:
+    words = ints_at(x, (_HEAD + 7,))
+    if words[_HEAD - 1] != header[_ARRAY_TYPE]:
         return False
-    if words[head + 5] != header[_FLOAT64]:
+    if words[_HEAD + 5] != header[_FLOAT64]:
         return False
-    return (words[head + 1] & 0xFFFFFFFF) == ndim and (words[head + 6] & _C_CONTIGUOUS_ALIGNED) == _C_CONTIGUOUS_ALIGNED
+    flags = words[_HEAD + 6] & _C_CONTIGUOUS_ALIGNED
+    return (words[_HEAD + 1] & 0xFFFFFFFF) == ndim and flags == _C_CONTIGUOUS_ALIGNED
 
 
 @helper
 def fits_vector(header, x, n):
-    if not _is_plain(header, x, 1):
-        return False
-    head = header[_HEAD_WORDS]
-    return ints_at(ints_at(_address(x), (head + 7,))[head + 2], (1,))[0] == n
+    return _is_plain(header, x, 1) and ints_at(ints_at(x, (_HEAD + 7,))[_HEAD + 2], (1,))[0] == n
 
 
 @helper
 def fits_matrix(header, x, n, m):
     if not _is_plain(header, x, 2):
         return False
-    head = header[_HEAD_WORDS]
-    shape = ints_at(ints_at(_address(x), (head + 7,))[head + 2], (2,))
+    shape = ints_at(ints_at(x, (_HEAD + 7,))[_HEAD + 2], (2,))
     return shape[0] == n and shape[1] == m
-
-
-@helper
-def floats_of(header, x, shape):
-    """The data of an array that fits."""
-    head = header[_HEAD_WORDS]
-    return floats_at(ints_at(_address(x), (head + 7,))[head], shape)
 
 
 def address_of(a: NDArray[Any]) -> int:
