@@ -15,6 +15,7 @@ run: $(STAMP)
 
 test: $(STAMP)
 	$(BIN)/ruff check
+	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/supple compile

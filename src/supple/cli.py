@@ -122,9 +122,7 @@ def inspect(
 @app.command()
 def convert(
     file: File,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The URDF file to write.", show_default=False)
-    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The URDF file to write.", show_default=False)],
     split: Annotated[
         bool, typer.Option("--split", help="Write joints that URDF lacks as two joints, where two will do.")
     ] = False,
@@ -142,9 +140,7 @@ def convert(
 
 @app.command()
 def reproduce(
-    paper: Annotated[
-        str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in PAPERS.items()))
-    ] = None,
+    paper: Annotated[str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in PAPERS.items()))] = None,
     out: Out = Path("out"),
     quick: Quick = False,
 ) -> None:
@@ -156,9 +152,7 @@ def reproduce(
 
 @app.command()
 def bench(
-    what: Annotated[
-        str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in BENCHES.items()))
-    ] = None,
+    what: Annotated[str | None, typer.Argument(help="; ".join(f"{k}: {v}" for k, v in BENCHES.items()))] = None,
     quick: Quick = False,
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")] = None,
 ) -> None:
@@ -281,9 +275,7 @@ def _show_model(console: Console, model: Model, most: int | None) -> None:
         "frames": len(model.frames),
         "shapes to draw": len(model.visuals),
     }
-    table = Table(
-        title=_plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None
-    )
+    table = Table(title=_plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():

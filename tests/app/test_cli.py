@@ -102,9 +102,7 @@ def test_misspelt_words_are_answered_with_the_right_ones(arguments: tuple[str, .
     assert suggestion in refused(*arguments)
 
 
-@pytest.mark.parametrize(
-    "arguments", [("inspect",), ("convert", "x.urdf"), ("compile", "--jobs", "0"), ("demo", "x")]
-)
+@pytest.mark.parametrize("arguments", [("inspect",), ("convert", "x.urdf"), ("compile", "--jobs", "0"), ("demo", "x")])
 def test_missing_and_superfluous_arguments_are_refused(arguments: tuple[str, ...]):
     refused(*arguments)
 
@@ -133,9 +131,7 @@ def test_inspect_with_a_floating_base(arm: Path):
 
 def test_inspect_tells_problems(tmp_path: Path):
     path = tmp_path / "weightless.urdf"
-    path.write_text(
-        ARM.replace('<mass value="1"/>', '<mass value="0"/>').replace("0.05", "0").replace("0.01", "0")
-    )
+    path.write_text(ARM.replace('<mass value="1"/>', '<mass value="0"/>').replace("0.05", "0").replace("0.01", "0"))
     out = succeeds("inspect", path)
     assert "Problem:" in out and "lower" in out and "No problems" not in out
 

@@ -57,9 +57,7 @@ def test_it_has_the_command(wheel: Path):
 
 
 @pytest.mark.parametrize("home", ["cache folder named", "no home"])
-def test_it_compiles_once_and_writes_nothing_where_it_is_installed(
-    installed: Path, tmp_path: Path, home: str
-):
+def test_it_compiles_once_and_writes_nothing_where_it_is_installed(installed: Path, tmp_path: Path, home: str):
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SUPPLE_", "NUMBA_", "XDG_"))}
     env |= {"PYTHONPATH": str(installed), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(tmp_path)}
     env |= {"SUPPLE_CACHE_DIR": str(tmp_path)} if home == "cache folder named" else {"HOME": "/dev/null"}

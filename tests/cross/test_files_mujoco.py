@@ -65,11 +65,7 @@ def joints(rng: np.random.Generator, body: int, top: bool) -> list[str]:
         if kind == "free":
             out.append(f"<joint {name}/>")
             continue
-        ref = (
-            f'ref="{rng.normal()!r}" axis="{numbers(rng.normal(size=3))}"'
-            if kind in ("hinge", "slide")
-            else ""
-        )
+        ref = f'ref="{rng.normal()!r}" axis="{numbers(rng.normal(size=3))}"' if kind in ("hinge", "slide") else ""
         limit = 'range="-0.7 0.9"' if ref and rng.random() < 0.5 else ""
         dynamics = 'damping="0.5" armature="0.25" frictionloss="0.125"'
         out.append(f'<joint {name} pos="{numbers(rng.normal(size=3))}" {ref} {limit} {dynamics}/>')
@@ -109,9 +105,7 @@ def test_bodies_are_where_mujoco_has_them(tmp_path: Path, seed: int) -> None:
     for name, (R, x) in mujoco_poses(ours, theirs, q).items():
         # unit entries, positions of a few metres, a dozen joints: some hundred roundings at most
         np.testing.assert_allclose(R, data.body(name).xmat.reshape(3, 3), rtol=0, atol=1e-13, err_msg=name)
-        np.testing.assert_allclose(
-            x, data.body(name).xpos, rtol=0, atol=1e-13 * max(1, np.abs(x).max()), err_msg=name
-        )
+        np.testing.assert_allclose(x, data.body(name).xpos, rtol=0, atol=1e-13 * max(1, np.abs(x).max()), err_msg=name)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -132,9 +126,7 @@ def test_velocities_are_mujocos(tmp_path: Path, seed: int) -> None:
         W = (after[name][0] - before[name][0]) / (2 * h) @ data.body(name).xmat.reshape(3, 3).T
         # h^2/6 of third derivatives (up to a few hundred), and rounding of 1e-15/h
         size = 1 + np.abs(speed).max() ** 3
-        np.testing.assert_allclose(
-            [W[2, 1], W[0, 2], W[1, 0]], speed[:3], rtol=0, atol=1e-9 * size, err_msg=name
-        )
+        np.testing.assert_allclose([W[2, 1], W[0, 2], W[1, 0]], speed[:3], rtol=0, atol=1e-9 * size, err_msg=name)
         linear = (after[name][1] - before[name][1]) / (2 * h)
         np.testing.assert_allclose(linear, speed[3:], rtol=0, atol=1e-9 * size, err_msg=name)
 
@@ -157,15 +149,11 @@ def test_masses_and_inertias(tmp_path: Path, seed: int) -> None:
         I = np.zeros((3, 3))
         for k in welded:
             R, r = data.ximat[k].reshape(3, 3), data.xipos[k] - com
-            I += R @ np.diag(theirs.body_inertia[k]) @ R.T + theirs.body_mass[k] * (
-                r @ r * np.eye(3) - np.outer(r, r)
-            )
+            I += R @ np.diag(theirs.body_inertia[k]) @ R.T + theirs.body_mass[k] * (r @ r * np.eye(3) - np.outer(r, r))
         i = ours.bodies[theirs.body(b).name].index
         R, x = poses[i]
         assert ours.mass[i] == pytest.approx(m.sum(), rel=1e-14)
-        np.testing.assert_allclose(
-            x + R @ ours.com[i], com, rtol=0, atol=1e-12
-        )  # positions of tens of metres
+        np.testing.assert_allclose(x + R @ ours.com[i], com, rtol=0, atol=1e-12)  # positions of tens of metres
         np.testing.assert_allclose(R @ ours.inertia[i] @ R.T, I, rtol=0, atol=1e-12 * np.abs(I).max())
 
 

@@ -53,9 +53,7 @@ def test_placements_and_inertias(path: Path) -> None:
         for i in range(ours.n_bodies):
             placement, inertia = theirs.jointPlacements[i + 1], theirs.inertias[i + 1]
             name = ours.joint_names[i]
-            np.testing.assert_allclose(
-                ours.rotation[i], placement.rotation, rtol=0, atol=ROTATION, err_msg=name
-            )
+            np.testing.assert_allclose(ours.rotation[i], placement.rotation, rtol=0, atol=ROTATION, err_msg=name)
             size = max(1.0, np.abs(placement.translation).max())
             np.testing.assert_allclose(
                 ours.position[i], placement.translation, rtol=0, atol=ROTATION * size, err_msg=name
@@ -63,13 +61,9 @@ def test_placements_and_inertias(path: Path) -> None:
             assert ours.mass[i] == pytest.approx(inertia.mass, rel=MERGED, abs=0), name
             lever = max(1.0, np.abs(inertia.lever).max())
             if inertia.mass > 0:
-                np.testing.assert_allclose(
-                    ours.com[i], inertia.lever, rtol=0, atol=MERGED * lever, err_msg=name
-                )
+                np.testing.assert_allclose(ours.com[i], inertia.lever, rtol=0, atol=MERGED * lever, err_msg=name)
             scale = np.abs(inertia.inertia).max() + inertia.mass * lever**2
-            np.testing.assert_allclose(
-                ours.inertia[i], inertia.inertia, rtol=0, atol=MERGED * scale, err_msg=name
-            )
+            np.testing.assert_allclose(ours.inertia[i], inertia.inertia, rtol=0, atol=MERGED * scale, err_msg=name)
 
 
 @each_robot()
@@ -83,12 +77,8 @@ def test_limits_and_dynamics(path: Path) -> None:
             assert ours.joints[i].lower == theirs.lowerPositionLimit[at], name
             assert ours.joints[i].upper == theirs.upperPositionLimit[at], name
     most = sys.float_info.max
-    np.testing.assert_array_equal(
-        np.minimum(ours.effort_limit, most), np.minimum(theirs.upperEffortLimit, most)
-    )
-    np.testing.assert_array_equal(
-        np.minimum(ours.velocity_limit, most), np.minimum(theirs.upperVelocityLimit, most)
-    )
+    np.testing.assert_array_equal(np.minimum(ours.effort_limit, most), np.minimum(theirs.upperEffortLimit, most))
+    np.testing.assert_array_equal(np.minimum(ours.velocity_limit, most), np.minimum(theirs.upperVelocityLimit, most))
     np.testing.assert_array_equal(ours.damping, theirs.damping)
     np.testing.assert_array_equal(ours.friction, theirs.upperDryFrictionLimit)
 

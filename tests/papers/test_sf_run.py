@@ -16,9 +16,7 @@ from supple.reproduce.report import Report
 
 
 def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(
-        sf_measure, "SHAPES", {k: (f, sizes[:2]) for k, (f, sizes) in sf_measure.SHAPES.items()}
-    )
+    monkeypatch.setattr(sf_measure, "SHAPES", {k: (f, sizes[:2]) for k, (f, sizes) in sf_measure.SHAPES.items()})
     monkeypatch.setattr(sf_measure, "shortest", lambda function, budget: (function(), 1e-6)[1])
     screen = io.StringIO()
     sf.run(tmp_path, quick=True, console=Console(file=screen, width=110))

@@ -57,9 +57,7 @@ def test_factors(name: str, factorize: str, solve: str) -> None:
     assert str(costs.back_substitution(e).div_as_m()) == solve
 
 
-@pytest.mark.parametrize(
-    ("name", "split"), [("humanoid", (21, 66, 3, 18, 1, 6)), ("chain", (24, 300, 0, 0, 1, 24))]
-)
+@pytest.mark.parametrize(("name", "split"), [("humanoid", (21, 66, 3, 18, 1, 6)), ("chain", (24, 300, 0, 0, 1, 24))])
 def test_splits(name: str, split: tuple[int, ...]) -> None:
     model = MODELS[name]
     assert costs.split(model.parent, costs.floating_bases(model)) == split

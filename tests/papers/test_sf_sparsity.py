@@ -60,9 +60,7 @@ def test_envelope_of_7_is_kept_by_cholesky(tree_1) -> None:
     H, _ = tree_1
     G = np.linalg.cholesky(np.ascontiguousarray(H[::-1, ::-1]))
     np.testing.assert_array_equal(np.abs(G) > 1e-15, np.tril(pattern(H_7)))
-    np.testing.assert_allclose(
-        G[::-1, ::-1].T, factorize(H, depth_first_parent(), "ltl").L, rtol=1e-10, atol=1e-14
-    )
+    np.testing.assert_allclose(G[::-1, ::-1].T, factorize(H, depth_first_parent(), "ltl").L, rtol=1e-10, atol=1e-14)
 
 
 def depth_first_parent() -> np.ndarray:

@@ -91,9 +91,7 @@ def test_side_branches_converge_to_beta_and_its_square(length: int, per_node: in
 
 def test_orders_of_figure_5() -> None:
     """Slopes on log axes at large n: 3, 3, just over 1, 2."""
-    for family, m, low, high in zip(
-        FAMILIES, (3000, 1500, 16, 60), (2.99, 2.99, 1.05, 1.95), (3.01, 3.01, 1.3, 2.05)
-    ):
+    for family, m, low, high in zip(FAMILIES, (3000, 1500, 16, 60), (2.99, 2.99, 1.05, 1.95), (3.01, 3.01, 1.3, 2.05)):
         a, b = (operations(family.D1(k), family.D2(k)) for k in (m, m + 1))
         slope = math.log(b / a) / math.log(family.n(m + 1) / family.n(m))
         assert low < slope < high, family.name

@@ -102,9 +102,7 @@ def test_power_balance(system):
 def test_wrenches_act_through_jacobians(system):
     """An external wrench is worth J^T f of joint force."""
     model, q, v, _, wrenches = system
-    worth = sum(
-        supple.jacobian(model, q, i, frame="body").T @ wrenches[i] for i in range(model.n_bodies)
-    )
+    worth = sum(supple.jacobian(model, q, i, frame="body").T @ wrenches[i] for i in range(model.n_bodies))
     near(supple.bias_force(model, q, v) - worth, supple.bias_force(model, q, v, wrenches))
 
 

@@ -624,4 +624,4 @@ def test_threads_divide_a_batch(threads):
             pool.in_parallel(lambda bounds, seen=seen: seen.append(bounds) or 0, size)
             covered = [k for first, stop in sorted(seen) for k in range(first, stop)]
             assert covered == list(range(size))
-            assert len(seen) <= count and all(first % pool.WIDTH == 0 for first, _ in seen)
+            assert len(seen) <= pool._PIECES * count and all(first % pool.WIDTH == 0 for first, _ in seen)

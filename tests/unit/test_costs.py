@@ -85,11 +85,7 @@ def test_large_sums_are_exact() -> None:
 def test_cost_arithmetic_and_words() -> None:
     x = Cost(m=2, a=3, div=4, sqrt=5)
     assert x + x == 2 * x == x * 2 and x - x == Cost()
-    assert (
-        str(x) == "2m + 3a + 4 div + 5 sqrt"
-        and str(Cost()) == "0"
-        and str(Cost(a=1, sincos=2)) == "1a + 2 sincos"
-    )
+    assert str(x) == "2m + 3a + 4 div + 5 sqrt" and str(Cost()) == "0" and str(Cost(a=1, sincos=2)) == "1a + 2 sincos"
     assert x.div_as_m() == Cost(m=6, a=3, sqrt=5)
     assert x.total() == 14 and x.total(a=0) == 11 and Cost(sincos=9).total() == 0
 

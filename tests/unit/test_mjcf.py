@@ -84,9 +84,7 @@ def test_a_slide_with_a_reference(read) -> None:
 
 
 def test_several_joints_on_a_body(read) -> None:
-    model = read(
-        body('<joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>')
-    )
+    model = read(body('<joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>'))
     assert model.body_names == ("b/x", "b")
     assert model.joint_names == ("x", "y")
     assert model.mass.tolist() == [0, 1]
@@ -111,9 +109,7 @@ def test_inertia_is_turned_into_the_bodys_axes(read) -> None:
     inertial = '<inertial mass="2" pos="1 2 3" euler="90 0 0" diaginertia="4 5 6"/>'
     model = read(f'<body name="b"><joint/>{inertial}</body>')
     np.testing.assert_array_equal(model.com[0], [1, 2, 3])
-    np.testing.assert_allclose(
-        model.inertia[0], np.diag([4, 6, 5]), rtol=0, atol=1e-14
-    )  # roundings of entries ~5
+    np.testing.assert_allclose(model.inertia[0], np.diag([4, 6, 5]), rtol=0, atol=1e-14)  # roundings of entries ~5
 
 
 def test_sites_are_frames_and_never_clash(read) -> None:

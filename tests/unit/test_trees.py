@@ -50,9 +50,7 @@ def test_side_branches(length: int, per_node: int) -> None:
     np.testing.assert_array_equal(parent[main], [-1, *main[:-1]])
     has_side = length * per_node > 0
     children = n_children(parent)[1:][main]
-    np.testing.assert_array_equal(
-        children, [1 + (per_node if has_side else 0)] * 4 + [per_node if has_side else 0]
-    )
+    np.testing.assert_array_equal(children, [1 + (per_node if has_side else 0)] * 4 + [per_node if has_side else 0])
     assert depths(parent).max() == m + (length if has_side else 0)
 
 
@@ -166,10 +164,7 @@ def test_any_joint_type(joint) -> None:
     mixed = trees.chain(3, joint=["revolute", "ball", joint])
     assert mixed.joints["link2_joint"].type == joint
     floating = trees.chain(3, base="free", joint=joint)
-    assert (
-        floating.joint_type[0] == JointType.FREE
-        and (floating.joint_type[1:] == JointType[joint.upper()]).all()
-    )
+    assert floating.joint_type[0] == JointType.FREE and (floating.joint_type[1:] == JointType[joint.upper()]).all()
 
 
 def test_humanoid_and_its_chain() -> None:

@@ -185,8 +185,7 @@ def test_children_come_in_the_order_of_joint_names(read) -> None:
     names = ["z", "B", "a", "a10", "a9"]
     links = "".join(f'<link name="l{n}">{INERTIAL}</link>' for n in names)
     joints = "".join(
-        f'<joint name="{n}" type="continuous"><parent link="base"/><child link="l{n}"/></joint>'
-        for n in names
+        f'<joint name="{n}" type="continuous"><parent link="base"/><child link="l{n}"/></joint>' for n in names
     )
     model = read(urdf('<link name="base"/>' + links + joints))
     assert model.joint_names == ("B", "a", "a10", "a9", "z")
@@ -330,9 +329,7 @@ def test_materials_from_here_there_and_nowhere(read) -> None:
 
 
 def test_texture_is_remarked_upon(read) -> None:
-    arm = INERTIAL + visual(
-        '<box size="1 1 1"/>', '<material name="m"><texture filename="x.png"/></material>'
-    )
+    arm = INERTIAL + visual('<box size="1 1 1"/>', '<material name="m"><texture filename="x.png"/></material>')
     assert [r.subject for r in read(two_links(arm=arm)).report] == ["texture"]
 
 
@@ -549,9 +546,7 @@ BAD_ROBOTS = {
         "<color> of material 'm': rgba needs 4 numbers",
     ),
     "xacro": (
-        two_links(extra="<xacro:include/>").replace(
-            "<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"'
-        ),
+        two_links(extra="<xacro:include/>").replace("<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"'),
         5,
         "this is xacro, not URDF; expand it",
     ),
@@ -570,17 +565,13 @@ def test_refused(read, tmp_path: Path, case: str) -> None:
         assert e.value.line == line
 
 
-@pytest.mark.parametrize(
-    "bad", ["nan", "inf", "-INF", "1e999", "1_0", "1,5", "0x10", "", " ", "1 2", "١", "--1", "1e"]
-)
+@pytest.mark.parametrize("bad", ["nan", "inf", "-INF", "1e999", "1_0", "1,5", "0x10", "", " ", "1 2", "١", "--1", "1e"])
 def test_numbers_that_are_none(read, bad: str) -> None:
     with pytest.raises(ParseError, match=r"robot.urdf:3: <mass> of link 'arm': "):
         read(two_links(arm=INERTIAL.replace('"2"', f'"{bad}"')))
 
 
-@pytest.mark.parametrize(
-    ("good", "value"), [("2", 2), (" 2.5 ", 2.5), ("+.5e1", 5), ("2.", 2), ("1E-3", 1e-3)]
-)
+@pytest.mark.parametrize(("good", "value"), [("2", 2), (" 2.5 ", 2.5), ("+.5e1", 5), ("2.", 2), ("1E-3", 1e-3)])
 def test_numbers_that_are(read, good: str, value: float) -> None:
     assert read(two_links(arm=INERTIAL.replace('"2"', f'"{good}"'))).mass[0] == value
 
@@ -617,9 +608,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 def test_suffixes(tmp_path: Path) -> None:
     assert load(put(tmp_path, two_links(), "robot.xml")).n_bodies == 1
     assert load(put(tmp_path, two_links(), "robot.URDF")).n_bodies == 1
-    with pytest.raises(
-        ParseError, match=r"robot.sdf: the suffix '.sdf' is not known; supported are URDF .* and MJCF"
-    ):
+    with pytest.raises(ParseError, match=r"robot.sdf: the suffix '.sdf' is not known; supported are URDF .* and MJCF"):
         load(put(tmp_path, two_links(), "robot.sdf"))
     with pytest.raises(ParseError, match=r"robot.xml: the outermost element is <sdf>; supported"):
         load(put(tmp_path, "<sdf/>", "robot.xml"))
@@ -663,11 +652,7 @@ def test_entities_hidden_by_an_encoding_are_found(read) -> None:
 def test_errors_are_supples_and_value_errors(read) -> None:
     with pytest.raises(ParseError) as e:
         read("<robot")
-    assert (
-        isinstance(e.value, ModelError)
-        and isinstance(e.value, SuppleError)
-        and isinstance(e.value, ValueError)
-    )
+    assert isinstance(e.value, ModelError) and isinstance(e.value, SuppleError) and isinstance(e.value, ValueError)
     assert re.match(r".*robot\.urdf:1: ", str(e.value))
 
 

@@ -112,9 +112,7 @@ def random_model(rng: np.random.Generator) -> Model:
                 numbers[what] = [np.inf, float(rng.exponential())][rng.integers(2)]
             for what in ("damping", "friction"):
                 numbers[what] = [0.0, float(rng.exponential())][rng.integers(2)]
-        x = rng.exponential(size=3) * 10.0 ** rng.integers(
-            -9, 6
-        )  # second moments, so that any are a real body's
+        x = rng.exponential(size=3) * 10.0 ** rng.integers(-9, 6)  # second moments, so that any are a real body's
         R = rotation_from_quaternion(rng.normal(size=4))
         b.add_body(
             style.format(f"body{i}"),
@@ -230,9 +228,7 @@ def test_shapes_come_back_and_others_are_remarked_upon(tmp_path: Path) -> None:
 def test_what_urdf_cannot_hold_is_said_and_stands_in_the_file(tmp_path: Path) -> None:
     b = ModelBuilder(gravity=(0, 0, -1.62))
     inertial = dict(mass=1.0, inertia=(1, 1, 1))
-    b.add_body(
-        "b", None, "free", joint_name="f--f", armature=0.5, damping=[1, 2, 3, 4, 5, 6], lower=-1.0, **inertial
-    )
+    b.add_body("b", None, "free", joint_name="f--f", armature=0.5, damping=[1, 2, 3, 4, 5, 6], lower=-1.0, **inertial)
     b.add_body("y", "b", joint_name="z", **inertial)
     b.add_body("x", "b", joint_name="a", **inertial)
     report = save_urdf(b.build(), tmp_path / "out.urdf")
@@ -254,12 +250,8 @@ def test_joints_that_urdf_lacks(kind: JointName) -> None:
     ("kind", "more", "second"),
     [("universal", {"axis2": (0, 1, 0)}, "revolute"), ("cylindrical", {}, "prismatic")],
 )
-def test_joints_that_can_be_split(
-    tmp_path: Path, kind: JointName, more: dict[str, object], second: str
-) -> None:
-    model = one(
-        kind, axis=(1, 0, 0), position=(1, 2, 3), lower=(-1, -2), upper=(1, 2), damping=(3, 4), **more
-    )
+def test_joints_that_can_be_split(tmp_path: Path, kind: JointName, more: dict[str, object], second: str) -> None:
+    model = one(kind, axis=(1, 0, 0), position=(1, 2, 3), lower=(-1, -2), upper=(1, 2), damping=(3, 4), **more)
     with pytest.raises(ModelError, match=f"joint 'j' is {kind}.*split=True"):
         to_urdf(model)
     back = there_and_back(model, tmp_path / "out.urdf", split=True)

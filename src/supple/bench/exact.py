@@ -61,7 +61,7 @@ def _groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         if floating_base and pinocchio is not None:
             yield (
                 f"Batch of {BATCH} states, a state: {name}",
-                _batch(state.model, pinocchio, 3 if quick else 10),
+                _batch(state.model, pinocchio, 3 if quick else 40),
             )
     yield "Large bodies: ABA", large.aba(quick)
     yield "Large bodies: sparse mass matrix", large.factors(quick)
@@ -72,9 +72,7 @@ def _peer(console: Console, module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        console.print(
-            f"{module} is not installed: no comparison with it (pip install {package})", highlight=False
-        )
+        console.print(f"{module} is not installed: no comparison with it (pip install {package})", highlight=False)
         return None
 
 

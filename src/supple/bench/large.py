@@ -27,7 +27,7 @@ def aba(quick: bool) -> list[Row]:
     for n in sizes:
         for shape, make in SHAPES.items():
             model = make(n)
-            seconds = _seconds_of_aba(model, max(3, min(200, 2_000_000 // n)))
+            seconds = _seconds_of_aba(model, max(20, min(200, 2_000_000 // n)))
             rows.append(Row(f"{shape} of {n:,} joints", 1e9 * seconds / n, "ns/joint", floor=NS_PER_JOINT))
             scratch = sum(x.nbytes for x in model._work["aba"].scratch) / n
     rows.append(Row(f"scratch, {shape} of {n:,}", scratch, "B/body", floor=BYTES_PER_BODY))

@@ -39,6 +39,4 @@ def agree(what: str, ours: Any, theirs: Any) -> None:
     a, b = np.asarray(ours), np.asarray(theirs)
     difference = float(np.abs(a - b).max() / np.abs(b).max())
     if not difference <= AGREEMENT:
-        raise SuppleError(
-            f"{what}: results differ by {difference:.2g} of the largest; timing them would mean nothing"
-        )
+        raise SuppleError(f"{what}: results differ by {difference:.2g} of the largest; timing them would mean nothing")

@@ -125,8 +125,6 @@ def _mujoco_model(mujoco: Any, model: supple.Model) -> Any:
         dof = model.joints[i].v.start
         kind = getattr(mujoco.mjtJoint, _MUJOCO_TYPE[JointType(int(model.joint_type[i]))])
         joint = body.add_joint(type=kind, axis=model.axis[i], armature=model.armature[dof])
-        joint.damping = np.resize(
-            [model.damping[dof], 0.0, 0.0], np.shape(joint.damping)
-        )  # a polynomial since 4.0
+        joint.damping = np.resize([model.damping[dof], 0.0, 0.0], np.shape(joint.damping))  # a polynomial since 4.0
         bodies.append(body)
     return spec.compile()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
-from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID, SPLIT
+from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Motion,
@@ -38,7 +38,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, put, set_item
+from supple.spatial.indexing import LINE, fetch, get, item, put, set_item
 from supple.spatial.lanes import number_like, smaller
 from supple.spatial.rows import (
     load_force,
@@ -58,6 +58,7 @@ from supple.spatial.rows import (
 R_, V_, Z_, I_, B_, A_, PATH_ROW = 0, 9, 15, 24, 45, 51, 64  # rows of whole cache lines
 P_, E_, F_, Y_, BODY_ROW = 0, 3, 6, 12, 24
 U_, D_, u_, DOF_ROW = 0, 6, 7, 8
+CACHED, AHEAD = 2000, 8  # beyond so many bodies, rows are asked for so many bodies before they are wanted
 
 
 @helper
@@ -89,10 +90,14 @@ def joint_force(m, tau, v, j):
 @helper
 def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    far = m.n > CACHED
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(m.rows, b + AHEAD, ROW // LINE)
+            fetch(work, b + AHEAD, BODY_ROW // LINE)
         done = turn_ahead(m, q, S, done, b)
         R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
         Y = load_turned(R, m.rows, b, RIGID, SPLIT)
@@ -111,6 +116,9 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b - AHEAD, BODY_ROW // LINE)
+            fetch(dofs, j - AHEAD, 1)
         IA, pA = articulated(load_rigid(work, b, Y_)), load_force(work, b, F_)
         if get(m.bodies, b, HAS_CHILDREN):
             IA, pA = IA + load_inertia(path, i, I_), pA + load_force(path, i, B_)
@@ -138,6 +146,9 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     store_six(path, 0, A_, Motion(zero, zero))
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b + 2 * AHEAD, 1)  # P_ and E_
+            fetch(dofs, j + 2 * AHEAD, 1)
         A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_))
         z = load_vec(work, b, E_)
         if kind == REVOLUTE:

@@ -233,9 +233,7 @@ class _Translation:
                 self.builder.remark("geom", f"geom {name!r}: height fields and distance fields are not drawn")
                 continue
             if kind == "mesh":
-                self.builder.remark(
-                    "mesh", f"geom {name!r}: the compiled model does not say which file it is"
-                )
+                self.builder.remark("mesh", f"geom {name!r}: the compiled model does not say which file it is")
             b = int(m.geom_bodyid[g])
             at = m.geom_pos[g] + self.origin[b]
             size, rgba = _size(kind, m.geom_size[g]), _colour(m, g)

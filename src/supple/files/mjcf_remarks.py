@@ -53,9 +53,7 @@ def _remark_joints(m: Any, builder: ModelBuilder, names: Sequence[str]) -> None:
     for j in _where(m.jnt_stiffness):
         builder.remark("stiffness", f"joint {names[j]!r}: the spring of {m.jnt_stiffness[j]:g} does not act")
     for what, per_joint in (("stiffnesspoly", True), ("dampingpoly", False)):
-        polynomial = getattr(
-            m, f"{'jnt' if per_joint else 'dof'}_{what}", np.zeros((0, 2))
-        )  # newer than MuJoCo 3.2
+        polynomial = getattr(m, f"{'jnt' if per_joint else 'dof'}_{what}", np.zeros((0, 2)))  # newer than MuJoCo 3.2
         for i in _where(polynomial.any(axis=1)):
             j = i if per_joint else int(m.dof_jntid[i])
             builder.remark(what, f"joint {names[j]!r}: {what} {polynomial[i].tolist()} does not act")
@@ -63,9 +61,7 @@ def _remark_joints(m: Any, builder: ModelBuilder, names: Sequence[str]) -> None:
         builder.remark("range", f"joint {names[j]!r}: the range of a ball joint is not used")
     lopsided = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange[:, 0] != -m.jnt_actfrcrange[:, 1])
     for j in _where(lopsided):
-        builder.remark(
-            "actuatorfrcrange", f"joint {names[j]!r}: a range not symmetric about zero is not used"
-        )
+        builder.remark("actuatorfrcrange", f"joint {names[j]!r}: a range not symmetric about zero is not used")
 
 
 def _where(flags: Any) -> list[int]:

@@ -133,9 +133,7 @@ def _read_robot(doc: Document, visuals: VisualReader) -> tuple[dict[str, Link], 
         known: dict[str, Link] | dict[str, Joint] = links if tag == "link" else joints
         name = doc.text(element, "name")
         if name in known:
-            doc.fail(
-                element, f"a second {tag} of this name (the first is in line {known[name].line}); rename one"
-            )
+            doc.fail(element, f"a second {tag} of this name (the first is in line {known[name].line}); rename one")
         if tag == "link":
             links[name] = _read_link(doc, element, visuals)
         else:
@@ -236,9 +234,7 @@ def _check_tree(doc: Document, links: dict[str, Link], joints: dict[str, Joint])
     for name, joint in joints.items():
         for link in (joint.parent, joint.child):
             if link not in links:
-                raise ParseError(
-                    f"joint {name!r}: {unknown('link', link, list(links))}", doc.file, joint.line
-                )
+                raise ParseError(f"joint {name!r}: {unknown('link', link, list(links))}", doc.file, joint.line)
         if joint.child in above:
             raise ParseError(
                 f"joint {name!r}: link {joint.child!r} already hangs on joint {above[joint.child]!r}; "
@@ -270,9 +266,7 @@ def _add_all(
 ) -> None:
     root_joint = ROOT_JOINT
     kind: JointName = "free" if floating_base else "fixed"
-    while (
-        not floating_base and root_joint in joints
-    ):  # a fixed joint leaves no name behind, so any free one will do
+    while not floating_base and root_joint in joints:  # a fixed joint leaves no name behind, so any free one will do
         root_joint += "_"
     all_joints = [(root_joint, Joint(None, kind, "", base, np.zeros(3), np.eye(3), X_AXIS))]
     all_joints += sorted(joints.items())

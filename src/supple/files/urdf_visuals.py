@@ -86,9 +86,7 @@ class VisualReader:
             doc.remark("visual", visual, "has no <geometry>, so nothing is drawn")
             return None
         doc.unused(geometry, (), ("box", "sphere", "cylinder", "capsule", "mesh"))
-        shapes = [
-            c for c in children(geometry) if tag_of(c) in ("box", "sphere", "cylinder", "capsule", "mesh")
-        ]
+        shapes = [c for c in children(geometry) if tag_of(c) in ("box", "sphere", "cylinder", "capsule", "mesh")]
         if not shapes:
             doc.remark("visual", visual, "its geometry holds no shape that can be drawn")
             return None

@@ -109,9 +109,7 @@ class _Writer:
         for frame in frames:
             name = self._unused(self.link_names, frame.name)
             if name != frame.name:
-                self._remark(
-                    "frame", f"frame {frame.name!r} is written as {name!r}: a link has that name already"
-                )
+                self._remark("frame", f"frame {frame.name!r} is written as {name!r}: a link has that name already")
             self._link(name, None, ())
             joint = self._unused(self.joint_names, f"{name}_fixed")
             parent = root_name if frame.body < 0 else model.body_names[frame.body]
@@ -149,9 +147,7 @@ class _Writer:
         elif visual.kind == "mesh" and visual.mesh is not None:
             shape = etree.Element("mesh", filename=self._mesh_name(visual.mesh), scale=_numbers(size))
         else:
-            self._remark(
-                "visual", f"a {visual.kind} of link {link.get('name')!r} has no form in URDF and is left out"
-            )
+            self._remark("visual", f"a {visual.kind} of link {link.get('name')!r} has no form in URDF and is left out")
             return
         element = etree.SubElement(link, "visual", {} if visual.name is None else {"name": visual.name})
         _origin(element, visual.position, visual.rotation)
@@ -221,9 +217,7 @@ class _Writer:
             etree.SubElement(joint, "limit", limit)
         else:
             if np.isfinite(lower).any() or np.isfinite(upper).any():
-                self._remark(
-                    "limit", f"joint {part.name!r}: a {part.kind} joint of URDF has no limits of position"
-                )
+                self._remark("limit", f"joint {part.name!r}: a {part.kind} joint of URDF has no limits of position")
             if math.isfinite(effort) or math.isfinite(velocity):
                 etree.SubElement(joint, "limit", limit)
         damping = self._one("damping", part, m.damping[part.v], 0.0)
@@ -236,9 +230,7 @@ class _Writer:
                 f"joint {part.name!r}: armature {m.armature[part.v].tolist()} has no place in URDF",
             )
 
-    def _joint_head(
-        self, name: str, kind: str, parent: str, child: str, position: Floats, rotation: Floats
-    ) -> Element:
+    def _joint_head(self, name: str, kind: str, parent: str, child: str, position: Floats, rotation: Floats) -> Element:
         joint = etree.SubElement(self.robot, "joint", name=name, type=kind)
         _origin(joint, position, rotation)
         etree.SubElement(joint, "parent", link=parent)
@@ -265,9 +257,7 @@ class _Writer:
         for i, name in enumerate(m.joint_names):
             p = int(m.parent[i])
             if by_parent.get(p, "") > name:
-                self._remark(
-                    "order", "the bodies come back in another order: children sorted by their joints' names"
-                )
+                self._remark("order", "the bodies come back in another order: children sorted by their joints' names")
                 break
             by_parent[p] = name
 

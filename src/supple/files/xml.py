@@ -102,9 +102,7 @@ class Document:
         if dtd is not None and any(True for _ in dtd.iterentities()):
             before, found, _ = data.partition(b"<!ENTITY")
             line = before.count(b"\n") + 1 if found else None
-            raise ParseError(
-                "the DOCTYPE declares entities, which are refused; write them out", self.file, line
-            )
+            raise ParseError("the DOCTYPE declares entities, which are refused; write them out", self.file, line)
 
     # --- saying what is wrong or unused -----------------------------------------------------------
 
@@ -159,9 +157,7 @@ class Document:
             self.fail(element, f"attribute {attribute!r} is {'missing' if value is None else 'empty'}")
         return str(value)
 
-    def number(
-        self, element: Element, attribute: str, default: float | None = None, largest: float = LARGEST
-    ) -> float:
+    def number(self, element: Element, attribute: str, default: float | None = None, largest: float = LARGEST) -> float:
         """One finite number; with a default, the attribute may be missing."""
         if default is not None and element.get(attribute) is None:
             return default

@@ -29,9 +29,7 @@ class Merger:
         self.names = c.name
         keep = order[~fixed[order]]
         if not len(keep):
-            raise ModelError(
-                "every joint is fixed: nothing can move; give at least one body a joint that does"
-            )
+            raise ModelError("every joint is fixed: nothing can move; give at least one body a joint that does")
         n = len(parent)
         number = np.full(n + 1, -1, dtype=np.int64)
         number[keep] = np.arange(len(keep))
@@ -39,9 +37,7 @@ class Merger:
         self.to: dict[int, tuple[Floats, Floats]] = {}
         position, rotation, mass, com, inertia = c.position, c.rotation, c.mass, c.com, c.inertia
         if fixed.any():
-            position, rotation, mass, com, inertia = (
-                x.copy() for x in (position, rotation, mass, com, inertia)
-            )
+            position, rotation, mass, com, inertia = (x.copy() for x in (position, rotation, mass, com, inertia))
             self._merge(fixed, parent, order, position, rotation, mass, com, inertia)
         up = parent[keep]
         self.keep = keep
@@ -104,8 +100,7 @@ class Merger:
 
     def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
         out = [
-            Frame(self.names[i], *frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3))))
-            for i in self.fixed_order
+            Frame(self.names[i], *frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3)))) for i in self.fixed_order
         ]
         for name, body, position, rotation in extra:
             i = resolve(body, f"frame {name!r}")

@@ -70,9 +70,7 @@ def humanoid(limbs: int = 4, joints: int = 6) -> Ints:
     return out
 
 
-def random(
-    n: int, seed: np.random.Generator | int | None = 0, along: float = 0.5, world: float = 0.0
-) -> Ints:
+def random(n: int, seed: np.random.Generator | int | None = 0, along: float = 0.5, world: float = 0.0) -> Ints:
     """Chances: `world` to hang on the world, else `along` to hang on the body before, else on any before."""
     rng = np.random.default_rng(seed)
     i = np.arange(_count("n", n))

@@ -66,9 +66,7 @@ class Report:
         self._lines += ["", f"## {text}"]
         self.console.print(f"\n[bold]{text}[/bold]")
 
-    def table(
-        self, columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[int] = (0,)
-    ) -> None:
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[int] = (0,)) -> None:
         """left: the columns that hold words; the others are set to the right."""
         rows = [[str(x) for x in row] for row in rows]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

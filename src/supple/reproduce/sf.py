@@ -101,9 +101,7 @@ def table_2(report: Report) -> None:
         ],
         left=(0, 1, 2),
     )
-    report.text(
-        "The rule of thumb: sparse factorization takes about alpha² of the dense cost, alpha the density."
-    )
+    report.text("The rule of thumb: sparse factorization takes about alpha² of the dense cost, alpha the density.")
     rows.clear()
     for name, parent in (
         ("side branches, m = 500", parents.side_branches(500)),
@@ -232,9 +230,7 @@ def times(report: Report, quick: bool) -> None:
         matrix, aba = seconds["crba"], seconds["aba"]
         rows.append((name, f"{1e6 * matrix:.2f}", f"{1e6 * aba:.2f}", f"{matrix / aba:.2f}"))
     report.table(["system", "matrix, µs", "ABA, µs", "matrix / ABA"], rows)
-    report.text(
-        "Forward dynamics of the two systems of section 6, measured; the call from Python is part of it."
-    )
+    report.text("Forward dynamics of the two systems of section 6, measured; the call from Python is part of it.")
 
 
 def _short(x: float) -> str:
@@ -246,8 +242,7 @@ def accuracy(report: Report, quick: bool) -> None:
     report.heading("Measured: accuracy against LAPACK's Cholesky (SF section 2)")
     jobs = range(80 if quick else 800)
     samples = [
-        measure.accuracy(measure.sample(i), np.random.default_rng(i))
-        for i in report.track(jobs, "measuring accuracy")
+        measure.accuracy(measure.sample(i), np.random.default_rng(i)) for i in report.track(jobs, "measuring accuracy")
     ]
     for name, meaning in measure.MEASURES.items():
         report.text(f"**{name}**: {meaning}")
@@ -275,7 +270,5 @@ def verdicts(samples: Sequence[measure.Accuracy]) -> list[Row]:
         for method, called in measure.METHODS.items():
             bins = measure.in_bins(samples, name, method, edges=(0.0, 0.2, 0.999, 1.0))
             sparse, dense = bins[0].quartiles[1], bins[-1].quartiles[1]
-            rows.append(
-                (name, called, f"{sparse:.2f}", f"{dense:.2f}", "yes" if sparse < 1 < dense else "no")
-            )
+            rows.append((name, called, f"{sparse:.2f}", f"{dense:.2f}", "yes" if sparse < 1 < dense else "no"))
     return rows

@@ -91,12 +91,8 @@ def section_2() -> list[Claim]:
     depth = 3  # of body 7
     return [
         Claim.same(where, "Tree 1: parent array", "0 1 1 2 2 3 3", _listed(TREE_1 + 1)),
-        Claim.same(
-            where, "expanded, joints 1, 2, 6 of 2, 2, 3 DoF", "0 1 2 3 2 4 4 5 8 9 5", _listed(expanded)
-        ),
-        Claim.same(
-            where, "Tree 1, k = 7: updates at steps 2, 3", "2 3", f"{depth - 1} {depth * (depth - 1) // 2}"
-        ),
+        Claim.same(where, "expanded, joints 1, 2, 6 of 2, 2, 3 DoF", "0 1 2 3 2 4 4 5 8 9 5", _listed(expanded)),
+        Claim.same(where, "Tree 1, k = 7: updates at steps 2, 3", "2 3", f"{depth - 1} {depth * (depth - 1) // 2}"),
         Claim.same(where, "dense, k = 7: updates at steps 2, 3", "6 21", f"{7 - 1} {7 * 6 // 2}"),
     ]
 

@@ -52,9 +52,7 @@ def figure_5() -> Figure:
             m = sorted({round(x) for x in np.geomspace(m[0], m[-1], 24)})
         n = [family.n(k) for k in m]
         cost = [operations(family.D1(k), family.D2(k)) for k in m]
-        ax.loglog(
-            n, cost, color=colour, marker=marker, markersize=4, label=f"{family.name}, O({family.order})"
-        )
+        ax.loglog(n, cost, color=colour, marker=marker, markersize=4, label=f"{family.name}, O({family.order})")
     ax.set_xlabel("degrees of freedom n")
     ax.set_ylabel("operations to factorize, D1 + 2 D2")
     ax.legend(frameon=False, loc="upper left")
@@ -62,9 +60,7 @@ def figure_5() -> Figure:
     return figure
 
 
-def figure_7(
-    panels: Mapping[str, Mapping[str, Mapping[str, Cost]]], weights: Sequence[tuple[str, float]]
-) -> Figure:
+def figure_7(panels: Mapping[str, Mapping[str, Mapping[str, Cost]]], weights: Sequence[tuple[str, float]]) -> Figure:
     """Stacked bars: panels[title][system][part] of costs, a row a title, a column a weight of additions."""
     figure = new_figure(9.5, 3.9 * len(panels))
     grid = np.atleast_2d(figure.subplots(len(panels), len(weights)))
@@ -87,9 +83,7 @@ def _stacks(ax: Any, systems: Mapping[str, Mapping[str, Cost]], a: float) -> Non
             for part in stack:
                 height = parts[part].total(a) / 1000
                 label = part if i == 0 else None
-                ax.bar(
-                    x, height, 0.8, bottom, color=PARTS[part], edgecolor="white", linewidth=0.7, label=label
-                )
+                ax.bar(x, height, 0.8, bottom, color=PARTS[part], edgecolor="white", linewidth=0.7, label=label)
                 bottom += height
             ax.text(x, bottom, f"{bottom:.1f}", ha="center", va="bottom", fontsize=9)
             places.append(x)
@@ -105,9 +99,7 @@ def times(measured: Mapping[str, Sequence[Timing]], cholesky: Mapping[int, float
     left, right = figure.subplots(1, 2)
     for (name, rows), colour, marker in zip(measured.items(), COLOURS, MARKERS):
         n = [t.n for t in rows]
-        left.loglog(
-            n, [t.sparse for t in rows], color=colour, marker=marker, markersize=5, label=f"LTDL, {name}"
-        )
+        left.loglog(n, [t.sparse for t in rows], color=colour, marker=marker, markersize=5, label=f"LTDL, {name}")
         if name == "unbranched":
             continue
         right.loglog(
@@ -118,9 +110,7 @@ def times(measured: Mapping[str, Sequence[Timing]], cholesky: Mapping[int, float
             markersize=5,
             label=f"{name}, measured",
         )
-        right.loglog(
-            n, [t.predicted for t in rows], color=colour, linestyle=":", label=f"{name}, by operations"
-        )
+        right.loglog(n, [t.predicted for t in rows], color=colour, linestyle=":", label=f"{name}, by operations")
     dense = measured["unbranched"]
     left.loglog([t.n for t in dense], [cholesky[t.n] for t in dense], "k--", label="dense Cholesky, LAPACK")
     left.set_ylabel("seconds to factorize")
@@ -145,9 +135,7 @@ def accuracies(samples: Sequence[Accuracy]) -> Figure:
         x = [0.5 * (b.low + b.high) for b in bins]
         middle = np.array([b.quartiles for b in bins])
         spread = np.abs(middle[:, [0, 2]].T - middle[:, 1])
-        ax.errorbar(
-            x, middle[:, 1], spread, color=COLOURS[1], marker="o", capsize=4, label="median and quartiles"
-        )
+        ax.errorbar(x, middle[:, 1], spread, color=COLOURS[1], marker="o", capsize=4, label="median and quartiles")
         ax.axhline(1.0, color="black", linewidth=0.8)
         ax.set_title(measure, fontsize=11)
         ax.set_xlabel("share of H that is not zero")

@@ -198,9 +198,7 @@ class Bin(NamedTuple):
 EDGES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.999, 1.0)  #: the last bin is the dense matrices
 
 
-def in_bins(
-    samples: Sequence[Accuracy], measure: str, method: str, edges: Sequence[float] = EDGES
-) -> list[Bin]:
+def in_bins(samples: Sequence[Accuracy], measure: str, method: str, edges: Sequence[float] = EDGES) -> list[Bin]:
     density = np.array([s.density for s in samples])
     ours = np.array([s.errors[measure][method] for s in samples])
     rival = np.array([s.errors[measure][RIVAL] for s in samples])

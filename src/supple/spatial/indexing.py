@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE
+
+LINE = 8  #: numbers in a cache line
 
 
 def item(a: Any, i: int) -> Any:
@@ -98,3 +101,30 @@ def _compiled_get(a: Any, i: Any, k: Any) -> Any:
 @overload(put, jit_options=INLINE, strict=False)
 def _compiled_put(a: Any, i: Any, k: Any, x: Any) -> Any:
     return put if config.BOUNDSCHECK else lambda a, i, k, x: _put(a, i, k, x)
+
+
+def fetch(a: Any, i: int, lines: int) -> None:
+    """Ask for the first cache lines of a row that will be wanted soon; it need not be there."""
+
+
+@intrinsic
+def _fetch(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        byte, small = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, small, small, small])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        address = builder.bitcast(_pointer(context, builder, a, *args), byte)
+        reading, often, data = (ir.Constant(small, x) for x in (0, 3, 1))
+        builder.call(prefetch, [address, reading, often, data])
+        return context.get_dummy_value()
+
+    return types.void(a, types.int64, types.int64), codegen
+
+
+@overload(fetch, jit_options=INLINE, strict=False)
+def _compiled_fetch(a: Any, i: Any, lines: Any) -> Any:
+    def compiled(a, i, lines):  # type: ignore[no-untyped-def]
+        for line in range(lines):
+            _fetch(a, i, LINE * line)
+
+    return compiled
