@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from supple.exact.factor import Factor as Factor
     from supple.exact.factor import factorize as factorize
     from supple.exact.forward import forward_dynamics as forward_dynamics
+    from supple.exact.joint_wrenches import Multiplier as Multiplier
+    from supple.exact.joint_wrenches import ground_wrench as ground_wrench
+    from supple.exact.joint_wrenches import joint_wrenches as joint_wrenches
+    from supple.exact.joint_wrenches import multipliers as multipliers
     from supple.exact.kinematics import Poses as Poses
     from supple.exact.kinematics import accelerations as accelerations
     from supple.exact.kinematics import jacobian as jacobian
@@ -56,6 +60,7 @@ _HOME = {
     "exact.crba": "mass_matrix",
     "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",
     "exact.forward": "forward_dynamics",
+    "exact.joint_wrenches": "Multiplier ground_wrench joint_wrenches multipliers",
     "exact.kinematics": "Poses accelerations jacobian poses velocities",
     "exact.factor": "Factor factorize",
     "exact.rnea": "bias_force inverse_dynamics",

@@ -120,14 +120,22 @@ _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, typ
 
 
 def make_kernels(
-    name: str, core: Any, path_row: int, body_row: int, dof_row: int, only_q: bool, needs_v: bool, needs_x: bool
+    name: str,
+    core: Any,
+    path_row: int,
+    body_row: int,
+    dof_row: int,
+    constant_row: int,
+    only_q: bool,
+    needs_v: bool,
+    needs_x: bool,
 ) -> tuple[Kernel, Kernel]:
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
     states at a time.
 
     core(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra) returns a number that is positive unless
     the model is singular there or the result has overflown. v and x have length nv and may be None where they are not
-    needed; out and extra are flat.
+    needed; out and extra are flat, but extra is (n, constant_row) of float64 where a body has so many constants.
     """
 
     def run(h, m, q, v, x, has_wrenches, wrenches):
@@ -149,7 +157,7 @@ def make_kernels(
             floats_at(h[WORK], (m.n, body_row)),
             Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
             floats_at(h[DOFS], (m.nv, dof_row)),
-            floats_at(h[EXTRA], (h[N_EXTRA],)),
+            floats_at(h[EXTRA], (m.n, constant_row) if constant_row else (h[N_EXTRA],)),
         )
         if good > 0.0 and finite(out):
             return array
@@ -223,7 +231,7 @@ def make_kernels(
                 lanes_at(at_work, (m.n, body_row)),
                 Axes(lanes_at(at_axes, (m.nv, AXIS)), lanes_at(at_turns, (RING, 2))),
                 lanes_at(at_dofs, (m.nv, dof_row)),
-                lanes_at(at_extra, (n_extra,)),
+                floats_at(h[EXTRA], (m.n, constant_row)) if constant_row else lanes_at(at_extra, (n_extra,)),
             )
             scatter(at_out, state, stop, out)
             for lane in range(min(WIDTH, stop - state)):
@@ -280,8 +288,10 @@ class Algorithm:
     path_row, body_row, dof_row: numbers of scratch a slot (what bodies pass on to children and parents), a body, and a
     degree of freedom (besides the axes S, which all have).
     inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
-    output: the shape of the result. extra: how many numbers of scratch beside the rows.
+    output: the shape of the result. extra: how many numbers of scratch beside the rows; or constants: the model's
+    numbers (n_bodies, constant_row) that a core takes in its place.
     inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint.
+    like: another algorithm of the same core, whose result has another size: the kernels are that one's.
     """
 
     name: str
@@ -292,7 +302,10 @@ class Algorithm:
     inputs: tuple[Argument, Argument | None, Argument | None, Argument | None]
     output: Callable[[Model], tuple[int, ...]]
     extra: Callable[[Model], int] = lambda model: 0
+    constants: Callable[[Model], Floats] | None = None
+    constant_row: int = 0
     inverse_D: Callable[[Model, Work], Floats] | None = None
+    like: Algorithm | None = None
     only_q: bool = field(init=False)
     single: Kernel = field(init=False)
     batch: Kernel = field(init=False)
@@ -300,9 +313,11 @@ class Algorithm:
     def __post_init__(self) -> None:
         needs = [x is not None and not x.optional for x in self.inputs]
         self.only_q = all(x is None for x in self.inputs[1:])
-        self.single, self.batch = make_kernels(
-            self.name, self.core, self.path_row, self.body_row, self.dof_row, self.only_q, needs[1], needs[2]
-        )
+        if self.like is not None:
+            self.single, self.batch = self.like.single, self.like.batch
+            return
+        rows = self.path_row, self.body_row, self.dof_row, self.constant_row
+        self.single, self.batch = make_kernels(self.name, self.core, *rows, self.only_q, needs[1], needs[2])
 
     def scratch_sizes(self, model: Model) -> tuple[tuple[int, ...], ...]:
         """The shapes of what a core takes behind its result: path, work, the two parts of S, dofs, extra."""
@@ -314,6 +329,8 @@ class Algorithm:
         """Compile or load the entry point and make the scratch; kept with the model."""
         shape, n_extra, sizes = self.output(model), self.extra(model), self.scratch_sizes(model)
         scratch = tuple(aligned(size) for size in sizes)
+        if self.constants is not None:
+            scratch = (*scratch[:-1], self.constants(model))
         n_out = math.prod(shape)
         dims = [*shape, *[0] * (3 - len(shape))]
         own = [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims]

@@ -16,11 +16,12 @@ from supple.exact.crba import crba
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
+from supple.exact.virtual_work import VIRTUAL_WORK
 from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 
-Method = Literal["aba", "crba", "dense"]
+Method = Literal["aba", "crba", "virtual-work", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
 Floats = NDArray[np.float64]
 
@@ -55,7 +56,7 @@ CRBA_LTDL = Algorithm(
     extra=lambda m: _crba.packed_size(m) + m.nv,
     inverse_D=_inverse_D,
 )
-ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}
+ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL, "virtual-work": VIRTUAL_WORK}
 
 
 def forward_dynamics(
@@ -73,6 +74,7 @@ def forward_dynamics(
 
     method:  "aba"    articulated-body algorithm, O(n): the one to use
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
+             "virtual-work"  closes one joint after the other, O(n): for the forces that joints carry (joint_wrenches)
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
     try:

@@ -39,6 +39,7 @@ from supple.spatial.rows import (
     load_motion,
     load_sym,
     load_vec,
+    set_six,
     store_mat,
     store_six,
     store_vec,
@@ -50,7 +51,8 @@ P_, E_, F_, BODY_ROW = 0, 3, 6, 12
 
 @helper
 def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
-    """tau of one state (or of four, in lanes), damping and armature included."""
+    """tau of one state (or of four, in lanes), damping and armature included; after it, where there is room, the six
+    numbers of every joint's force, about its body's origin."""
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
@@ -74,6 +76,8 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
         F = load_force(work, b, F_)
         if get(m.bodies, b, HAS_CHILDREN):
             F = F + load_force(path, i, B_)
+        if tau.shape[0] > m.nv:
+            set_six(tau, m.nv + 6 * b, F)
         z = load_vec(work, b, E_)
         if kind == REVOLUTE:
             set_item(tau, j, Revolute(z) @ F + _own(m, v, a, j))  # [RBDA 5.18]
@@ -110,7 +114,10 @@ def _own(m, v, a, j):
     return item(v, j) * get(m.dofs, j, DAMPING) + item(a, j) * get(m.dofs, j, ARMATURE)
 
 
-RNEA = Algorithm("rnea", rnea, PATH_ROW, BODY_ROW, 0, (Q, V_OR_NONE, A_OR_NONE, WRENCHES), lambda m: (m.nv,))
+_ROWS = PATH_ROW, BODY_ROW, 0
+_INPUTS = Q, V_OR_NONE, A_OR_NONE, WRENCHES
+RNEA = Algorithm("rnea", rnea, *_ROWS, _INPUTS, lambda m: (m.nv,))
+WITH_WRENCHES = Algorithm("rnea with wrenches", rnea, *_ROWS, _INPUTS, lambda m: (m.nv + 6 * m.n_bodies,), like=RNEA)
 
 
 def inverse_dynamics(

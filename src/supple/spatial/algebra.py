@@ -3,7 +3,8 @@
     Vec3 Mat3 Sym3         three-dimensional vectors, matrices, symmetric matrices
     Motion Force           six-vectors: ang (angular part), lin (linear part at the frame's origin)
     RigidInertia           mass m, first moment h = m c, rotational inertia I about the origin
-    Inertia                any symmetric 6x6 [[A, B], [B^T, M]]: articulated inertias
+    Inertia                any symmetric 6x6 [[A, B], [B^T, M]], motion to force: articulated inertias
+    Mobility               the same, force to motion: inverse inertias
     Revolute Prismatic     joint axes with one zero half: `I @ S`, `S @ f`, `a + S * x` skip the zeros
 
 All live in one frame at a time: components along common axes, about one origin; shift_* moves the origin by r (from
@@ -67,6 +68,12 @@ class Inertia(NamedTuple):
     M: Any
 
 
+class Mobility(NamedTuple):
+    A: Any
+    B: Any
+    M: Any
+
+
 class Revolute(NamedTuple):
     axis: Any
 
@@ -75,7 +82,7 @@ class Prismatic(NamedTuple):
     axis: Any
 
 
-_CLASSES = (Vec3, Mat3, Sym3, Motion, Force, RigidInertia, Inertia, Revolute, Prismatic)
+_CLASSES = (Vec3, Mat3, Sym3, Motion, Force, RigidInertia, Inertia, Mobility, Revolute, Prismatic)
 _TABLE: dict[Any, dict[tuple[type, type], Callable[..., Any]]] = {}
 
 
@@ -153,6 +160,11 @@ def _(a, b):
     return Motion(a.ang + b.ang, a.lin + b.lin)
 
 
+@_defines(operator.sub, Motion, Motion)
+def _(a, b):
+    return Motion(a.ang - b.ang, a.lin - b.lin)
+
+
 @_defines(operator.mul, Motion, float)
 def _(a, s):
     return Motion(a.ang * s, a.lin * s)
@@ -191,6 +203,16 @@ def _(a, b):
 @_defines(operator.sub, Inertia, Inertia)
 def _(a, b):
     return Inertia(a.A - b.A, a.B - b.B, a.M - b.M)
+
+
+@_defines(operator.matmul, Mobility, Force)
+def _(P, f):
+    return Motion(P.A @ f.ang + P.B @ f.lin, f.ang @ P.B + P.M @ f.lin)
+
+
+@_defines(operator.add, Mobility, Mobility)
+def _(a, b):
+    return Mobility(a.A + b.A, a.B + b.B, a.M + b.M)
 
 
 @_defines(operator.matmul, RigidInertia, Motion)
@@ -296,6 +318,27 @@ def outer(a, b):
 def outer_sym(a, b):
     """a b^T where that is symmetric"""
     return Sym3(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.y, a.y * b.z, a.z * b.z)
+
+
+@helper
+def matrix(a):
+    """A symmetric matrix as a general one."""
+    return Mat3(Vec3(a.xx, a.xy, a.xz), Vec3(a.xy, a.yy, a.yz), Vec3(a.xz, a.yz, a.zz))
+
+
+@helper
+def upper(a):
+    """A matrix that is symmetric, as one that is known to be."""
+    return Sym3(a.r0.x, a.r0.y, a.r0.z, a.r1.y, a.r1.z, a.r2.z)
+
+
+@helper
+def inverse_sym(a):
+    """The inverse of a symmetric matrix, by its cofactors."""
+    xx, xy, xz = a.yy * a.zz - a.yz * a.yz, a.xz * a.yz - a.xy * a.zz, a.xy * a.yz - a.xz * a.yy
+    d = 1.0 / (a.xx * xx + a.xy * xy + a.xz * xz)
+    yy, yz, zz = a.xx * a.zz - a.xz * a.xz, a.xy * a.xz - a.xx * a.yz, a.xx * a.yy - a.xy * a.xy
+    return Sym3(xx * d, xy * d, xz * d, yy * d, yz * d, zz * d)
 
 
 @helper
@@ -436,3 +479,59 @@ def shift_inertia(r, I):
     l2 = cross(r, N.r2)
     A = I.A + Sym3(k0.x + l0.x, k0.y + l1.x, k0.z + l2.x, k1.y + l1.y, k1.z + l2.y, k2.z + l2.z)
     return Inertia(A, N, M)
+
+
+@helper
+def rigid_mobility(w, c, J):
+    """The inverse of a rigid body's inertia, about an origin from which its centre of mass is at c.
+
+    w: one over its mass; J: the inverse of its rotational inertia about the centre of mass.
+    """
+    B = Mat3(
+        cross(c, Vec3(J.xx, J.xy, J.xz)), cross(c, Vec3(J.xy, J.yy, J.yz)), cross(c, Vec3(J.xz, J.yz, J.zz))
+    )  # -J [c]x
+    k0, k1, k2 = cross(c, x_axis(B)), cross(c, y_axis(B)), cross(c, z_axis(B))  # columns of -[c]x J [c]x
+    return Mobility(J, B, Sym3(k0.x + w, k1.x, k2.x, k1.y + w, k2.y, k2.z + w))
+
+
+@helper
+def shift_mobility(r, P):
+    """The mobility P known at the origin, at r: what shift_inertia does, with the halves of the vectors exchanged."""
+    I = shift_inertia(Vec3(-r.x, -r.y, -r.z), Inertia(P.M, transpose(P.B), P.A))
+    return Mobility(I.M, transpose(I.B), I.A)
+
+
+@helper
+def inverse(P):
+    """The inertia that a mobility is the inverse of."""
+    K = inverse_sym(P.A)
+    E = matrix(K) @ P.B
+    M = inverse_sym(P.M - upper(transpose(P.B) @ E))  # by the Schur complement
+    ME = matrix(M) @ transpose(E)
+    B = transpose(ME)
+    return Inertia(K + upper(E @ ME), Mat3(B.r0 * -1.0, B.r1 * -1.0, B.r2 * -1.0), M)
+
+
+@helper
+def respond(P, r, W):
+    """P - (X P)^T W (X P), X P being P as it is felt at r: a body on which a force -W X a acts there when it
+    accelerates by a."""
+    A = matrix(P.A)
+    H = transpose(shift_columns(r, P.A) + P.B)  # X P = [[A, B], [H, G]]
+    c0, c1, c2 = cross(r, x_axis(P.B)), cross(r, y_axis(P.B)), cross(r, z_axis(P.B))
+    G = matrix(P.M) - Mat3(Vec3(c0.x, c1.x, c2.x), Vec3(c0.y, c1.y, c2.y), Vec3(c0.z, c1.z, c2.z))
+    WA, WBt, WM = matrix(W.A), transpose(W.B), matrix(W.M)
+    TA, TB = WA @ A + W.B @ H, WA @ P.B + W.B @ G  # T = W X P
+    TH, TG = WBt @ A + WM @ H, WBt @ P.B + WM @ G
+    Ht = transpose(H)
+    return Mobility(
+        P.A - upper(A @ TA + Ht @ TH),
+        P.B - (A @ TB + Ht @ TG),
+        P.M - upper(transpose(P.B) @ TB + transpose(G) @ TG),
+    )
+
+
+@helper
+def shift_columns(r, A):
+    """A [r]x"""
+    return Mat3(cross(Vec3(A.xx, A.xy, A.xz), r), cross(Vec3(A.xy, A.yy, A.yz), r), cross(Vec3(A.xz, A.yz, A.zz), r))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from supple.spatial.algebra import Force, Inertia, Mat3, Motion, RigidInertia, Sym3, Vec3, outer_sym
+from supple.spatial.algebra import Force, Inertia, Mat3, Mobility, Motion, RigidInertia, Sym3, Vec3, outer_sym
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, put
+from supple.spatial.indexing import get, put, set_item
 
 
 @helper
@@ -43,6 +43,11 @@ def load_inertia(a, i, k):
 
 
 @helper
+def load_mobility(a, i, k):
+    return Mobility(load_sym(a, i, k), load_mat(a, i, k + 6), load_sym(a, i, k + 15))
+
+
+@helper
 def store_vec(a, i, k, x):
     put(a, i, k, x.x)
     put(a, i, k + 1, x.y)
@@ -74,6 +79,17 @@ def store_six(a, i, k, x):
 
 
 @helper
+def set_six(a, k, x):
+    """A Motion or a Force, to a[k:k+6] of a vector."""
+    set_item(a, k, x.ang.x)
+    set_item(a, k + 1, x.ang.y)
+    set_item(a, k + 2, x.ang.z)
+    set_item(a, k + 3, x.lin.x)
+    set_item(a, k + 4, x.lin.y)
+    set_item(a, k + 5, x.lin.z)
+
+
+@helper
 def store_rigid(a, i, k, x):
     put(a, i, k, x.m)
     store_vec(a, i, k + 1, x.h)
@@ -82,6 +98,7 @@ def store_rigid(a, i, k, x):
 
 @helper
 def store_inertia(a, i, k, x):
+    """An Inertia or a Mobility."""
     store_sym(a, i, k, x.A)
     store_mat(a, i, k + 6, x.B)
     store_sym(a, i, k + 15, x.M)
@@ -93,8 +110,14 @@ def load_turned(R, a, i, k, l):
 
     R (k 1 + s s^T + t t^T) R^T = k 1 + (R s)(R s)^T + (R t)(R t)^T: two vectors to turn instead of a matrix.
     """
+    return RigidInertia(get(a, i, k), R @ load_vec(a, i, k + 1), load_turned_sym(R, a, i, l))
+
+
+@helper
+def load_turned_sym(R, a, i, l):
+    """The split matrix (k, s, t) of row i, along axes turned by R."""
     s = R @ load_vec(a, i, l + 1)
     t = R @ load_vec(a, i, l + 4)
     I = outer_sym(s, s) + outer_sym(t, t)
     e = get(a, i, l)
-    return RigidInertia(get(a, i, k), R @ load_vec(a, i, k + 1), Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e))
+    return Sym3(I.xx + e, I.xy, I.xz, I.yy + e, I.yz, I.zz + e)

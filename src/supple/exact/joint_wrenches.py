@@ -1,0 +1,147 @@
+"""What joints carry: the force and moment that a body gets from its parent, by whichever method one likes."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact import rnea, virtual_work
+from supple.exact.forward import Method, forward_dynamics
+from supple.exact.kinematics import Poses, poses
+from supple.model.geometry import rotation_to_z
+from supple.model.joints import HAS_AXIS, JointType
+from supple.model.model import Model, unknown
+
+Floats = NDArray[np.float64]
+Frame = Literal["child", "parent", "world"]
+
+
+def joint_wrenches(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    frame: Frame = "child",
+    *,
+    a: ArrayLike | None = None,
+    method: Method = "virtual-work",
+    joint: str | int | None = None,
+) -> Floats:
+    """(n_joints, 6) what each joint carries, moment first: row i is what the parent does to the child through joint i,
+    actuators, constraint and all, the moment about the child's origin; the child does the opposite to the parent.
+
+    frame: the axes of the components: those of the child's body, of the parent's (the world's, for a body on the
+    world), or the world's. The row of a named joint is model.joints["knee"].index; or ask for one joint alone with
+    joint="knee", and get (6,).
+
+    Given forces tau, the motion follows by forward dynamics: method "virtual-work" gives joint wrenches as it goes,
+    the others compute accelerations first and then what they take. Given accelerations a instead (and no tau), they
+    are what inverse dynamics finds on its way. v None means at rest. Any argument may have a leading batch axis.
+
+    Along the joint's own directions a row has tau - damping v - armature a; across them, what the bearing holds.
+    """
+    if frame not in get_args(Frame):
+        raise StateError(unknown("frame", str(frame), get_args(Frame)))
+    index = None if joint is None else model.joints[joint].index  # type: ignore[index]
+    out = _in_world(model, q, v, tau, wrenches, a, method)
+    if frame != "world":
+        R = poses(model, q).rotation
+        if frame == "parent":
+            R = np.where((model.parent < 0)[:, None, None], np.eye(3), R[..., model.parent, :, :])
+        if index is not None:
+            R, out = R[..., index, :, :], out[..., index, :]
+        # R^T x, of both halves
+        return np.concatenate([np.einsum("...ji,...j->...i", R, out[..., k : k + 3]) for k in (0, 3)], axis=-1)
+    return out if index is None else out[..., index, :]
+
+
+def ground_wrench(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    *,
+    a: ArrayLike | None = None,
+    method: Method = "virtual-work",
+) -> Floats:
+    """(6,) what the ground feels: the sum of all that the bodies do to the world through the joints that hang on it,
+    moment first, about the world's origin and along its axes. Arguments as in joint_wrenches."""
+    roots = np.flatnonzero(model.parent < 0)
+    on_roots = _in_world(model, q, v, tau, wrenches, a, method)[..., roots, :]
+    r, f = poses(model, q).position[..., roots, :], on_roots[..., 3:]
+    moment = on_roots[..., :3] + np.cross(r, f)
+    return -np.concatenate([moment.sum(axis=-2), f.sum(axis=-2)], axis=-1)
+
+
+def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, wrenches: ArrayLike | None,
+              a: ArrayLike | None, method: Method) -> Floats:  # fmt: skip
+    """(..., n, 6) along the world's axes, about the origins of the bodies."""
+    if a is not None and tau is not None:
+        raise StateError("give either forces tau or accelerations a: each follows from the other")
+    if a is None and method == "virtual-work":
+        v = np.zeros(model.nv) if v is None else v
+        flat = virtual_work.WITH_WRENCHES(model, q, v, tau, wrenches)
+    else:
+        if a is None:
+            a = forward_dynamics(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, method)
+        flat = rnea.WITH_WRENCHES(model, q, v, a, wrenches)
+    return flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6)
+
+
+class Multiplier(NamedTuple):
+    """The constraint force of a joint as a vector of multipliers [VW section 3.1]."""
+
+    n: Floats  #: (c,) one number a constraint
+    K: Floats  #: (c, 6) its direction in the child's frame, orthonormal; K^T n is the constraint's wrench on the child
+
+
+def multipliers(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    tau: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+) -> list[Multiplier]:
+    """The raw constraint forces n_m of all joints with their K_m, as VW has them: K_m is what the joint forbids, K_m
+    times the relative velocity of child and parent being zero. One state, no batch."""
+    carried = joint_wrenches(model, q, v, tau, wrenches, "child")
+    if carried.ndim != 2:
+        raise StateError("multipliers takes one state, not a batch; joint_wrenches takes both")
+    pose = poses(model, q)
+    out = []
+    for i in range(model.n_bodies):
+        K = _constraints(model, i, pose)
+        out.append(Multiplier(K @ carried[i], K))
+    return out
+
+
+def _constraints(model: Model, i: int, pose: Poses) -> Floats:
+    """(c, 6) an orthonormal basis of the wrenches that do no work on joint i's motion, in the child's frame."""
+    kind = JointType(int(model.joint_type[i]))
+    if kind == JointType.UNIVERSAL:  # the second axis is the child's; the first one, as the child sees it now
+        up = np.eye(3) if model.parent[i] < 0 else pose.rotation[model.parent[i]]
+        first = pose.rotation[i].T @ up @ model.rotation[i] @ model.axis[i]
+        z = model.axis2[i]
+        x, y = first, np.cross(z, first)
+    else:
+        x, y, z = rotation_to_z(model.axis[i : i + 1])[0].T if kind in HAS_AXIS else np.eye(3)
+    X, Y, Z = (np.append(k, np.zeros(3)) for k in (x, y, z))  # turning about these
+    U, V, W = (np.append(np.zeros(3), k) for k in (x, y, z))  # moving along them
+    pitch = float(model.pitch[i])
+    screw = (W - pitch * Z) / np.hypot(1.0, pitch)
+    rows = {
+        JointType.REVOLUTE: (X, Y, U, V, W),
+        JointType.CONTINUOUS: (X, Y, U, V, W),
+        JointType.PRISMATIC: (X, Y, Z, U, V),
+        JointType.SCREW: (X, Y, U, V, screw),
+        JointType.CYLINDRICAL: (X, Y, U, V),
+        JointType.UNIVERSAL: (Y, U, V, W),
+        JointType.PLANAR: (X, Y, W),
+        JointType.BALL: (U, V, W),
+    }.get(kind, ())
+    return np.array(rows).reshape(len(rows), 6)

@@ -1,0 +1,244 @@
+"""Forward dynamics by the principle of virtual work, with every joint's force [Yamane and Nakamura (VW)].
+
+Every link is at first alone. Joints are closed one by one, from the leaves to the root: each time the constraint force
+that closes it follows from how much the two sides give way. On the way back every joint learns what those closed after
+it add to its force.
+
+    symbol      what                                                              kept in
+    R, V, zeta  rotation, velocity, acceleration if no joint accelerated          path R_, V_, Z_
+    r, z        origin as seen from the parent's; the joint's axis                work P_, E_
+    c, J, w     centre of mass; inverse rotational inertia there; 1 / mass        work C_, J_; constants
+    b           force that zeta takes [VW (15): b - f]                            work F_
+    P, y        mobility of a link and all that is joined to it by now, and its   path P_ALL, Y_
+                acceleration beyond zeta                                          (the parent's before: work B_)
+    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   work W_
+    f           K^T n + S tau, the force on the child: at its stage, then final   work F_, path F_ALL
+
+Along world axes, about each body's own origin, as in aba.py; accelerations are counted from zeta, so that h [VW (29)]
+is zero. What the paper writes with K and M stands here as one 6x6 matrix W = K^T M K: V, the sum of the two sides'
+mobilities, is inverted, then the directions of the joint are taken out one by one, as in aba.py, each with its force
+tau and its armature. Mobilities are symmetric by their type.
+
+A joint that is closed changes the mobility of the link it is on, so any number of joints on a link cost O(n), and none
+of them needs to know of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SingularError
+from supple.exact.aba import AHEAD, CACHED, accelerate, eliminate, joint_force
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, inside_turns, split_inertias
+from supple.model.model import Model
+from supple.spatial.algebra import (
+    Force,
+    Motion,
+    Prismatic,
+    Revolute,
+    crf,
+    cross,
+    inverse,
+    respond,
+    rigid_mobility,
+    rotate_force,
+    shift_force,
+    shift_mobility,
+    shift_motion,
+    z_axis,
+)
+from supple.spatial.compiler import helper
+from supple.spatial.indexing import LINE, fetch, get
+from supple.spatial.lanes import number_like, smaller
+from supple.spatial.rows import (
+    load_force,
+    load_inertia,
+    load_mat,
+    load_mobility,
+    load_motion,
+    load_sym,
+    load_turned,
+    load_turned_sym,
+    load_vec,
+    set_six,
+    store_inertia,
+    store_mat,
+    store_six,
+    store_sym,
+    store_vec,
+)
+
+R_, V_, Z_, P_ALL, Y_, F_ALL, PATH_ROW = 0, 9, 15, 24, 45, 51, 64
+P_, E_, F_, C_, J_, W_, B_, BODY_ROW = 0, 3, 6, 12, 15, 21, 48, 72
+DOF_ROW = 8  # as in aba.py
+LIGHTNESS, TURNING, CONSTANT_ROW = 0, 1, 8
+
+
+@helper
+def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, constants):
+    """qdd, and after it, where there is room in `out`, the six numbers of every joint's force, about its body's
+    origin. Returns the smallest of what must be positive: if it is not, some constraint is degenerate."""
+    far = m.n > CACHED
+    world_at_rest(m, q, path)
+    done = 0
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(m.rows, b + AHEAD, ROW // LINE)
+            fetch(constants, b + AHEAD, 1)
+            fetch(work, b + AHEAD, -(-W_ // LINE))
+        done = turn_ahead(m, q, S, done, b)
+        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
+        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
+        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
+        f = Y @ zeta + crf(V, Y @ V)
+        if has_wrenches:
+            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+        store_mat(path, i, R_, R)
+        store_six(path, i, V_, V)
+        store_six(path, i, Z_, zeta)
+        store_vec(work, b, P_, r)
+        store_vec(work, b, E_, z_axis(R))
+        store_six(work, b, F_, f)
+        store_vec(work, b, C_, Y.h * get(constants, b, LIGHTNESS))
+        store_sym(work, b, J_, load_turned_sym(R, constants, b, TURNING))
+
+    smallest = number_like(q[0], np.inf)
+    for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b - AHEAD, B_ // LINE)
+            fetch(dofs, j - AHEAD, 1)
+        parent = get(m.bodies, b, PARENT)
+        r, z = load_vec(work, b, P_), load_vec(work, b, E_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            V, y = load_mobility(path, i, P_ALL), load_motion(path, i, Y_)
+        else:
+            V, y = alone(m, b, work, constants)
+        if parent >= 0:
+            if i == p:  # the last child is the first to be joined
+                P, y_p = alone(m, parent, work, constants)
+            else:
+                P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
+                store_inertia(work, b, B_, P)
+            V = V + shift_mobility(r, P)  # S_i - S_i,i-1 M_i-1 S_i,i-1^T [VW (41)], without K
+            y = y - shift_motion(r, y_p)  # -(a_i - S_i,i-1 n_i-1) [VW (40)]
+        W = inverse(V)
+        f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
+        if kind == REVOLUTE:
+            W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+            smallest = smaller(D, smallest)
+        elif kind == PRISMATIC:
+            W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+            smallest = smaller(D, smallest)
+        else:
+            for k in range(j + DOF[kind] - 1, j - 1, -1):
+                s = load_motion(S.rows, k, 0)
+                W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
+                smallest = smaller(D, smallest)
+        store_inertia(work, b, W_, W)
+        store_six(work, b, F_, f)
+        if parent >= 0:
+            store_inertia(path, p, P_ALL, respond(P, r, W))
+            store_six(path, p, Y_, y_p - P @ shift_force(r, f))
+
+    o = zero_vec(q[0])
+    for b in range(m.n):  # path 2: from the root to the leaves, what the joints closed later add
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b + AHEAD, B_ // LINE)
+            fetch(dofs, j + AHEAD, 1)
+        parent = get(m.bodies, b, PARENT)
+        r, z, f = load_vec(work, b, P_), load_vec(work, b, E_), load_force(work, b, F_)
+        if parent >= 0:
+            f_p = load_force(path, p, F_ALL)
+            if i == p:
+                a = alone_under(m, parent, work, constants, f_p)
+            else:
+                a = load_mobility(work, b, B_) @ f_p
+            a = shift_motion(r, a)
+            f = f + load_inertia(work, b, W_) @ a  # [VW (47)]
+            if i != p:
+                store_six(path, p, F_ALL, f_p - shift_force(r, f))
+        else:
+            a = Motion(o, o)
+        store_six(path, i, F_ALL, f)
+        if kind == REVOLUTE:
+            accelerate(a, Revolute(z), dofs, j, out)
+        elif kind == PRISMATIC:
+            accelerate(a, Prismatic(z), dofs, j, out)
+        else:
+            for k in range(j, j + DOF[kind]):
+                a = accelerate(a, load_motion(S.rows, k, 0), dofs, k, out)
+        if out.shape[0] > m.nv:
+            set_six(out, m.nv + 6 * b, f)
+    return smallest
+
+
+@helper
+def alone(m, b, work, constants):
+    """A_b^-1 and A_b^-1 t_b [VW (28)], the joint's own force left to the joint."""
+    P = rigid_mobility(get(constants, b, LIGHTNESS), load_vec(work, b, C_), load_sym(work, b, J_))
+    f = load_force(work, b, F_)
+    return P, P @ Force(f.ang * -1.0, f.lin * -1.0)
+
+
+@helper
+def alone_under(m, b, work, constants, f):
+    """A_b^-1 f"""
+    c = load_vec(work, b, C_)
+    ang = load_sym(work, b, J_) @ (f.ang - cross(c, f.lin))
+    return Motion(ang, f.lin * get(constants, b, LIGHTNESS) - cross(ang, c))
+
+
+def constants_of(model: Model) -> NDArray[np.float64]:
+    """(n, 8) one over the mass, and the inverse rotational inertia about the centre of mass, split as in tables.py."""
+    Q = inside_turns(model)
+    I = Q.transpose(0, 2, 1) @ model.inertia @ Q
+    least = np.linalg.eigvalsh(I)[:, 0]
+    light = np.flatnonzero(~((model.mass > 0) & (least > 0)))
+    if len(light):
+        b = int(light[0])
+        lacks = "mass" if not model.mass[b] > 0 else "inertia about some axis through its centre of mass"
+        raise SingularError(
+            f"virtual work needs the inverse of every body's inertia, and body {model.body_names[b]!r} has no {lacks}; "
+            "give it some, or use method='aba'"
+        )
+    out = np.empty((len(I), CONSTANT_ROW))
+    out[:, LIGHTNESS] = 1.0 / model.mass
+    out[:, TURNING:] = split_inertias(np.linalg.inv(I))
+    return out
+
+
+def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
+    return work.scratch[4][:, 6]
+
+
+VIRTUAL_WORK = Algorithm(
+    "virtual-work",
+    virtual_work,
+    PATH_ROW,
+    BODY_ROW,
+    DOF_ROW,
+    (Q, V, TAU, WRENCHES),
+    lambda m: (m.nv,),
+    constants=constants_of,
+    constant_row=CONSTANT_ROW,
+    inverse_D=_inverse_D,
+)
+WITH_WRENCHES = Algorithm(
+    "virtual-work with wrenches",
+    virtual_work,
+    PATH_ROW,
+    BODY_ROW,
+    DOF_ROW,
+    (Q, V, TAU, WRENCHES),
+    lambda m: (m.nv + 6 * m.n_bodies,),
+    constants=constants_of,
+    constant_row=CONSTANT_ROW,
+    inverse_D=_inverse_D,
+    like=VIRTUAL_WORK,
+)
