@@ -13,6 +13,7 @@ from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_finite
 from supple.exact.crba import crba
+from supple.exact.dca import divide_and_conquer
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
@@ -21,7 +22,7 @@ from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 
-Method = Literal["aba", "crba", "virtual-work", "dense"]
+Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
 Floats = NDArray[np.float64]
 
@@ -75,6 +76,7 @@ def forward_dynamics(
     method:  "aba"    articulated-body algorithm, O(n): the one to use
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
              "virtual-work"  closes one joint after the other, O(n): for the forces that joints carry (joint_wrenches)
+             "dca"    divide and conquer over a balanced tree, O(log n) deep, O(n) in all: runs on several threads
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
     """
     try:
@@ -91,6 +93,8 @@ def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: st
     """A first call on a model, or a method that has no kernel of its own."""
     if method in ALGORITHMS:
         return ALGORITHMS[method](model, q, v, tau, wrenches)
+    if method == "dca":
+        return divide_and_conquer(model, q, v, tau, wrenches)
     if method == "dense":
         return _unit_vectors(model, q, v, tau, wrenches)
     raise StateError(unknown("method", str(method), METHODS))

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.treematrix import Pattern
-from supple.model.geometry import rotation_to_z
+from supple.model.inside import inside_inertias, inside_turns, tree_poses
 from supple.model.joints import UNIT_PART, JointType
 from supple.model.model import Model
 from supple.model.topology import slots
@@ -138,19 +138,13 @@ class HostTables:
             dtype=np.int64,
         )
         Q = inside_turns(model)
-        up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # parent's turn, none for the world
-        up_T = up.transpose(0, 2, 1)
         rows = aligned((n, ROW))
-        rows[:, TREE_R : TREE_R + 9] = (up_T @ model.rotation @ Q).reshape(n, 9)
-        rows[:, TREE_P : TREE_P + 3] = np.einsum("nij,nj->ni", up_T, model.position)
-        c = np.einsum("nji,nj->ni", Q, model.com)
-        m = model.mass
-        I = Q.transpose(0, 2, 1) @ model.inertia @ Q
-        I = I + m[:, None, None] * (
-            np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]
-        )
-        rows[:, RIGID] = m
-        rows[:, RIGID + 1 : RIGID + 4] = m[:, None] * c
+        R, p = tree_poses(model)
+        rows[:, TREE_R : TREE_R + 9] = R.reshape(n, 9)
+        rows[:, TREE_P : TREE_P + 3] = p
+        h, I = inside_inertias(model)
+        rows[:, RIGID] = model.mass
+        rows[:, RIGID + 1 : RIGID + 4] = h
         self.inertias = aligned((n, 6))
         upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         for k, (i, j) in enumerate(upper):
@@ -199,26 +193,6 @@ def _angles(model: Model) -> NDArray[np.int64]:
     second = model.joint_type == JointType.UNIVERSAL
     both = np.concatenate([model.q_index[np.isin(model.joint_type, turning)], model.q_index[second] + 1])
     return np.sort(both)
-
-
-def inside_turns(model: Model) -> NDArray[np.float64]:
-    """(n, 3, 3) the turn of each body frame inside kernels, relative to the user's."""
-    Q = np.broadcast_to(np.eye(3), (model.n_bodies, 3, 3)).copy()
-    about_z = np.isin(
-        model.joint_type,
-        (
-            JointType.REVOLUTE,
-            JointType.CONTINUOUS,
-            JointType.PRISMATIC,
-            JointType.SCREW,
-            JointType.CYLINDRICAL,
-            JointType.PLANAR,
-        ),
-    )
-    Q[about_z] = rotation_to_z(model.axis[about_z])
-    u = model.joint_type == JointType.UNIVERSAL
-    Q[u] = np.stack([model.axis[u], np.cross(model.axis2[u], model.axis[u]), model.axis2[u]], axis=2)
-    return Q
 
 
 def host_tables(model: Model) -> HostTables:

@@ -29,15 +29,20 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 
 def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
-    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for.
+    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
+    if _threads == 1 or size < _SMALL:
+        return [part((0, size))] if size else []
+    step = -(-size // (_threads * _PIECES * WIDTH)) * WIDTH
+    return run_parts(part, [(i, min(i + step, size)) for i in range(0, size, step)])
+
+
+def run_parts(part: Callable[[tuple[int, int]], int], bounds: list[tuple[int, int]]) -> list[int]:
+    """part of each of the bounds, on the threads asked for; what they return, in no particular order.
 
     Each thread, the caller's among them, takes the next piece when it has done one: a core that others slow down
     takes fewer.
     """
-    if _threads == 1 or size < _SMALL:
-        return [part((0, size))] if size else []
-    step = -(-size // (_threads * _PIECES * WIDTH)) * WIDTH
-    pieces = iter([(i, min(i + step, size)) for i in range(0, size, step)])
+    pieces = iter(bounds)
 
     def some() -> list[int]:
         return [part(piece) for piece in pieces]

@@ -32,7 +32,8 @@ from supple.errors import SingularError
 from supple.exact.aba import AHEAD, CACHED, accelerate, eliminate, joint_force
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
-from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, inside_turns, split_inertias
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, split_inertias
+from supple.model.inside import inside_turns
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,

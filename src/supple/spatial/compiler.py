@@ -39,7 +39,7 @@ INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, 
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: The layers that hold compiled code or that it may import; what is above them cannot change a kernel.
-COMPILED_LAYERS = ("spatial", "model", "exact")
+COMPILED_LAYERS = ("spatial", "model", "assembly", "exact", "adaptive")
 GENERATIONS_KEPT = 3  #: cache folders of older sources that are left alone
 
 helper = njit(**INLINE)

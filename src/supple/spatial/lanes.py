@@ -7,88 +7,18 @@ comparisons on this type, only `smaller`.
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 from llvmlite import ir
 from numba import carray, types
-from numba.core.typeconv import Conversion
-from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, lower_cast, models, overload, register_model
+from numba.extending import intrinsic, overload
 
-from supple.spatial.compiler import INLINE, OPTIONS, helper
+from supple.spatial.compiler import INLINE, helper
+from supple.spatial.registers import make_register, splat
 
 WIDTH = 4
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_FLAGS = tuple(sorted(OPTIONS["fastmath"]))
-
-
-class LanesType(types.Type):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__(f"f64x{WIDTH}")
-
-    def can_convert_from(self, typingctx: Any, other: Any) -> Any:
-        return Conversion.promote if other == types.float64 else None
-
-    def unify(self, typingctx: Any, other: Any) -> Any:
-        return self if other == types.float64 else None
-
-
-lanes_type = LanesType()
-
-
-@register_model(LanesType)
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
-    def __init__(self, manager: Any, fe_type: Any) -> None:
-        super().__init__(manager, fe_type, _VECTOR)
-
-
-def _splat(builder: Any, x: Any) -> Any:
-    zero = ir.Constant(ir.IntType(32), 0)
-    one = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), x, zero)
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
-    return builder.shuffle_vector(one, ir.Constant(_VECTOR, ir.Undefined), mask)
-
-
-@lower_cast(types.float64, LanesType)
-def _from_float(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
-    return _splat(builder, value)
-
-
-def _arithmetic(op: Any, instruction: str) -> None:
-    v, f = lanes_type, types.float64
-    pairs = [(v, v), (v, f), (f, v)]
-
-    @infer_global(op)
-    class _Typing(ConcreteTemplate):  # type: ignore[misc]
-        cases = [signature(v, *pair) for pair in pairs]
-
-    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        wide = [x if t == v else _splat(builder, x) for x, t in zip(args, sig.args)]
-        return getattr(builder, instruction)(*wide, flags=_FLAGS)
-
-    for pair in pairs:
-        lower_builtin(op, *pair)(lower)
-
-
-for _op, _iop, _instruction in (
-    (operator.add, operator.iadd, "fadd"),
-    (operator.sub, operator.isub, "fsub"),
-    (operator.mul, operator.imul, "fmul"),
-    (operator.truediv, operator.itruediv, "fdiv"),
-):
-    _arithmetic(_op, _instruction)
-    _arithmetic(_iop, _instruction)
-
-
-@infer_global(operator.neg)
-class _NegTyping(ConcreteTemplate):  # type: ignore[misc]
-    cases = [signature(lanes_type, lanes_type)]
-
-
-@lower_builtin(operator.neg, lanes_type)
-def _negate(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    return builder.fsub(ir.Constant(_VECTOR, [-0.0] * WIDTH), args[0], flags=_FLAGS)
+lanes_type = make_register(WIDTH)
+_VECTOR = lanes_type.vector
 
 
 @intrinsic
@@ -176,7 +106,7 @@ def number_like(x: Any, value: float) -> Any:
 @intrinsic
 def number_as_lanes(typingctx: Any, value: Any) -> Any:
     """One number in all lanes."""
-    return lanes_type(types.float64), lambda context, builder, sig, args: _splat(builder, args[0])
+    return lanes_type(types.float64), lambda context, builder, sig, args: splat(builder, lanes_type, args[0])
 
 
 @overload(number_like, jit_options=INLINE, strict=False)

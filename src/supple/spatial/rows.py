@@ -79,14 +79,18 @@ def store_six(a, i, k, x):
 
 
 @helper
+def set_vec(a, k, x):
+    """a[k:k+3] = x of a vector."""
+    set_item(a, k, x.x)
+    set_item(a, k + 1, x.y)
+    set_item(a, k + 2, x.z)
+
+
+@helper
 def set_six(a, k, x):
     """A Motion or a Force, to a[k:k+6] of a vector."""
-    set_item(a, k, x.ang.x)
-    set_item(a, k + 1, x.ang.y)
-    set_item(a, k + 2, x.ang.z)
-    set_item(a, k + 3, x.lin.x)
-    set_item(a, k + 4, x.lin.y)
-    set_item(a, k + 5, x.lin.z)
+    set_vec(a, k, x.ang)
+    set_vec(a, k + 3, x.lin)
 
 
 @helper

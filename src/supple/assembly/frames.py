@@ -1,0 +1,84 @@
+"""Coordinates in which assembling is easy: in each body's frame, what its joint forbids first, what it allows last.
+
+A spatial vector of a body is written in the basis that suits the joint it hangs on ("adapted"): the directions that the
+joint forbids, then those it allows, in the order of its velocities. Motions have coordinates in that basis, forces in
+the dual one, so a force's last entries are the joint's own forces. Inside frames are those of model/inside.py: axes
+along z, the first axis of a universal joint along x.
+
+    kind         forbidden         allowed      (l: linear, a: angular)
+    revolute     lx ly ax ay lz    az
+    prismatic    lx ly ax ay az    lz
+    screw        lx ly ax ay lz    az + pitch lz
+    cylindrical  lx ly ax ay       az lz
+    universal    lx ly lz ay       ax az        of the frame between its two turns
+    planar       lz ax ay          lx ly az
+    ball         lx ly lz          ax ay az
+    free                           lx ly lz ax ay az
+
+A vector comes from the parent's basis to the child's in two steps: T, constant, to the joint's frame before it moves;
+then E(q), the joint's motion.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.model.inside import inside_inertias, tree_poses
+from supple.model.joints import NV, JointType
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_AX, _AY, _AZ, _LX, _LY, _LZ = range(6)
+_REVOLUTE = (_LX, _LY, _AX, _AY, _LZ, _AZ)
+_BASES = {
+    JointType.PRISMATIC: (_LX, _LY, _AX, _AY, _AZ, _LZ),
+    JointType.CYLINDRICAL: (_LX, _LY, _AX, _AY, _AZ, _LZ),
+    JointType.UNIVERSAL: (_LX, _LY, _LZ, _AY, _AX, _AZ),
+    JointType.PLANAR: (_LZ, _AX, _AY, _LX, _LY, _AZ),
+    JointType.BALL: (_LX, _LY, _LZ, _AX, _AY, _AZ),
+    JointType.FREE: (_LX, _LY, _LZ, _AX, _AY, _AZ),
+}
+#: By kind of joint: which natural coordinate (angular x y z, linear x y z) stands where in the adapted basis.
+BASIS: Ints = np.array([_BASES.get(JointType(k), _REVOLUTE) for k in range(len(NV))], dtype=np.int64)
+NATURAL: Ints = np.arange(6)  #: the world's basis
+
+
+def skew(r: Floats) -> Floats:
+    """(n, 3, 3) with skew(r) x = r x x."""
+    out = np.zeros((len(r), 3, 3))
+    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -r[:, 2], r[:, 1], -r[:, 0]
+    return out - out.transpose(0, 2, 1)
+
+
+def to_joints(model: Model) -> Floats:
+    """(n, 6, 6) T: motions in the parent's basis to the basis of the joint's frame before it moves."""
+    R, r = tree_poses(model)
+    Rt = R.transpose(0, 2, 1)
+    X = np.zeros((model.n_bodies, 6, 6))
+    X[:, :3, :3] = X[:, 3:, 3:] = Rt
+    X[:, 3:, :3] = -Rt @ skew(r)
+    basis = np.concatenate([BASIS[model.joint_type], NATURAL[None]])  # the world's last, where parent -1 finds it
+    pitch = np.append(np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0), 0.0)
+    X = np.take_along_axis(X, basis[:-1, :, None], axis=1)  # rows of the child
+    X[:, 4] -= pitch[:-1, None] * X[:, 5]
+    X = np.take_along_axis(X, basis[model.parent][:, None, :], axis=2)  # columns of the parent
+    X[:, :, 4:] += pitch[model.parent, None, None] * np.stack([np.zeros_like(X[:, :, 4]), X[:, :, 4]], axis=2)
+    return np.ascontiguousarray(X)
+
+
+def adapted_inertias(model: Model) -> Floats:
+    """(n, 6, 6) rigid inertias in the adapted bases."""
+    h, I = inside_inertias(model)
+    out = np.zeros((model.n_bodies, 6, 6))
+    out[:, :3, :3] = I
+    out[:, :3, 3:], out[:, 3:, :3] = skew(h), -skew(h)
+    out[:, [3, 4, 5], [3, 4, 5]] = model.mass[:, None]
+    basis = BASIS[model.joint_type]
+    out = np.take_along_axis(np.take_along_axis(out, basis[:, :, None], axis=1), basis[:, None, :], axis=2)
+    pitch = np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0)
+    out[:, 5] += pitch[:, None] * out[:, 4]
+    out[:, :, 5] += pitch[:, None] * out[:, :, 4]
+    return np.ascontiguousarray(out)
