@@ -16,19 +16,37 @@ handle (it is not `open`).
 
 A joint of a JOIN [QS (2) to (5)], with M = Phi2^A + Phi1^B, beta = b2^A - b1^B, all turned by E:
 
-    W = M^-1 with the joint's directions taken out        f = FT f1 - FB f2 + gamma        FT = W Phi21^A, FB = W Phi12^B
-    gamma = W beta + Z Q                                  qdd = UT f1 - UB f2 + r          r = N Q - Z beta
+    f = FT f1 - FB f2 + gamma        FT = W Phi21^A, FB = W Phi12^B        gamma = W beta + Z Q
+    qdd = UT f1 - UB f2 + r          r = N Q - Z beta
 
-f is the force on the lower stretch. W is not made from M^-1: the forbidden rows of M are eliminated, M = L D L^T, which
-loses fewer digits; the rows of L^-1 of the allowed directions are Z. Armature rho on them makes W = W + Z K Z^T,
-K = (1/rho + N)^-1. A LIGHT has the same equation, with Phi2^A = 0 and the acceleration of its body in the place of
-Phi21^A f1.
+f is the force on the lower stretch, W is M^-1 with the joint's directions taken out. It is not made from M^-1: the
+forbidden rows of M are eliminated, M = L D L^T, which loses fewer digits; then W = V^T V, V being the forbidden rows of
+D^-1/2 L^-1, and Z are the allowed rows of L^-1. Armature rho adds Z^T K Z to W, K = (1/rho + N)^-1. A LIGHT has the same
+equation, with Phi2^A = 0 and the acceleration of its body in the place of Phi21^A f1.
 """
 
 from __future__ import annotations
 
+import math
+
 from supple.spatial.compiler import helper
-from supple.spatial.sixes import dot, make_six, set_six, six, swap_pairs
+from supple.spatial.indexing import item, set_item
+from supple.spatial.sixes import (
+    Rows,
+    add_outer,
+    dot,
+    make_six,
+    minus,
+    plus,
+    product,
+    product_T,
+    rows,
+    set_rows,
+    set_six,
+    six,
+    swap_pairs,
+    zero_rows,
+)
 
 # A stretch's coefficients ...
 TOP, BOT, CROSS, BT, BB, STILL = 0, 36, 72, 108, 114, 120
@@ -41,8 +59,8 @@ FT, FB, GAMMA, JOINT = 0, 36, 72, 78
 W, TAIL = 0, 36
 
 # Scratch
-M, Y, Z, V, YH, ZH, WS, SS, XA, XB, T1, T2, E, ET, EB, EBT, X = range(0, 17 * 36, 36)
-D, BETA, GAMMA_A, GAMMA_B, QV, PS, SG, XV, ROOM = (17 * 36 + 6 * i for i in range(9))
+M, V, Y, Z, VS, YS, ZS, SS, XA, XB, T1, T2, E, ET, EB, EBT, X = range(0, 17 * 36, 36)
+BETA, GAMMA_A, GAMMA_B, QV, XV, ROOM = (17 * 36 + 6 * i for i in range(6))
 K, N, C = ROOM, ROOM + 36, ROOM + 72
 SPARE = ROOM + 108  # the second part of a joint, where it is not kept
 SCRATCH = SPARE + TAIL + 36 + 36 + 8
@@ -51,85 +69,113 @@ SCRATCH = SPARE + TAIL + 36 + 36 + 8
 @helper
 def times(w, x, a, k):
     """The vector w[x:x+6] times the matrix of rows a[k:]: the sum of x_i row_i."""
-    out = six(a, k) * w[x]
-    for i in range(1, 6):
-        out += six(a, k + 6 * i) * w[x + i]
-    return out
+    even = six(a, k) * item(w, x) + six(a, k + 12) * item(w, x + 2) + six(a, k + 24) * item(w, x + 4)
+    odd = six(a, k + 6) * item(w, x + 1) + six(a, k + 18) * item(w, x + 3) + six(a, k + 30) * item(w, x + 5)
+    return even + odd
 
 
 @helper
-def row_times(a, j, b, k):
-    """A row a[j:j+6] times the matrix b[k:]."""
-    out = six(b, k) * a[j]
-    for i in range(1, 6):
-        out += six(b, k + 6 * i) * a[j + i]
-    return out
+def transpose_to(a, j, w, to):
+    """A^T, of the matrix at a[j:], to w[to:]."""
+    for i in range(6):
+        for l in range(6):
+            set_item(w, to + 6 * l + i, item(a, j + 6 * i + l))
 
 
 # --- turning by the joint -------------------------------------------------------------------------------------------
 
 
 @helper
-def cosines(c, s):
+def turn_rows(x, c, s):
+    """E A of a revolute joint: pairs of rows turn."""
+    return Rows(x.r0 * c + x.r1 * s, x.r1 * c - x.r0 * s, x.r2 * c + x.r3 * s, x.r3 * c - x.r2 * s, x.r4, x.r5)
+
+
+@helper
+def turn_row(v, cc, ss):
+    return v * cc + swap_pairs(v) * ss
+
+
+@helper
+def cosines(c):
     return make_six(c, c, c, c, 1.0, 1.0)
 
 
 @helper
-def sines(c, s):
+def sines(s):
     return make_six(s, -s, s, -s, 0.0, 0.0)
 
 
 @helper
-def turn_rows(a, k, w, to, c, s):
-    """E A of a revolute joint: pairs of rows turn."""
-    for i in (0, 2):
-        x, y = six(a, k + 6 * i), six(a, k + 6 * i + 6)
-        set_six(w, to + 6 * i, x * c + y * s)
-        set_six(w, to + 6 * i + 6, y * c - x * s)
-    set_six(w, to + 24, six(a, k + 24))
-    set_six(w, to + 30, six(a, k + 30))
-
-
-@helper
-def turn_both(a, k, w, to, c, s):
+def turn_both(x, c, s):
     """E A E^T of a revolute joint."""
-    turn_rows(a, k, w, to, c, s)
-    cc, ss = cosines(c, s), sines(c, s)
-    for i in range(6):
-        x = six(w, to + 6 * i)
-        set_six(w, to + 6 * i, x * cc + swap_pairs(x) * ss)
+    x, cc, ss = turn_rows(x, c, s), cosines(c), sines(s)
+    return Rows(
+        turn_row(x.r0, cc, ss), turn_row(x.r1, cc, ss), turn_row(x.r2, cc, ss),
+        turn_row(x.r3, cc, ss), turn_row(x.r4, cc, ss), turn_row(x.r5, cc, ss),
+    )  # fmt: skip
 
 
 @helper
-def move_rows(a, k, w, to, e):
-    """E A, E at w[e:]."""
-    for i in range(6):
-        set_six(w, to + 6 * i, row_times(w, e + 6 * i, a, k))
-
-
-@helper
-def move_both(a, k, w, to, e, et):
-    """E A E^T, E at w[e:], its transpose at w[et:]."""
-    move_rows(a, k, w, X, e)
-    for i in range(6):
-        set_six(w, to + 6 * i, row_times(w, X + 6 * i, w, et))
-
-
-@helper
-def forth(w, x, revolute, c, s):
-    """E x of a vector in scratch."""
+def moved_rows(a, k, w, turned):
+    """E A, of the matrix at a[k:]."""
+    revolute, c, s, _ = turned
     if revolute:
-        v = six(w, x)
-        return v * cosines(c, s) + swap_pairs(v) * sines(c, s)
+        return turn_rows(rows(a, k), c, s)
+    return product(w, E, a, k)
+
+
+@helper
+def moved_both(a, k, w, turned):
+    """E A E^T"""
+    revolute, c, s, _ = turned
+    if revolute:
+        return turn_both(rows(a, k), c, s)
+    set_rows(w, X, product(w, E, a, k))
+    return product(w, X, w, ET)
+
+
+@helper
+def lower_rows(a, k, w, turned):
+    """A matrix of the lower side: itself, or turned, too."""
+    return product(w, EB, a, k) if turned[3] else rows(a, k)
+
+
+@helper
+def lower_both(a, k, w, turned):
+    if turned[3]:
+        set_rows(w, X, product(w, EB, a, k))
+        return product(w, X, w, EBT)
+    return rows(a, k)
+
+
+@helper
+def lower_vector(w, x, turned):
+    """EB x of a vector in scratch."""
+    return times(w, x, w, EBT) if turned[3] else six(w, x)
+
+
+@helper
+def to_lower(w, x, turned):
+    """EB^T x"""
+    return times(w, x, w, EB) if turned[3] else six(w, x)
+
+
+@helper
+def forth(w, x, turned):
+    """E x of a vector in scratch."""
+    revolute, c, s, _ = turned
+    if revolute:
+        return turn_row(six(w, x), cosines(c), sines(s))
     return times(w, x, w, ET)
 
 
 @helper
-def back(w, x, revolute, c, s):
+def back(w, x, turned):
     """E^T x"""
+    revolute, c, s, _ = turned
     if revolute:
-        v = six(w, x)
-        return v * cosines(c, s) - swap_pairs(v) * sines(c, s)
+        return turn_row(six(w, x), cosines(c), sines(-s))
     return times(w, x, w, E)
 
 
@@ -137,318 +183,279 @@ def back(w, x, revolute, c, s):
 
 
 @helper
-def eliminate(w, nc):
-    """The first nc rows of M = L D L^T; V becomes L^-1, D the reciprocals. Returns the smallest pivot."""
+def unit_rows():
+    return Rows(
+        make_six(1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        make_six(0.0, 1.0, 0.0, 0.0, 0.0, 0.0),
+        make_six(0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
+        make_six(0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
+        make_six(0.0, 0.0, 0.0, 0.0, 1.0, 0.0),
+        make_six(0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
+    )
+
+
+@helper
+def eliminate(w, nc, upper, below):
+    """The first nc rows of M = L D L^T. V becomes L^-1, and Y and Z, if they are wanted, L^-1 Y and L^-1 Z; VS, YS, ZS
+    their first nc rows, divided by the roots of D. Returns the smallest pivot."""
     smallest = 1.0e300
-    for i in range(6):
-        w[D + i] = 0.0
-    for i in range(36):
-        w[V + i] = 0.0
-    for i in range(6):
-        w[V + 7 * i] = 1.0
+    set_rows(w, V, unit_rows())
     for m in range(nc):
-        pivot = w[M + 7 * m]
+        at = 6 * m
+        pivot = item(w, M + 7 * m)
         smallest = pivot if pivot < smallest else smallest
         d = 1.0 / pivot
-        w[D + m] = d
-        x, v = six(w, M + 6 * m), six(w, V + 6 * m)
-        for i in range(m + 1, 6):
-            l = w[M + 6 * i + m] * d
-            set_six(w, M + 6 * i, six(w, M + 6 * i) - x * l)
-            set_six(w, V + 6 * i, six(w, V + 6 * i) - v * l)
+        root = math.sqrt(d)
+        x, v = six(w, M + at), six(w, V + at)
+        set_six(w, VS + at, v * root)
+        if upper:
+            set_six(w, YS + at, six(w, Y + at) * root)
+        if below:
+            set_six(w, ZS + at, six(w, Z + at) * root)
+        for i in range(at + 6, 36, 6):
+            l = item(w, M + i + m) * d
+            set_six(w, M + i, six(w, M + i) - x * l)
+            set_six(w, V + i, six(w, V + i) - v * l)
+            if upper:
+                set_six(w, Y + i, six(w, Y + i) - six(w, Y + at) * l)
+            if below:
+                set_six(w, Z + i, six(w, Z + i) - six(w, Z + at) * l)
     return smallest
 
 
 @helper
-def through(w, frm, to, nc):
-    """V A: what the elimination makes of the rows of A."""
-    for m in range(6):
-        x = six(w, frm + 6 * m)
-        for c in range(min(m, nc)):
-            x += six(w, frm + 6 * c) * w[V + 6 * m + c]
-        set_six(w, to + 6 * m, x)
+def copy_allowed(w, nc):
+    """N: the allowed block of what elimination leaves of M."""
+    for a in range(6 - nc):
+        for b in range(6 - nc):
+            set_item(w, N + 6 * a + b, item(w, M + 6 * (nc + a) + nc + b))
 
 
 @helper
-def weigh(w, left, i, right, nc):
-    """Row i of A^T D B over the eliminated rows, and with armature of A^T K B over the others."""
-    x = six(w, right) * (w[left + i] * w[D])
-    for m in range(1, nc):
-        x += six(w, right + 6 * m) * (w[left + 6 * m + i] * w[D + m])
-    return x
-
-
-@helper
-def stiffen(w, rho, j, nc):
-    """With armature: K = (1/rho + N)^-1 and C = 1 - N K, k x k, rho at rho[j:]. Whether there is any."""
+def stiffen(w, dofs, j, nc, upper, below):
+    """With armature, which is in dofs[j:, 0]: K, and C = 1 - N K; K's factor times the allowed rows of V, Y, Z goes to
+    VS, YS, ZS. Returns how many rows those then have."""
     k = 6 - nc
+    copy_allowed(w, nc)
     any_ = False
     for a in range(k):
-        if rho[j + a, 0] != 0.0:
-            any_ = True
-        for b in range(k):
-            w[N + 6 * a + b] = w[M + 6 * (nc + a) + nc + b]
+        any_ = any_ or dofs[j + a, 0] != 0.0
     if not any_:
-        return False
-    # K = rho (1 + N rho)^-1 = (1 + rho N)^-1 rho, by Gauss and Jordan on [1 + rho N | rho]
+        return nc
+    # K = (1 + rho N)^-1 rho, by Gauss and Jordan on [1 + rho N | rho]
     for a in range(k):
         for b in range(k):
-            w[C + 6 * a + b] = rho[j + a, 0] * w[N + 6 * a + b] + (1.0 if a == b else 0.0)
-            w[K + 6 * a + b] = rho[j + a, 0] if a == b else 0.0
-    for a in range(k):
-        d = 1.0 / w[C + 7 * a]
-        for b in range(k):
-            w[C + 6 * a + b] *= d
-            w[K + 6 * a + b] *= d
-        for i in range(k):
-            if i != a:
-                l = w[C + 6 * i + a]
-                for b in range(k):
-                    w[C + 6 * i + b] -= l * w[C + 6 * a + b]
-                    w[K + 6 * i + b] -= l * w[K + 6 * a + b]
-    for a in range(k):
-        for b in range(a):
-            mean = 0.5 * (w[K + 6 * a + b] + w[K + 6 * b + a])
-            w[K + 6 * a + b] = w[K + 6 * b + a] = mean
+            one = 1.0 if a == b else 0.0
+            set_item(w, C + 6 * a + b, dofs[j + a, 0] * item(w, N + 6 * a + b) + one)
+            set_item(w, K + 6 * a + b, dofs[j + a, 0] * one)
+    gauss_jordan(w, C, K, k)
     for a in range(k):
         for b in range(k):
             x = 1.0 if a == b else 0.0
             for i in range(k):
-                x -= w[N + 6 * a + i] * w[K + 6 * i + b]
-            w[C + 6 * a + b] = x
-    return True
+                x -= item(w, N + 6 * a + i) * item(w, K + 6 * i + b)
+            set_item(w, C + 6 * a + b, x)
+    for a in range(k):  # K = L L^T in place; rows without armature are zero
+        for i in range(a):
+            set_item(w, K + 6 * i + a, 0.0)
+        for b in range(a + 1):
+            x = item(w, K + 6 * a + b)
+            for i in range(b):
+                x -= item(w, K + 6 * a + i) * item(w, K + 6 * b + i)
+            pivot = item(w, K + 7 * b) if b < a else math.sqrt(max(x, 0.0))
+            set_item(w, K + 6 * a + b, pivot if a == b else (x / pivot if pivot > 0.0 else 0.0))
+    for a in range(k):
+        at = 6 * (nc + a)
+        for source, to, wanted in ((V, VS, True), (Y, YS, upper), (Z, ZS, below)):
+            if wanted:
+                x = six(w, source + at) * item(w, K + 7 * a)
+                for b in range(a + 1, k):
+                    x += six(w, source + 6 * (nc + b)) * item(w, K + 6 * b + a)
+                set_six(w, to + at, x)
+    return 6
 
 
 @helper
-def add_stiffness(w, left, i, right, nc, x):
-    """x plus row i of A^T K B over the allowed rows."""
-    for a in range(6 - nc):
-        for b in range(6 - nc):
-            x += six(w, right + 6 * (nc + b)) * (w[left + 6 * (nc + a) + i] * w[K + 6 * a + b])
-    return x
+def gauss_jordan(w, a, b, k):
+    """B = A^-1 B of k x k matrices in scratch, without pivoting. Returns the smallest pivot."""
+    smallest = 1.0e300
+    for m in range(k):
+        pivot = item(w, a + 7 * m)
+        smallest = pivot if pivot < smallest else smallest
+        d = 1.0 / pivot
+        for c in range(k):
+            set_item(w, a + 6 * m + c, item(w, a + 6 * m + c) * d)
+            set_item(w, b + 6 * m + c, item(w, b + 6 * m + c) * d)
+        for i in range(k):
+            if i != m:
+                l = item(w, a + 6 * i + m)
+                for c in range(k):
+                    set_item(w, a + 6 * i + c, item(w, a + 6 * i + c) - l * item(w, a + 6 * m + c))
+                    set_item(w, b + 6 * i + c, item(w, b + 6 * i + c) - l * item(w, b + 6 * m + c))
+    return smallest
 
 
 @helper
 def allowed(w, frm, a, nc, stiff):
-    """Row a of C times the allowed rows of a matrix that went through."""
+    """Row a of C times the allowed rows of a matrix that went through the elimination."""
     if not stiff:
         return six(w, frm + 6 * (nc + a))
-    x = six(w, frm + 6 * nc) * w[C + 6 * a]
+    x = six(w, frm + 6 * nc) * item(w, C + 6 * a)
     for b in range(1, 6 - nc):
-        x += six(w, frm + 6 * (nc + b)) * w[C + 6 * a + b]
+        x += six(w, frm + 6 * (nc + b)) * item(w, C + 6 * a + b)
     return x
 
 
 @helper
-def joint_rows(w, out, j, tail, o, nc, stiff, below):
-    """FT, FB, W and the rows UT, UB, Z, N of a joint, from what went through the elimination."""
-    k = 6 - nc
-    for i in range(6):
-        f, g, h = weigh(w, V, i, YH, nc), weigh(w, V, i, V, nc), six(w, V)
-        if stiff:
-            f, g = add_stiffness(w, V, i, YH, nc, f), add_stiffness(w, V, i, V, nc, g)
-        set_six(out, j + FT + 6 * i, f)
-        set_six(tail, o + W + 6 * i, g)
-        if below:
-            h = weigh(w, V, i, ZH, nc)
-            if stiff:
-                h = add_stiffness(w, V, i, ZH, nc, h)
-            set_six(out, j + FB + 6 * i, h)
+def joint_rows(w, out, j, tail, o, nc, n, y, below):
+    """FT, FB, W and the rows UT, UB, Z, N of a joint, from what went through the elimination; y: Y, or V in its place."""
+    k, stiff = 6 - nc, n > nc
+    set_rows(out, j + FT, product_T(w, VS, w, YS if y == Y else VS, n))
+    set_rows(tail, o + W, product_T(w, VS, w, VS, n))
+    if below:
+        set_rows(out, j + FB, product_T(w, VS, w, ZS, n))
     for a in range(k):
-        set_six(out, j + JOINT + 6 * a, allowed(w, YH, a, nc, stiff) * -1.0)
+        set_six(out, j + JOINT + 6 * a, allowed(w, y, a, nc, stiff) * -1.0)
         if below:
-            set_six(out, j + JOINT + 6 * (k + a), allowed(w, ZH, a, nc, stiff) * -1.0)
+            set_six(out, j + JOINT + 6 * (k + a), allowed(w, Z, a, nc, stiff) * -1.0)
         set_six(tail, o + TAIL + 6 * a, allowed(w, V, a, nc, stiff))
         for b in range(k):
-            x = w[N + 6 * a + b]
+            x = item(w, N + 6 * a + b)
             if stiff:
                 x = 0.0
                 for i in range(k):
-                    x += w[C + 6 * a + i] * w[N + 6 * i + b]
-            tail[o + TAIL + 6 * k + k * a + b] = x
+                    x += item(w, C + 6 * a + i) * item(w, N + 6 * i + b)
+            set_item(tail, o + TAIL + 6 * k + k * a + b, x)
 
 
 # --- joining two stretches ------------------------------------------------------------------------------------------
 
 
 @helper
-def join(t, a, b, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned):
-    """The coefficients of a JOIN c of stretches a and b at joint j. Returns the smallest pivot.
+def join(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, nc, armature):
+    """The coefficients of a JOIN c of stretches a and b at joint j [QS (2)]. Returns the smallest pivot.
 
     oa, ob, oc, oj: where in `out` the coefficients of a, b, c and of the joint lie (its second part: in `tail` at ot);
-    sa, sb: whether a and b have joints in them; turned: what turn_of_joint said of the joint. Quantities of a are turned by E into scratch first, those of b
-    too if the joint is universal.
+    sa, sb: whether a and b have joints in them; turned: what turn_of_joint said of the joint; nc: how many directions it
+    forbids; armature: whether it may have some.
     """
-    revolute, cos, sin, both = turned
-    below, nc = t.open[c] != 0, t.forbidden[j]
-    k = 6 - nc
-    if revolute:
-        turn_both(out, oa + BOT, w, M, cos, sin)
-        turn_rows(out, oa + CROSS, w, Y, cos, sin)
-    else:
-        move_both(out, oa + BOT, w, M, E, ET)
-        move_rows(out, oa + CROSS, w, Y, E)
-    if both:
-        move_both(out, ob + TOP, w, XB, EB, EBT)
-        if below:
-            move_rows(out, ob + CROSS, w, Z, EB)
-    for i in range(0, 36, 6):
-        set_six(w, M + i, six(w, M + i) + (six(w, XB + i) if both else six(out, ob + TOP + i)))
-        if below and not both:
-            set_six(w, Z + i, six(out, ob + CROSS + i))
-    smallest = eliminate(w, nc)
-    stiff = stiffen(w, t.dofs, t.iv[j], nc)
-    through(w, Y, YH, nc)
+    below = item(t.open, c) != 0
+    right = item(t.right, item(t.up, c)) == c
+    set_rows(w, M, plus(moved_both(out, oa + BOT, w, turned), lower_both(out, ob + TOP, w, turned)))
+    set_rows(w, Y, moved_rows(out, oa + CROSS, w, turned))
     if below:
-        through(w, Z, ZH, nc)
-    joint_rows(w, out, oj, tail, ot, nc, stiff, below)
-    right = t.right[t.up[c]] == c
-    for i in range(6):  # [QS (2)]
-        x = weigh(w, YH, i, YH, nc)
-        if stiff:
-            x = add_stiffness(w, YH, i, YH, nc, x)
-        set_six(out, oc + TOP + 6 * i, six(out, oa + TOP + 6 * i) - x)
-        if below:
-            x = weigh(w, ZH, i, ZH, nc)
-            y = weigh(w, YH, i, ZH, nc) if right else weigh(w, ZH, i, YH, nc)
-            if stiff:
-                x = add_stiffness(w, ZH, i, ZH, nc, x)
-                y = add_stiffness(w, YH, i, ZH, nc, y) if right else add_stiffness(w, ZH, i, YH, nc, y)
-            set_six(out, oc + BOT + 6 * i, six(out, ob + BOT + 6 * i) - x)
-            set_six(out, oc + CROSS + 6 * i, y)
+        set_rows(w, Z, lower_rows(out, ob + CROSS, w, turned))
+    smallest = eliminate(w, nc, True, below)
+    if armature:
+        n = stiffen(w, t.dofs, item(t.iv, j), nc, True, below)
+    else:
+        n = nc
+        copy_allowed(w, nc)
+    joint_rows(w, out, oj, tail, ot, nc, n, Y, below)
+    set_rows(out, oc + TOP, minus(rows(out, oa + TOP), product_T(w, YS, w, YS, n)))
+    if below:
+        set_rows(out, oc + BOT, minus(rows(out, ob + BOT), product_T(w, ZS, w, ZS, n)))
+        if right:
+            set_rows(out, oc + CROSS, product_T(w, YS, w, ZS, n))
+        else:
+            set_rows(out, oc + CROSS, product_T(w, ZS, w, YS, n))
     if psi:
-        join_totals(t, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k)
+        join_totals(out, oa, ob, oc, oj, sa, sb, w, turned, below, right, 6 - nc)
     return smallest
 
 
 @helper
-def join_totals(t, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
+def join_totals(out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
     """Psi of a JOIN [QS (9)], from the joint's rows."""
-    revolute, cos, sin, both = turned
-    for i in range(0, 36, 6):
-        set_six(w, SS + i, six(w, M) * 0.0)
-        set_six(w, XA + i, six(w, M) * 0.0)
-        set_six(w, XB + i, six(w, M) * 0.0)
     if sa:
-        if revolute:
-            turn_both(out, oa + SBOT, w, SS, cos, sin)
-            turn_rows(out, oa + SCROSS, w, XA, cos, sin)
-        else:
-            move_both(out, oa + SBOT, w, SS, E, ET)
-            move_rows(out, oa + SCROSS, w, XA, E)
+        set_rows(w, SS, moved_both(out, oa + SBOT, w, turned))
+        set_rows(w, XA, moved_rows(out, oa + SCROSS, w, turned))
+    else:
+        set_rows(w, SS, zero_rows())
+        set_rows(w, XA, zero_rows())
     if sb:
-        if both:
-            move_both(out, ob + STOP, w, T1, EB, EBT)
-            if below:
-                move_rows(out, ob + SCROSS, w, XB, EB)
-        for i in range(0, 36, 6):
-            set_six(w, SS + i, six(w, SS + i) + (six(w, T1 + i) if both else six(out, ob + STOP + i)))
-            if below and not both:
-                set_six(w, XB + i, six(out, ob + SCROSS + i))
-    for i in range(6):
-        set_six(w, T1 + 6 * i, row_times(w, SS + 6 * i, out, oj + FT) - six(w, XA + 6 * i))
-        if below:
-            set_six(w, T2 + 6 * i, row_times(w, SS + 6 * i, out, oj + FB) - six(w, XB + 6 * i))
+        set_rows(w, SS, plus(rows(w, SS), lower_both(out, ob + STOP, w, turned)))
+    if below:
+        set_rows(w, XB, lower_rows(out, ob + SCROSS, w, turned) if sb else zero_rows())
     ut, ub = oj + JOINT, oj + JOINT + 6 * k
-    for i in range(6):
-        x = column_times(out, oj + FT + i, w, T1) - column_times(w, XA + i, out, oj + FT)
-        for a in range(0, 6 * k, 6):
-            x += six(out, ut + a) * out[ut + a + i]
-        set_six(out, oc + STOP + 6 * i, x + six(out, oa + STOP + 6 * i) if sa else x)
-        if below:
-            x = column_times(out, oj + FB + i, w, T2) - column_times(w, XB + i, out, oj + FB)
-            for a in range(0, 6 * k, 6):
-                x += six(out, ub + a) * out[ub + a + i]
-            set_six(out, oc + SBOT + 6 * i, x + six(out, ob + SBOT + 6 * i) if sb else x)
-            if right:  # Psi12 = (Psi21)^T
-                y = column_times(out, oj + FT + i, w, XB) - column_times(w, T1 + i, out, oj + FB)
-                for a in range(0, 6 * k, 6):
-                    y -= six(out, ub + a) * out[ut + a + i]
-            else:
-                y = column_times(w, XB + i, out, oj + FT) - column_times(out, oj + FB + i, w, T1)
-                for a in range(0, 6 * k, 6):
-                    y -= six(out, ut + a) * out[ub + a + i]
-            set_six(out, oc + SCROSS + 6 * i, y)
+    set_rows(w, T1, minus(product(w, SS, out, oj + FT), rows(w, XA)))
+    x = minus(product_T(out, oj + FT, w, T1, 6), product_T(w, XA, out, oj + FT, 6))
+    x = plus(x, product_T(out, ut, out, ut, k))
+    set_rows(out, oc + STOP, plus(x, rows(out, oa + STOP)) if sa else x)
+    if below:
+        set_rows(w, T2, minus(product(w, SS, out, oj + FB), rows(w, XB)))
+        x = minus(product_T(out, oj + FB, w, T2, 6), product_T(w, XB, out, oj + FB, 6))
+        x = plus(x, product_T(out, ub, out, ub, k))
+        set_rows(out, oc + SBOT, plus(x, rows(out, ob + SBOT)) if sb else x)
+        if right:  # Psi12 = (Psi21)^T
+            x = minus(product_T(out, oj + FT, w, XB, 6), product_T(w, T1, out, oj + FB, 6))
+            x = minus(x, product_T(out, ut, out, ub, k))
+        else:
+            x = minus(product_T(w, XB, out, oj + FT, 6), product_T(out, oj + FB, w, T1, 6))
+            x = minus(x, product_T(out, ub, out, ut, k))
+        set_rows(out, oc + SCROSS, x)
 
 
 @helper
-def column_times(a, j, b, k):
-    """A column a[j], a[j+6], ... times the matrix b[k:]."""
-    out = six(b, k) * a[j]
-    for i in range(1, 6):
-        out += six(b, k + 6 * i) * a[j + 6 * i]
-    return out
-
-
-@helper
-def join_forces(t, a, b, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, force):
+def join_forces(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, k, force):
     """What of a JOIN depends on forces: gamma, r, b, and p and eta. force: the joints' own, at their place in v."""
-    revolute, cos, sin, both = turned
-    below = t.open[c] != 0
-    k, iv = 6 - t.forbidden[j], t.iv[j]
+    below, iv = item(t.open, c) != 0, item(t.iv, j)
     ut, ub, r = oj + JOINT, oj + JOINT + 6 * k, oj + JOINT + 12 * k
     z, n = ot + TAIL, ot + TAIL + 6 * k
+    set_six(w, XV, six(out, ob + BT))
+    lower = lower_vector(w, XV, turned)
     set_six(w, XV, six(out, oa + BB))
-    beta = forth(w, XV, revolute, cos, sin)
-    if both:
-        set_six(w, XV, six(out, ob + BT))
-        beta = beta - times(w, XV, w, EBT)
-    else:
-        beta = beta - six(out, ob + BT)
+    beta = forth(w, XV, turned) - lower
     set_six(w, BETA, beta)
     gamma = times(w, BETA, tail, ot + W)
     top = six(out, oa + BT) - times(w, BETA, out, oj + FT)
     for i in range(k):
         x = 0.0
         for l in range(k):
-            x += tail[n + k * i + l] * force[iv + l]
-        out[r + i] = x - dot(six(tail, z + 6 * i), beta)
-        gamma += six(tail, z + 6 * i) * force[iv + i]
-        top += six(out, ut + 6 * i) * force[iv + i]
+            x += item(tail, n + k * i + l) * item(force, iv + l)
+        set_item(out, r + i, x - dot(six(tail, z + 6 * i), beta))
+        gamma += six(tail, z + 6 * i) * item(force, iv + i)
+        top += six(out, ut + 6 * i) * item(force, iv + i)
     set_six(out, oj + GAMMA, gamma)
     set_six(out, oc + BT, top)
     if below:
         bottom = six(out, ob + BB) + times(w, BETA, out, oj + FB)
         for i in range(k):
-            bottom -= six(out, ub + 6 * i) * force[iv + i]
+            bottom -= six(out, ub + 6 * i) * item(force, iv + i)
         set_six(out, oc + BB, bottom)
     if psi:
         set_six(w, XV, gamma)
-        set_six(w, GAMMA_A, back(w, XV, revolute, cos, sin))
-        set_six(w, GAMMA_B, times(w, XV, w, EB) if both else gamma)
+        set_six(w, GAMMA_A, back(w, XV, turned))
+        set_six(w, GAMMA_B, to_lower(w, XV, turned))
         ps, sg, eta = gamma * 0.0, gamma * 0.0, 0.0
         p_top, p_bottom = gamma * 0.0, gamma * 0.0
         if sa:
             set_six(w, QV, times(w, GAMMA_A, out, oa + SBOT))
-            sg = forth(w, QV, revolute, cos, sin)
+            sg = forth(w, QV, turned)
             set_six(w, QV, six(out, oa + PB))
-            ps = forth(w, QV, revolute, cos, sin) * -1.0
+            ps = forth(w, QV, turned) * -1.0
             p_top = six(out, oa + PT) - times(w, GAMMA_A, out, oa + SCROSS) * 2.0
-            eta = out[oa + ETA]
+            eta = item(out, oa + ETA)
         if sb:
-            if both:
-                set_six(w, QV, times(w, GAMMA_B, out, ob + STOP))
-                sg = sg + times(w, QV, w, EBT)
-                set_six(w, QV, six(out, ob + PT))
-                ps = ps + times(w, QV, w, EBT)
-            else:
-                sg = sg + times(w, GAMMA_B, out, ob + STOP)
-                ps = ps + six(out, ob + PT)
+            set_six(w, QV, times(w, GAMMA_B, out, ob + STOP))
+            sg = sg + lower_vector(w, QV, turned)
+            set_six(w, QV, six(out, ob + PT))
+            ps = ps + lower_vector(w, QV, turned)
             if below:
                 p_bottom = six(out, ob + PB) + times(w, GAMMA_B, out, ob + SCROSS) * 2.0
-            eta += out[ob + ETA]
+            eta += item(out, ob + ETA)
         set_six(w, QV, ps + sg * 2.0)
         p_top += times(w, QV, out, oj + FT)
         eta += dot(gamma, sg) + dot(ps, gamma)
         for i in range(k):
-            p_top += six(out, ut + 6 * i) * (2.0 * out[r + i])
-            eta += out[r + i] * out[r + i]
+            p_top += six(out, ut + 6 * i) * (2.0 * item(out, r + i))
+            eta += item(out, r + i) * item(out, r + i)
         set_six(out, oc + PT, p_top)
-        out[oc + ETA] = eta
+        set_item(out, oc + ETA, eta)
         if below:
             p_bottom -= times(w, QV, out, oj + FB)
             for i in range(k):
-                p_bottom -= six(out, ub + 6 * i) * (2.0 * out[r + i])
+                p_bottom -= six(out, ub + 6 * i) * (2.0 * item(out, r + i))
             set_six(out, oc + PB, p_bottom)
 
 
@@ -457,26 +464,19 @@ def join_forces(t, a, b, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, tu
 
 @helper
 def leaf(t, b, node, left, out, oc, ol, w, psi):
-    """The coefficients of a LEAF that is on a path: a body b and what is absorbed into it, at ol. The smallest pivot."""
-    i36 = 36 * b
-    for i in range(0, 36, 6):
-        x = six(t.inertia, i36 + i)
-        if left:
-            x = x + six(out, ol + INERTIA + i)
-        set_six(w, M + i, x)
-    smallest = eliminate(w, 6)
-    for i in range(6):
-        set_six(out, oc + TOP + 6 * i, weigh(w, V, i, V, 6))
-    below = t.open[node] != 0
-    right = t.right[t.up[node]] == node
+    """The coefficients of a LEAF that is on a path: body b and what is absorbed into it, at ol. The smallest pivot."""
+    inertia = rows(t.inertia, 36 * b)
+    set_rows(w, M, plus(inertia, rows(out, ol + INERTIA)) if left else inertia)
+    smallest = eliminate(w, 6, False, False)
+    set_rows(out, oc + TOP, product_T(w, VS, w, VS, 6))
+    below = item(t.open, node) != 0
+    right = item(t.right, item(t.up, node)) == node
+    to = 36 * item(t.heavy, b)
     if below:
-        to = 36 * t.heavy[b]
         spread(t.to_joint, to, out, oc + TOP, oc + BOT, oc + CROSS, right, w)
     if psi and left:
-        for i in range(6):
-            set_six(w, YH + 6 * i, row_times(out, oc + TOP + 6 * i, out, ol + QUADRATIC))
-        for i in range(6):
-            set_six(out, oc + STOP + 6 * i, row_times(w, YH + 6 * i, out, oc + TOP))
+        set_rows(w, Y, product(out, oc + TOP, out, ol + QUADRATIC))
+        set_rows(out, oc + STOP, product(w, Y, out, oc + TOP))
         if below:
             spread(t.to_joint, to, out, oc + STOP, oc + SBOT, oc + SCROSS, right, w)
     return smallest
@@ -485,17 +485,10 @@ def leaf(t, b, node, left, out, oc, ol, w, psi):
 @helper
 def spread(T, to, out, top, bottom, cross, right, w):
     """From a symmetric matrix of a body, T A T^T, and T A (or, right, A T^T) for its bottom handle."""
-    for i in range(6):
-        for l in range(6):
-            w[ET + 6 * i + l] = T[to + 6 * l + i]
-    for i in range(6):
-        set_six(w, X + 6 * i, row_times(T, to + 6 * i, out, top))
-    for i in range(6):
-        set_six(out, bottom + 6 * i, row_times(w, X + 6 * i, w, ET))
-        if right:
-            set_six(out, cross + 6 * i, row_times(out, top + 6 * i, w, ET))
-        else:
-            set_six(out, cross + 6 * i, six(w, X + 6 * i))
+    transpose_to(T, to, w, ET)
+    set_rows(w, X, product(T, to, out, top))
+    set_rows(out, bottom, product(w, X, w, ET))
+    set_rows(out, cross, product(out, top, w, ET) if right else rows(w, X))
 
 
 @helper
@@ -511,217 +504,158 @@ def leaf_forces(t, b, node, left, out, oc, ol, w, psi, external):
     if below:
         to = 36 * t.heavy[b]
         for i in range(6):
-            out[oc + BB + i] = dot(six(t.to_joint, to + 6 * i), b1)
+            set_item(out, oc + BB + i, dot(six(t.to_joint, to + 6 * i), b1))
     if psi and left:
         set_six(w, XV, b1)
         pb = times(w, XV, out, ol + QUADRATIC)
         p = six(out, ol + LINEAR)
-        out[oc + ETA] = dot(pb, b1) + dot(p, b1) + out[ol + CONSTANT]
+        set_item(out, oc + ETA, dot(pb, b1) + dot(p, b1) + item(out, ol + CONSTANT))
         set_six(w, XV, pb * 2.0 + p)
         pt = times(w, XV, out, oc + TOP)
         set_six(out, oc + PT, pt)
         if below:
             for i in range(6):
-                out[oc + PB + i] = dot(six(t.to_joint, to + 6 * i), pt)
+                set_item(out, oc + PB + i, dot(six(t.to_joint, to + 6 * i), pt))
 
 
 # --- what hangs on a body beside its path ---------------------------------------------------------------------------
 
 
 @helper
-def light(t, j, below_leaf, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned):
-    """A LIGHT: joint j and the path under it, a stretch at ob, or (below_leaf) a lone body with what is absorbed into
-    it at ol (-1: nothing). Its joint's rows at oj; XT = E T, from the basis of the body above, in place of FB.
-    Returns the smallest pivot."""
-    revolute, cos, sin, both = turned
-    nc, to = t.forbidden[j], 36 * j
+def light(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned):
+    """A LIGHT: joint j and the path under it, a stretch at ob, or (lone) a single body with what is absorbed into it at
+    ol (-1: nothing). E T, from the basis of the body above, is kept in the place of FB. Returns the smallest pivot."""
+    nc = item(t.forbidden, j)
     k = 6 - nc
-    if revolute:
-        turn_rows(t.to_joint, to, out, oj + FB, cos, sin)
+    set_rows(out, oj + FB, moved_rows(t.to_joint, 36 * j, w, turned))
+    if lone:
+        smallest = light_body(t, j, out, ol, oj, tail, ot, w, nc, turned)
     else:
-        for i in range(6):
-            set_six(out, oj + FB + 6 * i, row_times(w, E + 6 * i, t.to_joint, to))
-    if below_leaf:
-        smallest = light_leaf(t, j, out, ol, oj, tail, ot, w, nc, both)
-    else:
-        for i in range(0, 36, 6):
-            set_six(w, M + i, six(out, ob + TOP + i))
-        if both:
-            move_both(out, ob + TOP, w, M, EB, EBT)
-        smallest = eliminate(w, nc)
-        stiff = stiffen(w, t.dofs, t.iv[j], nc)
-        for i in range(0, 36, 6):
-            set_six(w, YH + i, six(w, V + i))
-        joint_rows(w, out, oj, tail, ot, nc, stiff, False)
+        set_rows(w, M, lower_both(out, ob + TOP, w, turned))
+        smallest = eliminate(w, nc, False, False)
+        n = stiffen(w, t.dofs, item(t.iv, j), nc, False, False)
+        joint_rows(w, out, oj, tail, ot, nc, n, V, False)
+        if psi:
+            set_rows(w, SS, lower_both(out, ob + STOP, w, turned) if sb else zero_rows())
+            set_rows(w, T1, rows(out, oj + FT))
     congruence(out, oj + FT, out, oj + FB, out, oc + INERTIA, w)
     if psi:
-        if below_leaf:
-            for i in range(0, 36, 6):
-                set_six(w, SS + i, six(w, SS + i) if ol >= 0 else six(w, M) * 0.0)
-            # acceleration of the body: a' + S qdd
-            for i in range(6):
-                set_six(w, T1 + 6 * i, six(w, V + 6 * i))
-        else:
-            for i in range(0, 36, 6):
-                set_six(w, T1 + i, six(out, oj + FT + i))
-                if sb:
-                    set_six(w, SS + i, six(out, ob + STOP + i))
-                else:
-                    set_six(w, SS + i, six(w, M) * 0.0)
-            if sb and both:
-                move_both(out, ob + STOP, w, SS, EB, EBT)
-        for i in range(6):
-            set_six(w, T2 + 6 * i, row_times(w, SS + 6 * i, w, T1))
         ut = oj + JOINT
-        for i in range(6):
-            x = column_times(w, T1 + i, w, T2)
-            for a in range(0, 6 * k, 6):
-                x += six(out, ut + a) * out[ut + a + i]
-            set_six(w, YH + 6 * i, x)
-        congruence(w, YH, out, oj + FB, out, oc + QUADRATIC, w)
+        set_rows(w, T2, product(w, SS, w, T1))
+        set_rows(w, Y, plus(product_T(w, T1, w, T2, 6), product_T(out, ut, out, ut, k)))
+        congruence(w, Y, out, oj + FB, out, oc + QUADRATIC, w)
     return smallest
 
 
 @helper
-def light_leaf(t, j, out, ol, oj, tail, ot, w, nc, both):
-    """A joint with one body under it, in inertia form: nothing is inverted but the joint's own inertia, so a body
-    without inertia in the forbidden directions will do. V: 1 + S UT, the body's acceleration for one of the joint's
-    frame; SS: what is quadratic in it; the rows of the joint, N being the inverse of its inertia."""
-    k, iv = 6 - nc, t.iv[j]
-    for i in range(0, 36, 6):
-        x = six(t.inertia, 36 * j + i)
-        if ol >= 0:
-            x = x + six(out, ol + INERTIA + i)
-            set_six(w, SS + i, six(out, ol + QUADRATIC + i))
-        set_six(w, M + i, x)
-    if both:
-        for i in range(0, 36, 6):
-            set_six(w, T1 + i, six(w, M + i))
-            set_six(w, T2 + i, six(w, SS + i))
-        move_both(w, T1, w, M, EB, EBT)
-        if ol >= 0:
-            move_both(w, T2, w, SS, EB, EBT)
-    smallest = 1.0e300
-    for i in range(0, 36, 6):
-        set_six(out, oj + FT + i, six(w, M + i))
-        set_six(w, YH + i, six(w, M + i))
-    for a in range(k):  # the inverse of the k x k inertia of the joint, by Gauss and Jordan
-        for b in range(k):
-            w[C + 6 * a + b] = w[M + 6 * (nc + a) + nc + b] + (t.dofs[iv + a, 0] if a == b else 0.0)
-            w[N + 6 * a + b] = 1.0 if a == b else 0.0
+def light_body(t, j, out, ol, oj, tail, ot, w, nc, turned):
+    """A joint with a single body under it, in inertia form: nothing is inverted but the joint's own inertia, so a body
+    without inertia in the forbidden directions will do. N is that inverse. Leaves the quadratic part in SS, and in T1
+    the body's acceleration for one of the joint's frame, 1 + S UT."""
+    k, iv = 6 - nc, item(t.iv, j)
+    inertia = rows(t.inertia, 36 * j)
+    set_rows(w, T1, plus(inertia, rows(out, ol + INERTIA)) if ol >= 0 else inertia)
+    set_rows(w, M, lower_both(w, T1, w, turned))
+    set_rows(w, SS, lower_both(out, ol + QUADRATIC, w, turned) if ol >= 0 else zero_rows())
     for a in range(k):
-        pivot = w[C + 7 * a]
-        smallest = pivot if pivot < smallest else smallest
-        d = 1.0 / pivot
         for b in range(k):
-            w[C + 6 * a + b] *= d
-            w[N + 6 * a + b] *= d
-        for i in range(k):
-            if i != a:
-                l = w[C + 6 * i + a]
-                for b in range(k):
-                    w[C + 6 * i + b] -= l * w[C + 6 * a + b]
-                    w[N + 6 * i + b] -= l * w[N + 6 * a + b]
-    for i in range(36):
-        w[V + i] = 0.0
-    for i in range(6):
-        w[V + 7 * i] = 1.0
+            one = 1.0 if a == b else 0.0
+            set_item(w, C + 6 * a + b, item(w, M + 6 * (nc + a) + nc + b) + one * t.dofs[iv + a, 0])
+            set_item(w, N + 6 * a + b, one)
+    smallest = gauss_jordan(w, C, N, k)
+    set_rows(w, T1, unit_rows())
+    f = rows(w, M)
     for a in range(k):
-        u = six(w, M + 6 * nc) * w[N + 6 * a]
+        u = six(w, M + 6 * nc) * item(w, N + 6 * a)
         for b in range(1, k):
-            u += six(w, M + 6 * (nc + b)) * w[N + 6 * a + b]
-        set_six(out, oj + JOINT + 6 * a, u * -1.0)
-        set_six(w, V + 6 * (nc + a), six(w, V + 6 * (nc + a)) - u)
-        for i in range(6):
-            set_six(out, oj + FT + 6 * i, six(out, oj + FT + 6 * i) - u * w[M + 6 * (nc + a) + i])
+            u += six(w, M + 6 * (nc + b)) * item(w, N + 6 * a + b)
+        u = u * -1.0
+        set_six(out, oj + JOINT + 6 * a, u)
+        set_six(w, T1 + 6 * (nc + a), six(w, T1 + 6 * (nc + a)) + u)
+        f = add_outer(f, w, M + 6 * (nc + a), 1, u)
         for b in range(k):
-            tail[ot + TAIL + 6 * k + k * a + b] = w[N + 6 * a + b]
+            set_item(tail, ot + TAIL + 6 * k + k * a + b, item(w, N + 6 * a + b))
+    set_rows(out, oj + FT, f)
     return smallest
 
 
 @helper
 def congruence(a, j, x, k, out, to, w):
     """X^T A X of a symmetric A, made symmetric again."""
-    for i in range(6):
-        set_six(w, X + 6 * i, row_times(a, j + 6 * i, x, k))
-    for i in range(6):
-        set_six(w, ZH + 6 * i, column_times(x, k + i, w, X))
+    set_rows(w, X, product(a, j, x, k))
+    set_rows(w, Z, product_T(x, k, w, X, 6))
     for i in range(6):
         for l in range(6):
-            out[to + 6 * i + l] = 0.5 * (w[ZH + 6 * i + l] + w[ZH + 6 * l + i])
+            set_item(out, to + 6 * i + l, 0.5 * (item(w, Z + 6 * i + l) + item(w, Z + 6 * l + i)))
 
 
 @helper
-def light_forces(t, j, below_leaf, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, force, external):
+def light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, force, external):
     """What of a LIGHT depends on forces."""
-    revolute, cos, sin, both = turned
-    k, iv = 6 - t.forbidden[j], t.iv[j]
+    k, iv = 6 - item(t.forbidden, j), item(t.iv, j)
     ut, r, z, n = oj + JOINT, oj + JOINT + 12 * k, ot + TAIL, ot + TAIL + 6 * k
-    ps, eta = six(w, M) * 0.0, 0.0
-    if below_leaf:
+    eta = 0.0
+    if lone:
         zeta = six(external, 6 * j) * -1.0
         if ol >= 0:
             zeta = zeta + six(out, ol + BIAS)
-        if both:
-            set_six(w, XV, zeta)
-            zeta = times(w, XV, w, EBT)
+        set_six(w, XV, zeta)
+        zeta = lower_vector(w, XV, turned)
         set_six(w, BETA, zeta)
         gamma = zeta
         for i in range(k):
-            x = force[iv + i] - w[BETA + 6 - k + i]
+            x = item(force, iv + i) - item(w, BETA + 6 - k + i)
             gamma -= six(out, ut + 6 * i) * x
             total = 0.0
             for l in range(k):
-                total += tail[n + k * i + l] * (force[iv + l] - w[BETA + 6 - k + l])
-            out[r + i] = total
+                total += item(tail, n + k * i + l) * (item(force, iv + l) - item(w, BETA + 6 - k + l))
+            set_item(out, r + i, total)
     else:
         set_six(w, XV, six(out, ob + BT) * -1.0)
-        beta = times(w, XV, w, EBT) if both else six(w, XV)
+        beta = lower_vector(w, XV, turned)
         set_six(w, BETA, beta)
         gamma = times(w, BETA, tail, ot + W)
         for i in range(k):
             x = 0.0
             for l in range(k):
-                x += tail[n + k * i + l] * force[iv + l]
-            out[r + i] = x - dot(six(tail, z + 6 * i), beta)
-            gamma += six(tail, z + 6 * i) * force[iv + i]
+                x += item(tail, n + k * i + l) * item(force, iv + l)
+            set_item(out, r + i, x - dot(six(tail, z + 6 * i), beta))
+            gamma += six(tail, z + 6 * i) * item(force, iv + i)
     set_six(out, oj + GAMMA, gamma)
     set_six(w, XV, gamma)
     set_six(out, oc + BIAS, times(w, XV, out, oj + FB))
     if psi:
         linear = gamma * 0.0
-        if below_leaf:
+        if lone:
             if ol >= 0:  # a = (1 + S UT) a' + S r
                 for i in range(6):
-                    w[GAMMA_A + i] = 0.0
+                    set_item(w, GAMMA_A + i, 0.0)
                 for i in range(k):
-                    w[GAMMA_A + 6 - k + i] = out[r + i]
-                shift = times(w, GAMMA_A, w, EB) if both else six(w, GAMMA_A)
+                    set_item(w, GAMMA_A + 6 - k + i, item(out, r + i))
+                shift = to_lower(w, GAMMA_A, turned)
                 set_six(w, GAMMA_B, shift)
                 sg = times(w, GAMMA_B, out, ol + QUADRATIC)
                 p = six(out, ol + LINEAR)
-                eta = dot(shift, sg) + dot(p, shift) + out[ol + CONSTANT]
+                eta = dot(shift, sg) + dot(p, shift) + item(out, ol + CONSTANT)
                 set_six(w, QV, sg * 2.0 + p)
-                if both:
-                    set_six(w, QV, times(w, QV, w, EBT))
-                linear = six(w, QV)
+                linear = lower_vector(w, QV, turned)
+                set_six(w, QV, linear)
                 for i in range(k):
-                    linear += six(out, ut + 6 * i) * w[QV + 6 - k + i]
+                    linear += six(out, ut + 6 * i) * item(w, QV + 6 - k + i)
         elif sb:
-            set_six(w, GAMMA_B, times(w, XV, w, EB) if both else gamma)
+            set_six(w, GAMMA_B, to_lower(w, XV, turned))
             sg = times(w, GAMMA_B, out, ob + STOP)
             p = six(out, ob + PT)
-            eta = dot(six(w, GAMMA_B), sg) + dot(p, six(w, GAMMA_B)) + out[ob + ETA]
+            eta = dot(six(w, GAMMA_B), sg) + dot(p, six(w, GAMMA_B)) + item(out, ob + ETA)
             set_six(w, QV, sg * 2.0 + p)
-            if both:
-                set_six(w, QV, times(w, QV, w, EBT))
+            set_six(w, QV, lower_vector(w, QV, turned))
             linear = times(w, QV, out, oj + FT)
         for i in range(k):
-            linear += six(out, ut + 6 * i) * (2.0 * out[r + i])
-            eta += out[r + i] * out[r + i]
+            linear += six(out, ut + 6 * i) * (2.0 * item(out, r + i))
+            eta += item(out, r + i) * item(out, r + i)
         set_six(w, XV, linear)
         set_six(out, oc + LINEAR, times(w, XV, out, oj + FB))
-        out[oc + CONSTANT] = eta
+        set_item(out, oc + CONSTANT, eta)
 
 
 @helper
@@ -738,4 +672,4 @@ def sum_forces(out, ol, orr, oc, psi):
     set_six(out, oc + BIAS, six(out, ol + BIAS) + six(out, orr + BIAS))
     if psi:
         set_six(out, oc + LINEAR, six(out, ol + LINEAR) + six(out, orr + LINEAR))
-        out[oc + CONSTANT] = out[ol + CONSTANT] + out[orr + CONSTANT]
+        set_item(out, oc + CONSTANT, item(out, ol + CONSTANT) + item(out, orr + CONSTANT))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from supple.assembly.joints import UNIVERSAL, turn_of_joint
+from supple.assembly.desk import open_desk
+from supple.assembly.joints import REVOLUTE, UNIVERSAL, turn_of_joint
 from supple.assembly.nodes import (
-    EB,
     FB,
     FT,
     GAMMA,
@@ -21,44 +21,70 @@ from supple.assembly.nodes import (
     sum_forces,
     sum_up,
     times,
+    to_lower,
 )
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, part
+from supple.spatial.indexing import item, set_item
 from supple.spatial.sixes import dot, set_six, six
 
 
 @helper
-def renew(t, i, out, at, joint_at, tail, tail_at, q, external, force, w, psi, matrices):
-    """The coefficients of node i from those of its parts; without `matrices`, only what depends on forces.
+def renew(t, d, desk, i, psi, matrices):
+    """The coefficients of node i from those of its parts; without `matrices`, only what depends on forces. Returns the
+    smallest pivot: if it is not positive, there is no inertia where some is needed.
 
-    Numbers of node k are at out[at[k]:], those of its joint at out[joint_at[k]:] and tail[tail_at[k]:]. external: forces on bodies, six numbers
-    each in their bases; force: the joints' own. Returns the smallest pivot: if it is not positive, there is no inertia
-    where some is needed.
+    Plain revolute joints of a path and bodies into which nothing is absorbed, of which there are most, are done here,
+    the others elsewhere.
     """
+    kind, j = item(t.kind, i), item(t.item, i)
+    smallest = 1.0e300
+    if kind == JOIN and item(t.joint, j) == REVOLUTE and t.dofs[item(t.iv, j), 0] == 0.0:
+        l, r = item(t.left, i), item(t.right, i)
+        _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
+        turned = (True, cos, sin, False)
+        places = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i)
+        oa, ob, oc, oj = places
+        ot = item(d.tail_at, i)
+        sa, sb = item(t.joints, l) > 0, item(t.joints, r) > 0
+        if matrices:
+            smallest = join(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 5, False)
+        join_forces(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 1, d.force)
+    elif kind == LEAF and not matrices and item(t.left, i) < 0:
+        if not item(t.lone, i):
+            leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, psi, d.external)
+    else:
+        smallest = renew_any(desk, i, psi, matrices)
+    return smallest
+
+
+@part
+def renew_any(desk, i, psi, matrices):
+    t, d = open_desk(desk)
+    out, at, w = d.out, d.at, d.w
     kind, l, r, j = t.kind[i], t.left[i], t.right[i], t.item[i]
     smallest = 1.0e300
     if kind == JOIN:
-        turned = turn_of_joint(t, j, q, w)
-        oa, ob, oc, oj, ot = at[l], at[r], at[i], joint_at[i], tail_at[i]
-        sa, sb = t.joints[l] > 0, t.joints[r] > 0
+        turned = turn_of_joint(t, j, d.q, w)
+        oa, ob, oc, oj, ot = at[l], at[r], at[i], d.joint_at[i], d.tail_at[i]
+        sa, sb, nc = t.joints[l] > 0, t.joints[r] > 0, t.forbidden[j]
         if matrices:
-            smallest = join(t, l, r, i, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned)
-        join_forces(t, l, r, i, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, force)
+            smallest = join(t, i, j, out, oa, ob, oc, oj, d.tail, ot, sa, sb, w, psi, turned, nc, True)
+        join_forces(t, i, j, out, oa, ob, oc, oj, d.tail, ot, sa, sb, w, psi, turned, 6 - nc, d.force)
     elif kind == LEAF:
         if not t.lone[i]:
             ol = at[l] if l >= 0 else 0
             if matrices:
                 smallest = leaf(t, j, i, l >= 0, out, at[i], ol, w, psi)
-            leaf_forces(t, j, i, l >= 0, out, at[i], ol, w, psi, external)
+            leaf_forces(t, j, i, l >= 0, out, at[i], ol, w, psi, d.external)
     elif kind == LIGHT:
-        turned = turn_of_joint(t, j, q, w)
-        lone = t.lone[l] != 0
-        absorbed = t.left[l]
+        turned = turn_of_joint(t, j, d.q, w)
+        lone, absorbed = t.lone[l] != 0, t.left[l]
         ol = at[absorbed] if lone and absorbed >= 0 else -1
-        ob, oc, oj, ot, sb = at[l], at[i], joint_at[i], tail_at[i], t.joints[l] > 0
+        ob, oc, oj, ot, sb = at[l], at[i], d.joint_at[i], d.tail_at[i], t.joints[l] > 0
         if matrices:
-            smallest = light(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned)
-        light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, force, external)
+            smallest = light(t, j, lone, out, ob, ol, oc, oj, d.tail, ot, sb, w, psi, turned)
+        light_forces(t, j, lone, out, ob, ol, oc, oj, d.tail, ot, sb, w, psi, turned, d.force, d.external)
     else:
         if matrices:
             sum_up(out, at[l], at[r], at[i], psi)
@@ -66,69 +92,75 @@ def renew(t, i, out, at, joint_at, tail, tail_at, q, external, force, w, psi, ma
     return smallest
 
 
-# What a node is told from above lies in `told`, twelve numbers a node: the forces f1 and f2 on a stretch; the body's
-# acceleration for a LIGHT or SUM, and for a LEAF that is alone under a LIGHT.
+# What a node is told from above: the forces f1 and f2 on a stretch; the body's acceleration for a LIGHT or SUM, and for
+# a LEAF that is alone under a LIGHT.
 
 
 @helper
-def join_down(t, i, out, oj, q, told, ta, tb, ti, w, qdd):
+def join_down(t, d, i):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
-    j = t.item[i]
-    k, iv = 6 - t.forbidden[j], t.iv[j]
-    below = t.open[i] != 0
+    j = item(t.item, i)
+    if item(t.joint, j) == REVOLUTE:
+        _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
+        _join_down(t, d, i, j, 1, (True, cos, sin, False))
+    else:
+        _join_down(t, d, i, j, 6 - item(t.forbidden, j), turn_of_joint(t, j, d.q, d.w))
+
+
+@helper
+def _join_down(t, d, i, j, k, turned):
+    out, told, w, oj = d.out, d.told, d.w, item(d.joint_at, i)
+    ti, ta, tb = item(d.told_at, i), item(d.told_at, item(t.left, i)), item(d.told_at, item(t.right, i))
+    iv, below = item(t.iv, j), item(t.open, i) != 0
     f1, f2 = six(told, ti), six(told, ti + 6)
     ut, ub, r = oj + JOINT, oj + JOINT + 6 * k, oj + JOINT + 12 * k
     for a in range(k):
-        x = out[r + a] + dot(six(out, ut + 6 * a), f1)
+        x = item(out, r + a) + dot(six(out, ut + 6 * a), f1)
         if below:
             x -= dot(six(out, ub + 6 * a), f2)
-        qdd[iv + a] = x
+        set_item(d.qdd, iv + a, x)
     for a in range(6):
-        x = out[oj + GAMMA + a] + dot(six(out, oj + FT + 6 * a), f1)
+        x = item(out, oj + GAMMA + a) + dot(six(out, oj + FT + 6 * a), f1)
         if below:
             x -= dot(six(out, oj + FB + 6 * a), f2)
-        w[XV + a] = x
-    revolute, cos, sin, both = turn_of_joint(t, j, q, w)
-    upper = back(w, XV, revolute, cos, sin) * -1.0
-    lower = times(w, XV, w, EB) if both else six(w, XV)
+        set_item(w, XV + a, x)
     set_six(told, ta, f1)
-    set_six(told, ta + 6, upper)
-    set_six(told, tb, lower)
+    set_six(told, ta + 6, back(w, XV, turned) * -1.0)
+    set_six(told, tb, to_lower(w, XV, turned))
     set_six(told, tb + 6, f2)
 
 
 @helper
-def leaf_down(t, i, out, top, b, told, to, ti, w):
+def leaf_down(t, d, i, top, b):
     """A LEAF on a path, with something absorbed into it: the body's acceleration. top, b: where Phi1 and b1 lie."""
-    f = six(told, ti)
+    ti, to = d.told_at[i], d.told_at[t.left[i]]
+    f = six(d.told, ti)
     if t.open[i]:
-        f = f + times(told, ti + 6, t.to_joint, 36 * t.heavy[t.item[i]])
-    set_six(w, XV, f)
-    set_six(told, to, times(w, XV, out, top) + six(out, b))
+        f = f + times(d.told, ti + 6, t.to_joint, 36 * t.heavy[t.item[i]])
+    set_six(d.w, XV, f)
+    set_six(d.told, to, times(d.w, XV, d.out, top) + six(d.out, b))
 
 
 @helper
-def light_down(t, i, out, oj, q, told, to, ti, w, qdd):
+def light_down(t, d, i):
     """A LIGHT: its joint's acceleration, and the force on its path, or, under it alone, its body's acceleration."""
-    j = t.item[i]
-    k, iv = 6 - t.forbidden[j], t.iv[j]
-    a = six(told, ti)
-    for x in range(6):  # a' = X T a
-        w[XV + x] = dot(six(out, oj + FB + 6 * x), a)
+    out, w, oj, j = d.out, d.w, d.joint_at[i], t.item[i]
+    k, iv, to = 6 - t.forbidden[j], t.iv[j], d.told_at[t.left[i]]
+    a = six(d.told, d.told_at[i])
+    for x in range(6):  # a' = E T a
+        set_item(w, XV + x, dot(six(out, oj + FB + 6 * x), a))
     a = six(w, XV)
-    both = t.joint[j] == UNIVERSAL
-    if both:
-        turn_of_joint(t, j, q, w)
+    turned = (False, 1.0, 0.0, False)
+    if t.joint[j] == UNIVERSAL:
+        turned = turn_of_joint(t, j, d.q, w)
     for x in range(k):
-        qdd[iv + x] = out[oj + JOINT + 12 * k + x] + dot(six(out, oj + JOINT + 6 * x), a)
+        set_item(d.qdd, iv + x, item(out, oj + JOINT + 12 * k + x) + dot(six(out, oj + JOINT + 6 * x), a))
     if t.lone[t.left[i]]:
         for x in range(k):
-            w[XV + 6 - k + x] += qdd[iv + x]
-        set_six(told, to, times(w, XV, w, EB) if both else six(w, XV))
+            set_item(w, XV + 6 - k + x, item(w, XV + 6 - k + x) + item(d.qdd, iv + x))
+        set_six(d.told, to, to_lower(w, XV, turned))
     else:
-        f = six(out, oj + GAMMA)
         for x in range(6):
-            w[QV + x] = dot(six(out, oj + FT + 6 * x), a)
-        set_six(w, QV, six(w, QV) + f)
-        set_six(told, to, times(w, QV, w, EB) if both else six(w, QV))
-        set_six(told, to + 6, f * 0.0)
+            set_item(w, QV + x, item(out, oj + GAMMA + x) + dot(six(out, oj + FT + 6 * x), a))
+        set_six(d.told, to, to_lower(w, QV, turned))
+        set_six(d.told, to + 6, a * 0.0)

@@ -39,6 +39,7 @@ from supple.spatial.algebra import (
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like
+from supple.spatial.references import ODD
 from supple.spatial.rows import (
     load_mat,
     load_motion,
@@ -198,7 +199,7 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     try:
         H: Any = model._fast["mass matrix"](q)
     except KeyError:
-        return DENSE(model, q, None, None, None)
+        H = ODD
     if H.__class__ is int:
         return DENSE.general(model, q, None, None, None)
     result: NDArray[np.float64] = H

@@ -13,43 +13,46 @@ do not need each other have slots of their own and run on several threads.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
-from supple.assembly.nodes import BT, SCRATCH, SPARE, STILL, TOP, leaf
+from supple.assembly.nodes import BT, SCRATCH, SPARE, STILL, TOP, leaf, leaf_forces
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.tables import TreeTables, open_tree, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError, StateError
 from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
-from supple.exact.calls import NOT_FINITE, NOT_UNIT, SINGULAR, STATE_SHIFT, finite, state_status
-from supple.exact.motion import AXIS, SCREW, Axes, joint_of, move, turn_ahead, world_at_rest
+from supple.exact.calls import NOT_FINITE, NOT_UNIT, SINGULAR, STATE_SHIFT, state_status
+from supple.exact.motion import AXIS, REVOLUTE, SCREW, Axes, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.refusals import refuse_not_finite, refuse_not_unit
 from supple.exact.tables import KIND, OWN, PITCH, RIGID, SPLIT, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
 from supple.spatial.algebra import crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get
-from supple.spatial.references import OK, address_of, ints_at
-from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, store_mat, store_six
-from supple.spatial.sixes import set_six, six
+from supple.spatial.indexing import LINE, fetch_from, get, item, set_item
+from supple.spatial.references import OK, address_of, floats_at, ints_at
+from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, set_vec, store_mat, store_six
+from supple.spatial.sixes import make_six, rows, set_rows, set_six, six
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-FORCES, ASSEMBLE, ACCELERATE = 1, 2, 4  # the passes that a call of the kernel is to make
 MANY = 2000  #: bodies from which subtrees run on several threads
 GROUPS = 16  #: subtrees
+AHEAD, JOINT_LINES = 6, 12  # so many nodes ahead, cache lines are asked for; those of a joint
+MASK = (1 << STATE_SHIFT) - 1
 
 
 @helper
-def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force):
+def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force, w):
     """Pass 0: the force of each body at acceleration zeta, reversed and in its adapted basis; the joints' own forces."""
     world_at_rest(m, q, path)
     done = 0
@@ -66,91 +69,103 @@ def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, fo
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
         kind = get(m.bodies, b, KIND)
-        for k in range(6):
-            x = BASIS[kind, k]
-            external[6 * b + k] = -(f.ang[x] if x < 3 else f.lin[x - 3])
-        if kind == SCREW:
-            external[6 * b + 5] += get(m.rows, b, PITCH) * external[6 * b + 4]
+        put_force(external, 6 * b, kind, f, get(m.rows, b, PITCH), w)
     for j in range(m.nv):
-        force[j] = joint_force(m, tau, v, j)
+        set_item(force, j, joint_force(m, tau, v, j))
 
 
 @helper
-def assemble_nodes(t, order, start, stop, at, joint_at, tail_at, save_at, data, q, external, force, w):
+def put_force(external, at, kind, f, pitch, w):
+    """-f, of a body's own frame, in the basis of its kind of joint."""
+    if kind in (REVOLUTE, SCREW):
+        turn = f.ang.z + pitch * f.lin.z if kind == SCREW else f.ang.z
+        set_six(external, at, make_six(-f.lin.x, -f.lin.y, -f.ang.x, -f.ang.y, -f.lin.z, -turn))
+    else:
+        set_vec(w, 0, f.ang)
+        set_vec(w, 3, f.lin)
+        for k in range(6):
+            set_item(external, at + k, -item(w, BASIS[kind, k]))
+
+
+@helper
+def assemble_nodes(t, d, desk, order, start, stop, save_at):
     """Pass 1, over a part of the order. Returns the smallest pivot, and the node it is of."""
     smallest, worst = 1.0e300, -1
     for x in range(start, stop):
-        i = order[x]
-        still = t.kind[i] == LEAF and t.left[i] < 0
-        pivot = renew(t, i, data, at, joint_at, w, tail_at, q, external, force, w, False, not still)
+        i = item(order, x)
+        if x + AHEAD < stop:
+            soon = item(order, x + AHEAD)
+            if item(t.kind, soon) == JOIN:
+                fetch_from(d.out, item(d.joint_at, soon), JOINT_LINES)
+            else:
+                fetch_from(d.out, item(d.at, soon), STILL // LINE)
+        still = item(t.kind, i) == LEAF and item(t.left, i) < 0
+        pivot = 1.0e300
+        if still:
+            if not item(t.lone, i):
+                leaf_forces(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False, d.external)
+        else:
+            pivot = renew(t, d, desk, i, False, True)
         if not pivot >= smallest:
             smallest, worst = pivot, i
-        if save_at[i] >= 0:
-            for k in range(36):
-                data[save_at[i] + k] = data[at[i] + TOP + k]
-            set_six(data, save_at[i] + 36, six(data, at[i] + BT))
+        if item(save_at, i) >= 0:
+            set_rows(d.out, save_at[i], rows(d.out, d.at[i] + TOP))
+            set_six(d.out, save_at[i] + 36, six(d.out, d.at[i] + BT))
     return smallest, worst
 
 
 @helper
-def accelerate_nodes(t, order, start, stop, joint_at, save_at, told_at, data, q, told, w, qdd):
+def accelerate_nodes(t, d, order, start, stop, save_at):
     """Pass 2, over a part of the order, backwards."""
     for x in range(stop - 1, start - 1, -1):
-        i = order[x]
-        kind, l, r, ti = t.kind[i], t.left[i], t.right[i], told_at[i]
+        i = item(order, x)
+        if x - AHEAD >= start:
+            fetch_from(d.out, item(d.joint_at, item(order, x - AHEAD)), JOINT_LINES)
+        kind, l = item(t.kind, i), item(t.left, i)
         if kind == JOIN:
-            join_down(t, i, data, joint_at[i], q, told, told_at[l], told_at[r], ti, w, qdd)
+            join_down(t, d, i)
         elif kind == LIGHT:
-            light_down(t, i, data, joint_at[i], q, told, told_at[l], ti, w, qdd)
+            light_down(t, d, i)
         elif kind == SUM:
-            a = six(told, ti)
-            set_six(told, told_at[l], a)
-            set_six(told, told_at[r], a)
+            a = six(d.told, d.told_at[i])
+            set_six(d.told, d.told_at[l], a)
+            set_six(d.told, d.told_at[t.right[i]], a)
         elif l >= 0:
             if t.lone[i]:
-                set_six(told, told_at[l], six(told, ti))
+                set_six(d.told, d.told_at[l], six(d.told, d.told_at[i]))
             else:
-                leaf_down(t, i, data, save_at[i], save_at[i] + 36, told, told_at[l], ti, w)
+                leaf_down(t, d, i, save_at[i], save_at[i] + 36)
 
 
-_f1, _f2, _i1 = types.float64[::1], types.float64[:, ::1], types.int64[::1]
+_f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
 
 
-@kernel(
-    types.int64(types.int64, types.int64, _f2, _f2, _f2, _f2, _f2, types.int64, types.int64, types.int64, types.int64,
-                types.int64, _i1, _i1, _i1, _i1, _i1, _i1, *[_f1] * 7),
-    "dca",
-    nogil=True,
-)  # fmt: skip
-def dca_kernel(
-    handle, tree, qs, vs, taus, wrenches, out, first, last, start, stop, passes, order, at, joint_at, tail_at, save_at,
-    told_at, data, told, external, force, path, turns, w,
-):  # fmt: skip
-    """The passes asked for, over start ... stop of the order, of the states first ... last-1. Returns a status."""
-    m, t = open_tables(ints_at(handle, (OWN,))), open_tree(tree)
-    slots = path.shape[0] // PATH_ROW
-    rows = path.reshape((slots, PATH_ROW))
-    ring = turns[: 2 * RING].reshape((RING, 2))
-    axes = turns[2 * RING :].reshape((m.nv, AXIS))
-    has_wrenches = wrenches.shape[1] > 0
-    for s in range(first, last):
-        q, qdd = qs[s], out[s]
-        if passes & FORCES:
-            status = state_status(m, q)
-            if status != OK:
-                return status + (s << STATE_SHIFT)
-            w6 = wrenches[s if has_wrenches else 0].reshape((m.n if has_wrenches else 0, 6))
-            forces_on_bodies(m, q, vs[s], taus[s], has_wrenches, w6, rows, Axes(axes, ring), external, force)
-        if passes & ASSEMBLE:
-            smallest, worst = assemble_nodes(
-                t, order, start, stop, at, joint_at, tail_at, save_at, data, q, external, force, w
-            )
-            if not smallest > 0.0:
-                return SINGULAR + (max(worst, 0) << STATE_SHIFT)
-        if passes & ACCELERATE:
-            accelerate_nodes(t, order, start, stop, joint_at, save_at, told_at, data, q, told, w, qdd)
-            if not finite(qdd):
-                return NOT_FINITE + (s << STATE_SHIFT)
+@kernel(_int(_int, _int, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
+def forces_kernel(handle, desk, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
+    """Pass 0. Returns a status."""
+    m = open_tables(ints_at(handle, (OWN,)))
+    _, d = open_desk(desk)
+    status = state_status(m, d.q)
+    if status == OK:
+        S = Axes(floats_at(axes, (m.nv, AXIS)), floats_at(ring, (RING, 2)))
+        shelf = floats_at(path, (slots, PATH_ROW))
+        forces_on_bodies(m, d.q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, d.w)
+    return status
+
+
+@kernel(_int(_int, _i1, _i1, _int, _int), "dca, assembly", nogil=True)
+def assemble_kernel(desk, order, save_at, start, stop):
+    """Pass 1. Returns OK, or SINGULAR and the node."""
+    t, d = open_desk(desk)
+    smallest, worst = assemble_nodes(t, d, desk, order, start, stop, save_at)
+    return OK if smallest > 0.0 else SINGULAR + (max(worst, 0) << STATE_SHIFT)
+
+
+@kernel(_int(_int, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
+def accelerate_kernel(desk, order, save_at, start, stop):
+    """Pass 2. Returns OK."""
+    t, d = open_desk(desk)
+    accelerate_nodes(t, d, order, start, stop, save_at)
     return OK
 
 
@@ -207,19 +222,23 @@ class Layout:
         self.header = np.array(host_tables(model).words, dtype=np.int64)
         self.kept: Scratch | None = None
 
-    def arguments(self) -> tuple[Any, ...]:
-        return self.order, self.at, self.joint_at, self.tail_at, self.save_at, self.told_at
-
 
 class Scratch:
     """What a thread needs to work on a state."""
 
     def __init__(self, model: Model, layout: Layout) -> None:
-        data = aligned((layout.size,))
-        rigid_kernel.load()(layout.tables.address, layout.at, data, np.empty(SCRATCH))
-        told, external, force = np.zeros(12 * layout.n_slots), aligned((6 * model.n_bodies,)), np.empty(model.nv)
-        path, turns = aligned((host_tables(model).n_slots * PATH_ROW,)), aligned((2 * RING + AXIS * model.nv,))
-        self.arrays = data, told, external, force, path, turns
+        out, told = aligned((layout.size,)), np.zeros(12 * layout.n_slots)
+        rigid_kernel.load()(layout.tables.address, layout.at, out, np.empty(SCRATCH))
+        external, force = aligned((6 * model.n_bodies,)), np.empty(model.nv)
+        places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
+        state = np.empty(model.nq), external, force, np.empty(model.nv)
+        self.desks = [  # one for each part: they have scratch of their own
+            HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
+        ]
+        slots = host_tables(model).n_slots
+        self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
+        path, ring, axes = map(address_of, self.kept)
+        self.places = path, slots, ring, axes
 
 
 @kernel(types.void(types.int64, _i1, _f1, _f1), "rigid bodies of an assembly")
@@ -255,39 +274,50 @@ def divide_and_conquer(
     layout = _layout(model, order)
     arrays, size = ABA.arrays(model, (q, v, tau, wrenches))
     B = 1 if size is None else size
-    flat = [ABA._flat(model, argument, x, B) for argument, x in zip(ABA.inputs, arrays)]
+    flat_q, flat_v, flat_tau, flat_w = (ABA._flat(model, argument, x, B) for argument, x in zip(ABA.inputs, arrays))
     if arrays[2] is None:
-        flat[2] = np.zeros((B, model.nv))
+        flat_tau = np.zeros((B, model.nv))
+    pushed = arrays[3] is not None
+    pushes = flat_w.reshape(B, model.n_bodies, 6) if pushed else np.empty((B, 0, 6))
     out = np.empty((B, model.nv))
-    run = dca_kernel.load()
-    fixed = address_of(layout.header), layout.tables.address, *flat, out
+    forces, up, down = forces_kernel.load(), assemble_kernel.load(), accelerate_kernel.load()
+    handle, fixed = address_of(layout.header), (layout.order, layout.save_at)
 
-    def call(first: int, last: int, part: tuple[int, int], passes: int, scratch: Scratch) -> int:
-        room = np.empty(SCRATCH)
-        return int(run(*fixed, first, last, *part, passes, *layout.arguments(), *scratch.arrays, room))
+    def solve(i: int, scratch: Scratch, alone: bool) -> int:
+        """One state; alone, on several threads."""
+        for desk in scratch.desks:
+            desk.look_at(flat_q[i], out[i])
+        at = scratch.desks[-1].address
+        status = int(forces(handle, at, flat_v[i], flat_tau[i], pushes[i], pushed, *scratch.places))
+        *below, top = ((desk.address, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts))
+        if status == OK:
+            status = max(_all(up, below, alone), default=OK) or int(up(*top))
+        if status == OK:
+            down(*top)
+            _all(down, below, alone)
+        if status != OK:
+            return status if status & MASK == SINGULAR else status + (i << STATE_SHIFT)
+        return OK if np.isfinite(out[i]).all() else NOT_FINITE + (i << STATE_SHIFT)
 
-    whole = (0, len(layout.order))
+    def some(bounds: tuple[int, int]) -> int:
+        scratch = Scratch(model, layout)
+        return next((s for s in (solve(i, scratch, False) for i in range(*bounds)) if s != OK), OK)
+
     if size is None:
         scratch = layout.kept or Scratch(model, layout)
         layout.kept = None  # another thread that comes meanwhile makes its own
-        if len(layout.parts) == 1:
-            statuses = [call(0, 1, whole, FORCES | ASSEMBLE | ACCELERATE, scratch)]
-        else:
-            *parts, top = layout.parts
-            statuses = [call(0, 1, whole, FORCES, scratch)]
-            if statuses == [OK]:
-                statuses = run_parts(lambda part: call(0, 1, part, ASSEMBLE, scratch), parts)
-                if not any(statuses):
-                    statuses = [call(0, 1, top, ASSEMBLE | ACCELERATE, scratch)]
-                    statuses += run_parts(lambda part: call(0, 1, part, ACCELERATE, scratch), parts)
+        statuses = [solve(0, scratch, True)]
         layout.kept = scratch
     else:
-        passes = FORCES | ASSEMBLE | ACCELERATE
-        statuses = in_parallel(lambda bounds: call(*bounds, whole, passes, Scratch(model, layout)), size)
+        statuses = in_parallel(some, size)
     bad = [status for status in statuses if status != OK]
     if bad:
         _explain(model, layout, min(bad, key=lambda status: status >> STATE_SHIFT), arrays, size)
     return out[0] if size is None else out
+
+
+def _all(run: Callable[..., int], calls: list[tuple[Any, ...]], threads: bool) -> list[int]:
+    return run_parts(lambda call: int(run(*call)), calls) if threads and calls else [int(run(*call)) for call in calls]
 
 
 def _layout(model: Model, order: str | ArrayLike) -> Layout:
@@ -300,7 +330,7 @@ def _layout(model: Model, order: str | ArrayLike) -> Layout:
 
 
 def _explain(model: Model, layout: Layout, status: int, arrays: list[Floats | None], size: int | None) -> NoReturn:
-    which, reason = status >> STATE_SHIFT, status & ((1 << STATE_SHIFT) - 1)
+    which, reason = status >> STATE_SHIFT, status & MASK
     for argument, x in zip(ABA.inputs, arrays):
         if x is not None and argument is not None and not np.isfinite(x).all():
             refuse_not_finite(model, argument.name, x if size is None else x[which] if x.ndim > 1 else x)

@@ -21,6 +21,7 @@ from supple.exact.virtual_work import VIRTUAL_WORK
 from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
+from supple.spatial.references import ODD
 
 Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -82,17 +83,17 @@ def forward_dynamics(
     try:
         qdd: Any = model._fast[method](q, v, tau, wrenches)
     except KeyError:
-        return _other_way(model, q, v, tau, wrenches, method)
+        qdd = ODD
     if qdd.__class__ is int:
-        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
+        return _other_way(model, q, v, tau, wrenches, method)
     result: NDArray[np.float64] = qdd
     return result
 
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
-    """A first call on a model, or a method that has no kernel of its own."""
+    """A first call on a model, arguments of any form, or a method that has no kernel of its own."""
     if method in ALGORITHMS:
-        return ALGORITHMS[method](model, q, v, tau, wrenches)
+        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
     if method == "dca":
         return divide_and_conquer(model, q, v, tau, wrenches)
     if method == "dense":

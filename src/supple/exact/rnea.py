@@ -33,6 +33,7 @@ from supple.spatial.algebra import (
 )
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import ODD
 from supple.spatial.rows import (
     load_force,
     load_mat,
@@ -133,7 +134,7 @@ def inverse_dynamics(
     try:
         tau: Any = model._fast["rnea"](q, v, a, wrenches)
     except KeyError:
-        return RNEA(model, q, v, a, wrenches)
+        tau = ODD
     if tau.__class__ is int:
         return RNEA.general(model, q, v, a, wrenches)
     result: NDArray[np.float64] = tau

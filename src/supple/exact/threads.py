@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import Any
 
 from supple.errors import StateError
 from supple.spatial.lanes import WIDTH
@@ -36,13 +37,13 @@ def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
     return run_parts(part, [(i, min(i + step, size)) for i in range(0, size, step)])
 
 
-def run_parts(part: Callable[[tuple[int, int]], int], bounds: list[tuple[int, int]]) -> list[int]:
-    """part of each of the bounds, on the threads asked for; what they return, in no particular order.
+def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]:
+    """part of each of the arguments, on the threads asked for; what they return, in no particular order.
 
     Each thread, the caller's among them, takes the next piece when it has done one: a core that others slow down
     takes fewer.
     """
-    pieces = iter(bounds)
+    pieces = iter(list(arguments))
 
     def some() -> list[int]:
         return [part(piece) for piece in pieces]

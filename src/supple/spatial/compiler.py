@@ -2,6 +2,7 @@
 
 helper   a small function that is inlined into kernels. It has no entry for Python: calling one from there crashes
          (its .py_func may be called).
+part     a larger one that is called, so that it is compiled once for all its callers.
 kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
 
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
@@ -43,6 +44,7 @@ COMPILED_LAYERS = ("spatial", "model", "assembly", "exact", "adaptive")
 GENERATIONS_KEPT = 3  #: cache folders of older sources that are left alone
 
 helper = njit(**INLINE)
+part = njit(**dict(INLINE, forceinline=False))
 
 #: Every kernel of the modules imported so far, by name.
 KERNELS: dict[str, Kernel] = {}

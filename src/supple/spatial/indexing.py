@@ -107,9 +107,15 @@ def fetch(a: Any, i: int, lines: int) -> None:
     """Ask for the first cache lines of a row that will be wanted soon; it need not be there."""
 
 
+def fetch_from(a: Any, k: int, lines: int) -> None:
+    """The same, of a vector from its entry k on."""
+
+
 @intrinsic
 def _fetch(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        if a.ndim == 1:
+            args = (args[0], builder.add(args[1], args[2]))
         byte, small = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, small, small, small])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
@@ -126,5 +132,14 @@ def _compiled_fetch(a: Any, i: Any, lines: Any) -> Any:
     def compiled(a, i, lines):  # type: ignore[no-untyped-def]
         for line in range(lines):
             _fetch(a, i, LINE * line)
+
+    return compiled
+
+
+@overload(fetch_from, jit_options=INLINE, strict=False)
+def _compiled_fetch_from(a: Any, k: Any, lines: Any) -> Any:
+    def compiled(a, k, lines):  # type: ignore[no-untyped-def]
+        for line in range(lines):
+            _fetch(a, k, LINE * line)
 
     return compiled

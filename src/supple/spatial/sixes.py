@@ -1,26 +1,85 @@
-"""Six numbers at once: a spatial vector, or a row of a 6x6 matrix, in one SIMD register.
+"""Six numbers at once: a spatial vector, or a row of a 6x6 matrix, in two SIMD registers, of four and of two.
 
 Matrices lie in flat arrays, six numbers a row: `six(a, k)` is a[k:k+6], and row i of the matrix at k is
-`six(a, k + 6 * i)`. Nothing checks that they are there.
+`six(a, k + 6 * i)`. Nothing checks that they are there. (One register of eight would need a shuffle for every row that
+is read or written.)
 """
 
 from __future__ import annotations
 
-from typing import Any
+import operator
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from supple.spatial.registers import make_register
+from supple.spatial.compiler import OPTIONS, helper
+from supple.spatial.indexing import item
 
-SIX = 6
-sixes_type = make_register(SIX)
+_FLAGS = tuple(sorted(OPTIONS["fastmath"]))
+_FOUR, _TWO = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 2)
+_PAIR = ir.LiteralStructType([_FOUR, _TWO])
 
 
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, k: Any) -> Any:
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [k]), sixes_type.vector.as_pointer())
+class SixesType(types.Type):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__("f64x6")
+
+
+sixes_type = SixesType()
+
+
+@register_model(SixesType)
+class _Model(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, _PAIR)
+
+
+def _parts(builder: Any, x: Any) -> tuple[Any, Any]:
+    return builder.extract_value(x, 0), builder.extract_value(x, 1)
+
+
+def _pair(builder: Any, four: Any, two: Any) -> Any:
+    out = builder.insert_value(ir.Constant(_PAIR, ir.Undefined), four, 0)
+    return builder.insert_value(out, two, 1)
+
+
+def _splat(builder: Any, vector: Any, x: Any) -> Any:
+    nothing = ir.Constant(vector, ir.Undefined)
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
+    return builder.shuffle_vector(builder.insert_element(nothing, x, ir.Constant(ir.IntType(32), 0)), nothing, mask)
+
+
+def _arithmetic(op: Any, instruction: str) -> None:
+    s, f = sixes_type, types.float64
+    pairs = [(s, s), (s, f), (f, s)]
+
+    @infer_global(op)
+    class _Typing(ConcreteTemplate):  # type: ignore[misc]
+        cases = [signature(s, *pair) for pair in pairs]
+
+    def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        sides = [
+            _parts(builder, x) if t == s else (_splat(builder, _FOUR, x), _splat(builder, _TWO, x))
+            for x, t in zip(args, sig.args)
+        ]
+        return _pair(builder, *(getattr(builder, instruction)(*halves, flags=_FLAGS) for halves in zip(*sides)))
+
+    for pair in pairs:
+        lower_builtin(op, *pair)(lower)
+
+
+for _name, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul")):
+    _arithmetic(getattr(operator, _name), _instruction)
+    _arithmetic(getattr(operator, "i" + _name), _instruction)
+
+
+def _pointers(context: Any, builder: Any, kind: Any, array: Any, k: Any) -> tuple[Any, Any]:
+    at = builder.gep(context.make_array(kind)(context, builder, array).data, [k])
+    after = builder.gep(at, [ir.Constant(ir.IntType(64), 4)])
+    return builder.bitcast(at, _FOUR.as_pointer()), builder.bitcast(after, _TWO.as_pointer())
 
 
 @intrinsic
@@ -28,7 +87,7 @@ def six(typingctx: Any, a: Any, k: Any) -> Any:
     """a[k:k+6]"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(_pointer(context, builder, sig.args[0], *args), align=8)
+        return _pair(builder, *(builder.load(p, align=8) for p in _pointers(context, builder, sig.args[0], *args)))
 
     return sixes_type(a, types.int64), codegen
 
@@ -38,7 +97,8 @@ def set_six(typingctx: Any, a: Any, k: Any, x: Any) -> Any:
     """a[k:k+6] = x"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        builder.store(args[2], _pointer(context, builder, sig.args[0], *args[:2]), align=8)
+        for half, p in zip(_parts(builder, args[2]), _pointers(context, builder, sig.args[0], *args[:2])):
+            builder.store(half, p, align=8)
         return context.get_dummy_value()
 
     return types.void(a, types.int64, sixes_type), codegen
@@ -49,10 +109,17 @@ def dot(typingctx: Any, x: Any, y: Any) -> Any:
     """The sum of the six products."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        product = builder.fmul(*args, flags=("contract", "nsz"))
-        parts = [builder.extract_element(product, ir.Constant(ir.IntType(32), i)) for i in range(SIX)]
-        a, b, c = (builder.fadd(*parts[i : i + 2]) for i in (0, 2, 4))  # by pairs: a shorter chain of additions
-        return builder.fadd(builder.fadd(a, b), c)
+        four, two = (
+            builder.fmul(a, b, flags=_FLAGS) for a, b in zip(_parts(builder, args[0]), _parts(builder, args[1]))
+        )
+        nothing = ir.Constant(_FOUR, ir.Undefined)
+        low, high = (
+            builder.shuffle_vector(four, nothing, ir.Constant(ir.VectorType(ir.IntType(32), 2), mask))
+            for mask in ([0, 1], [2, 3])
+        )
+        both = builder.fadd(builder.fadd(low, high, flags=_FLAGS), two, flags=_FLAGS)
+        first, second = (builder.extract_element(both, ir.Constant(ir.IntType(32), i)) for i in (0, 1))
+        return builder.fadd(first, second, flags=_FLAGS)
 
     return types.float64(sixes_type, sixes_type), codegen
 
@@ -62,8 +129,9 @@ def swap_pairs(typingctx: Any, x: Any) -> Any:
     """(x1, x0, x3, x2, x4, x5)"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        mask = ir.Constant(ir.VectorType(ir.IntType(32), SIX), [1, 0, 3, 2, 4, 5])
-        return builder.shuffle_vector(args[0], ir.Constant(sixes_type.vector, ir.Undefined), mask)
+        four, two = _parts(builder, args[0])
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [1, 0, 3, 2])
+        return _pair(builder, builder.shuffle_vector(four, ir.Constant(_FOUR, ir.Undefined), mask), two)
 
     return sixes_type(sixes_type), codegen
 
@@ -73,9 +141,102 @@ def make_six(typingctx: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> 
     """Six numbers as one."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        out = ir.Constant(sixes_type.vector, ir.Undefined)
-        for i, x in enumerate(args):
-            out = builder.insert_element(out, x, ir.Constant(ir.IntType(32), i))
-        return out
+        four, two = ir.Constant(_FOUR, ir.Undefined), ir.Constant(_TWO, ir.Undefined)
+        for i in range(4):
+            four = builder.insert_element(four, args[i], ir.Constant(ir.IntType(32), i))
+        for i in range(2):
+            two = builder.insert_element(two, args[4 + i], ir.Constant(ir.IntType(32), i))
+        return _pair(builder, four, two)
 
-    return sixes_type(*[types.float64] * SIX), codegen
+    return sixes_type(*[types.float64] * 6), codegen
+
+
+@intrinsic
+def entry(typingctx: Any, x: Any, i: Any) -> Any:
+    """One of the six numbers; i is known when compiling."""
+    if not isinstance(i, types.IntegerLiteral):
+        return None
+    index = i.literal_value
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        half = _parts(builder, args[0])[index // 4]
+        return builder.extract_element(half, ir.Constant(ir.IntType(32), index % 4))
+
+    return types.float64(sixes_type, i), codegen
+
+
+# --- 6x6 matrices ---------------------------------------------------------------------------------------------------
+
+
+class Rows(NamedTuple):
+    """A 6x6 matrix in registers."""
+
+    r0: Any
+    r1: Any
+    r2: Any
+    r3: Any
+    r4: Any
+    r5: Any
+
+
+@helper
+def rows(a, k):
+    """The matrix at a[k:]."""
+    return Rows(six(a, k), six(a, k + 6), six(a, k + 12), six(a, k + 18), six(a, k + 24), six(a, k + 30))
+
+
+@helper
+def set_rows(a, k, x):
+    set_six(a, k, x.r0)
+    set_six(a, k + 6, x.r1)
+    set_six(a, k + 12, x.r2)
+    set_six(a, k + 18, x.r3)
+    set_six(a, k + 24, x.r4)
+    set_six(a, k + 30, x.r5)
+
+
+@helper
+def plus(x, y):
+    return Rows(x.r0 + y.r0, x.r1 + y.r1, x.r2 + y.r2, x.r3 + y.r3, x.r4 + y.r4, x.r5 + y.r5)
+
+
+@helper
+def minus(x, y):
+    return Rows(x.r0 - y.r0, x.r1 - y.r1, x.r2 - y.r2, x.r3 - y.r3, x.r4 - y.r4, x.r5 - y.r5)
+
+
+@helper
+def zero_rows():
+    o = make_six(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    return Rows(o, o, o, o, o, o)
+
+
+@helper
+def add_outer(x, a, j, step, row):
+    """x plus the column a[j], a[j + step], ... times a row."""
+    return Rows(
+        x.r0 + row * item(a, j),
+        x.r1 + row * item(a, j + step),
+        x.r2 + row * item(a, j + 2 * step),
+        x.r3 + row * item(a, j + 3 * step),
+        x.r4 + row * item(a, j + 4 * step),
+        x.r5 + row * item(a, j + 5 * step),
+    )
+
+
+@helper
+def product(a, j, b, k):
+    """A B, of matrices at a[j:] and b[k:]."""
+    x = zero_rows()
+    for m in range(6):
+        x = add_outer(x, a, j + m, 6, six(b, k + 6 * m))
+    return x
+
+
+@helper
+def product_T(a, j, b, k, n):
+    """A^T B over the first n rows of both."""
+    x = zero_rows()
+    for m in range(n):
+        x = add_outer(x, a, j + 6 * m, 1, six(b, k + 6 * m))
+    return x
