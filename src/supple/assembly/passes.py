@@ -32,64 +32,89 @@ from supple.spatial.sixes import dot, set_six, six
 @helper
 def renew(t, d, desk, i, psi, matrices):
     """The coefficients of node i from those of its parts; without `matrices`, only what depends on forces. Returns the
-    smallest pivot: if it is not positive, there is no inertia where some is needed.
-
-    Plain revolute joints of a path and bodies into which nothing is absorbed, of which there are most, are done here,
-    the others elsewhere.
-    """
+    smallest pivot: if it is not positive, there is no inertia where some is needed."""
     kind, j = item(t.kind, i), item(t.item, i)
-    smallest = 1.0e300
-    if kind == JOIN and item(t.joint, j) == REVOLUTE and t.dofs[item(t.iv, j), 0] == 0.0:
-        l, r = item(t.left, i), item(t.right, i)
-        _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
-        turned = (True, cos, sin, False)
-        places = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i)
-        oa, ob, oc, oj = places
-        ot = item(d.tail_at, i)
-        sa, sb = item(t.joints, l) > 0, item(t.joints, r) > 0
-        if matrices:
-            smallest = join(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 5, False)
-        join_forces(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 1, d.force)
-    elif kind == LEAF and not matrices and item(t.left, i) < 0:
-        if not item(t.lone, i):
+    if kind == JOIN:
+        if item(t.joint, j) == REVOLUTE and t.dofs[item(t.iv, j), 0] == 0.0:
+            return plain_join(desk, i, psi, matrices)
+        return any_join(desk, i, psi, matrices)
+    if kind == LEAF:
+        if item(t.lone, i):
+            return 1.0e300
+        if item(t.left, i) < 0 and not matrices:
             leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, psi, d.external)
-    else:
-        smallest = renew_any(desk, i, psi, matrices)
+            return 1.0e300
+        return any_leaf(desk, i, psi, matrices)
+    if kind == LIGHT:
+        return any_light(desk, i, psi, matrices)
+    return any_sum(desk, i, psi, matrices)
+
+
+# Each of these is compiled on its own: together they would take the compiler much longer.
+
+
+@part
+def plain_join(desk, i, psi, matrices):
+    """A JOIN at a revolute joint without armature, of which there are most: with the numbers known, loops unroll."""
+    t, d = open_desk(desk)
+    j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
+    _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
+    turned = (True, cos, sin, False)
+    oa, ob, oc, oj, ot = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i), item(d.tail_at, i)
+    sa, sb, smallest = item(t.joints, l) > 0, item(t.joints, r) > 0, 1.0e300
+    if matrices:
+        smallest = join(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 5, False)
+    join_forces(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 1, d.force)
     return smallest
 
 
 @part
-def renew_any(desk, i, psi, matrices):
+def any_join(desk, i, psi, matrices):
     t, d = open_desk(desk)
-    out, at, w = d.out, d.at, d.w
-    kind, l, r, j = t.kind[i], t.left[i], t.right[i], t.item[i]
-    smallest = 1.0e300
-    if kind == JOIN:
-        turned = turn_of_joint(t, j, d.q, w)
-        oa, ob, oc, oj, ot = at[l], at[r], at[i], d.joint_at[i], d.tail_at[i]
-        sa, sb, nc = t.joints[l] > 0, t.joints[r] > 0, t.forbidden[j]
-        if matrices:
-            smallest = join(t, i, j, out, oa, ob, oc, oj, d.tail, ot, sa, sb, w, psi, turned, nc, True)
-        join_forces(t, i, j, out, oa, ob, oc, oj, d.tail, ot, sa, sb, w, psi, turned, 6 - nc, d.force)
-    elif kind == LEAF:
-        if not t.lone[i]:
-            ol = at[l] if l >= 0 else 0
-            if matrices:
-                smallest = leaf(t, j, i, l >= 0, out, at[i], ol, w, psi)
-            leaf_forces(t, j, i, l >= 0, out, at[i], ol, w, psi, d.external)
-    elif kind == LIGHT:
-        turned = turn_of_joint(t, j, d.q, w)
-        lone, absorbed = t.lone[l] != 0, t.left[l]
-        ol = at[absorbed] if lone and absorbed >= 0 else -1
-        ob, oc, oj, ot, sb = at[l], at[i], d.joint_at[i], d.tail_at[i], t.joints[l] > 0
-        if matrices:
-            smallest = light(t, j, lone, out, ob, ol, oc, oj, d.tail, ot, sb, w, psi, turned)
-        light_forces(t, j, lone, out, ob, ol, oc, oj, d.tail, ot, sb, w, psi, turned, d.force, d.external)
-    else:
-        if matrices:
-            sum_up(out, at[l], at[r], at[i], psi)
-        sum_forces(out, at[l], at[r], at[i], psi)
+    j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
+    turned, nc = turn_of_joint(t, j, d.q, d.w), item(t.forbidden, j)
+    oa, ob, oc, oj, ot = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i), item(d.tail_at, i)
+    sa, sb, smallest = item(t.joints, l) > 0, item(t.joints, r) > 0, 1.0e300
+    if matrices:
+        smallest = join(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, nc, True)
+    join_forces(t, i, j, d.out, oa, ob, oc, oj, d.tail, ot, sa, sb, d.w, psi, turned, 6 - nc, d.force)
     return smallest
+
+
+@part
+def any_leaf(desk, i, psi, matrices):
+    t, d = open_desk(desk)
+    j, l, oc, smallest = item(t.item, i), item(t.left, i), item(d.at, i), 1.0e300
+    ol = item(d.at, l) if l >= 0 else 0
+    if matrices:
+        smallest = leaf(t, j, i, l >= 0, d.out, oc, ol, d.w, psi)
+    leaf_forces(t, j, i, l >= 0, d.out, oc, ol, d.w, psi, d.external)
+    return smallest
+
+
+@part
+def any_light(desk, i, psi, matrices):
+    t, d = open_desk(desk)
+    j, l, smallest = item(t.item, i), item(t.left, i), 1.0e300
+    turned = turn_of_joint(t, j, d.q, d.w)
+    lone, absorbed = item(t.lone, l) != 0, item(t.left, l)
+    ol = item(d.at, absorbed) if lone and absorbed >= 0 else -1
+    ob, oc, oj, ot = item(d.at, l), item(d.at, i), item(d.joint_at, i), item(d.tail_at, i)
+    sb = item(t.joints, l) > 0
+    if matrices:
+        smallest = light(t, j, lone, d.out, ob, ol, oc, oj, d.tail, ot, sb, d.w, psi, turned)
+    light_forces(t, j, lone, d.out, ob, ol, oc, oj, d.tail, ot, sb, d.w, psi, turned, d.force, d.external)
+    return smallest
+
+
+@part
+def any_sum(desk, i, psi, matrices):
+    t, d = open_desk(desk)
+    ol, orr, oc = item(d.at, item(t.left, i)), item(d.at, item(t.right, i)), item(d.at, i)
+    if matrices:
+        sum_up(d.out, ol, orr, oc, psi)
+    sum_forces(d.out, ol, orr, oc, psi)
+    return 1.0e300
 
 
 # What a node is told from above: the forces f1 and f2 on a stretch; the body's acceleration for a LIGHT or SUM, and for

@@ -1,0 +1,1 @@
+"""Methods that compute only the joints that matter."""

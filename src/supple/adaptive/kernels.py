@@ -1,0 +1,355 @@
+"""The compiled side of quasi-statics: renewing what changed, and the partial back-substitution with a queue.
+
+Arrays have an entry for each node unless said otherwise. `marks`: 0, FORCES (what depends on forces is out of date) or
+MATRICES (all is); `dirty` lists the marked nodes, `counts` says how many entries the lists have.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from numba import types
+
+from supple.adaptive.heap import pop, push
+from supple.adaptive.totals import total
+from supple.assembly.desk import open_desk
+from supple.assembly.frames import BASIS
+from supple.assembly.joints import SCREW, advance, identity
+from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.nodes import BT, TOP
+from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
+from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
+from supple.spatial.algebra import Vec3, cross
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import item, set_item
+from supple.spatial.references import floats_at, ints_at
+from supple.spatial.rows import set_vec
+from supple.spatial.sixes import set_six, six
+
+FORCES, MATRICES = 1, 2
+RENEW, BEGIN, GO_ON, ADVANCE = 1, 2, 4, 8  # what a call of the kernel is to do
+ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
+PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
+
+# counts
+DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, COUNTS = range(9)
+# numbers
+ROOT, LARGEST, LOW, HIGH, GRAVITY, NUMBERS = 0, 1, 2, 3, 4, 7
+# columns of pushes
+KIND, STIFFNESS, VECTOR, MOMENT, POINT, PUSH_ROW = 0, 1, 2, 5, 8, 11
+
+
+class Work(NamedTuple):
+    """What the kernels have beside the desk."""
+
+    marks: Any
+    dirty: Any
+    sorted: Any
+    levels: Any  #: (depth + 2,)
+    queue: Any
+    values: Any
+    visited: Any
+    computed: Any  #: joints, (n_bodies,)
+    trees: Any  #: (12 n_bodies,) the joints' frames before they move
+    spans: Any  #: 12 numbers each
+    world: Any
+    bodies: Any  #: the bodies that are pushed
+    starts: Any  #: where the pushes of each of them begin
+    pushes: Any  #: PUSH_ROW numbers each
+    paths: Any  #: the nodes above those bodies, ascending
+    counts: Any
+    numbers: Any
+
+
+@helper
+def open_work(address):
+    h = ints_at(address, (2 * 17,))
+    return Work(
+        ints_at(h[0], (h[17],)), ints_at(h[1], (h[18],)), ints_at(h[2], (h[19],)), ints_at(h[3], (h[20],)),
+        ints_at(h[4], (h[21],)), floats_at(h[5], (h[22],)), ints_at(h[6], (h[23],)), ints_at(h[7], (h[24],)),
+        floats_at(h[8], (h[25],)), floats_at(h[9], (h[26],)), floats_at(h[10], (h[27],)), ints_at(h[11], (h[28],)),
+        ints_at(h[12], (h[29],)), floats_at(h[13], (h[30],)), ints_at(h[14], (h[31],)), ints_at(h[15], (h[32],)),
+        floats_at(h[16], (h[33],)),
+    )  # fmt: skip
+
+
+@helper
+def mark(t, w, i, how):
+    """Node i and all above it are out of date."""
+    while i >= 0 and item(w.marks, i) < how:
+        if item(w.marks, i) == 0:
+            set_item(w.dirty, item(w.counts, DIRTY), i)
+            set_item(w.counts, DIRTY, item(w.counts, DIRTY) + 1)
+        set_item(w.marks, i, how)
+        i = item(t.up, i)
+
+
+@helper
+def place_pushes(t, d, w):
+    """Where the pushed bodies are, and what they feel in their own bases."""
+    for x in range(item(w.counts, PATHS) - 1, -1, -1):
+        find_world(t, item(w.paths, x), d.q, w.trees, w.spans, w.world)
+    for x in range(item(w.counts, PUSHED)):
+        b = item(w.bodies, x)
+        R, r = load_pose(w.world, 12 * item(t.leaf_of, b))
+        ang, lin = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+        for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
+            v = Vec3(item(w.pushes, k + VECTOR), item(w.pushes, k + VECTOR + 1), item(w.pushes, k + VECTOR + 2))
+            m = Vec3(item(w.pushes, k + MOMENT), item(w.pushes, k + MOMENT + 1), item(w.pushes, k + MOMENT + 2))
+            p = Vec3(item(w.pushes, k + POINT), item(w.pushes, k + POINT + 1), item(w.pushes, k + POINT + 2))
+            kind = item(w.pushes, k + KIND)
+            if kind == SPRING:
+                v = (v - (R @ p + r)) * item(w.pushes, k + STIFFNESS)
+            if kind != OWN_PUSH:
+                v, m = v @ R, m @ R  # R^T v
+            ang, lin = ang + m + cross(p, v), lin + v
+        kind = item(t.joint, b)
+        if kind == SCREW:
+            ang = Vec3(ang.x, ang.y, ang.z + t.pitch[b] * lin.z)
+        set_vec(d.w, 0, ang)
+        set_vec(d.w, 3, lin)
+        for k in range(6):
+            set_item(d.external, 6 * b + k, item(d.w, BASIS[kind, k]))
+        mark(t, w, item(t.leaf_of, b), FORCES)
+
+
+@helper
+def renew_dirty(t, d, w, desk):
+    """The coefficients of all marked nodes, from below. Returns the smallest pivot."""
+    n, levels = item(w.counts, DIRTY), w.levels.shape[0]
+    for k in range(levels):
+        set_item(w.levels, k, 0)
+    for x in range(n):  # sorted by level, the lowest first
+        k = levels - 1 - item(t.level, item(w.dirty, x))
+        set_item(w.levels, k, item(w.levels, k) + 1)
+    before = 0
+    for k in range(levels):
+        count = item(w.levels, k)
+        set_item(w.levels, k, before)
+        before += count
+    for x in range(n):
+        i = item(w.dirty, x)
+        k = levels - 1 - item(t.level, i)
+        set_item(w.sorted, item(w.levels, k), i)
+        set_item(w.levels, k, item(w.levels, k) + 1)
+    smallest = 1.0e300
+    for x in range(n):
+        i = item(w.sorted, x)
+        matrices = item(w.marks, i) == MATRICES
+        pivot = renew(t, d, desk, i, True, matrices)
+        if not pivot >= smallest:
+            smallest = pivot
+            set_item(w.counts, WORST, i)
+        set_item(w.marks, i, 0)
+    set_item(w.counts, DIRTY, 0)
+    set_item(w.counts, TOUCHED, n)
+    return smallest
+
+
+@helper
+def note_visit(w, i):
+    set_item(w.visited, item(w.counts, VISITED), i)
+    set_item(w.counts, VISITED, item(w.counts, VISITED) + 1)
+
+
+@helper
+def enqueue(t, d, w, i):
+    """Node i goes to the queue, if it has joints; what a LEAF has absorbed goes in its place."""
+    if item(t.joints, i) == 0:
+        return 0.0
+    if item(t.kind, i) == LEAF:
+        l = item(t.left, i)
+        note_visit(w, i)
+        if item(t.lone, i):
+            set_six(d.told, item(d.told_at, l), six(d.told, item(d.told_at, i)))
+        else:
+            leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
+        i = l
+    a = total(t, d, i)
+    set_item(w.counts, QUEUE, push(w.queue, w.values, item(w.counts, QUEUE), i, a))
+    return a
+
+
+@helper
+def begin(t, d, w):
+    """The queue with the last node alone, which is told that the world accelerates against gravity."""
+    root = t.nodes - 1
+    at = item(d.told_at, root)
+    for k in range(3):
+        set_item(d.told, at + k, 0.0)
+        set_item(d.told, at + 3 + k, -item(w.numbers, GRAVITY + k))
+    for k in (QUEUE, VISITED, COMPUTED):
+        set_item(w.counts, k, 0)
+    set_item(w.numbers, LARGEST, 0.0)
+    set_item(w.numbers, ROOT, enqueue(t, d, w, root))
+
+
+@helper
+def norm_square(t, d, j):
+    square = 0.0
+    for k in range(item(t.iv, j), item(t.iv, j) + 6 - item(t.forbidden, j)):
+        square += item(d.qdd, k) * item(d.qdd, k)
+    return square
+
+
+@helper
+def expand(t, d, w):
+    """Take the first node from the queue: its joint's acceleration, if it has one, and its parts to the queue. Returns
+    how much less the queue's nodes have in all."""
+    i, a = item(w.queue, 0), item(w.values, 0)
+    set_item(w.counts, QUEUE, pop(w.queue, w.values, item(w.counts, QUEUE)))
+    note_visit(w, i)
+    kind, l, r, j = item(t.kind, i), item(t.left, i), item(t.right, i), item(t.item, i)
+    if kind == SUM:
+        told = six(d.told, item(d.told_at, i))
+        set_six(d.told, item(d.told_at, l), told)
+        set_six(d.told, item(d.told_at, r), told)
+    else:
+        if kind == JOIN:
+            join_down(t, d, i)
+        else:
+            light_down(t, d, i)
+        set_item(w.computed, item(w.counts, COMPUTED), j)
+        set_item(w.counts, COMPUTED, item(w.counts, COMPUTED) + 1)
+        set_item(w.numbers, LARGEST, max(item(w.numbers, LARGEST), norm_square(t, d, j)))
+    a -= enqueue(t, d, w, l)
+    if kind != LIGHT:
+        a -= enqueue(t, d, w, r)
+    return a
+
+
+@helper
+def traverse(t, d, w, error, measure, most):
+    """Expand until the error is small enough, or so many joints are computed [QS section 4.3]."""
+    rest = 0.0
+    for x in range(item(w.counts, QUEUE)):
+        rest += item(w.values, x)
+    all_, root = item(t.joints, t.nodes - 1), item(w.numbers, ROOT)
+    square = error * error
+    while item(w.counts, QUEUE) > 0 and item(w.counts, COMPUTED) < most:
+        if measure == ABSOLUTE_LINKAGE:
+            enough = rest <= square
+        elif measure == RELATIVE_LINKAGE:
+            enough = rest <= square * root
+        elif measure == ABSOLUTE_JOINT:
+            enough = item(w.values, 0) <= square
+        else:
+            enough = item(w.values, 0) <= square * max(item(w.numbers, LARGEST), root / all_)
+        if enough and error > 0.0:
+            break
+        rest -= expand(t, d, w)
+
+
+@helper
+def certify(t, w, measure):
+    """What the error is: bounds, which for the measures of the whole linkage are one number."""
+    n, all_, root = item(w.counts, QUEUE), item(t.joints, t.nodes - 1), item(w.numbers, ROOT)
+    rest, some = 0.0, 0.0
+    for x in range(n):
+        a = item(w.values, x)
+        rest += a
+        some = max(some, a / item(t.joints, item(w.queue, x)))
+    most = item(w.values, 0) if n > 0 else 0.0
+    largest = item(w.numbers, LARGEST)
+    if measure == ABSOLUTE_LINKAGE:
+        low = high = rest
+    elif measure == RELATIVE_LINKAGE:
+        low = high = rest / root if root > 0.0 else 0.0
+    elif measure == ABSOLUTE_JOINT:
+        low, high = some, most
+    else:
+        least, greatest = max(largest, root / all_, some), max(largest, most)
+        low = some / greatest if greatest > 0.0 else 0.0
+        high = min(most / least, 1.0) if least > 0.0 else 0.0
+    set_item(w.numbers, LOW, math.sqrt(low))
+    set_item(w.numbers, HIGH, math.sqrt(high))
+
+
+@helper
+def advance_computed(t, d, w, factor):
+    """Move the joints that were computed by factor times their accelerations, and mark what that changes. Spans are
+    renewed at once: they tell where the pushed bodies are."""
+    for x in range(item(w.counts, COMPUTED)):
+        advance(t, item(w.computed, x), d.q, d.qdd, factor)
+    for x in range(item(w.counts, VISITED) - 1, -1, -1):  # the nodes below come first
+        i = item(w.visited, x)
+        mark(t, w, i, MATRICES)
+        if item(t.kind, i) == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, w.trees, w.spans)
+
+
+_int, _float = types.int64, types.float64
+
+
+@kernel(_float(_int, _int), "quasi-statics, assembly", nogil=True)
+def build_kernel(desk, work):
+    """All coefficients, from scratch. Returns the smallest pivot."""
+    t, d = open_desk(desk)
+    w = open_work(work)
+    smallest = 1.0e300
+    for i in range(t.nodes):
+        pivot = renew(t, d, desk, i, True, True)
+        if not pivot >= smallest:
+            smallest = pivot
+            set_item(w.counts, WORST, i)
+        if item(t.kind, i) == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, w.trees, w.spans)
+    return smallest
+
+
+@kernel(_float(_int, _int, _int, _float, _int, _int, _float), "quasi-statics", nogil=True)
+def step_kernel(desk, work, tasks, error, measure, most, factor):
+    """The tasks asked for. Returns the smallest pivot of what was renewed."""
+    t, d = open_desk(desk)
+    w = open_work(work)
+    smallest = 1.0e300
+    if tasks & RENEW:
+        place_pushes(t, d, w)
+        smallest = renew_dirty(t, d, w, desk)
+    if tasks & BEGIN:
+        begin(t, d, w)
+    if tasks & GO_ON:
+        traverse(t, d, w, error, measure, most)
+        certify(t, w, measure)
+    if tasks & ADVANCE and math.isfinite(item(w.numbers, ROOT) + item(w.numbers, LARGEST)) and smallest > 0.0:
+        advance_computed(t, d, w, factor)
+    return smallest
+
+
+@kernel(types.void(_int, _int, _int, _int), "quasi-statics, marks")
+def mark_kernel(desk, work, node, how):
+    t, _ = open_desk(desk)
+    mark(t, open_work(work), node, how)
+
+
+@kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "quasi-statics, poses", nogil=True)
+def poses_kernel(desk, work, bodies, out):
+    """Poses in the world of some bodies, twelve numbers each; touches nothing else."""
+    t, d = open_desk(desk)
+    w = open_work(work)
+    for x in range(bodies.shape[0]):
+        R, r = climb(t, d, w, bodies[x])
+        for k in range(3):
+            out[x, k], out[x, 3 + k], out[x, 6 + k] = R.r0[k], R.r1[k], R.r2[k]
+            out[x, 9 + k] = r[k]
+
+
+@helper
+def climb(t, d, w, b):
+    """The pose of body b in the world, from its leaf up: O(depth)."""
+    i = item(t.leaf_of, b)
+    R, r = identity(), Vec3(0.0, 0.0, 0.0)
+    while item(t.up, i) >= 0:
+        up = item(t.up, i)
+        kind, j = item(t.kind, up), item(t.item, up)
+        if kind == JOIN and item(t.right, up) == i:
+            S, s = span_of(t, item(t.left, up), w.trees, w.spans)
+            S, s = beyond_joint(t, j, d.q, S, s)
+            R, r = compose(S, s, R, r)
+        elif kind == LIGHT:
+            S, s = load_pose(w.trees, 12 * j)
+            S, s = beyond_joint(t, j, d.q, S, s)
+            R, r = compose(S, s, R, r)
+        i = up
+    return R, r

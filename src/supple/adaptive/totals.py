@@ -1,0 +1,29 @@
+"""The total acceleration of a node, from what it is told: the sum of qdd^2 over its joints [QS (8)]."""
+
+from __future__ import annotations
+
+from supple.assembly.nodes import CONSTANT, ETA, LINEAR, PB, PT, QUADRATIC, SBOT, SCROSS, STOP, times
+from supple.assembly.tree import JOIN, LEAF
+from supple.spatial.compiler import helper
+from supple.spatial.indexing import item
+from supple.spatial.sixes import dot, six
+
+
+@helper
+def total(t, d, i):
+    """A(i); not below zero, which rounding could take it."""
+    o, told = item(d.at, i), item(d.told_at, i)
+    kind = item(t.kind, i)
+    x = six(d.told, told)
+    if kind in (JOIN, LEAF):
+        a = item(d.out, o + ETA) + dot(times(d.told, told, d.out, o + STOP) + six(d.out, o + PT), x)
+        if item(t.open, i):
+            y = six(d.told, told + 6)
+            a += dot(times(d.told, told + 6, d.out, o + SBOT) + six(d.out, o + PB), y)
+            if item(t.right, item(t.up, i)) == i:  # rows of the top handle
+                a += 2.0 * dot(times(d.told, told, d.out, o + SCROSS), y)
+            else:
+                a += 2.0 * dot(times(d.told, told + 6, d.out, o + SCROSS), x)
+    else:
+        a = item(d.out, o + CONSTANT) + dot(times(d.told, told, d.out, o + QUADRATIC) + six(d.out, o + LINEAR), x)
+    return max(a, 0.0)
