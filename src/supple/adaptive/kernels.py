@@ -28,7 +28,7 @@ from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
 FORCES, MATRICES = 1, 2
-RENEW, BEGIN, GO_ON, ADVANCE = 1, 2, 4, 8  # what a call of the kernel is to do
+BUILD, RENEW, BEGIN, GO_ON, ADVANCE = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
 PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
 
@@ -83,6 +83,17 @@ def mark(t, w, i, how):
             set_item(w.counts, DIRTY, item(w.counts, DIRTY) + 1)
         set_item(w.marks, i, how)
         i = item(t.up, i)
+
+
+@helper
+def mark_all(t, d, w):
+    """Nothing is up to date."""
+    for i in range(t.nodes):
+        set_item(w.marks, i, MATRICES)
+        set_item(w.dirty, i, i)
+        if item(t.kind, i) == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, w.trees, w.spans)
+    set_item(w.counts, DIRTY, t.nodes)
 
 
 @helper
@@ -282,29 +293,15 @@ def advance_computed(t, d, w, factor):
 _int, _float = types.int64, types.float64
 
 
-@kernel(_float(_int, _int), "quasi-statics, assembly", nogil=True)
-def build_kernel(desk, work):
-    """All coefficients, from scratch. Returns the smallest pivot."""
-    t, d = open_desk(desk)
-    w = open_work(work)
-    smallest = 1.0e300
-    for i in range(t.nodes):
-        pivot = renew(t, d, desk, i, True, True)
-        if not pivot >= smallest:
-            smallest = pivot
-            set_item(w.counts, WORST, i)
-        if item(t.kind, i) == JOIN and item(t.open, i):
-            renew_span(t, i, d.q, w.trees, w.spans)
-    return smallest
-
-
 @kernel(_float(_int, _int, _int, _float, _int, _int, _float), "quasi-statics", nogil=True)
 def step_kernel(desk, work, tasks, error, measure, most, factor):
     """The tasks asked for. Returns the smallest pivot of what was renewed."""
     t, d = open_desk(desk)
     w = open_work(work)
     smallest = 1.0e300
-    if tasks & RENEW:
+    if tasks & BUILD:
+        mark_all(t, d, w)
+    if tasks & (BUILD | RENEW):
         place_pushes(t, d, w)
         smallest = renew_dirty(t, d, w, desk)
     if tasks & BEGIN:
