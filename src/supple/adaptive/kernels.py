@@ -16,8 +16,8 @@ from supple.adaptive.totals import total
 from supple.assembly.desk import open_desk
 from supple.assembly.frames import BASIS
 from supple.assembly.joints import SCREW, advance, identity
-from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.nodes import BT, TOP
+from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Vec3, cross

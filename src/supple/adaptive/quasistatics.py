@@ -16,7 +16,8 @@ from supple.assembly.desk import HostDesk
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, SingularError, StateError
-from supple.exact.refusals import as_floats
+from supple.exact.kinematics import POSES
+from supple.exact.refusals import as_floats, as_triple
 from supple.model.inside import inside_turns, tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, unknown
@@ -75,7 +76,7 @@ class Push:
         turn = self._owner._turn(self.body) if self._row[k.KIND] == k.OWN_PUSH else np.eye(3)
         for value, at, name in ((vector, k.VECTOR, "anchor" if spring else "force"), (torque, k.MOMENT, "torque")):
             if value is not None:
-                self._row[at : at + 3] = turn.T @ _triple(name, value)
+                self._row[at : at + 3] = turn.T @ as_triple(name, value)
         self._owner._changed_push(self)
 
     def remove(self) -> None:
@@ -170,9 +171,9 @@ class QuasiStatics:
         turn = self._turn(b) if frame == "body" else np.eye(3)
         row = np.zeros(k.PUSH_ROW)
         row[k.KIND] = k.PUSH if frame == "world" else k.OWN_PUSH
-        row[k.VECTOR : k.VECTOR + 3] = turn.T @ _triple("force", force)
-        row[k.MOMENT : k.MOMENT + 3] = turn.T @ _triple("torque", torque)
-        row[k.POINT : k.POINT + 3] = self._turn(b).T @ _triple("point", point)
+        row[k.VECTOR : k.VECTOR + 3] = turn.T @ as_triple("force", force)
+        row[k.MOMENT : k.MOMENT + 3] = turn.T @ as_triple("torque", torque)
+        row[k.POINT : k.POINT + 3] = self._turn(b).T @ as_triple("point", point)
         return self._add(b, row)
 
     def spring(
@@ -188,8 +189,8 @@ class QuasiStatics:
         b = self.model.body_index(body)
         row = np.zeros(k.PUSH_ROW)
         row[k.KIND], row[k.STIFFNESS] = k.SPRING, stiffness
-        row[k.VECTOR : k.VECTOR + 3] = _triple("anchor", anchor)
-        row[k.POINT : k.POINT + 3] = self._turn(b).T @ _triple("point", point)
+        row[k.VECTOR : k.VECTOR + 3] = as_triple("anchor", anchor)
+        row[k.POINT : k.POINT + 3] = self._turn(b).T @ as_triple("point", point)
         return self._add(b, row)
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
@@ -208,13 +209,10 @@ class QuasiStatics:
     ) -> Approximation:
         """The accelerations, as exactly as asked: the promised error (or another one, this time), or as good as so many
         joints, or so many seconds, allow."""
-        last = None
         if joints is None and seconds is None:
             self._go(error, _ALL)
             return self._result()
-        for last in self.refine(error, joints, seconds):
-            pass
-        return last if last is not None else self._result()
+        return list(self.refine(error, joints, seconds))[-1]
 
     def refine(
         self, error: float | None = None, joints: int | None = None, seconds: float | None = None
@@ -233,7 +231,7 @@ class QuasiStatics:
             yield self._result()
             done = int(self._counts[k.COMPUTED])
             late = seconds is not None and time.perf_counter() - begun >= seconds
-            if done == before or done < count or done == joints or late:
+            if done in (before, joints) or done < count or late:
                 return
 
     def step(self, dt: float) -> None:
@@ -323,16 +321,16 @@ class QuasiStatics:
         if not smallest > 0.0:
             body = model.body_names[int(assembly.item[self._counts[k.WORST]])]
             raise SingularError(
-                f"body {body!r}, with what is joined to it, has no inertia in some direction, and it is on a path where "
-                "the inverse is needed; give it mass and inertia"
+                f"body {body!r}, with what is joined to it, has no inertia in some direction, where its inverse is "
+                "needed; give it mass and inertia"
             )
         if not np.isfinite(self._numbers[k.ROOT] + self._numbers[k.LARGEST]):
             computed = self._arrays[7][: self._counts[k.COMPUTED]]
             bad = [j for j in computed if not np.isfinite(self._desk.qdd[model.v_index[j]])]
             where = f"joint {model.joint_names[int(bad[0])]!r}" if bad else "the whole body"
             raise SimulationError(
-                f"the acceleration of {where} is not finite at time {self.time:.6g}; the state before it is kept: use a "
-                "smaller step or smaller forces"
+                f"the acceleration of {where} is not finite at time {self.time:.6g}; the state before it is kept: use "
+                "a smaller step or smaller forces"
             )
 
     def _result(self) -> Approximation:
@@ -392,17 +390,8 @@ class QuasiStatics:
 
 
 def _state(model: Model, q: ArrayLike | None) -> Floats:
-    from supple.exact.kinematics import POSES
-
     x = model.neutral() if q is None else as_floats("q", q)
     if x.shape != (model.nq,):
         raise StateError(f"q has shape {x.shape}; expected ({model.nq},)")
     POSES(model, x, None, None, None)  # refuses what is not finite or not of unit length, by name
     return x.copy()
-
-
-def _triple(name: str, x: ArrayLike) -> Floats:
-    out = as_floats(name, x)
-    if out.shape != (3,) or not np.isfinite(out).all():
-        raise StateError(f"{name} must be three finite numbers, not {x!r}")
-    return out

@@ -12,8 +12,8 @@ from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
 from supple.spatial.references import address_of, floats_at, ints_at
 
-_TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W, _SIZE, _N_TAIL, _N_TOLD, \
-    _NQ, _NV, WORDS = range(19)  # fmt: skip
+_TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
+_SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, WORDS = range(13, 19)
 
 
 class Desk(NamedTuple):

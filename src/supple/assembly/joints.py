@@ -48,8 +48,8 @@ def pose_of_joint(t, j, q):
 
 @helper
 def turn_of_joint(t, j, q, w):
-    """E(q) of joint j: whether it is a turn about z of a revolute joint, its cosine and sine, and whether the lower side
-    has to be turned, too, which is so of universal joints. Other joints' E goes to scratch."""
+    """E(q) of joint j: whether it is the turn of a revolute joint, its cosine and sine, and whether the lower side has
+    to be turned, too, which is so of universal joints. Other joints' E goes to scratch."""
     kind, i = t.joint[j], t.iq[j]
     if kind == REVOLUTE:
         return True, math.cos(q[i]), math.sin(q[i]), False

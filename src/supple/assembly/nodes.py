@@ -21,8 +21,8 @@ A joint of a JOIN [QS (2) to (5)], with M = Phi2^A + Phi1^B, beta = b2^A - b1^B,
 
 f is the force on the lower stretch, W is M^-1 with the joint's directions taken out. It is not made from M^-1: the
 forbidden rows of M are eliminated, M = L D L^T, which loses fewer digits; then W = V^T V, V being the forbidden rows of
-D^-1/2 L^-1, and Z are the allowed rows of L^-1. Armature rho adds Z^T K Z to W, K = (1/rho + N)^-1. A LIGHT has the same
-equation, with Phi2^A = 0 and the acceleration of its body in the place of Phi21^A f1.
+D^-1/2 L^-1, and Z are the allowed rows of L^-1. Armature rho adds Z^T K Z to W, K = (1/rho + N)^-1. A LIGHT has the
+same equation, with Phi2^A = 0 and the acceleration of its body in the place of Phi21^A f1.
 """
 
 from __future__ import annotations
@@ -308,7 +308,7 @@ def allowed(w, frm, a, nc, stiff):
 
 @helper
 def joint_rows(w, out, j, tail, o, nc, n, y, below):
-    """FT, FB, W and the rows UT, UB, Z, N of a joint, from what went through the elimination; y: Y, or V in its place."""
+    """FT, FB, W and the rows UT, UB, Z, N of a joint, from what went through the elimination; y: Y, or V instead."""
     k, stiff = 6 - nc, n > nc
     set_rows(out, j + FT, product_T(w, VS, w, YS if y == Y else VS, n))
     set_rows(tail, o + W, product_T(w, VS, w, VS, n))
@@ -336,8 +336,8 @@ def join(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, nc, arm
     """The coefficients of a JOIN c of stretches a and b at joint j [QS (2)]. Returns the smallest pivot.
 
     oa, ob, oc, oj: where in `out` the coefficients of a, b, c and of the joint lie (its second part: in `tail` at ot);
-    sa, sb: whether a and b have joints in them; turned: what turn_of_joint said of the joint; nc: how many directions it
-    forbids; armature: whether it may have some.
+    sa, sb: whether a and b have joints in them; turned: what turn_of_joint said of the joint; nc: how many directions
+    it forbids; armature: whether it may have some.
     """
     below = item(t.open, c) != 0
     right = item(t.right, item(t.up, c)) == c

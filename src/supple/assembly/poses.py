@@ -1,8 +1,8 @@
 """Where things are: poses between handles, and of bodies in the world, along the assembly tree [QS section 5.1].
 
-A pose is R, r with x_outer = R x_inner + r, twelve numbers. Each open stretch keeps `spans`: where the joint that follows
-it begins, seen from its top body. `world`: where its top body is (for LIGHT and SUM, the body they hang on), kept only
-for the nodes for which it was asked.
+A pose is R, r with x_outer = R x_inner + r, twelve numbers. Each open stretch keeps `spans`: where the joint that
+follows it begins, seen from its top body. `world`: where its top body is (for LIGHT and SUM, the body they hang on),
+kept only for the nodes for which it was asked.
 """
 
 from __future__ import annotations

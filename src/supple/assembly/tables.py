@@ -6,6 +6,7 @@ What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,7 +124,7 @@ def _by_level(level: Ints) -> list[Ints]:
     """The nodes of each level but the first, from above."""
     order = np.argsort(level, kind="stable")
     bounds = np.searchsorted(level[order], np.arange(1, int(level.max()) + 2))
-    return [order[a:b] for a, b in zip(bounds[:-1], bounds[1:])]
+    return [order[a:b] for a, b in pairwise(bounds)]
 
 
 def tree_tables(model: Model, assembly: Assembly) -> TreeTables:

@@ -10,8 +10,8 @@ each body the path goes on to the child that carries most. What hangs on a body 
     SUM     several of those on one body                   left, right
 
 So no node has more than two handles, the top and the bottom of its stretch, and a LIGHT or SUM none but the body they
-hang on. The world is a body on which all trees hang; the last node is all that hangs on it. Paths are bisected by weight,
-and so are the sums, which makes the depth O(log n).
+hang on. The world is a body on which all trees hang; the last node is all that hangs on it. Paths are bisected by
+weight, and so are the sums, which makes the depth O(log n).
 
 Nodes are numbered children first, the upper stretch before the lower: the nodes under node i are first[i] ... i.
 """
@@ -94,7 +94,7 @@ def _build(model: Model, mode: int, rank: NDArray[np.float64] | None) -> Assembl
     leaf_of[item[kind == LEAF]] = np.flatnonzero(kind == LEAF)
     joint = (kind == JOIN) | (kind == LIGHT)
     node_of[item[joint]] = np.flatnonzero(joint)
-    return Assembly(*columns, leaf_of, node_of, heavy)
+    return Assembly(*columns, leaf_of, node_of, heavy)  # type: ignore[call-arg]
 
 
 _KIND, _LEFT, _RIGHT, _UP, _ITEM, _FIRST, _LEVEL, _JOINTS = range(8)

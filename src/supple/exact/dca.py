@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
@@ -53,7 +54,7 @@ MASK = (1 << STATE_SHIFT) - 1
 
 @helper
 def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force, w):
-    """Pass 0: the force of each body at acceleration zeta, reversed and in its adapted basis; the joints' own forces."""
+    """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces."""
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
@@ -205,7 +206,7 @@ class Layout:
         top = np.flatnonzero(group < 0)
         self.order = np.concatenate([*ranges, top]).astype(np.int64)
         bounds = np.cumsum([0, *map(len, ranges), len(top)]).tolist()
-        self.parts = list(zip(bounds[:-1], bounds[1:]))
+        self.parts = list(pairwise(bounds))
         self.told_at = 12 * slot
         still = (kind == LEAF) & (assembly.left < 0) & (tables.lone == 0)
         saved = (kind == LEAF) & (assembly.left >= 0) & (tables.lone == 0)

@@ -28,6 +28,14 @@ def as_floats(name: str, value: Any) -> Floats:
         raise StateError(f"{name} must be an array of real numbers: {e}") from None
 
 
+def as_triple(name: str, value: Any) -> Floats:
+    """Three finite numbers."""
+    out = as_floats(name, value)
+    if out.shape != (3,) or not np.isfinite(out).all():
+        raise StateError(f"{name} must be three finite numbers, not {value!r}")
+    return out
+
+
 def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
     where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
     if name == "wrenches":

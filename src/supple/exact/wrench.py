@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact.kinematics import poses
-from supple.exact.refusals import as_floats
+from supple.exact.refusals import as_triple
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -31,7 +31,7 @@ def wrench(
     needed as soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q
     gives a batch.
     """
-    f, r, t = (_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
+    f, r, t = (as_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
     for name, value in (("frame", frame), ("point_frame", point_frame)):
         if value not in ("world", "body"):
             raise StateError(f"{name} must be 'world' or 'body', not {value!r}")
@@ -48,11 +48,4 @@ def wrench(
     row = np.concatenate(np.broadcast_arrays(t + np.cross(r, f), f), axis=-1)
     out = np.zeros(row.shape[:-1] + (model.n_bodies, 6))
     out[..., i, :] = row
-    return out
-
-
-def _triple(name: str, x: ArrayLike) -> Floats:
-    out = as_floats(name, x)
-    if out.shape != (3,) or not np.isfinite(out).all():
-        raise StateError(f"{name} must be three finite numbers, not {x!r}")
     return out
