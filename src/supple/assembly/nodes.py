@@ -500,22 +500,30 @@ def leaf_forces(t, b, node, left, out, oc, ol, w, psi, external):
     set_six(w, XV, z)
     b1 = times(w, XV, out, oc + TOP)
     set_six(out, oc + BT, b1)
-    below = t.open[node] != 0
+    below = item(t.open, node) != 0
+    right = item(t.right, item(t.up, node)) == node
     if below:
-        to = 36 * t.heavy[b]
-        for i in range(6):
-            set_item(out, oc + BB + i, dot(six(t.to_joint, to + 6 * i), b1))
+        at_bottom(out, oc + BB, z, w, XV, oc + CROSS, right)
     if psi and left:
         set_six(w, XV, b1)
         pb = times(w, XV, out, ol + QUADRATIC)
         p = six(out, ol + LINEAR)
         set_item(out, oc + ETA, dot(pb, b1) + dot(p, b1) + item(out, ol + CONSTANT))
-        set_six(w, XV, pb * 2.0 + p)
-        pt = times(w, XV, out, oc + TOP)
-        set_six(out, oc + PT, pt)
+        z = pb * 2.0 + p
+        set_six(w, XV, z)
+        set_six(out, oc + PT, times(w, XV, out, oc + TOP))
         if below:
-            for i in range(6):
-                set_item(out, oc + PB + i, dot(six(t.to_joint, to + 6 * i), pt))
+            at_bottom(out, oc + PB, z, w, XV, oc + CROSS, right)
+
+
+@helper
+def at_bottom(out, to, f, w, x, cross, right):
+    """T Phi f to out[to:], from the rows that the body keeps of it; f is also at w[x:]."""
+    if right:
+        set_six(out, to, times(w, x, out, cross))
+    else:
+        for i in range(6):
+            set_item(out, to + i, dot(six(out, cross + 6 * i), f))
 
 
 # --- what hangs on a body beside its path ---------------------------------------------------------------------------

@@ -120,8 +120,8 @@ def accelerate_nodes(t, d, order, start, stop, save_at):
     """Pass 2, over a part of the order, backwards."""
     for x in range(stop - 1, start - 1, -1):
         i = item(order, x)
-        if x - AHEAD >= start:
-            fetch_from(d.out, item(d.joint_at, item(order, x - AHEAD)), JOINT_LINES)
+        if x - 4 * AHEAD >= start and item(t.kind, item(order, x - 4 * AHEAD)) != LEAF:
+            fetch_from(d.out, item(d.joint_at, item(order, x - 4 * AHEAD)), JOINT_LINES)
         kind, l = item(t.kind, i), item(t.left, i)
         if kind == JOIN:
             join_down(t, d, i)
