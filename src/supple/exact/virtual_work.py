@@ -35,7 +35,6 @@ from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_a
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, inside_turns, split_inertias
 from supple.model.model import Model
 from supple.spatial.algebra import (
-    Force,
     Motion,
     Prismatic,
     Revolute,
@@ -43,6 +42,7 @@ from supple.spatial.algebra import (
     cross,
     inverse,
     respond,
+    respond_rigid,
     rigid_mobility,
     rotate_force,
     shift_force,
@@ -106,7 +106,7 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
         store_vec(work, b, C_, Y.h * get(constants, b, LIGHTNESS))
         store_sym(work, b, J_, load_turned_sym(R, constants, b, TURNING))
 
-    smallest = number_like(q[0], np.inf)
+    smallest, o = number_like(q[0], np.inf), zero_vec(q[0])
     for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
         i, p, kind, j = joint_of(m, b)
         if far:
@@ -117,15 +117,16 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
         if get(m.bodies, b, HAS_CHILDREN):
             V, y = load_mobility(path, i, P_ALL), load_motion(path, i, Y_)
         else:
-            V, y = alone(m, b, work, constants)
-        if parent >= 0:
-            if i == p:  # the last child is the first to be joined
-                P, y_p = alone(m, parent, work, constants)
+            V, y = mobility_of(b, o, work, constants), response_of(b, o, load_force(work, b, F_) * -1.0, work, constants)
+        first = i == p  # the last child is the first to be joined
+        if parent >= 0:  # V = S_i - S_i,i-1 M_i-1 S_i,i-1^T [VW (41)], without K; y = -(a_i - S_i,i-1 n_i-1) [VW (40)]
+            if first:
+                V = V + mobility_of(parent, r, work, constants)
+                y = y - response_of(parent, r, load_force(work, parent, F_) * -1.0, work, constants)
             else:
                 P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
                 store_inertia(work, b, B_, P)
-            V = V + shift_mobility(r, P)  # S_i - S_i,i-1 M_i-1 S_i,i-1^T [VW (41)], without K
-            y = y - shift_motion(r, y_p)  # -(a_i - S_i,i-1 n_i-1) [VW (40)]
+                V, y = V + shift_mobility(r, P), y - shift_motion(r, y_p)
         W = inverse(V)
         f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
         if kind == REVOLUTE:
@@ -142,10 +143,16 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
         store_inertia(work, b, W_, W)
         store_six(work, b, F_, f)
         if parent >= 0:
-            store_inertia(path, p, P_ALL, respond(P, r, W))
-            store_six(path, p, Y_, y_p - P @ shift_force(r, f))
+            if first:
+                reaction = load_force(work, parent, F_) + shift_force(r, f)
+                y_p = response_of(parent, o, reaction * -1.0, work, constants)
+                w, c, J = get(constants, parent, LIGHTNESS), load_vec(work, parent, C_), load_sym(work, parent, J_)
+                P = respond_rigid(w, c, J, r, W)
+            else:
+                y_p, P = y_p - P @ shift_force(r, f), respond(P, r, W)
+            store_inertia(path, p, P_ALL, P)
+            store_six(path, p, Y_, y_p)
 
-    o = zero_vec(q[0])
     for b in range(m.n):  # path 2: from the root to the leaves, what the joints closed later add
         i, p, kind, j = joint_of(m, b)
         if far:
@@ -156,10 +163,9 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
         if parent >= 0:
             f_p = load_force(path, p, F_ALL)
             if i == p:
-                a = alone_under(m, parent, work, constants, f_p)
+                a = response_of(parent, r, f_p, work, constants)
             else:
-                a = load_mobility(work, b, B_) @ f_p
-            a = shift_motion(r, a)
+                a = shift_motion(r, load_mobility(work, b, B_) @ f_p)
             f = f + load_inertia(work, b, W_) @ a  # [VW (47)]
             if i != p:
                 store_six(path, p, F_ALL, f_p - shift_force(r, f))
@@ -179,19 +185,17 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
 
 
 @helper
-def alone(m, b, work, constants):
-    """A_b^-1 and A_b^-1 t_b [VW (28)], the joint's own force left to the joint."""
-    P = rigid_mobility(get(constants, b, LIGHTNESS), load_vec(work, b, C_), load_sym(work, b, J_))
-    f = load_force(work, b, F_)
-    return P, P @ Force(f.ang * -1.0, f.lin * -1.0)
+def mobility_of(b, r, work, constants):
+    """A_b^-1 of a link that is alone, as it is felt at r."""
+    return rigid_mobility(get(constants, b, LIGHTNESS), load_vec(work, b, C_) - r, load_sym(work, b, J_))
 
 
 @helper
-def alone_under(m, b, work, constants, f):
-    """A_b^-1 f"""
+def response_of(b, r, f, work, constants):
+    """A_b^-1 f of a link that is alone, at r."""
     c = load_vec(work, b, C_)
     ang = load_sym(work, b, J_) @ (f.ang - cross(c, f.lin))
-    return Motion(ang, f.lin * get(constants, b, LIGHTNESS) - cross(ang, c))
+    return Motion(ang, f.lin * get(constants, b, LIGHTNESS) + cross(ang, r - c))
 
 
 def constants_of(model: Model) -> NDArray[np.float64]:

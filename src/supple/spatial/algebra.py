@@ -532,6 +532,19 @@ def respond(P, r, W):
 
 
 @helper
+def respond_rigid(w, c, J, r, W):
+    """The same, of the rigid body whose mobility is rigid_mobility(w, c, J): its blocks are diagonal at the centre of
+    mass."""
+    I = shift_inertia(r - c, W)
+    JA, JB = matrix(J) @ matrix(I.A), matrix(J) @ I.B
+    A = J - upper(JA @ matrix(J))
+    B = Mat3(JB.r0 * -w, JB.r1 * -w, JB.r2 * -w)
+    k = w * w
+    M = Sym3(w - k * I.M.xx, -k * I.M.xy, -k * I.M.xz, w - k * I.M.yy, -k * I.M.yz, w - k * I.M.zz)
+    return shift_mobility(Vec3(-c.x, -c.y, -c.z), Mobility(A, B, M))
+
+
+@helper
 def shift_columns(r, A):
     """A [r]x"""
     return Mat3(cross(Vec3(A.xx, A.xy, A.xz), r), cross(Vec3(A.xy, A.yy, A.yz), r), cross(Vec3(A.xz, A.yz, A.zz), r))
