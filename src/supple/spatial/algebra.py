@@ -215,6 +215,11 @@ def _(a, b):
     return Mobility(a.A + b.A, a.B + b.B, a.M + b.M)
 
 
+@_defines(operator.sub, Mobility, Mobility)
+def _(a, b):
+    return Mobility(a.A - b.A, a.B - b.B, a.M - b.M)
+
+
 @_defines(operator.matmul, RigidInertia, Motion)
 def _(Y, m):
     return Force(Y.I @ m.ang + cross(Y.h, m.lin), m.lin * Y.m - cross(Y.h, m.ang))
@@ -492,6 +497,17 @@ def rigid_mobility(w, c, J):
     )  # -J [c]x
     k0, k1, k2 = cross(c, x_axis(B)), cross(c, y_axis(B)), cross(c, z_axis(B))  # columns of -[c]x J [c]x
     return Mobility(J, B, Sym3(k0.x + w, k1.x, k2.x, k1.y + w, k2.y, k2.z + w))
+
+
+@helper
+def cross_mobility(w, J, d, e):
+    """How a rigid body moves at d under a force at e, both seen from its centre of mass: the four blocks of a 6x6."""
+    K = shift_columns(e, J)  # J [e]x
+    a, b, c = cross(d, Vec3(J.xx, J.xy, J.xz)), cross(d, Vec3(J.xy, J.yy, J.yz)), cross(d, Vec3(J.xz, J.yz, J.zz))
+    L = Mat3(Vec3(-a.x, -b.x, -c.x), Vec3(-a.y, -b.y, -c.y), Vec3(-a.z, -b.z, -c.z))  # -[d]x J
+    a, b, c = cross(d, x_axis(K)), cross(d, y_axis(K)), cross(d, z_axis(K))
+    M = Mat3(Vec3(w - a.x, -b.x, -c.x), Vec3(-a.y, w - b.y, -c.y), Vec3(-a.z, -b.z, w - c.z))
+    return matrix(J), K, L, M
 
 
 @helper
