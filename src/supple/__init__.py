@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from supple.exact.threads import set_threads as set_threads
     from supple.exact.treematrix import Pattern as Pattern
     from supple.exact.treematrix import TreeMatrix as TreeMatrix
+    from supple.exact.virtual_hubs import VirtualWork as VirtualWork
+    from supple.exact.virtual_hubs import virtual_work as virtual_work
     from supple.exact.wrench import wrench as wrench
     from supple.files import from_mujoco as from_mujoco
     from supple.files import load as load
@@ -68,6 +70,7 @@ _HOME = {
     "exact.factor": "Factor factorize",
     "exact.rnea": "bias_force inverse_dynamics",
     "exact.treematrix": "Pattern TreeMatrix",
+    "exact.virtual_hubs": "VirtualWork virtual_work",
     "exact.wrench": "wrench",
     "files": "from_mujoco load save_urdf to_mujoco",
     "model.builder": "ModelBuilder",

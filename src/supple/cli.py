@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 WRONG, STOPPED = 2, 130  #: exit codes
 
 PAPERS = {"sf": "Featherstone 2005: sparse factorization of the mass matrix"}
-BENCHES = {"exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo"}
+BENCHES = {
+    "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
+    "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
+}
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.
 PROBLEMS = ("singular", "unphysical inertia")
@@ -157,8 +160,9 @@ def bench(
     json: Annotated[Path | None, typer.Option("--json", help="Write the figures to this file, too.")] = None,
 ) -> None:
     """How fast it is on this machine, beside Pinocchio and MuJoCo in the same run."""
-    for name in _chosen("benchmark", what, BENCHES):
-        import_module(f"supple.bench.{name}").run(_console(), quick, json)
+    from supple.bench.run import run
+
+    run(_chosen("benchmark", what, BENCHES), _console(), quick, json)
 
 
 @app.command()

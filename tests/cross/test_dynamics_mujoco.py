@@ -115,7 +115,7 @@ def test_mass_matrix_and_bias(case):
     close(supple.bias_force(model, q), T.T @ data.qfrc_bias)
 
 
-@pytest.mark.parametrize("method", ["aba", "crba", "dense"])
+@pytest.mark.parametrize("method", ["aba", "crba", "virtual-work", "dense"])
 def test_accelerations(case, method):
     model, peer, data, q, v, rng = case
     tau = rng.standard_normal(model.nv)

@@ -72,7 +72,7 @@ def test_layout(case):
 def test_forward_dynamics(case):
     model, peer, data, (q, v, tau, _), wrenches = case
     theirs = pin.aba(peer, data, q, v, tau - model.damping * v, peer_wrenches(model, wrenches))
-    for method in ("aba", "crba", "dense"):
+    for method in ("aba", "crba", "virtual-work", "dense"):
         close(supple.forward_dynamics(model, q, v, tau, wrenches, method=method), theirs, 1e-9)
 
 

@@ -14,6 +14,7 @@ SCRIPT = """
 import numpy as np
 import supple
 from oracle import MOVING, random_model
+from supple.exact.unit_vectors import UNIT_VECTORS
 
 rng = np.random.default_rng(7)
 model = random_model(rng, 40, MOVING, world=0.2)
@@ -21,10 +22,16 @@ assert len(set(model.joint_type)) == len(MOVING)
 q = np.array([model.random(rng) for _ in range(5)])
 v, x = rng.standard_normal((2, 5, model.nv))
 w = rng.standard_normal((5, model.n_bodies, 6))
-for method in ("aba", "crba", "dense"):
+for method in ("aba", "crba", "virtual-work", "dense"):
     many = supple.forward_dynamics(model, q, v, x, w, method=method)
     one = supple.forward_dynamics(model, q[3], v[3], x[3], w[3], method=method)
     np.testing.assert_allclose(many[3], one, rtol=1e-8, atol=1e-8)
+for hubs in ("absorb", "split"):
+    np.testing.assert_allclose(
+        supple.virtual_work(model, q[3], v[3], x[3], w[3], hubs).accelerations, one, rtol=1e-8, atol=1e-8
+    )
+np.testing.assert_allclose(UNIT_VECTORS(model, q[3], v[3], x[3], w[3]), one, rtol=1e-8, atol=1e-8)
+supple.joint_wrenches(model, q[0], v[0], x[0], w[0], method="aba")
 H = supple.mass_matrix(model, q[0])
 for form in ("ltdl", "ltl"):
     factor = supple.factorize(supple.mass_matrix(model, q[0], sparse=True), form=form)

@@ -6,30 +6,11 @@ Tolerances are relative to the size of what is compared, times the condition num
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import supple
-from oracle import MOVING, random_model
-
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@st.composite
-def systems(draw, kinds=MOVING, largest=14):
-    """A model, and q, v, a, wrenches."""
-    some = draw(st.lists(st.sampled_from(kinds), min_size=1, max_size=4, unique=True))
-    n = draw(st.integers(1, largest))
-    chain, world = draw(st.sampled_from([0.0, 0.5, 1.0])), draw(st.sampled_from([0.0, 0.2, 1.0]))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    model = random_model(rng, n, tuple(some), chain=chain, world=world)
-    v, a = rng.standard_normal((2, model.nv))
-    return model, model.random(rng), v, a, rng.standard_normal((model.n_bodies, 6))
-
-
-def near(x, y, tolerance=1e-11):
-    scale = max(1.0, float(np.abs(x).max(initial=0)), float(np.abs(y).max(initial=0)))
-    np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+from drawn import SETTINGS, near, systems
 
 
 @SETTINGS
@@ -38,7 +19,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(system):
     model, q, v, a, wrenches = system
     tau = supple.inverse_dynamics(model, q, v, a, wrenches)
     limit = 1e-13 * np.linalg.cond(supple.mass_matrix(model, q)) + 1e-12
-    for method in ("aba", "crba", "dense"):
+    for method in ("aba", "crba", "virtual-work", "dense"):
         near(supple.forward_dynamics(model, q, v, tau, wrenches, method=method), a, limit)
 
 

@@ -15,7 +15,7 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 from supple.spatial import algebra, rows
-from supple.spatial.algebra import Force, Inertia, Mat3, Motion, Prismatic, Revolute, RigidInertia, Sym3, Vec3
+from supple.spatial.algebra import Force, Inertia, Mat3, Mobility, Motion, Prismatic, Revolute, RigidInertia, Sym3, Vec3
 from supple.spatial.compiler import OPTIONS
 
 
@@ -69,7 +69,7 @@ def dense(x):
         return np.concatenate([dense(x.axis), np.zeros(3)])
     if isinstance(x, Prismatic):
         return np.concatenate([np.zeros(3), dense(x.axis)])
-    if isinstance(x, Inertia):
+    if isinstance(x, (Inertia, Mobility)):
         return np.block([[dense(x.A), dense(x.B)], [dense(x.B).T, dense(x.M)]])
     if isinstance(x, RigidInertia):
         h = skew(dense(x.h))
@@ -102,6 +102,7 @@ def random_values(rng):
         Force: Force(vec(rng.standard_normal(3)), vec(rng.standard_normal(3))),
         RigidInertia: rigid,
         Inertia: Inertia(sym(G[:3, :3]), mat(G[:3, 3:]), sym(G[3:, 3:])),
+        Mobility: Mobility(sym(G[3:, 3:]), mat(G[3:, :3]), sym(G[:3, :3])),
         Revolute: Revolute(vec(rng.standard_normal(3))),
         Prismatic: Prismatic(vec(rng.standard_normal(3))),
         float: 0.37,
@@ -133,6 +134,7 @@ def test_augmented_operators_are_the_plain_ones(plain, rng):
 def test_operators_keep_classes(plain, rng):
     v = random_values(rng)
     assert type(v[Inertia] @ v[Motion]) is Force
+    assert type(v[Mobility] @ v[Force]) is Motion
     assert type(v[Inertia] @ v[Revolute]) is Force
     assert type(v[Motion] + v[Prismatic]) is Motion
     assert type(v[Revolute] * 2.0) is Revolute
@@ -227,6 +229,52 @@ def test_inertia_from_parts(plain, rng):
     close(dense(plain.outer_inertia(v[Force], 0.6)), 0.6 * np.outer(U, U))
 
 
+def test_symmetric_matrices(plain, rng):
+    A = rng.standard_normal((3, 3))
+    A = A @ A.T + np.eye(3)
+    r = rng.standard_normal(3)
+    close(dense(plain.matrix(sym(A))), A)
+    assert plain.upper(mat(A)) == sym(A)
+    close(dense(plain.inverse_sym(sym(A))), np.linalg.inv(A))
+    close(dense(plain.shift_columns(vec(r), sym(A))), A @ skew(r))
+
+
+def rigid(rng):
+    """A rigid body's mass, centre of mass and inertia there, and its dense inertia about the origin [RBDA 2.63]."""
+    m, c, x = 1.7, rng.standard_normal(3), rng.standard_normal((5, 3))
+    I = sum((p @ p) * np.eye(3) - np.outer(p, p) for p in x)
+    C = skew(c)
+    return m, c, I, np.block([[I + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
+
+
+def test_mobilities_of_rigid_bodies(plain, rng):
+    m, c, I, Y = rigid(rng)
+    P, J = np.linalg.inv(Y), sym(np.linalg.inv(I))
+    close(dense(plain.rigid_mobility(1 / m, vec(c), J)), P)
+    d, e = rng.standard_normal((2, 3))  # two points, seen from the origin
+    blocks = plain.cross_mobility(1 / m, J, vec(d - c), vec(e - c))
+    together = np.block([[dense(blocks[0]), dense(blocks[1])], [dense(blocks[2]), dense(blocks[3])]])
+    close(together, motion_shift(d) @ P @ motion_shift(e).T)
+
+
+def mobility(P):
+    return Mobility(sym(P[:3, :3]), mat(P[:3, 3:]), sym(P[3:, 3:]))
+
+
+def test_mobilities(plain, rng):
+    m, c, I, Y = rigid(rng)
+    G = 0.3 * rng.standard_normal((6, 6))
+    P, r = np.linalg.inv(Y + G @ G.T), rng.standard_normal(3)
+    X = motion_shift(r)
+    close(dense(plain.shift_mobility(vec(r), mobility(P))), X @ P @ X.T)
+    close(dense(plain.inverse(mobility(P))), np.linalg.inv(P))
+    assert type(plain.inverse(mobility(P))) is Inertia
+    W = random_values(rng)[Inertia]
+    close(dense(plain.respond(mobility(P), vec(r), W)), P - P @ X.T @ dense(W) @ X @ P)
+    alone, J = np.linalg.inv(Y), sym(np.linalg.inv(I))
+    close(dense(plain.respond_rigid(1 / m, vec(c), J, vec(r), W)), alone - alone @ X.T @ dense(W) @ X @ alone)
+
+
 def test_turned_inertia(plain, rng):
     """The split k 1 + s s^T + t t^T turns as the matrix does."""
     R = np.linalg.qr(rng.standard_normal((3, 3)))[0]
@@ -248,6 +296,7 @@ def test_turned_inertia(plain, rng):
         (Force, "load_force", "store_six", 6),
         (RigidInertia, "load_rigid", "store_rigid", 10),
         (Inertia, "load_inertia", "store_inertia", 21),
+        (Mobility, "load_mobility", "store_inertia", 21),
     ],
     ids=lambda x: getattr(x, "__name__", x),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from supple import robots
 from supple.bench import large, startup
 from supple.bench.measure import agree, minima
 from supple.bench.peers import Mujoco, Pinocchio, State
-from supple.bench.rows import Row, machine, save, show
+from supple.bench.rows import Row
 
 #: Times faster than the peer: (floor, aim).
 ABA_PINOCCHIO, ABA_MUJOCO = (2.1, 2.5), (1.6, 2.0)
@@ -27,25 +26,7 @@ BATCH = 4096
 CASES = (("Panda", robots.PANDA, False), ("Talos, floating base", robots.TALOS, True))
 
 
-def run(console: Console, quick: bool, json: Path | None) -> None:
-    """Measure everything, show each group as it is ready, and write the figures to a file if one is named."""
-    if json is not None and not json.resolve().parent.is_dir():
-        raise supple.SuppleError(f"{json} cannot be written: there is no folder {json.parent}")
-    console.print("  ".join(f"{k} {v}" for k, v in machine().items()), highlight=False)
-    console.print(
-        "The least time of many rounds in which all take turns; results are compared first.\n",
-        highlight=False,
-    )
-    groups: dict[str, list[Row]] = {}
-    for title, rows in _groups(console, quick):
-        groups[title] = rows
-        show(console, title, rows)
-    if json is not None:
-        save(json, groups)
-        console.print(f"written to {json}", markup=False, highlight=False)
-
-
-def _groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     pin, mujoco = _peer(console, "pinocchio", "pin"), _peer(console, "mujoco", "mujoco")
     for name, robot, floating_base in CASES:
         file = robots.find(robot)

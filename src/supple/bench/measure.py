@@ -34,9 +34,9 @@ def _block_size(call: Callable[[], Any]) -> int:
     return max(1, min(5000, int(BLOCK / max(once, 1e-7))))
 
 
-def agree(what: str, ours: Any, theirs: Any) -> None:
-    """Refuse to time what does not compute the same: it may differ by AGREEMENT of the largest number."""
+def agree(what: str, ours: Any, theirs: Any, within: float = AGREEMENT) -> None:
+    """Refuse to time what does not compute the same: it may differ by so much of the largest number."""
     a, b = np.asarray(ours), np.asarray(theirs)
     difference = float(np.abs(a - b).max() / np.abs(b).max())
-    if not difference <= AGREEMENT:
+    if not difference <= within:
         raise SuppleError(f"{what}: results differ by {difference:.2g} of the largest; timing them would mean nothing")

@@ -90,29 +90,8 @@ def joint_force(m, tau, v, j):
 @helper
 def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    without_joints(m, q, v, has_wrenches, wrenches, path, work, S)
     far = m.n > CACHED
-    world_at_rest(m, q, path)
-    done = 0
-    for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        if far:
-            fetch(m.rows, b + AHEAD, ROW // LINE)
-            fetch(work, b + AHEAD, BODY_ROW // LINE)
-        done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
-        if has_wrenches:
-            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        store_vec(work, b, P_, r)
-        store_vec(work, b, E_, z_axis(R))
-        store_six(work, b, F_, f)
-        store_rigid(work, b, Y_, Y)
-
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
@@ -160,6 +139,33 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
                 A = accelerate(A, load_motion(S.rows, k, 0), dofs, k, qdd)
         store_six(path, i, A_, A)
     return smallest
+
+
+@helper
+def without_joints(m, q, v, has_wrenches, wrenches, path, work, S):
+    """What bodies do while no joint accelerates: R, V and zeta in `path`; r, z, p and I in `work`."""
+    far = m.n > CACHED
+    world_at_rest(m, q, path)
+    done = 0
+    for b in range(m.n):
+        i, p, _, _ = joint_of(m, b)
+        if far:
+            fetch(m.rows, b + AHEAD, ROW // LINE)
+            fetch(work, b + AHEAD, BODY_ROW // LINE)
+        done = turn_ahead(m, q, S, done, b)
+        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
+        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
+        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
+        f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
+        if has_wrenches:
+            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+        store_mat(path, i, R_, R)
+        store_six(path, i, V_, V)
+        store_six(path, i, Z_, zeta)
+        store_vec(work, b, P_, r)
+        store_vec(work, b, E_, z_axis(R))
+        store_six(work, b, F_, f)
+        store_rigid(work, b, Y_, Y)
 
 
 def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:

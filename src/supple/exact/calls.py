@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numba import njit, types
@@ -112,11 +112,21 @@ def scatter(address, first, stop, target):
 
 # --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
-PATH, WORK, AXES, TURNS, DOFS, EXTRA, N_SLOTS, N_EXTRA, N_OUT, N_DIMS, DIMS = range(OWN, OWN + 11)
+PATH, WORK, AXES, TURNS, DOFS, EXTRA, CONSTANTS, TABLES, N_TABLES, N_SLOTS, N_EXTRA, N_OUT, N_DIMS, DIMS = range(
+    OWN, OWN + 14
+)
 HEADER = DIMS + 3
 
 _BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
                      types.Array(types.float64, 1, "C"))  # fmt: skip
+
+
+class Extras(NamedTuple):
+    """What a core that has tables takes last."""
+
+    scratch: Any  #: (extra,)
+    constants: Any  #: (n, constant_row), the same for all states
+    tables: Any  #: (any number, table_row) integers
 
 
 def make_kernels(
@@ -126,6 +136,7 @@ def make_kernels(
     body_row: int,
     dof_row: int,
     constant_row: int,
+    table_row: int,
     only_q: bool,
     needs_v: bool,
     needs_x: bool,
@@ -135,8 +146,26 @@ def make_kernels(
 
     core(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra) returns a number that is positive unless
     the model is singular there or the result has overflown. v and x have length nv and may be None where they are not
-    needed; out and extra are flat, but extra is (n, constant_row) of float64 where a body has so many constants.
+    needed; out and extra are flat, but extra is (n, constant_row) of float64 where a body has so many constants, and
+    Extras where there are tables.
     """
+    if table_row:
+
+        def extra_of(h, m, scratch):
+            tables = ints_at(h[TABLES], (h[N_TABLES], table_row))
+            return Extras(scratch, floats_at(h[CONSTANTS], (m.n, constant_row)), tables)
+
+    elif constant_row:
+
+        def extra_of(h, m, scratch):
+            return floats_at(h[CONSTANTS], (m.n, constant_row))
+
+    else:
+
+        def extra_of(h, m, scratch):
+            return scratch
+
+    extra_of = helper(extra_of)
 
     def run(h, m, q, v, x, has_wrenches, wrenches):
         """The result as a new array, or a status."""
@@ -157,7 +186,7 @@ def make_kernels(
             floats_at(h[WORK], (m.n, body_row)),
             Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
             floats_at(h[DOFS], (m.nv, dof_row)),
-            floats_at(h[EXTRA], (m.n, constant_row) if constant_row else (h[N_EXTRA],)),
+            extra_of(h, m, floats_at(h[EXTRA], (h[N_EXTRA],))),
         )
         if good > 0.0 and finite(out):
             return array
@@ -231,7 +260,7 @@ def make_kernels(
                 lanes_at(at_work, (m.n, body_row)),
                 Axes(lanes_at(at_axes, (m.nv, AXIS)), lanes_at(at_turns, (RING, 2))),
                 lanes_at(at_dofs, (m.nv, dof_row)),
-                floats_at(h[EXTRA], (m.n, constant_row)) if constant_row else lanes_at(at_extra, (n_extra,)),
+                extra_of(h, m, lanes_at(at_extra, (n_extra,))),
             )
             scatter(at_out, state, stop, out)
             for lane in range(min(WIDTH, stop - state)):
@@ -289,8 +318,10 @@ class Algorithm:
     degree of freedom (besides the axes S, which all have).
     inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
     output: the shape of the result. extra: how many numbers of scratch beside the rows; or constants: the model's
-    numbers (n_bodies, constant_row) that a core takes in its place.
-    inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint.
+    numbers (n_bodies, constant_row) that a core takes in its place; or tables, integers (any, table_row), and both
+    (Extras).
+    inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint. refuse: the
+    same for cores that find more than that: raises if the scratch tells what is wrong.
     like: another algorithm of the same core, whose result has another size: the kernels are that one's.
     """
 
@@ -304,7 +335,10 @@ class Algorithm:
     extra: Callable[[Model], int] = lambda model: 0
     constants: Callable[[Model], Floats] | None = None
     constant_row: int = 0
+    tables: Callable[[Model], NDArray[np.int64]] | None = None
+    table_row: int = 0
     inverse_D: Callable[[Model, Work], Floats] | None = None
+    refuse: Callable[[Model, Work], None] | None = None
     like: Algorithm | None = None
     only_q: bool = field(init=False)
     single: Kernel = field(init=False)
@@ -316,7 +350,7 @@ class Algorithm:
         if self.like is not None:
             self.single, self.batch = self.like.single, self.like.batch
             return
-        rows = self.path_row, self.body_row, self.dof_row, self.constant_row
+        rows = self.path_row, self.body_row, self.dof_row, self.constant_row, self.table_row
         self.single, self.batch = make_kernels(self.name, self.core, *rows, self.only_q, needs[1], needs[2])
 
     def scratch_sizes(self, model: Model) -> tuple[tuple[int, ...], ...]:
@@ -329,15 +363,16 @@ class Algorithm:
         """Compile or load the entry point and make the scratch; kept with the model."""
         shape, n_extra, sizes = self.output(model), self.extra(model), self.scratch_sizes(model)
         scratch = tuple(aligned(size) for size in sizes)
-        if self.constants is not None:
-            scratch = (*scratch[:-1], self.constants(model))
+        constants = np.empty(0) if self.constants is None else self.constants(model)
+        tables = np.empty(0, dtype=np.int64) if self.tables is None else self.tables(model)
         n_out = math.prod(shape)
         dims = [*shape, *[0] * (3 - len(shape))]
-        own = [*map(address_of, scratch), sizes[0][0], n_extra, n_out, len(shape), *dims]
+        own = [*map(address_of, scratch), address_of(constants), address_of(tables), len(tables)]
+        own += [sizes[0][0], n_extra, n_out, len(shape), *dims]
         words = host_tables(model).words + own
         header = np.array(words, dtype=np.int64)
         lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
-        run = function_of(self.single, words, host_tables(model), scratch)
+        run = function_of(self.single, words, host_tables(model), scratch, constants, tables)
         made = Work(run, address_of(header), shape, header, scratch, lane_size)
         work: Work = model._work.setdefault(self.name, made)  # another thread may have been quicker, and use its own
         model._fast[self.name] = work.run
@@ -390,6 +425,7 @@ class Algorithm:
         flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
         numbers = size * math.prod(work.shape)
         memory.require(numbers, f"the result ({self.name}) for a batch of {size:,} states", "use smaller batches")
+        memory.require(WIDTH * work.lane_size, f"the scratch of {self.name} for a batch", "give it one state at a time")
         out = np.empty((size, math.prod(work.shape)))
         run = self.batch.load()
 
@@ -432,6 +468,8 @@ class Algorithm:
         if status == NOT_UNIT:
             assert arrays[0] is not None
             refuse_not_unit(model, arrays[0])
+        if self.refuse is not None:
+            self.refuse(model, work)
         if status == SINGULAR and self.inverse_D is not None:
             refuse_singular(model, self.inverse_D(model, work))
         raise StateError(f"{self.name}: the result is not finite: the numbers given are too large for float64")

@@ -11,7 +11,7 @@ it add to its force.
     b           force that zeta takes [VW (15): b - f]                            work F_
     P, y        mobility of a link and all that is joined to it by now, and its   path P_ALL, Y_
                 acceleration beyond zeta                                          (the parent's before: work B_)
-    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   work W_
+    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   work W_ (its least number: L_)
     f           K^T n + S tau, the force on the child: at its stage, then final   work F_, path F_ALL
 
 Along world axes, about each body's own origin, as in aba.py; accelerations are counted from zeta, so that h [VW (29)]
@@ -29,14 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SingularError
-from supple.exact.aba import AHEAD, CACHED, accelerate, eliminate, joint_force
+from supple.exact.aba import AHEAD, CACHED, D_, accelerate, eliminate, joint_force
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, split_inertias
 from supple.model.inside import inside_turns
 from supple.model.model import Model
 from supple.spatial.algebra import (
-    Force,
     Motion,
     Prismatic,
     Revolute,
@@ -44,6 +43,7 @@ from supple.spatial.algebra import (
     cross,
     inverse,
     respond,
+    respond_rigid,
     rigid_mobility,
     rotate_force,
     shift_force,
@@ -52,7 +52,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import LINE, fetch, get
+from supple.spatial.indexing import LINE, fetch, get, put
 from supple.spatial.lanes import number_like, smaller
 from supple.spatial.rows import (
     load_force,
@@ -73,7 +73,7 @@ from supple.spatial.rows import (
 )
 
 R_, V_, Z_, P_ALL, Y_, F_ALL, PATH_ROW = 0, 9, 15, 24, 45, 51, 64
-P_, E_, F_, C_, J_, W_, B_, BODY_ROW = 0, 3, 6, 12, 15, 21, 48, 72
+P_, E_, F_, C_, J_, W_, L_, B_, BODY_ROW = 0, 3, 6, 12, 15, 21, 42, 48, 72
 DOF_ROW = 8  # as in aba.py
 LIGHTNESS, TURNING, CONSTANT_ROW = 0, 1, 8
 
@@ -82,11 +82,98 @@ LIGHTNESS, TURNING, CONSTANT_ROW = 0, 1, 8
 def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, constants):
     """qdd, and after it, where there is room in `out`, the six numbers of every joint's force, about its body's
     origin. Returns the smallest of what must be positive: if it is not, some constraint is degenerate."""
+    free_links(m, q, v, has_wrenches, wrenches, path, work, S, constants)
+    far = m.n > CACHED
+    smallest, o = number_like(q[0], np.inf), zero_vec(q[0])
+    for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b - AHEAD, B_ // LINE)
+            fetch(dofs, j - AHEAD, 1)
+        parent = get(m.bodies, b, PARENT)
+        r, z = load_vec(work, b, P_), load_vec(work, b, E_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            V, y = load_mobility(path, i, P_ALL), load_motion(path, i, Y_)
+        else:
+            V, y = (
+                mobility_of(b, o, work, constants),
+                response_of(b, o, load_force(work, b, F_) * -1.0, work, constants),
+            )
+        first = i == p  # the last child is the first to be joined
+        if parent >= 0:  # V = S_i - S_i,i-1 M_i-1 S_i,i-1^T [VW (41)], without K; y = -(a_i - S_i,i-1 n_i-1) [VW (40)]
+            if first:
+                V = V + mobility_of(parent, r, work, constants)
+                y = y - response_of(parent, r, load_force(work, parent, F_) * -1.0, work, constants)
+            else:
+                P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
+                store_inertia(work, b, B_, P)
+                V, y = V + shift_mobility(r, P), y - shift_motion(r, y_p)
+        W = inverse(V)
+        smallest = smaller(checked(b, W, work), smallest)
+        f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
+        if kind == REVOLUTE:
+            W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+            smallest = smaller(D, smallest)
+        elif kind == PRISMATIC:
+            W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+            smallest = smaller(D, smallest)
+        else:
+            for k in range(j + DOF[kind] - 1, j - 1, -1):
+                s = load_motion(S.rows, k, 0)
+                W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
+                smallest = smaller(D, smallest)
+        store_inertia(work, b, W_, W)
+        store_six(work, b, F_, f)
+        if parent >= 0:
+            if first:
+                reaction = load_force(work, parent, F_) + shift_force(r, f)
+                y_p = response_of(parent, o, reaction * -1.0, work, constants)
+                w, c, J = get(constants, parent, LIGHTNESS), load_vec(work, parent, C_), load_sym(work, parent, J_)
+                P = respond_rigid(w, c, J, r, W)
+            else:
+                y_p, P = y_p - P @ shift_force(r, f), respond(P, r, W)
+            store_inertia(path, p, P_ALL, P)
+            store_six(path, p, Y_, y_p)
+
+    for b in range(m.n):  # path 2: from the root to the leaves, what the joints closed later add
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b + AHEAD, B_ // LINE)
+            fetch(dofs, j + AHEAD, 1)
+        parent = get(m.bodies, b, PARENT)
+        r, z, f = load_vec(work, b, P_), load_vec(work, b, E_), load_force(work, b, F_)
+        if parent >= 0:
+            f_p = load_force(path, p, F_ALL)
+            if i == p:
+                a = response_of(parent, r, f_p, work, constants)
+            else:
+                a = shift_motion(r, load_mobility(work, b, B_) @ f_p)
+            f = f + load_inertia(work, b, W_) @ a  # [VW (47)]
+            if i != p:
+                store_six(path, p, F_ALL, f_p - shift_force(r, f))
+        else:
+            a = Motion(o, o)
+        store_six(path, i, F_ALL, f)
+        if kind == REVOLUTE:
+            accelerate(a, Revolute(z), dofs, j, out)
+        elif kind == PRISMATIC:
+            accelerate(a, Prismatic(z), dofs, j, out)
+        else:
+            for k in range(j, j + DOF[kind]):
+                a = accelerate(a, load_motion(S.rows, k, 0), dofs, k, out)
+        if out.shape[0] > m.nv:
+            set_six(out, m.nv + 6 * b, f)
+    return smallest
+
+
+@helper
+def free_links(m, q, v, has_wrenches, wrenches, path, work, S, constants):
+    """Where links are, what they would do without joints: R, V and zeta in `path`; r, z, b, c and J in `work`."""
     far = m.n > CACHED
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
+        i, p, _, _ = joint_of(m, b)
         if far:
             fetch(m.rows, b + AHEAD, ROW // LINE)
             fetch(constants, b + AHEAD, 1)
@@ -107,92 +194,28 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
         store_vec(work, b, C_, Y.h * get(constants, b, LIGHTNESS))
         store_sym(work, b, J_, load_turned_sym(R, constants, b, TURNING))
 
-    smallest = number_like(q[0], np.inf)
-    for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
-        i, p, kind, j = joint_of(m, b)
-        if far:
-            fetch(work, b - AHEAD, B_ // LINE)
-            fetch(dofs, j - AHEAD, 1)
-        parent = get(m.bodies, b, PARENT)
-        r, z = load_vec(work, b, P_), load_vec(work, b, E_)
-        if get(m.bodies, b, HAS_CHILDREN):
-            V, y = load_mobility(path, i, P_ALL), load_motion(path, i, Y_)
-        else:
-            V, y = alone(m, b, work, constants)
-        if parent >= 0:
-            if i == p:  # the last child is the first to be joined
-                P, y_p = alone(m, parent, work, constants)
-            else:
-                P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
-                store_inertia(work, b, B_, P)
-            V = V + shift_mobility(r, P)  # S_i - S_i,i-1 M_i-1 S_i,i-1^T [VW (41)], without K
-            y = y - shift_motion(r, y_p)  # -(a_i - S_i,i-1 n_i-1) [VW (40)]
-        W = inverse(V)
-        f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
-        if kind == REVOLUTE:
-            W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        elif kind == PRISMATIC:
-            W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        else:
-            for k in range(j + DOF[kind] - 1, j - 1, -1):
-                s = load_motion(S.rows, k, 0)
-                W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
-                smallest = smaller(D, smallest)
-        store_inertia(work, b, W_, W)
-        store_six(work, b, F_, f)
-        if parent >= 0:
-            store_inertia(path, p, P_ALL, respond(P, r, W))
-            store_six(path, p, Y_, y_p - P @ shift_force(r, f))
 
-    o = zero_vec(q[0])
-    for b in range(m.n):  # path 2: from the root to the leaves, what the joints closed later add
-        i, p, kind, j = joint_of(m, b)
-        if far:
-            fetch(work, b + AHEAD, B_ // LINE)
-            fetch(dofs, j + AHEAD, 1)
-        parent = get(m.bodies, b, PARENT)
-        r, z, f = load_vec(work, b, P_), load_vec(work, b, E_), load_force(work, b, F_)
-        if parent >= 0:
-            f_p = load_force(path, p, F_ALL)
-            if i == p:
-                a = alone_under(m, parent, work, constants, f_p)
-            else:
-                a = load_mobility(work, b, B_) @ f_p
-            a = shift_motion(r, a)
-            f = f + load_inertia(work, b, W_) @ a  # [VW (47)]
-            if i != p:
-                store_six(path, p, F_ALL, f_p - shift_force(r, f))
-        else:
-            a = Motion(o, o)
-        store_six(path, i, F_ALL, f)
-        if kind == REVOLUTE:
-            accelerate(a, Revolute(z), dofs, j, out)
-        elif kind == PRISMATIC:
-            accelerate(a, Prismatic(z), dofs, j, out)
-        else:
-            for k in range(j, j + DOF[kind]):
-                a = accelerate(a, load_motion(S.rows, k, 0), dofs, k, out)
-        if out.shape[0] > m.nv:
-            set_six(out, m.nv + 6 * b, f)
-    return smallest
+@helper
+def mobility_of(b, r, work, constants):
+    """A_b^-1 of a link that is alone, as it is felt at r."""
+    return rigid_mobility(get(constants, b, LIGHTNESS), load_vec(work, b, C_) - r, load_sym(work, b, J_))
 
 
 @helper
-def alone(m, b, work, constants):
-    """A_b^-1 and A_b^-1 t_b [VW (28)], the joint's own force left to the joint."""
-    P = rigid_mobility(get(constants, b, LIGHTNESS), load_vec(work, b, C_), load_sym(work, b, J_))
-    f = load_force(work, b, F_)
-    return P, P @ Force(f.ang * -1.0, f.lin * -1.0)
-
-
-@helper
-def alone_under(m, b, work, constants, f):
-    """A_b^-1 f"""
+def response_of(b, r, f, work, constants):
+    """A_b^-1 f of a link that is alone, at r."""
     c = load_vec(work, b, C_)
     ang = load_sym(work, b, J_) @ (f.ang - cross(c, f.lin))
-    return Motion(ang, f.lin * get(constants, b, LIGHTNESS) - cross(ang, c))
+    return Motion(ang, f.lin * get(constants, b, LIGHTNESS) + cross(ang, r - c))
+
+
+@helper
+def checked(b, W, work):
+    """The smallest number on the diagonal, noted for body b: not positive where a mobility has lost all its digits."""
+    A, M = W.A, W.M
+    least = smaller(smaller(A.xx, smaller(A.yy, A.zz)), smaller(M.xx, smaller(M.yy, M.zz)))
+    put(work, b, L_, least)
+    return least
 
 
 def constants_of(model: Model) -> NDArray[np.float64]:
@@ -209,13 +232,26 @@ def constants_of(model: Model) -> NDArray[np.float64]:
             "give it some, or use method='aba'"
         )
     out = np.empty((len(I), CONSTANT_ROW))
-    out[:, LIGHTNESS] = 1.0 / model.mass
-    out[:, TURNING:] = split_inertias(np.linalg.inv(I))
+    with np.errstate(over="ignore"):  # of masses that are hardly numbers: refuse_degenerate will name the joint
+        out[:, LIGHTNESS] = 1.0 / model.mass
+        out[:, TURNING:] = split_inertias(np.linalg.inv(I).astype(np.float64))
     return out
 
 
-def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:
-    return work.scratch[4][:, 6]
+def refuse_degenerate(model: Model, work: Work) -> None:
+    """Name the joint that could not be closed, if there is one: bodies that differ too much for float64 in mass or
+    inertia leave its mobility no digits, or overflow it."""
+    W, least, inverse_D = work.scratch[1][:, W_ : W_ + 21], work.scratch[1][:, L_], work.scratch[4][:, D_]
+    bad = ~((least > 0) & np.isfinite(W).all(axis=1))
+    bad |= np.isin(np.arange(len(W)), model.dof_body[~(np.isfinite(inverse_D) & (inverse_D > 0))])
+    if bad.any():
+        b = int(np.flatnonzero(bad)[-1])  # closed from the last to the first: the last one is the cause
+        p = int(model.parent[b])
+        sides = f"body {model.body_names[b]!r} and " + (f"body {model.body_names[p]!r}" if p >= 0 else "the world")
+        raise SingularError(
+            f"virtual work cannot close joint {model.joint_names[b]!r}: {sides}, with what they carry, differ so much "
+            "in mass or inertia that no digits are left of how they give way; use method='aba'"
+        )
 
 
 VIRTUAL_WORK = Algorithm(
@@ -228,7 +264,7 @@ VIRTUAL_WORK = Algorithm(
     lambda m: (m.nv,),
     constants=constants_of,
     constant_row=CONSTANT_ROW,
-    inverse_D=_inverse_D,
+    refuse=refuse_degenerate,
 )
 WITH_WRENCHES = Algorithm(
     "virtual-work with wrenches",
@@ -240,6 +276,6 @@ WITH_WRENCHES = Algorithm(
     lambda m: (m.nv + 6 * m.n_bodies,),
     constants=constants_of,
     constant_row=CONSTANT_ROW,
-    inverse_D=_inverse_D,
+    refuse=refuse_degenerate,
     like=VIRTUAL_WORK,
 )

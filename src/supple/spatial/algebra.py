@@ -215,6 +215,11 @@ def _(a, b):
     return Mobility(a.A + b.A, a.B + b.B, a.M + b.M)
 
 
+@_defines(operator.sub, Mobility, Mobility)
+def _(a, b):
+    return Mobility(a.A - b.A, a.B - b.B, a.M - b.M)
+
+
 @_defines(operator.matmul, RigidInertia, Motion)
 def _(Y, m):
     return Force(Y.I @ m.ang + cross(Y.h, m.lin), m.lin * Y.m - cross(Y.h, m.ang))
@@ -495,6 +500,17 @@ def rigid_mobility(w, c, J):
 
 
 @helper
+def cross_mobility(w, J, d, e):
+    """How a rigid body moves at d under a force at e, both seen from its centre of mass: the four blocks of a 6x6."""
+    K = shift_columns(e, J)  # J [e]x
+    a, b, c = cross(d, Vec3(J.xx, J.xy, J.xz)), cross(d, Vec3(J.xy, J.yy, J.yz)), cross(d, Vec3(J.xz, J.yz, J.zz))
+    L = Mat3(Vec3(-a.x, -b.x, -c.x), Vec3(-a.y, -b.y, -c.y), Vec3(-a.z, -b.z, -c.z))  # -[d]x J
+    a, b, c = cross(d, x_axis(K)), cross(d, y_axis(K)), cross(d, z_axis(K))
+    M = Mat3(Vec3(w - a.x, -b.x, -c.x), Vec3(-a.y, w - b.y, -c.y), Vec3(-a.z, -b.z, w - c.z))
+    return matrix(J), K, L, M
+
+
+@helper
 def shift_mobility(r, P):
     """The mobility P known at the origin, at r: what shift_inertia does, with the halves of the vectors exchanged."""
     I = shift_inertia(Vec3(-r.x, -r.y, -r.z), Inertia(P.M, transpose(P.B), P.A))
@@ -529,6 +545,19 @@ def respond(P, r, W):
         P.B - (A @ TB + Ht @ TG),
         P.M - upper(transpose(P.B) @ TB + transpose(G) @ TG),
     )
+
+
+@helper
+def respond_rigid(w, c, J, r, W):
+    """The same, of the rigid body whose mobility is rigid_mobility(w, c, J): its blocks are diagonal at the centre of
+    mass."""
+    I = shift_inertia(r - c, W)
+    JA, JB = matrix(J) @ matrix(I.A), matrix(J) @ I.B
+    A = J - upper(JA @ matrix(J))
+    B = Mat3(JB.r0 * -w, JB.r1 * -w, JB.r2 * -w)
+    k = w * w
+    M = Sym3(w - k * I.M.xx, -k * I.M.xy, -k * I.M.xz, w - k * I.M.yy, -k * I.M.yz, w - k * I.M.zz)
+    return shift_mobility(Vec3(-c.x, -c.y, -c.z), Mobility(A, B, M))
 
 
 @helper

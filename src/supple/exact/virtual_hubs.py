@@ -1,0 +1,149 @@
+"""Links with many joints in virtual work: absorbed, kept in pairs, or split [VW section 4].
+
+VW couples every two joints on a link (virtual_pairs.py), which costs O(k^3) for k of them, and therefore splits: a
+link with n > 3 joints is cut into n - 2 pieces, each with 1/(n - 2) of its mass, inertia and load, joined by fixed
+joints, so that none has more than three. All is then O(n), with up to twice as many links.
+
+Neither is needed. The coupling of joints b and k on link L goes through that link, S_bk = X_b Phi_L X_k^T, so all that
+a joint can see of those closed before it is one 6x6 matrix, sum X_k^T W_kk' X_k': virtual_work.py keeps it within the
+link's mobility and forgets the pairs. That is also more accurate: digits are lost in the measure that a link is lighter
+than what it carries (with pairs, in its square), and pieces are lighter than links. `supple reproduce vw` shows both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.virtual_pairs import KID, PAIRS, PLACE, START, tables_of
+from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES
+from supple.model.joints import JointType
+from supple.model.model import Model, unknown
+from supple.model.topology import n_children
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Hubs = Literal["absorb", "split", "pairs"]
+
+
+class Split(NamedTuple):
+    """A model whose links have at most three joints, and what its bodies were."""
+
+    model: Model
+    bodies: Ints  #: (n_bodies,) the number of each body of the original; of a link that was cut, of its first piece
+    owner: Ints  #: (pieces and all,) the body of the original that each body is, or is a piece of
+    share: Floats  #: and which share of it
+
+
+def split_hubs(model: Model) -> Split:
+    """The same mechanism with links of n > 3 joints cut into n - 2 pieces, joined by fixed joints [VW section 4].
+
+    Of the joints on a link with k children, c_1 ... c_k, the first piece has that to the parent and c_1, piece j has
+    c_j, the last one c_k-1 and c_k. q, v and tau stay as they are. The world is not a link, and is never cut.
+    """
+    parent, tables = model.parent, tables_of(model)
+    count, place = n_children(parent)[1:], tables[:-1, PLACE]
+    siblings = np.where(parent < 0, 0, count[parent])
+    cut = siblings >= 3
+    before = cut & (place >= 1) & (place < siblings - 1)  # a piece is put before these
+    group = np.arange(len(parent) + 1) + np.append(0, np.cumsum(before))  # where a body, with such a piece, begins
+    bodies = group[:-1] + before
+    pieces = bodies[before] - 1
+    owner = np.empty(int(group[-1]), dtype=np.int64)
+    owner[bodies], owner[pieces] = np.arange(len(parent)), parent[before]
+    share = 1.0 / np.maximum(1, count - 1)[owner]
+
+    # What hangs on what: the first piece is the link itself; piece j comes before c_j, and hangs on piece j - 1.
+    link = np.where(parent < 0, -1, bodies[parent])
+    earlier = bodies[tables[tables[parent, START] + np.maximum(place - 1, 0), KID]] - 1  # the piece before c_j-1
+    holder = np.where(before, bodies - 1, np.where(cut & (place > 0), earlier, link))
+    up = np.empty_like(owner)
+    up[bodies], up[pieces] = holder, np.where(place == 1, link, earlier)[before]
+
+    changed = {name: getattr(model, name)[owner] for name in _OF_BODIES}
+    changed["parent"] = up
+    changed["subtree_end"] = group[model.subtree_end[owner]]
+    for name, value in _OF_FIXED.items():
+        changed[name][pieces] = value
+    for name in ("q_index", "v_index"):  # a piece has no coordinates: those after it are of the body after it
+        changed[name][pieces] = getattr(model, name)[before]
+    changed["mass"] *= share
+    changed["inertia"] *= share[:, None, None]
+    for x in changed.values():
+        x.flags.writeable = False
+    out = replace(
+        model,
+        frame_list=(),
+        visuals=(),
+        body_names=_names(model.body_names, owner, pieces, place[before] + 1),
+        joint_names=_names(model.joint_names, owner, pieces, place[before] + 1),
+        **changed,
+    )
+    vars(out)["expanded_parent"] = model.expanded_parent  # degrees of freedom hang together as before
+    return Split(out, bodies, owner, share)
+
+
+def _names(old: Sequence[str], owner: Ints, pieces: Ints, numbers: Ints) -> tuple[str, ...]:
+    ends = dict(zip(pieces.tolist(), numbers.tolist()))
+    return tuple(f"{old[b]}, piece {ends[i]}" if i in ends else old[b] for i, b in enumerate(owner.tolist()))
+
+
+_OF_BODIES = (
+    "parent", "subtree_end", "joint_type", "q_index", "v_index", "position", "rotation", "axis", "axis2", "pitch",
+    "mass", "com", "inertia",
+)  # fmt: skip
+_OF_FIXED = {"joint_type": int(JointType.FIXED), "position": 0.0, "rotation": np.eye(3)}
+
+
+# --- calls ----------------------------------------------------------------------------------------------------------
+
+
+class VirtualWork(NamedTuple):
+    """What virtual work finds on its way; with a leading axis for batches."""
+
+    accelerations: Floats  #: (nv,)
+    wrenches: Floats  #: (n_bodies, 6) what each joint does to its child, about the child's origin, along world axes
+
+
+def virtual_work(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    hubs: Hubs = "absorb",
+) -> VirtualWork:
+    """Accelerations and joint wrenches together, by the principle of virtual work [VW].
+
+    Arguments as in forward_dynamics. hubs: what is done about links with many joints; results are the same.
+
+        "absorb"  every joint that is closed changes its link's mobility: O(n), what forward_dynamics does
+        "split"   the same after links with more than three joints are cut into pieces [VW section 4]: O(n)
+        "pairs"   a matrix for every pair of joints on a link [VW section 4 without splitting]: O(k^3) for k of them
+
+    The last two are for comparison with the paper: they take longer, and lose digits on links that are light against
+    what they carry, as pieces of links are.
+    """
+    if hubs not in get_args(Hubs):
+        raise StateError(unknown("treatment of hubs", str(hubs), get_args(Hubs)))
+    if hubs == "split":
+        split: Split = model._work.get("split hubs") or model._work.setdefault("split hubs", split_hubs(model))
+        arrays, _ = VIRTUAL_WORK.arrays(model, (q, v, tau, wrenches))
+        if arrays[3] is not None:
+            arrays[3] = np.ascontiguousarray(arrays[3][..., split.owner, :] * split.share[:, None])
+        flat = WITH_WRENCHES(split.model, *arrays)
+        carried = _unflattened(flat, split.model)[..., split.bodies, :]
+    else:
+        flat = (PAIRS if hubs == "pairs" else WITH_WRENCHES)(model, q, v, tau, wrenches)
+        carried = _unflattened(flat, model)
+    return VirtualWork(flat[..., : model.nv], carried)
+
+
+def _unflattened(flat: Floats, model: Model) -> Floats:
+    """The wrenches that stand behind the accelerations."""
+    return flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6)
