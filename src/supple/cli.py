@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 WRONG, STOPPED = 2, 130  #: exit codes
 
-PAPERS = {"sf": "Featherstone 2005: sparse factorization of the mass matrix"}
+PAPERS = {
+    "sf": "Featherstone 2005: sparse factorization of the mass matrix",
+    "vw": "Yamane and Nakamura: forward dynamics by virtual work",
+}
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",

@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import supple
 from robots import robot
+from supple import cli
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -95,7 +97,9 @@ def test_help_loads_nothing_heavy():
         (("insepct", "x.urdf"), "inspect"),
         (("inspect", "--floating-bse", "x.urdf"), "--floating-base"),
         (("bench", "exat"), "exact"),
+        (("bench", "virtual-wrok"), "virtual-work"),
         (("reproduce", "sff"), "sf"),
+        (("reproduce", "vww"), "vw"),
     ],
 )
 def test_misspelt_words_are_answered_with_the_right_ones(arguments: tuple[str, ...], suggestion: str):
@@ -213,6 +217,13 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path):
 
 def test_reproduce_runs_a_paper(tmp_path: Path):
     assert succeeds("reproduce", "sf", "--quick", "--out", tmp_path)
+
+
+def test_every_paper_and_benchmark_is_there():
+    for name in cli.PAPERS:
+        assert callable(import_module(f"supple.reproduce.{name}").run)
+    for name in cli.BENCHES:
+        assert callable(import_module(f"supple.bench.{name.replace('-', '_')}").groups)
 
 
 def test_bench_writes_its_figures(tmp_path: Path):

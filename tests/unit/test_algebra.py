@@ -234,8 +234,13 @@ def test_symmetric_matrices(plain, rng):
     A = A @ A.T + np.eye(3)
     r = rng.standard_normal(3)
     close(dense(plain.matrix(sym(A))), A)
-    assert plain.upper(mat(A)) == sym(A)
-    close(dense(plain.inverse_sym(sym(A))), np.linalg.inv(A))
+    B = rng.standard_normal((3, 3))
+    close(dense(plain.product_sym(mat(B @ A), mat(B.T))), B @ A @ B.T)
+    inverse, left = plain.inverse_sym(sym(A), sym(A))
+    close(dense(inverse), np.linalg.inv(A))
+    assert left > 0
+    assert plain.inverse_sym(sym(A), sym(1e8 * A))[1] < 0  # what is left of far more
+    assert plain.inverse_sym(sym(A - 1.01 * np.linalg.eigvalsh(A)[0] * np.eye(3)), sym(A))[1] < 0  # not definite
     close(dense(plain.shift_columns(vec(r), sym(A))), A @ skew(r))
 
 
@@ -267,8 +272,13 @@ def test_mobilities(plain, rng):
     P, r = np.linalg.inv(Y + G @ G.T), rng.standard_normal(3)
     X = motion_shift(r)
     close(dense(plain.shift_mobility(vec(r), mobility(P))), X @ P @ X.T)
-    close(dense(plain.inverse(mobility(P))), np.linalg.inv(P))
-    assert type(plain.inverse(mobility(P))) is Inertia
+    inverse, left = plain.inverse(mobility(P))
+    close(dense(inverse), np.linalg.inv(P))
+    assert type(inverse) is Inertia and left > 0
+    flat = np.diag([1, 1, 1, 1, 1, 1e-9]) @ P @ np.diag([1, 1, 1, 1, 1, 1e-9])  # graded, but all there
+    assert plain.inverse(mobility(flat))[1] > 0
+    turn = np.kron(np.eye(2), np.linalg.qr(rng.standard_normal((3, 3)))[0])  # the same seen from askew
+    assert plain.inverse(mobility(turn @ flat @ turn.T))[1] < 0
     W = random_values(rng)[Inertia]
     close(dense(plain.respond(mobility(P), vec(r), W)), P - P @ X.T @ dense(W) @ X @ P)
     alone, J = np.linalg.inv(Y), sym(np.linalg.inv(I))

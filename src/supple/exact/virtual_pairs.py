@@ -38,11 +38,11 @@ from supple.exact.virtual_work import (
     E_,
     F_,
     J_,
+    L_,
     LIGHTNESS,
     P_,
     PATH_ROW,
     W_,
-    checked,
     constants_of,
     free_links,
     mobility_of,
@@ -77,7 +77,7 @@ from supple.spatial.blocks import (
     transpose_into,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, set_item
+from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.lanes import number_like, smaller
 from supple.spatial.rows import load_force, load_motion, load_sym, load_vec, set_six, store_inertia, store_six
 
@@ -168,8 +168,9 @@ def pairs(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, extra)
             if place + 1 < last:
                 y = y + couple(parent, place + 1, last, r, own, x, work, constants, tables)
                 V = V - load_symmetric(x, own)
-        W = inverse(V)
-        smallest = smaller(checked(b, W, work), smallest)
+        W, left = inverse(V)
+        put(work, b, L_, left)
+        smallest = smaller(left, smallest)
         f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
         if kind == REVOLUTE:
             W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))

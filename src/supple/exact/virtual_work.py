@@ -11,7 +11,7 @@ it add to its force.
     b           force that zeta takes [VW (15): b - f]                            work F_
     P, y        mobility of a link and all that is joined to it by now, and its   path P_ALL, Y_
                 acceleration beyond zeta                                          (the parent's before: work B_)
-    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   work W_ (its least number: L_)
+    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   work W_ (digits left in it: L_)
     f           K^T n + S tau, the force on the child: at its stage, then final   work F_, path F_ALL
 
 Along world axes, about each body's own origin, as in aba.py; accelerations are counted from zeta, so that h [VW (29)]
@@ -108,8 +108,9 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
                 P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
                 store_inertia(work, b, B_, P)
                 V, y = V + shift_mobility(r, P), y - shift_motion(r, y_p)
-        W = inverse(V)
-        smallest = smaller(checked(b, W, work), smallest)
+        W, left = inverse(V)
+        put(work, b, L_, left)
+        smallest = smaller(left, smallest)
         f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
         if kind == REVOLUTE:
             W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
@@ -209,15 +210,6 @@ def response_of(b, r, f, work, constants):
     return Motion(ang, f.lin * get(constants, b, LIGHTNESS) + cross(ang, r - c))
 
 
-@helper
-def checked(b, W, work):
-    """The smallest number on the diagonal, noted for body b: not positive where a mobility has lost all its digits."""
-    A, M = W.A, W.M
-    least = smaller(smaller(A.xx, smaller(A.yy, A.zz)), smaller(M.xx, smaller(M.yy, M.zz)))
-    put(work, b, L_, least)
-    return least
-
-
 def constants_of(model: Model) -> NDArray[np.float64]:
     """(n, 8) one over the mass, and the inverse rotational inertia about the centre of mass, split as in tables.py."""
     Q = inside_turns(model)
@@ -239,18 +231,18 @@ def constants_of(model: Model) -> NDArray[np.float64]:
 
 
 def refuse_degenerate(model: Model, work: Work) -> None:
-    """Name the joint that could not be closed, if there is one: bodies that differ too much for float64 in mass or
-    inertia leave its mobility no digits, or overflow it."""
-    W, least, inverse_D = work.scratch[1][:, W_ : W_ + 21], work.scratch[1][:, L_], work.scratch[4][:, D_]
-    bad = ~((least > 0) & np.isfinite(W).all(axis=1))
+    """Name the joint that could not be closed, if there is one: what gives way there has overflown, or lost its digits
+    [LOST in algebra.py], where a body is far lighter than what it is joined to, or far thinner than long."""
+    W, left, inverse_D = work.scratch[1][:, W_ : W_ + 21], work.scratch[1][:, L_], work.scratch[4][:, D_]
+    bad = ~((left > 0) & np.isfinite(W).all(axis=1))
     bad |= np.isin(np.arange(len(W)), model.dof_body[~(np.isfinite(inverse_D) & (inverse_D > 0))])
     if bad.any():
         b = int(np.flatnonzero(bad)[-1])  # closed from the last to the first: the last one is the cause
         p = int(model.parent[b])
         sides = f"body {model.body_names[b]!r} and " + (f"body {model.body_names[p]!r}" if p >= 0 else "the world")
         raise SingularError(
-            f"virtual work cannot close joint {model.joint_names[b]!r}: {sides}, with what they carry, differ so much "
-            "in mass or inertia that no digits are left of how they give way; use method='aba'"
+            f"virtual work cannot close joint {model.joint_names[b]!r}: {sides}, with what they carry, are of so "
+            "different mass or inertia that float64 has no digits left for how they give way; use method='aba'"
         )
 
 

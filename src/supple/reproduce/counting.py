@@ -21,7 +21,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,7 +33,7 @@ from supple.errors import SuppleError
 from supple.exact import costs, motion
 from supple.exact import ltdl as factors
 from supple.exact.aba import ABA
-from supple.exact.calls import Algorithm
+from supple.exact.calls import Algorithm, Extras
 from supple.exact.costs import Cost
 from supple.exact.crba import PACKED
 from supple.exact.forward import CRBA_LTDL
@@ -149,7 +149,7 @@ def of_factors(parent: ArrayLike) -> dict[str, Cost]:
             half = count(factors.solve_Lt, a, *shape, x, False)
             out["ltl solve"] = half + count(factors.solve_L, a, *shape, x, False)
         order = np.arange(p.n) if p.order is None else p.order
-        _require(np.allclose(H[np.ix_(order, order)] @ x.astype(float), b), f"{form} solves")
+        require(np.allclose(H[np.ix_(order, order)] @ x.astype(float), b), f"{form} solves")
         out[f"{form} L x"] = count(factors.mul_L, a, *shape, x, y, unit)
         out[f"{form} L^T x"] = count(factors.mul_Lt, a, *shape, x, y, unit)
         out[f"{form} L^-1 x"] = count(factors.solve_L, a, *shape, x, unit)
@@ -171,12 +171,17 @@ def _tables(model: Model) -> Tables:
     return Tables(**found)
 
 
-def _run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
+def run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
     """An algorithm's core on one state: what it costs, and its result."""
-    path, work, axes, ring, *rest = (np.empty(shape, dtype=object) for shape in algorithm.scratch_sizes(model))
+    sizes = algorithm.scratch_sizes(model)
+    path, work, axes, ring, dofs, scratch = (np.empty(shape, dtype=object) for shape in sizes)
+    extra: Any = scratch
+    if algorithm.constants is not None:
+        constants = counted(algorithm.constants(model))
+        extra = constants if algorithm.tables is None else Extras(scratch, constants, algorithm.tables(model))
     out = np.empty(math.prod(algorithm.output(model)), dtype=object)
     inputs = _tables(model), counted(q), counted(v), x if x.dtype == object else counted(x), False, None
-    cost = count(algorithm.core, *inputs, out, path, work, motion.Axes(axes, ring), *rest)
+    cost = count(algorithm.core, *inputs, out, path, work, motion.Axes(axes, ring), dofs, extra)
     return cost, out.astype(np.float64)
 
 
@@ -186,17 +191,17 @@ def of_dynamics(model: Model) -> dict[str, Cost]:
     q, v, tau = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
     out = {}
     known_zero = np.array([0.0] * model.nv, dtype=object)  # forward dynamics writes these zeros itself
-    out["rnea"], C = _run(RNEA, model, q, v, known_zero)
-    out["crba"], H = _run(PACKED, model, q, v, tau)
-    out["aba"], qdd = _run(ABA, model, q, v, tau)
-    out["forward dynamics"], again = _run(CRBA_LTDL, model, q, v, tau)
-    _require(np.allclose(qdd, again, rtol=1e-8), "both ways give the same accelerations")
+    out["rnea"], C = run(RNEA, model, q, v, known_zero)
+    out["crba"], H = run(PACKED, model, q, v, tau)
+    out["aba"], qdd = run(ABA, model, q, v, tau)
+    out["forward dynamics"], again = run(CRBA_LTDL, model, q, v, tau)
+    require(np.allclose(qdd, again, rtol=1e-8), "both ways give the same accelerations")
     dense = host_tables(model).pattern.unpack(H)
-    _require(np.allclose(dense @ qdd + C, tau, atol=1e-8), "H qdd + C = tau")
+    require(np.allclose(dense @ qdd + C, tau, atol=1e-8), "H qdd + C = tau")
     return out
 
 
-def _require(truth: Any, what: str) -> None:
+def require(truth: Any, what: str) -> None:
     """A count is worth nothing if the numbers counted were wrong."""
     if not truth:
         raise SuppleError(f"counting operations: it is not so that {what}")
@@ -205,17 +210,22 @@ def _require(truth: Any, what: str) -> None:
 # --- in a process of its own --------------------------------------------------------------------------------
 
 
-def of_system(name: str) -> dict[str, Cost]:
+def system(name: str, known: Mapping[str, Callable[..., Model]]) -> Model:
+    """A model by its kind and size, as in chain:30."""
     kind, _, size = name.partition(":")
-    if kind not in SYSTEMS:
-        raise SuppleError(f"no system {kind!r}; there are {', '.join(SYSTEMS)}, with a size as in chain:30")
-    model = SYSTEMS[kind](*([int(size)] if size else []))
+    if kind not in known:
+        raise SuppleError(f"no system {kind!r}; there are {', '.join(known)}, with a size as in chain:30")
+    return known[kind](*([int(size)] if size else []))
+
+
+def of_system(name: str) -> dict[str, Cost]:
+    model = system(name, SYSTEMS)
     return of_factors(model.expanded_parent) | of_dynamics(model)
 
 
-def counts(systems: Sequence[str]) -> dict[str, dict[str, Cost]]:
-    """The cost of every operation for each of the systems, in a process without the compiler."""
-    command = [sys.executable, "-m", "supple.reproduce.counting", *systems]
+def counts(systems: Sequence[str], module: str = __name__) -> dict[str, dict[str, Cost]]:
+    """What a module counts on each of the systems, in a process without the compiler: here, what SF is about."""
+    command = [sys.executable, "-m", module, *systems]
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode:
@@ -224,11 +234,12 @@ def counts(systems: Sequence[str]) -> dict[str, dict[str, Cost]]:
     return {name: {what: Cost(**x) for what, x in costs.items()} for name, costs in raw.items()}
 
 
-def main(systems: Sequence[str]) -> None:
-    result = {name: of_system(name) for name in systems or ["humanoid", "humanoid-chain"]}
+def answer(systems: Sequence[str], of: Callable[[str], dict[str, Cost]]) -> None:
+    """What such a process prints."""
+    result = {name: of(name) for name in systems}
     plain = {name: {what: dataclasses.asdict(x) for what, x in costs.items()} for name, costs in result.items()}
     print(json.dumps(plain, indent=1))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    answer(sys.argv[1:] or ["humanoid", "humanoid-chain"], of_system)

@@ -23,6 +23,9 @@ from numba import types
 from numba.extending import overload
 
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.lanes import smaller
+
+LOST = 1e-7  #: of its diagonal: a pivot below this may have no digit left, since errors go with its square
 
 
 class Vec3(NamedTuple):
@@ -332,18 +335,28 @@ def matrix(a):
 
 
 @helper
-def upper(a):
-    """A matrix that is symmetric, as one that is known to be."""
-    return Sym3(a.r0.x, a.r0.y, a.r0.z, a.r1.y, a.r1.z, a.r2.z)
+def product_sym(a, b):
+    """a b where that is symmetric"""
+    x, y, z = x_axis(b), y_axis(b), z_axis(b)
+    return Sym3(dot(a.r0, x), dot(a.r0, y), dot(a.r0, z), dot(a.r1, y), dot(a.r1, z), dot(a.r2, z))
 
 
 @helper
-def inverse_sym(a):
-    """The inverse of a symmetric matrix, by its cofactors."""
-    xx, xy, xz = a.yy * a.zz - a.yz * a.yz, a.xz * a.yz - a.xy * a.zz, a.xy * a.yz - a.xz * a.yy
-    d = 1.0 / (a.xx * xx + a.xy * xy + a.xz * xz)
-    yy, yz, zz = a.xx * a.zz - a.xz * a.xz, a.xy * a.xz - a.xx * a.yz, a.xx * a.yy - a.xy * a.xy
-    return Sym3(xx * d, xy * d, xz * d, yy * d, yz * d, zz * d)
+def inverse_sym(a, of):
+    """The inverse of a positive definite matrix, by its factors L D L^T; and a number that is not positive if some
+    pivot is less than LOST of the diagonal of the matrix `of` which a is, or is what is left of."""
+    p0 = a.xx
+    d0 = 1.0 / p0
+    l1, l2 = a.xy * d0, a.xz * d0
+    yz = a.yz - l1 * a.xz
+    p1 = a.yy - l1 * a.xy
+    d1 = 1.0 / p1
+    l3 = yz * d1
+    p2 = a.zz - l2 * a.xz - l3 * yz
+    d2 = 1.0 / p2
+    k, l, m = l3 * d2, l1 * d1, l1 * l3 - l2  # m: of L^-1
+    left = smaller(p0 - of.xx * LOST, smaller(p1 - of.yy * LOST, p2 - of.zz * LOST))
+    return Sym3(d0 + l1 * l + m * m * d2, -l - m * k, m * d2, d1 + l3 * k, -k, d2), left
 
 
 @helper
@@ -519,13 +532,14 @@ def shift_mobility(r, P):
 
 @helper
 def inverse(P):
-    """The inertia that a mobility is the inverse of."""
-    K = inverse_sym(P.A)
+    """The inertia that a mobility is the inverse of; and a number that is positive if it has digits left."""
+    K, left = inverse_sym(P.A, P.A)
     E = matrix(K) @ P.B
-    M = inverse_sym(P.M - upper(transpose(P.B) @ E))  # by the Schur complement
+    M, rest = inverse_sym(P.M - product_sym(transpose(P.B), E), P.M)  # the Schur complement
     ME = matrix(M) @ transpose(E)
     B = transpose(ME)
-    return Inertia(K + upper(E @ ME), Mat3(B.r0 * -1.0, B.r1 * -1.0, B.r2 * -1.0), M)
+    I = Inertia(K + product_sym(E, ME), Mat3(B.r0 * -1.0, B.r1 * -1.0, B.r2 * -1.0), M)
+    return I, smaller(left, rest)
 
 
 @helper
@@ -541,9 +555,9 @@ def respond(P, r, W):
     TH, TG = WBt @ A + WM @ H, WBt @ P.B + WM @ G
     Ht = transpose(H)
     return Mobility(
-        P.A - upper(A @ TA + Ht @ TH),
+        P.A - (product_sym(A, TA) + product_sym(Ht, TH)),
         P.B - (A @ TB + Ht @ TG),
-        P.M - upper(transpose(P.B) @ TB + transpose(G) @ TG),
+        P.M - (product_sym(transpose(P.B), TB) + product_sym(transpose(G), TG)),
     )
 
 
@@ -553,7 +567,7 @@ def respond_rigid(w, c, J, r, W):
     mass."""
     I = shift_inertia(r - c, W)
     JA, JB = matrix(J) @ matrix(I.A), matrix(J) @ I.B
-    A = J - upper(JA @ matrix(J))
+    A = J - product_sym(JA, matrix(J))
     B = Mat3(JB.r0 * -w, JB.r1 * -w, JB.r2 * -w)
     k = w * w
     M = Sym3(w - k * I.M.xx, -k * I.M.xy, -k * I.M.xz, w - k * I.M.yy, -k * I.M.yz, w - k * I.M.zz)
