@@ -208,12 +208,12 @@ def _kernel_names() -> list[str]:
     """Every kernel there is: importing a module declares its kernels."""
     from pkgutil import iter_modules
 
-    from supple import exact
-    from supple.spatial.compiler import KERNELS
+    from supple.spatial.compiler import COMPILED_LAYERS, KERNELS
 
-    for module in iter_modules(exact.__path__):
-        import_module(f"supple.exact.{module.name}")
-    return sorted(KERNELS, key=len, reverse=True)  # those for batches, which take longest, first
+    for layer in COMPILED_LAYERS:
+        for module in iter_modules(import_module(f"supple.{layer}").__path__):
+            import_module(f"supple.{layer}.{module.name}")
+    return sorted(KERNELS, key=lambda name: -KERNELS[name].effort)
 
 
 def _compile_kernel(name: str) -> tuple[str, float | None]:

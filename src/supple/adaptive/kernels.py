@@ -23,7 +23,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Vec3, cross
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
-from supple.spatial.references import floats_at, ints_at
+from supple.spatial.references import float_vector, int_vector, ints_at
 from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
@@ -60,17 +60,18 @@ class Work(NamedTuple):
     paths: Any  #: the nodes above those bodies, ascending
     counts: Any
     numbers: Any
+    depth: Any  #: how many levels there are
 
 
 @helper
 def open_work(address):
     h = ints_at(address, (2 * 17,))
     return Work(
-        ints_at(h[0], (h[17],)), ints_at(h[1], (h[18],)), ints_at(h[2], (h[19],)), ints_at(h[3], (h[20],)),
-        ints_at(h[4], (h[21],)), floats_at(h[5], (h[22],)), ints_at(h[6], (h[23],)), ints_at(h[7], (h[24],)),
-        floats_at(h[8], (h[25],)), floats_at(h[9], (h[26],)), floats_at(h[10], (h[27],)), ints_at(h[11], (h[28],)),
-        ints_at(h[12], (h[29],)), floats_at(h[13], (h[30],)), ints_at(h[14], (h[31],)), ints_at(h[15], (h[32],)),
-        floats_at(h[16], (h[33],)),
+        int_vector(h[0], h[17]), int_vector(h[1], h[18]), int_vector(h[2], h[19]), int_vector(h[3], h[20]),
+        int_vector(h[4], h[21]), float_vector(h[5], h[22]), int_vector(h[6], h[23]), int_vector(h[7], h[24]),
+        float_vector(h[8], h[25]), float_vector(h[9], h[26]), float_vector(h[10], h[27]), int_vector(h[11], h[28]),
+        int_vector(h[12], h[29]), float_vector(h[13], h[30]), int_vector(h[14], h[31]), int_vector(h[15], h[32]),
+        float_vector(h[16], h[33]), h[20],
     )  # fmt: skip
 
 
@@ -128,7 +129,7 @@ def place_pushes(t, d, w):
 @helper
 def renew_dirty(t, d, w, desk):
     """The coefficients of all marked nodes, from below. Returns the smallest pivot."""
-    n, levels = item(w.counts, DIRTY), w.levels.shape[0]
+    n, levels = item(w.counts, DIRTY), w.depth
     for k in range(levels):
         set_item(w.levels, k, 0)
     for x in range(n):  # sorted by level, the lowest first
@@ -293,7 +294,7 @@ def advance_computed(t, d, w, factor):
 _int, _float = types.int64, types.float64
 
 
-@kernel(_float(_int, _int, _int, _float, _int, _int, _float), "quasi-statics", nogil=True)
+@kernel(_float(_int, _int, _int, _float, _int, _int, _float), "quasi-statics", effort=10, nogil=True)
 def step_kernel(desk, work, tasks, error, measure, most, factor):
     """The tasks asked for. Returns the smallest pivot of what was renewed."""
     t, d = open_desk(desk)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from supple.assembly.nodes import SCRATCH
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
-from supple.spatial.references import address_of, floats_at, ints_at
+from supple.spatial.references import address_of, float_vector, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
 _SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, WORDS = range(13, 19)
@@ -37,18 +37,18 @@ def open_desk(address):
     h = ints_at(address, (WORDS,))
     t = open_tree(h[_TREE])
     return t, Desk(
-        floats_at(h[_OUT], (h[_SIZE],)),
-        floats_at(h[_TAIL], (h[_N_TAIL],)),
-        ints_at(h[_AT], (t.nodes,)),
-        ints_at(h[_JOINT_AT], (t.nodes,)),
-        ints_at(h[_TAIL_AT], (t.nodes,)),
-        floats_at(h[_TOLD], (h[_N_TOLD],)),
-        ints_at(h[_TOLD_AT], (t.nodes,)),
-        floats_at(h[_Q], (h[_NQ],)),
-        floats_at(h[_EXTERNAL], (6 * t.n,)),
-        floats_at(h[_FORCE], (h[_NV],)),
-        floats_at(h[_QDD], (h[_NV],)),
-        floats_at(h[_W], (SCRATCH,)),
+        float_vector(h[_OUT], h[_SIZE]),
+        float_vector(h[_TAIL], h[_N_TAIL]),
+        int_vector(h[_AT], t.nodes),
+        int_vector(h[_JOINT_AT], t.nodes),
+        int_vector(h[_TAIL_AT], t.nodes),
+        float_vector(h[_TOLD], h[_N_TOLD]),
+        int_vector(h[_TOLD_AT], t.nodes),
+        float_vector(h[_Q], h[_NQ]),
+        float_vector(h[_EXTERNAL], 6 * t.n),
+        float_vector(h[_FORCE], h[_NV]),
+        float_vector(h[_QDD], h[_NV]),
+        float_vector(h[_W], SCRATCH),
     )
 
 

@@ -232,22 +232,22 @@ def copy_allowed(w, nc):
 
 
 @helper
-def stiffen(w, dofs, j, nc, upper, below):
-    """With armature, which is in dofs[j:, 0]: K, and C = 1 - N K; K's factor times the allowed rows of V, Y, Z goes to
+def stiffen(w, armature, j, nc, upper, below):
+    """With armature, which is in armature[j:]: K, and C = 1 - N K; K's factor times the allowed rows of V, Y, Z goes to
     VS, YS, ZS. Returns how many rows those then have."""
     k = 6 - nc
     copy_allowed(w, nc)
     any_ = False
     for a in range(k):
-        any_ = any_ or dofs[j + a, 0] != 0.0
+        any_ = any_ or item(armature, j + a) != 0.0
     if not any_:
         return nc
     # K = (1 + rho N)^-1 rho, by Gauss and Jordan on [1 + rho N | rho]
     for a in range(k):
         for b in range(k):
             one = 1.0 if a == b else 0.0
-            set_item(w, C + 6 * a + b, dofs[j + a, 0] * item(w, N + 6 * a + b) + one)
-            set_item(w, K + 6 * a + b, dofs[j + a, 0] * one)
+            set_item(w, C + 6 * a + b, item(armature, j + a) * item(w, N + 6 * a + b) + one)
+            set_item(w, K + 6 * a + b, item(armature, j + a) * one)
     gauss_jordan(w, C, K, k)
     for a in range(k):
         for b in range(k):
@@ -347,7 +347,7 @@ def join(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, nc, arm
         set_rows(w, Z, lower_rows(out, ob + CROSS, w, turned))
     smallest = eliminate(w, nc, True, below)
     if armature:
-        n = stiffen(w, t.dofs, item(t.iv, j), nc, True, below)
+        n = stiffen(w, t.armature, item(t.iv, j), nc, True, below)
     else:
         n = nc
         copy_allowed(w, nc)
@@ -541,7 +541,7 @@ def light(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned):
     else:
         set_rows(w, M, lower_both(out, ob + TOP, w, turned))
         smallest = eliminate(w, nc, False, False)
-        n = stiffen(w, t.dofs, item(t.iv, j), nc, False, False)
+        n = stiffen(w, t.armature, item(t.iv, j), nc, False, False)
         joint_rows(w, out, oj, tail, ot, nc, n, V, False)
         if psi:
             set_rows(w, SS, lower_both(out, ob + STOP, w, turned) if sb else zero_rows())
@@ -568,7 +568,7 @@ def light_body(t, j, out, ol, oj, tail, ot, w, nc, turned):
     for a in range(k):
         for b in range(k):
             one = 1.0 if a == b else 0.0
-            set_item(w, C + 6 * a + b, item(w, M + 6 * (nc + a) + nc + b) + one * t.dofs[iv + a, 0])
+            set_item(w, C + 6 * a + b, item(w, M + 6 * (nc + a) + nc + b) + one * item(t.armature, iv + a))
             set_item(w, N + 6 * a + b, one)
     smallest = gauss_jordan(w, C, N, k)
     set_rows(w, T1, unit_rows())

@@ -35,7 +35,7 @@ def renew(t, d, desk, i, psi, matrices):
     smallest pivot: if it is not positive, there is no inertia where some is needed."""
     kind, j = item(t.kind, i), item(t.item, i)
     if kind == JOIN:
-        if item(t.joint, j) == REVOLUTE and t.dofs[item(t.iv, j), 0] == 0.0:
+        if item(t.joint, j) == REVOLUTE and item(t.armature, item(t.iv, j)) == 0.0:
             return plain_join(desk, i, psi, matrices)
         return any_join(desk, i, psi, matrices)
     if kind == LEAF:

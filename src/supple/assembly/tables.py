@@ -18,12 +18,12 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
 from supple.model.joints import NV, JointType
 from supple.model.model import Model
 from supple.spatial.compiler import helper
-from supple.spatial.references import address_of, floats_at, ints_at
+from supple.spatial.references import address_of, float_vector, int_vector, ints_at
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _DOFS, WORDS = range(10)
+_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, WORDS = range(10)
 
 
 class Tree(NamedTuple):
@@ -55,21 +55,25 @@ class Tree(NamedTuple):
     to_joint: Any  #: T, flat
     inertia: Any  #: flat
     pitch: Any
-    dofs: Any  #: (nv, 2) armature, damping
+    armature: Any  #: (nv,)
 
 
 @helper
 def open_tree(address):
     """The tables of an assembly at an address."""
     h = ints_at(address, (WORDS,))
-    n, m = h[_N], h[_NODES]
-    a = ints_at(h[_INTS], (13, m))
-    b = ints_at(h[_BODY_INTS], (8, n))
+    n, m, a, b = h[_N], h[_NODES], h[_INTS], h[_BODY_INTS]
+    s, r = 8 * m, 8 * n  # bytes of a row
     return Tree(
-        n, m, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12],
-        b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7],
-        floats_at(h[_T], (36 * n,)), floats_at(h[_INERTIA], (36 * n,)), floats_at(h[_PITCH], (n,)),
-        floats_at(h[_DOFS], (h[_NV], 2)),
+        n, m,
+        int_vector(a, m), int_vector(a + s, m), int_vector(a + 2 * s, m), int_vector(a + 3 * s, m),
+        int_vector(a + 4 * s, m), int_vector(a + 5 * s, m), int_vector(a + 6 * s, m), int_vector(a + 7 * s, m),
+        int_vector(a + 8 * s, m), int_vector(a + 9 * s, m), int_vector(a + 10 * s, m), int_vector(a + 11 * s, m),
+        int_vector(a + 12 * s, m),
+        int_vector(b, n), int_vector(b + r, n), int_vector(b + 2 * r, n), int_vector(b + 3 * r, n),
+        int_vector(b + 4 * r, n), int_vector(b + 5 * r, n), int_vector(b + 6 * r, n), int_vector(b + 7 * r, n),
+        float_vector(h[_T], 36 * n), float_vector(h[_INERTIA], 36 * n), float_vector(h[_PITCH], n),
+        float_vector(h[_ARMATURE], h[_NV]),
     )  # fmt: skip
 
 
@@ -114,8 +118,8 @@ class TreeTables:
         self.to_joint = to_joints(model)
         self.inertia = adapted_inertias(model)
         self.pitch = np.array(model.pitch)
-        self.dofs = np.ascontiguousarray(np.stack([model.armature, model.damping], axis=1))
-        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.dofs)
+        self.armature = np.array(model.armature)
+        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature)
         self.words = np.array([model.n_bodies, len(kind), model.nv, *map(address_of, kept)], dtype=np.int64)
         self.address = address_of(self.words)
 

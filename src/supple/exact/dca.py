@@ -23,9 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
-from supple.assembly.nodes import BT, SCRATCH, SPARE, STILL, TOP, leaf, leaf_forces
+from supple.assembly.nodes import BT, SPARE, STILL, TOP, leaf, leaf_forces
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
-from supple.assembly.tables import TreeTables, open_tree, tree_tables
+from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError, StateError
 from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
@@ -141,20 +141,20 @@ def accelerate_nodes(t, d, order, start, stop, save_at):
 _f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
 
 
-@kernel(_int(_int, _int, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
-def forces_kernel(handle, desk, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
+@kernel(_int(_int, _int, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
+def forces_kernel(handle, desk, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
     """Pass 0. Returns a status."""
     m = open_tables(ints_at(handle, (OWN,)))
     _, d = open_desk(desk)
-    status = state_status(m, d.q)
+    status = state_status(m, q)
     if status == OK:
         S = Axes(floats_at(axes, (m.nv, AXIS)), floats_at(ring, (RING, 2)))
         shelf = floats_at(path, (slots, PATH_ROW))
-        forces_on_bodies(m, d.q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, d.w)
+        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, d.w)
     return status
 
 
-@kernel(_int(_int, _i1, _i1, _int, _int), "dca, assembly", nogil=True)
+@kernel(_int(_int, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
 def assemble_kernel(desk, order, save_at, start, stop):
     """Pass 1. Returns OK, or SINGULAR and the node."""
     t, d = open_desk(desk)
@@ -229,26 +229,26 @@ class Scratch:
 
     def __init__(self, model: Model, layout: Layout) -> None:
         out, told = aligned((layout.size,)), np.zeros(12 * layout.n_slots)
-        rigid_kernel.load()(layout.tables.address, layout.at, out, np.empty(SCRATCH))
         external, force = aligned((6 * model.n_bodies,)), np.empty(model.nv)
         places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
         state = np.empty(model.nq), external, force, np.empty(model.nv)
         self.desks = [  # one for each part: they have scratch of their own
             HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
         ]
+        rigid_kernel.load()(self.desks[0].address)
         slots = host_tables(model).n_slots
         self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
         path, ring, axes = map(address_of, self.kept)
         self.places = path, slots, ring, axes
 
 
-@kernel(types.void(types.int64, _i1, _f1, _f1), "rigid bodies of an assembly")
-def rigid_kernel(tree, at, data, w):
+@kernel(types.void(_int), "rigid bodies of an assembly", effort=2)
+def rigid_kernel(desk):
     """The matrices of bodies into which nothing is absorbed: constant."""
-    t = open_tree(tree)
+    t, d = open_desk(desk)
     for i in range(t.nodes):
-        if t.kind[i] == LEAF and t.left[i] < 0 and not t.lone[i]:
-            leaf(t, t.item[i], i, False, data, at[i], 0, w, False)
+        if item(t.kind, i) == LEAF and item(t.left, i) < 0 and not item(t.lone, i):
+            leaf(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False)
 
 
 def _independent(assembly: Assembly, count: int) -> list[int]:
@@ -289,7 +289,7 @@ def divide_and_conquer(
         for desk in scratch.desks:
             desk.look_at(flat_q[i], out[i])
         at = scratch.desks[-1].address
-        status = int(forces(handle, at, flat_v[i], flat_tau[i], pushes[i], pushed, *scratch.places))
+        status = int(forces(handle, at, flat_q[i], flat_v[i], flat_tau[i], pushes[i], pushed, *scratch.places))
         *below, top = ((desk.address, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts))
         if status == OK:
             status = max(_all(up, below, alone), default=OK) or int(up(*top))

@@ -51,10 +51,13 @@ KERNELS: dict[str, Kernel] = {}
 
 
 class Kernel:
-    """A function compiled for one signature, on first use or from the cache."""
+    """A function compiled for one signature, on first use or from the cache. effort: how long that takes, roughly, so
+    that the longest can begin first where all are compiled."""
 
-    def __init__(self, function: Callable[..., Any], signature: Any, name: str, **options: Any) -> None:
-        self.name = name
+    def __init__(
+        self, function: Callable[..., Any], signature: Any, name: str, effort: int = 1, **options: Any
+    ) -> None:
+        self.name, self.effort = name, effort
         function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
         self.dispatcher = njit(**OPTIONS, **options)(function)
@@ -82,7 +85,8 @@ class Kernel:
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel: its signature (a Numba type expression), a name for people, and options such as nogil=True."""
+    """Declare a kernel: its signature (a Numba type expression), a name for people, its effort, and options such as
+    nogil=True."""
     return lambda function: Kernel(function, signature, name, **options)
 
 

@@ -40,8 +40,10 @@ def put(a: Any, i: int, k: int, x: Any) -> None:
     a[i, k] = x
 
 
-def _pointer(context: Any, builder: Any, kind: Any, value: Any, *index: Any) -> Any:
-    """The address of an entry of a C-contiguous array."""
+def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any) -> Any:
+    """The address of an entry of a C-contiguous array, or of a vector of which only the address is known."""
+    if isinstance(kind, types.CPointer):
+        return builder.gep(value, [index[0]])
     array = context.make_array(kind)(context, builder, value)
     offset = index[0]
     if len(index) == 2:
@@ -52,7 +54,7 @@ def _pointer(context: Any, builder: Any, kind: Any, value: Any, *index: Any) -> 
 @intrinsic
 def _item(typingctx: Any, a: Any, i: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return context.unpack_value(builder, a.dtype, _pointer(context, builder, a, *args))
+        return context.unpack_value(builder, a.dtype, entry_address(context, builder, a, *args))
 
     return a.dtype(a, types.int64), codegen
 
@@ -60,7 +62,7 @@ def _item(typingctx: Any, a: Any, i: Any) -> Any:
 @intrinsic
 def _set_item(typingctx: Any, a: Any, i: Any, x: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        context.pack_value(builder, a.dtype, args[2], _pointer(context, builder, a, *args[:2]))
+        context.pack_value(builder, a.dtype, args[2], entry_address(context, builder, a, *args[:2]))
         return context.get_dummy_value()
 
     return types.void(a, types.int64, a.dtype), codegen
@@ -69,7 +71,7 @@ def _set_item(typingctx: Any, a: Any, i: Any, x: Any) -> Any:
 @intrinsic
 def _get(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return context.unpack_value(builder, a.dtype, _pointer(context, builder, a, *args))
+        return context.unpack_value(builder, a.dtype, entry_address(context, builder, a, *args))
 
     return a.dtype(a, types.int64, types.int64), codegen
 
@@ -77,7 +79,7 @@ def _get(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
 @intrinsic
 def _put(typingctx: Any, a: Any, i: Any, k: Any, x: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        context.pack_value(builder, a.dtype, args[3], _pointer(context, builder, a, *args[:3]))
+        context.pack_value(builder, a.dtype, args[3], entry_address(context, builder, a, *args[:3]))
         return context.get_dummy_value()
 
     return types.void(a, types.int64, types.int64, a.dtype), codegen
@@ -114,12 +116,12 @@ def fetch_from(a: Any, k: int, lines: int) -> None:
 @intrinsic
 def _fetch(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        if a.ndim == 1:
+        if isinstance(a, types.CPointer) or a.ndim == 1:
             args = (args[0], builder.add(args[1], args[2]))
         byte, small = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, small, small, small])
         prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        address = builder.bitcast(_pointer(context, builder, a, *args), byte)
+        address = builder.bitcast(entry_address(context, builder, a, *args), byte)
         reading, often, data = (ir.Constant(small, x) for x in (0, 3, 1))
         builder.call(prefetch, [address, reading, often, data])
         return context.get_dummy_value()

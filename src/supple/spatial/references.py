@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
-from numba.extending import intrinsic
+from numba.core import config
+from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from supple.spatial.compiler import Kernel, helper
+from supple.spatial.compiler import INLINE, Kernel, helper
 
 OK, ODD = 0, 1
 
@@ -199,6 +200,29 @@ def ints_at(address, shape):
 @helper
 def floats_at(address, shape):
     return carray(_float_pointer(address), shape)
+
+
+def int_vector(address: int, size: Any) -> Any:
+    """The int64 vector at an address. Compiled code knows only its address, which is much less to hand from function
+    to function than an array is; under NUMBA_BOUNDSCHECK it is an array."""
+
+
+def float_vector(address: int, size: Any) -> Any:
+    """The float64 vector at an address, likewise."""
+
+
+@overload(int_vector, jit_options=INLINE, strict=False)
+def _int_vector(address: Any, size: Any) -> Any:
+    if config.BOUNDSCHECK:
+        return lambda address, size: ints_at(address, (size,))
+    return lambda address, size: _int_pointer(address)
+
+
+@overload(float_vector, jit_options=INLINE, strict=False)
+def _float_vector(address: Any, size: Any) -> Any:
+    if config.BOUNDSCHECK:
+        return lambda address, size: floats_at(address, (size,))
+    return lambda address, size: _float_pointer(address)
 
 
 # An ndarray is, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.

@@ -16,7 +16,7 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from supple.spatial.compiler import OPTIONS, helper
-from supple.spatial.indexing import item
+from supple.spatial.indexing import entry_address, item
 
 _FLAGS = tuple(sorted(OPTIONS["fastmath"]))
 _FOUR, _TWO = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 2)
@@ -77,7 +77,7 @@ for _name, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul")):
 
 
 def _pointers(context: Any, builder: Any, kind: Any, array: Any, k: Any) -> tuple[Any, Any]:
-    at = builder.gep(context.make_array(kind)(context, builder, array).data, [k])
+    at = entry_address(context, builder, kind, array, k)
     after = builder.gep(at, [ir.Constant(ir.IntType(64), 4)])
     return builder.bitcast(at, _FOUR.as_pointer()), builder.bitcast(after, _TWO.as_pointer())
 
