@@ -65,7 +65,7 @@ def figure_6(report: Report, quick: bool) -> None:
         "carries, H is symmetric, and the dense factors are made in the same kernel."
     )
     caption = "VW Figure 6: time of forward dynamics of serial chains of ball joints"
-    drawn = figures.figure_of_times(small, large, CROSS_6, "3 a joint", "ball joints n")
+    drawn = figures.figure_of_times(small, large, CROSS_6, "virtual work", "ball joints n")
     report.figure("vw-figure-6.png", caption, drawn)
     _table_of_growth(report, small, large, {"virtual work": f"{CROSS_6}"}, {"virtual work": "n"})
 
@@ -81,7 +81,7 @@ def figure_7(report: Report, quick: bool) -> None:
     large = measure.times(star, larger, methods, budget, partial(report.track, doing="timing large stars"), most)
     _table_of_times(report, small)
     caption = "VW Figure 7: time of forward dynamics of branched chains, without and with splitting of the hub"
-    drawn = figures.figure_of_times(small, large, CROSS_7, "3 a joint", "end links n")
+    drawn = figures.figure_of_times(small, large, CROSS_7, "splitting", "end links n")
     report.figure("vw-figure-7.png", caption, drawn)
     theirs = {"pairs": "same as unit vectors throughout", "split": f"{CROSS_7}"}
     _table_of_growth(report, small, large, theirs, {"pairs": "n² at worst", "split": "n"})
