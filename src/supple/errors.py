@@ -4,7 +4,7 @@
     ├── ModelError          a body that cannot be built: names, masses, inertias, topology
     │   └── ParseError      the same, found in a file: carries .file and .line
     ├── StateError          q, v, tau, wrenches: shape, dtype, non-finite, quaternion not of unit length
-    ├── SingularError       the mass matrix has no inverse; names the body
+    ├── SingularError       the mass matrix has no inverse, or a method no digits left; names the joint or body
     └── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
 
 A message says what was wrong, where, and what to do about it.
@@ -37,7 +37,7 @@ class StateError(SuppleError, ValueError):
 
 
 class SingularError(SuppleError, ArithmeticError):
-    """The mass matrix is singular: some joint moves nothing that has inertia."""
+    """The mass matrix is singular: some joint moves nothing that has inertia. Or virtual work cannot close a joint."""
 
 
 class SimulationError(SuppleError, RuntimeError):

@@ -7,13 +7,12 @@ all and compares. Tolerance: 1e-13 for numbers of order one, a few hundred round
 from __future__ import annotations
 
 import operator
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba import njit
-from numba.core.dispatcher import Dispatcher
 
+from plain import as_python
 from supple.spatial import algebra, rows
 from supple.spatial.algebra import Force, Inertia, Mat3, Mobility, Motion, Prismatic, Revolute, RigidInertia, Sym3, Vec3
 from supple.spatial.compiler import OPTIONS
@@ -25,14 +24,7 @@ def close(ours, dense):
 
 @pytest.fixture
 def plain(monkeypatch):
-    """The modules' functions as plain Python, also where they call each other."""
-    out = {}
-    for module in (algebra, rows):
-        helpers = {name: f.py_func for name, f in vars(module).items() if isinstance(f, Dispatcher)}
-        for name, f in helpers.items():
-            monkeypatch.setattr(module, name, f)
-        out |= helpers
-    return SimpleNamespace(**out)
+    return as_python(monkeypatch, algebra, rows)
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 
+from plain import as_python
 from supple.spatial import algebra, blocks, rows
 from supple.spatial.algebra import Mat3, Motion, Vec3
 from supple.spatial.blocks import BLOCK
@@ -15,13 +13,7 @@ from supple.spatial.blocks import BLOCK
 
 @pytest.fixture
 def plain(monkeypatch):
-    out = {}
-    for module in (algebra, rows, blocks):
-        helpers = {name: f.py_func for name, f in vars(module).items() if isinstance(f, Dispatcher)}
-        for name, f in helpers.items():
-            monkeypatch.setattr(module, name, f)
-        out |= helpers
-    return SimpleNamespace(**out)
+    return as_python(monkeypatch, algebra, rows, blocks)
 
 
 @pytest.fixture

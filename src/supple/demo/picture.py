@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 PAPER, INK, FAINT = "#fbfaf6", "#2b2d33", "#dedad0"
 WOOD = LinearSegmentedColormap.from_list("wood", ["#4a3728", "#6b4f2f", "#5d7a33", "#86b049", "#d3d95b"])
 STEEL = LinearSegmentedColormap.from_list("steel", ["#16324f", "#1f6f8b", "#e07a3f"])
-BARS = {"aba": "#1f6f8b", "crba": "#86b049", "dense": "#e07a3f"}
+BARS = {"aba": "#1f6f8b", "crba": "#86b049", "virtual-work": "#8d6cab", "dense": "#e07a3f"}
 
 
 def draw(cases: list[Case], file: Path) -> None:
@@ -39,7 +39,7 @@ def draw(cases: list[Case], file: Path) -> None:
             right=0.975,
             top=0.9,
             bottom=0.08,
-            wspace=0.06,
+            wspace=0.1,
             hspace=0.42,
         )
         _body(figure.add_subplot(grid[:, 0]), robot, STEEL, (62, 12), thick=(2.0, 7.0), joints=True)

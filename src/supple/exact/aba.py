@@ -148,24 +148,31 @@ def without_joints(m, q, v, has_wrenches, wrenches, path, work, S):
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
-        i, p, _, _ = joint_of(m, b)
         if far:
             fetch(m.rows, b + AHEAD, ROW // LINE)
             fetch(work, b + AHEAD, BODY_ROW // LINE)
         done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
-        if has_wrenches:
-            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        store_vec(work, b, P_, r)
-        store_vec(work, b, E_, z_axis(R))
-        store_six(work, b, F_, f)
+        _, Y = without_joint(m, b, q, v, has_wrenches, wrenches, path, work, S)
         store_rigid(work, b, Y_, Y)
+
+
+@helper
+def without_joint(m, b, q, v, has_wrenches, wrenches, path, work, S):
+    """The same for one body, but for its inertia; returns R and I."""
+    i, p, _, _ = joint_of(m, b)
+    R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
+    Y = load_turned(R, m.rows, b, RIGID, SPLIT)
+    zeta = shift_motion(r, load_motion(path, p, Z_)) + c
+    f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
+    if has_wrenches:
+        f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+    store_mat(path, i, R_, R)
+    store_six(path, i, V_, V)
+    store_six(path, i, Z_, zeta)
+    store_vec(work, b, P_, r)
+    store_vec(work, b, E_, z_axis(R))
+    store_six(work, b, F_, f)
+    return R, Y
 
 
 def _inverse_D(model: Model, work: Work) -> NDArray[np.float64]:

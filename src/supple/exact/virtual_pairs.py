@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact import memory
-from supple.exact.aba import eliminate, joint_force
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, zero_vec
-from supple.exact.tables import ARMATURE, PARENT
+from supple.exact.tables import PARENT
 from supple.exact.virtual_work import (
     B_,
     BODY_ROW,
@@ -38,11 +37,10 @@ from supple.exact.virtual_work import (
     E_,
     F_,
     J_,
-    L_,
     LIGHTNESS,
     P_,
     PATH_ROW,
-    W_,
+    close_joint,
     constants_of,
     free_links,
     mobility_of,
@@ -54,12 +52,9 @@ from supple.model.topology import n_children
 from supple.spatial.algebra import (
     Force,
     Motion,
-    Prismatic,
-    Revolute,
     Vec3,
     cross_mobility,
     dot,
-    inverse,
     matrix,
     shift_force,
     shift_motion,
@@ -77,9 +72,9 @@ from supple.spatial.blocks import (
     transpose_into,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, put, set_item
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.lanes import number_like, smaller
-from supple.spatial.rows import load_force, load_motion, load_sym, load_vec, set_six, store_inertia, store_six
+from supple.spatial.rows import load_force, load_motion, load_sym, load_vec, set_six, store_six
 
 N_, A_, Z_ = B_, B_ + 6, B_ + 12  # in the room that virtual_work.py has for mobilities
 START, FIRST, KID, PLACE, TABLE_ROW = 0, 1, 2, 3, 4
@@ -152,7 +147,6 @@ def pairs(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, extra)
     own = BLOCK * get(tables, m.n, FIRST)  # behind all pairs
     smallest, o = number_like(q[0], np.inf), zero_vec(q[0])
     for b in range(m.n - 1, -1, -1):  # path 1
-        _, _, kind, j = joint_of(m, b)
         parent, place = get(m.bodies, b, PARENT), get(tables, b, PLACE)
         r, z = load_vec(work, b, P_), load_vec(work, b, E_)
         V, y = mobility_of(b, o, work, constants), response_of(b, o, load_force(work, b, F_) * -1.0, work, constants)
@@ -168,22 +162,8 @@ def pairs(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, extra)
             if place + 1 < last:
                 y = y + couple(parent, place + 1, last, r, own, x, work, constants, tables)
                 V = V - load_symmetric(x, own)
-        W, left = inverse(V)
-        put(work, b, L_, left)
+        W, f, left = close_joint(m, b, z, V, y, tau, v, S, dofs, work)
         smallest = smaller(left, smallest)
-        f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
-        if kind == REVOLUTE:
-            W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        elif kind == PRISMATIC:
-            W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        else:
-            for k in range(j + DOF[kind] - 1, j - 1, -1):
-                s = load_motion(S.rows, k, 0)
-                W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
-                smallest = smaller(D, smallest)
-        store_inertia(work, b, W_, W)
         store_six(work, b, N_, f)
         if parent >= 0:
             close_into(parent, place, last, W, f, own, x, work, tables)

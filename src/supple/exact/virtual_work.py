@@ -19,6 +19,9 @@ is zero. What the paper writes with K and M stands here as one 6x6 matrix W = K^
 mobilities, is inverted, then the directions of the joint are taken out one by one, as in aba.py, each with its force
 tau and its armature. Mobilities are symmetric by their type.
 
+Mobilities are subtracted, so digits are lost where a link is lighter than what it carries, with the square of how much
+lighter; where none would be left (LOST in algebra.py) the joint is named.
+
 A joint that is closed changes the mobility of the link it is on, so any number of joints on a link cost O(n), and none
 of them needs to know of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].
 """
@@ -29,27 +32,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SingularError
-from supple.exact.aba import AHEAD, CACHED, D_, accelerate, eliminate, joint_force
+from supple.exact.aba import AHEAD, CACHED, D_, accelerate, eliminate, joint_force, without_joint
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
-from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT, split_inertias
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, turn_ahead, world_at_rest, zero_vec
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, ROW, split_inertias
 from supple.model.inside import inside_turns
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Motion,
     Prismatic,
     Revolute,
-    crf,
     cross,
     inverse,
     respond,
     respond_rigid,
     rigid_mobility,
-    rotate_force,
     shift_force,
     shift_mobility,
     shift_motion,
-    z_axis,
 )
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import LINE, fetch, get, put
@@ -57,16 +57,13 @@ from supple.spatial.lanes import number_like, smaller
 from supple.spatial.rows import (
     load_force,
     load_inertia,
-    load_mat,
     load_mobility,
     load_motion,
     load_sym,
-    load_turned,
     load_turned_sym,
     load_vec,
     set_six,
     store_inertia,
-    store_mat,
     store_six,
     store_sym,
     store_vec,
@@ -86,7 +83,7 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
     far = m.n > CACHED
     smallest, o = number_like(q[0], np.inf), zero_vec(q[0])
     for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
-        i, p, kind, j = joint_of(m, b)
+        i, p, _, j = joint_of(m, b)
         if far:
             fetch(work, b - AHEAD, B_ // LINE)
             fetch(dofs, j - AHEAD, 1)
@@ -108,22 +105,8 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
                 P, y_p = load_mobility(path, p, P_ALL), load_motion(path, p, Y_)
                 store_inertia(work, b, B_, P)
                 V, y = V + shift_mobility(r, P), y - shift_motion(r, y_p)
-        W, left = inverse(V)
-        put(work, b, L_, left)
+        W, f, left = close_joint(m, b, z, V, y, tau, v, S, dofs, work)
         smallest = smaller(left, smallest)
-        f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
-        if kind == REVOLUTE:
-            W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        elif kind == PRISMATIC:
-            W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
-            smallest = smaller(D, smallest)
-        else:
-            for k in range(j + DOF[kind] - 1, j - 1, -1):
-                s = load_motion(S.rows, k, 0)
-                W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
-                smallest = smaller(D, smallest)
-        store_inertia(work, b, W_, W)
         store_six(work, b, F_, f)
         if parent >= 0:
             if first:
@@ -168,30 +151,41 @@ def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs,
 
 
 @helper
+def close_joint(m, b, z, V, y, tau, v, S, dofs, work):
+    """W and f of joint b, whose two sides give way by V and would part with y; then a number that is positive if W has
+    digits left and the joint's directions have inertia."""
+    _, _, kind, j = joint_of(m, b)
+    W, smallest = inverse(V)
+    put(work, b, L_, smallest)
+    f = W @ Motion(y.ang * -1.0, y.lin * -1.0)
+    if kind == REVOLUTE:
+        W, f, D = eliminate(W, f, Revolute(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+        smallest = smaller(D, smallest)
+    elif kind == PRISMATIC:
+        W, f, D = eliminate(W, f, Prismatic(z), dofs, j, joint_force(m, tau, v, j), get(m.dofs, j, ARMATURE))
+        smallest = smaller(D, smallest)
+    else:
+        for k in range(j + DOF[kind] - 1, j - 1, -1):
+            s = load_motion(S.rows, k, 0)
+            W, f, D = eliminate(W, f, s, dofs, k, joint_force(m, tau, v, k), get(m.dofs, k, ARMATURE))
+            smallest = smaller(D, smallest)
+    store_inertia(work, b, W_, W)
+    return W, f, smallest
+
+
+@helper
 def free_links(m, q, v, has_wrenches, wrenches, path, work, S, constants):
     """Where links are, what they would do without joints: R, V and zeta in `path`; r, z, b, c and J in `work`."""
     far = m.n > CACHED
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
-        i, p, _, _ = joint_of(m, b)
         if far:
             fetch(m.rows, b + AHEAD, ROW // LINE)
             fetch(constants, b + AHEAD, 1)
             fetch(work, b + AHEAD, -(-W_ // LINE))
         done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        f = Y @ zeta + crf(V, Y @ V)
-        if has_wrenches:
-            f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        store_vec(work, b, P_, r)
-        store_vec(work, b, E_, z_axis(R))
-        store_six(work, b, F_, f)
+        R, Y = without_joint(m, b, q, v, has_wrenches, wrenches, path, work, S)
         store_vec(work, b, C_, Y.h * get(constants, b, LIGHTNESS))
         store_sym(work, b, J_, load_turned_sym(R, constants, b, TURNING))
 

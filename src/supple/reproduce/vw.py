@@ -31,7 +31,7 @@ LONG_CHAINS, LARGE_STARS = tuple(2**k for k in range(1, 13)), tuple(2**k for k i
 CROSS_6, CROSS_7 = 15, 30  #: degrees of freedom at which it finds virtual work faster than unit vectors
 COUNTED_CHAINS, COUNTED_STARS, ROBOT = (2, 4, 8, 16, 32, 64, 128), (2, 4, 8, 16, 24), 32
 
-LENGTHS, RATIOS, BRANCHES = tuple(2**k for k in range(1, 11)), tuple(10**k for k in range(7)), (4, 16, 64, 256)
+LENGTHS, RATIOS, BRANCHES = tuple(2**k for k in range(1, 11)), tuple(10**k for k in range(6)), (4, 16, 64, 256)
 
 
 def run(out: Path, quick: bool = False, console: Console | None = None) -> None:
@@ -65,7 +65,7 @@ def figure_6(report: Report, quick: bool) -> None:
         "carries, H is symmetric, and the dense factors are made in the same kernel."
     )
     caption = "VW Figure 6: time of forward dynamics of serial chains of ball joints"
-    drawn = figures.figure_of_times(small, large, CROSS_6, "3 a joint", "ball joints n")
+    drawn = figures.figure_of_times(small, large, CROSS_6, "virtual work", "ball joints n")
     report.figure("vw-figure-6.png", caption, drawn)
     _table_of_growth(report, small, large, {"virtual work": f"{CROSS_6}"}, {"virtual work": "n"})
 
@@ -81,7 +81,7 @@ def figure_7(report: Report, quick: bool) -> None:
     large = measure.times(star, larger, methods, budget, partial(report.track, doing="timing large stars"), most)
     _table_of_times(report, small)
     caption = "VW Figure 7: time of forward dynamics of branched chains, without and with splitting of the hub"
-    drawn = figures.figure_of_times(small, large, CROSS_7, "3 a joint", "end links n")
+    drawn = figures.figure_of_times(small, large, CROSS_7, "splitting", "end links n")
     report.figure("vw-figure-7.png", caption, drawn)
     theirs = {"pairs": "same as unit vectors throughout", "split": f"{CROSS_7}"}
     _table_of_growth(report, small, large, theirs, {"pairs": "n² at worst", "split": "n"})
@@ -224,11 +224,11 @@ def accuracy(report: Report, quick: bool) -> None:
     report.figure("vw-accuracy.png", caption, figures.figure_of_errors(chains, stars))
     report.text(
         "Virtual work inverts what gives way at a joint, so it loses digits where a link is lighter than what it "
-        "carries, with the square of how much lighter; splitting a link makes its pieces so, and matrices of pairs "
-        "lose as much again. On chains of like links its errors stay where they are however long the chain, as those "
-        "of the articulated-body algorithm do. Joint wrenches that inverse dynamics sums up from the leaves of a long "
-        "random chain become less accurate than those of virtual work, which are found where they act; on a stretched "
-        "chain it is the other way round."
+        "carries, with the square of how much lighter (where none would be left, it refuses, and names the joint); "
+        "splitting a link makes its pieces so, and matrices of pairs lose as much again. On chains of like links its "
+        "errors stay where they are however long the chain, as those of the articulated-body algorithm do. Joint "
+        "wrenches that inverse dynamics sums up from the leaves of a long random chain become less accurate than those "
+        "of virtual work, which are found where they act; on a stretched chain it is the other way round."
     )
 
 

@@ -46,8 +46,8 @@ def _grid(ax: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def figure_of_times(small: Times, large: Times, mark: int, shape: str, x_name: str) -> Figure:
-    """Left, the paper's range, with its crossing marked; right, on to sizes where growth shows."""
+def figure_of_times(small: Times, large: Times, mark: int, crossing: str, x_name: str) -> Figure:
+    """Left, the paper's sizes, marked where a method crosses unit vectors in it; right, on to where growth shows."""
     figure = new_figure(11.5, 4.9)
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
     for name, seconds in small.seconds.items():
@@ -56,8 +56,9 @@ def figure_of_times(small: Times, large: Times, mark: int, shape: str, x_name: s
     left.set_ylim(0, 1.15e6 * fastest)
     left.set_xlim(0, small.dof[-1] + 1)
     left.axvline(mark, color="#999999", linewidth=0.9, linestyle=":")
-    left.text(mark + 0.4, 1.13e6 * fastest, "theirs\ncross here", va="top", fontsize=8.5, color="#777777")
-    left.set_xlabel(f"degrees of freedom, {shape}")
+    text = f"in the paper {crossing}\ncrosses unit vectors here"
+    left.text(mark + 0.4, 1.13e6 * fastest, text, va="top", fontsize=8.5, color="#777777")
+    left.set_xlabel("degrees of freedom, 3 a joint")
     left.set_ylabel("time of forward dynamics, µs")
     left.set_title("the paper's sizes", fontsize=11)
     for name, seconds in large.seconds.items():

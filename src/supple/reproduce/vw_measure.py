@@ -93,12 +93,12 @@ def growth(sizes: Sequence[float], values: Sequence[float]) -> float:
 def crossing(measured: Iterable[Times], ours: str, theirs: str) -> tuple[int | None, int]:
     """The degrees of freedom from which on one method takes less time than another, if it does; and the last at which
     both were timed."""
-    both = {
-        dof: (a, b)
-        for times in measured
-        for dof, a, b in zip(times.dof, times.seconds[ours], times.seconds[theirs])
-        if np.isfinite(a) and np.isfinite(b)
-    }
+    both: dict[int, tuple[float, float]] = {}
+    for times in measured:
+        for dof, a, b in zip(times.dof, times.seconds[ours], times.seconds[theirs]):
+            if np.isfinite(a) and np.isfinite(b):
+                before = both.get(dof, (np.inf, np.inf))
+                both[dof] = min(a, before[0]), min(b, before[1])
     slower = max((dof for dof, (a, b) in both.items() if not a < b), default=-1)
     return min((dof for dof in both if dof > slower), default=None), max(both)
 
