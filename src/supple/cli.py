@@ -28,10 +28,14 @@ if TYPE_CHECKING:
 
 WRONG, STOPPED = 2, 130  #: exit codes
 
-PAPERS = {"sf": "Featherstone 2005: sparse factorization of the mass matrix"}
+PAPERS = {
+    "sf": "Featherstone 2005: sparse factorization of the mass matrix",
+    "qs": "Redon and Lin 2005: quasi-statics within a promised error",
+}
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
+    "quasistatics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
 }
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.
@@ -205,11 +209,12 @@ def _kernel_names() -> list[str]:
     """Every kernel there is: importing a module declares its kernels."""
     from pkgutil import iter_modules
 
-    from supple import exact
+    from supple import adaptive, assembly, exact
     from supple.spatial.compiler import KERNELS
 
-    for module in iter_modules(exact.__path__):
-        import_module(f"supple.exact.{module.name}")
+    for package in (assembly, exact, adaptive):
+        for module in iter_modules(package.__path__):
+            import_module(f"{package.__name__}.{module.name}")
     return sorted(KERNELS, key=len, reverse=True)  # those for batches, which take longest, first
 
 
