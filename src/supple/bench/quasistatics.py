@@ -79,13 +79,7 @@ def _chain(n: int, rounds: int) -> list[Row]:
         "1": lambda: dca(1),
         "2": lambda: dca(2),
     }
-    a, v = supple.forward_dynamics(model, *arguments), state.v
-    force = supple.inverse_dynamics(model, state.q, v, a)
-    agree(
-        "the force of what the ABA and divide and conquer find",
-        supple.inverse_dynamics(model, state.q, v, dca(1)),
-        force,
-    )
+    agree("divide and conquer and the ABA", dca(1), calls["ABA"]())
     best = minima(calls, rounds)
     return [
         Row(f"chain of {n:,}, one thread", best["1"] / best["ABA"], "x ABA", floor=SLOWER),
