@@ -99,12 +99,13 @@ def test_turning_about_a_bond_keeps_its_atoms():
 def test_seeds_and_places_of_forces():
     one, other = scenes.molecule(300, seed=1), scenes.molecule(300, seed=2)
     assert (one.q0 != other.q0).all() and not np.array_equal(one.model.parent, other.model.parent)
-    patch, spread = (pushes(one.model, 50, where) for where in ("patch", "spread"))
-    assert (np.diff(patch.bodies) == 1).all() and len(set(spread.bodies)) == 50 and np.ptp(spread.bodies) > 100
+    patch, end, spread = (pushes(one.model, 50, where) for where in ("middle", "end", "spread"))
+    assert (np.diff(patch.bodies) == 1).all() and patch.bodies[0] == 125
+    assert end.bodies.tolist() == list(range(250, 300)) and len(set(spread.bodies)) == 50 and np.ptp(spread.bodies) > 100
     r = np.linalg.norm(patch.points, axis=1)
     np.testing.assert_allclose(0.4 * one.model.mass[patch.bodies] * r**2, one.model.inertia[patch.bodies, 0, 0])
-    with pytest.raises(supple.StateError, match="patch"):
-        pushes(one.model, 5, "path")  # type: ignore[arg-type]
+    with pytest.raises(supple.StateError, match="middle"):
+        pushes(one.model, 5, "midle")  # type: ignore[arg-type]
     with pytest.raises(supple.StateError, match="300 atoms"):
         pushes(one.model, 301)
 

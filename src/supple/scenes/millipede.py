@@ -67,4 +67,4 @@ def millipede(legs: int = 1000, leg_links: int = 10, spine: int = 3000) -> Scene
     push = Pushes(number[[foot]], np.array([[0.02, 0.01, 0.03]]), out[[foot]])
     rods = np.zeros((n, 2, 3))
     rods[:, 1] = out
-    return Scene(b.build(), q[order], push, 1e-3, rods[order])
+    return Scene(b.build(), q[order], push, 5e-4, rods[order])

@@ -26,10 +26,10 @@ GROUPS = ((13.0, 0.77), (14.0, 0.75), (16.0, 0.66))
 SIDE = 0.5  #: the chance that an atom of the backbone has a side group
 SIDE_BONDS = 4  #: at most, in a side group
 
-Where = Literal["patch", "spread"]
+Where = Literal["end", "middle", "spread"]
 
 
-def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where = "patch") -> Scene:
+def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where = "end") -> Scene:
     """A random molecule of so many bonds, all of which turn; the first is fixed to the world.
 
     forces, where: see pushes.
@@ -55,11 +55,10 @@ def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where 
     return Scene(model, q0, pushes(model, forces, where, seed), 0.03, rods)
 
 
-def pushes(model: Model, count: int, where: Where = "patch", seed: int = 0) -> Pushes:
+def pushes(model: Model, count: int, where: Where = "end", seed: int = 0) -> Pushes:
     """Forces of random directions and strengths on so many atoms of a molecule, each at a random point of its surface.
 
-    where: "patch" takes atoms that follow each other, from the middle on, as where something touches the molecule;
-    "spread" takes them from anywhere.
+    where: "end" takes the last atoms, "middle" atoms that follow each other amid the molecule, "spread" any.
     """
     n = model.n_bodies
     if where not in get_args(Where):
@@ -67,8 +66,8 @@ def pushes(model: Model, count: int, where: Where = "patch", seed: int = 0) -> P
     if at_least("forces", count, 0) > n:
         raise StateError(f"{count} forces do not fit on a molecule of {n} atoms, one each")
     rng = np.random.default_rng((seed, count))
-    begin = (n - count) // 2
-    bodies = np.arange(begin, begin + count) if where == "patch" else np.sort(rng.choice(n, count, replace=False))
+    begin = n - count if where == "end" else (n - count) // 2
+    bodies = np.sort(rng.choice(n, count, replace=False)) if where == "spread" else begin + np.arange(count)
     radius = np.sqrt(2.5 * model.inertia[bodies, 0, 0] / model.mass[bodies])
     points = rng.standard_normal((count, 3))
     points *= (radius / np.linalg.norm(points, axis=1))[:, None]

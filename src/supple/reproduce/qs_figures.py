@@ -1,0 +1,263 @@
+"""The figures of QS drawn anew, and the scenes they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.exact.kinematics import poses
+from supple.reproduce import qs_theirs as theirs
+from supple.reproduce.qs_measure import Full, Run
+from supple.reproduce.report import new_figure
+from supple.scenes import Scene
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
+
+INK, PALE = "#1d2b36", "#c9d2d9"
+COLOURS = ("#1b4f72", "#2e8b7a", "#d08c2e", "#a33b5c")
+MARKERS = ("o", "s", "^", "D")
+
+
+def power(error: float) -> str:
+    return "exact" if error == 0 else f"$2^{{{round(np.log2(error))}}}$"
+
+
+# --- Figure 1 -----------------------------------------------------------------------------------------------
+
+
+def chain(scene: Scene, exact: Floats, found: Mapping[float, Floats]) -> Figure:
+    """Above: where the chain begins and ends. Below: the end at some precisions, each with a close-up of its tip."""
+    figure = new_figure(11.5, 7.6)
+    top, *below = figure.subplot_mosaic(
+        [["top"] * len(found), [str(e) for e in found]], height_ratios=(1.15, 1)
+    ).values()
+    _draw_chain(top, scene, scene.q0, PALE, "#8fa0ad")
+    _draw_chain(top, scene, exact, COLOURS[0], INK)
+    start, end = (_pins(scene, q) for q in (scene.q0, exact))
+    top.annotate("at first", start[len(start) // 3], (0, 14), textcoords="offset points", color="#6b7c88", ha="center")
+    top.annotate("after the last step, exactly", end[-1], (-16, -2), textcoords="offset points", color=INK, ha="right")
+    force = scene.pushes.forces[0][[0, 2]]
+    tip = start[-1] + 0.06 * force / np.linalg.norm(force)
+    top.annotate("", tip, start[-1], arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 1.8})
+    top.annotate("force", tip, (4, 0), textcoords="offset points", color=COLOURS[3])
+    pitch = float(np.linalg.norm(start[1] - start[0]))
+    for ax, (error, q) in zip(below, found.items()):
+        _draw_chain(ax, scene, exact, PALE, "#8fa0ad")
+        _draw_chain(ax, scene, q, COLOURS[0], INK)
+        ax.set_title(f"error {power(error)}", fontsize=11)
+        inset = ax.inset_axes((0.0, 0.40, 0.56, 0.6))
+        _draw_chain(inset, scene, exact, PALE, "#8fa0ad")
+        _draw_chain(inset, scene, q, COLOURS[0], INK)
+        here = _pins(scene, q)[-1]
+        middle = 0.5 * (here + end[-1])
+        half = max(1.7 * pitch, 0.8 * float(np.abs(here - end[-1]).max()) + 0.8 * pitch)
+        inset.set(xlim=middle[0] + np.array([-half, half]), ylim=middle[1] + np.array([-half, half]))
+        inset.set_xticks([])
+        inset.set_yticks([])
+        for spine in inset.spines.values():
+            spine.set_color("#9aa7b0")
+        ax.indicate_inset_zoom(inset, edgecolor="#9aa7b0")
+    for ax in (top, *below):
+        ax.axis("off")
+        ax.set_aspect("equal")
+        ax.autoscale_view()
+    span = np.concatenate([start, end])
+    for ax in below:
+        ax.set(xlim=(span[:, 0].min() - pitch, span[:, 0].max()), ylim=(-2 * pitch, 1.25 * span[:, 1].max()))
+    return figure
+
+
+def _pins(scene: Scene, q: Floats) -> Floats:
+    """(n + 1, 2) the chain's pins in its plane."""
+    R, x = poses(scene.model, q)
+    last = R[-1] @ scene.rods[-1, 1] + x[-1]
+    return np.concatenate([x, last[None]])[:, [0, 2]]
+
+
+def _draw_chain(ax: Any, scene: Scene, q: Floats, plate: str, pin: str) -> None:
+    """Plates with waists, every second one on top, and pins."""
+    from matplotlib.collections import PatchCollection, PolyCollection
+    from matplotlib.patches import Circle
+
+    pins = _pins(scene, q)
+    pitch = np.linalg.norm(pins[1] - pins[0])
+    angle = np.linspace(0.5 * np.pi, 1.5 * np.pi, 12)
+    end = 0.34 * np.column_stack([np.cos(angle), np.sin(angle)])
+    waist = np.array([[0.5, -0.2]])
+    outline = pitch * np.concatenate([end, waist, [1, 0] - end, -waist + [1, 0]])
+    along = np.diff(pins, axis=0) / pitch
+    turn = np.stack([along, np.column_stack([-along[:, 1], along[:, 0]])], axis=1)  # rows: along, across
+    shapes = pins[:-1, None] + outline @ turn
+    for first, alpha in ((0, 1.0), (1, 0.72)):
+        ax.add_collection(
+            PolyCollection(list(shapes[first::2]), facecolor=plate, edgecolor="white", linewidth=0.5, alpha=alpha)
+        )
+    ax.add_collection(
+        PatchCollection([Circle(p, 0.13 * pitch) for p in pins], facecolor=pin, edgecolor="none", zorder=3)
+    )
+
+
+# --- scenes, coloured by what moves ---------------------------------------------------------------------------
+
+
+def scene_pictures(items: Mapping[str, tuple[Scene, Floats, tuple[float, float]]]) -> Figure:
+    """A row a scene: all of it, and what is near the force, coloured by the accelerations of its joints. items: the
+    scene, its accelerations, and how far the close-up goes sideways and upwards."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    figure = new_figure(11.5, 4.6 * len(items))
+    grid = np.atleast_2d(figure.subplots(len(items), 2, width_ratios=(1, 1.25)))
+    scale = Normalize(-19, 0)
+    for (whole, close), (title, (scene, a, near)) in zip(grid, items.items()):
+        size = np.log2(np.maximum(np.abs(a) / np.abs(a).max(), 2.0**-40))
+        R, x = poses(scene.model, scene.q0)
+        ends = np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]
+        flat = ends @ _view(title)
+        body = int(scene.pushes.bodies[len(scene.pushes) // 2])
+        here = flat[body].mean(axis=0)
+        for ax, width in ((whole, 0.7), (close, 3.2)):
+            _rods(ax, flat, size, scale, width)
+            ax.set_aspect("equal")
+            ax.set_xticks([])
+            ax.set_yticks([])
+            ax.spines[:].set_visible(False)
+        whole.autoscale_view()
+        whole.set_title(f"{title}: {scene.model.n_bodies:,} joints", fontsize=11)
+        close.set(xlim=here[0] + np.array([-1, 1]) * near[0], ylim=here[1] + np.array([-1, 1]) * near[1])
+        close.set_title("near the force", fontsize=11)
+        tip = flat[body, 1] if title == "millipede" else flat[body, 1]
+        f = scene.pushes.forces[0] @ _view(title)[:, :2]
+        arrow = tip[:2] + 0.35 * near[1] * f / np.linalg.norm(f)
+        style = {"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 2.2, "mutation_scale": 18}
+        close.annotate("", arrow, tip[:2], arrowprops=style, zorder=9)
+    bar = figure.colorbar(ScalarMappable(scale, "viridis_r"), ax=grid, shrink=0.5, aspect=35, location="bottom")
+    bar.set_label("acceleration of the joint, as a share of the largest; grey: below")
+    bar.set_ticks([-19, -15, -11, -7, -3, 0], labels=[f"$2^{{{k}}}$" for k in (-19, -15, -11, -7, -3)] + ["1"])
+    return figure
+
+
+def _view(title: str) -> Floats:
+    """(3, 2) directions in the world that are to the right and up in the picture."""
+    if title == "millipede":
+        right, back = np.array([1.0, -0.25, 0.0]), np.array([0.25, 0.8, -0.55])
+        right, back = right / np.linalg.norm(right), back / np.linalg.norm(back)
+        return np.column_stack([right, np.cross(right, back) * -1])[:, :2]
+    return np.eye(3)[:, [0, 2]]
+
+
+def _rods(ax: Any, flat: Floats, size: Floats, scale: Any, width: float) -> None:
+    from matplotlib.collections import LineCollection
+
+    still = size < scale.vmin
+    ax.add_collection(LineCollection(list(flat[still]), colors="#d5dbe0", linewidths=0.6 * width, capstyle="round"))
+    order = np.flatnonzero(~still)[np.argsort(size[~still])]
+    lines = LineCollection(list(flat[order]), linewidths=width * (1 + 0.5 * (width < 1)), capstyle="round", zorder=3)
+    lines.set(array=size[order], norm=scale, cmap="viridis_r")
+    ax.add_collection(lines)
+
+
+# --- Figures 5, 7 and 8, and how far forces reach -------------------------------------------------------------
+
+
+def millipede(runs: Sequence[Run], full: Full, n: int) -> Figure:
+    figure = new_figure(11.5, 4.6)
+    left, right = figure.subplots(1, 2)
+    x = [r.error for r in runs]
+    left.loglog(
+        x, [1e3 * r.seconds for r in runs], color=COLOURS[0], marker="o", markersize=4, label="within the error"
+    )
+    left.axhline(1e3 * full.dca, color=COLOURS[2], label="divide and conquer, all joints")
+    left.axhline(1e3 * full.aba, color=COLOURS[3], linestyle="--", label="articulated bodies, all joints")
+    left.axvspan(min(x) / 2, theirs.CROSSING, color="#f3efe6", zorder=0)
+    left.text(0.985, 0.04, "theirs is slower than their\nDCA in the shaded part", transform=left.transAxes, ha="right",
+              fontsize=9, color="#8a7a55")  # fmt: skip
+    left.set_ylabel("milliseconds a step")
+    right.loglog(x, [r.joints for r in runs], color=COLOURS[0], marker="o", markersize=4)
+    right.axhline(n, color=COLOURS[2])
+    right.text(1.0, n, f" all {n:,} joints", va="bottom", fontsize=9, color=COLOURS[2])
+    right.set_ylabel("joints computed in a step")
+    for ax in (left, right):
+        _errors(ax, x)
+    left.legend(frameon=False, fontsize=9, loc="upper left")
+    return figure
+
+
+def molecule(runs: Mapping[int, Sequence[Run]], full: Mapping[int, Full]) -> Figure:
+    """Figure 7: full steps' time over ours, and joints computed; theirs dotted."""
+    figure = new_figure(11.5, 5.0)
+    left, right = figure.subplots(1, 2)
+    printed = [2.0**-p for p in theirs.ERRORS]
+    for (count, rows), colour, marker in zip(runs.items(), COLOURS, MARKERS):
+        x = [r.error for r in rows]
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
+        dotted: dict[str, Any] = {**style, "linestyle": ":", "markerfacecolor": "white", "alpha": 0.8}
+        name = f"{count:,} force{'s' if count > 1 else ''}"
+        left.loglog(x, [full[count].dca / r.seconds for r in rows], **style, label=name)
+        left.loglog(printed, [theirs.DCA[count] / t for t in theirs.TIME[count]], **dotted)
+        right.loglog(x, [r.joints for r in rows], **style, label=name)
+        right.loglog(printed, theirs.JOINTS[count], **dotted)
+    left.set_ylabel("time of a full step by divide and conquer / time of ours")
+    right.set_ylabel("joints computed in a step")
+    for ax in (left, right):
+        _errors(ax, x)
+    left.plot([], [], color="#777777", linestyle=":", marker="o", markerfacecolor="white", label="theirs")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    return figure
+
+
+def displacement(errors: Mapping[int, Mapping[float, float]]) -> Figure:
+    """Figure 8."""
+    figure = new_figure(7.5, 5.2)
+    ax = figure.subplots()
+    printed = [2.0**-p for p in theirs.ERRORS]
+    for (count, found), colour, marker in zip(errors.items(), COLOURS, MARKERS):
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
+        ax.loglog(list(found), list(found.values()), **style, label=f"{count:,} force{'s' if count > 1 else ''}")
+        ax.loglog(printed, theirs.DISPLACEMENT[count], **style, linestyle=":", markerfacecolor="white", alpha=0.8)
+    ax.plot([], [], color="#777777", linestyle=":", marker="o", markerfacecolor="white", label="theirs")
+    x = list(found)
+    ax.plot(x, x, color="#999999", linewidth=0.8, zorder=0)
+    ax.annotate("as large as the joints' error", (2.0**-12, 2.0**-12), (6, -4), textcoords="offset points", rotation=0,
+                fontsize=9, color="#777777")  # fmt: skip
+    ax.set_ylabel("relative displacement error")
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    _errors(ax, x)
+    ax.set_xlim(0.7 * min(x), 1.4 * max(x))
+    ax.invert_xaxis()
+    return figure
+
+
+def reach(counts: Mapping[str, tuple[int, Sequence[int]]], powers: Sequence[int]) -> Figure:
+    """How many joints one force reaches, and which share of all that is."""
+    figure = new_figure(11.5, 4.6)
+    left, right = figure.subplots(1, 2)
+    x = [2.0**-p for p in powers]
+    for (name, (n, found)), colour, marker in zip(counts.items(), COLOURS, MARKERS):
+        style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
+        left.loglog(x, found, **style, label=f"{name}, {n:,} joints")
+        right.loglog(x, np.array(found) / n, **style)
+    left.set_ylabel("joints that one force reaches")
+    right.set_ylabel("as a share of all joints")
+    left.legend(frameon=False, fontsize=9, loc="upper left")
+    for ax in (left, right):
+        _errors(ax, x)
+    return figure
+
+
+def _errors(ax: Any, x: Sequence[float]) -> None:
+    """The axis of errors, which get smaller to the right."""
+    ax.set_xlabel("relative joint error")
+    ax.set_xlim(1.6 * max(x), min(x) / 1.6)
+    ticks = [p for p in (0, 3, 7, 11, 15, 19) if min(x) <= 2.0**-p <= max(x)]
+    ax.set_xticks([2.0**-p for p in ticks], [f"$2^{{-{p}}}$" if p else "1" for p in ticks])
+    ax.grid(True, which="major", color="#e3e6e8", linewidth=0.7)
+    ax.minorticks_off()
+    ax.spines[["top", "right"]].set_visible(False)
