@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-INK, PALE = "#1d2b36", "#c9d2d9"
+INK, GREY, PALE = "#1d2b36", "#8fa0ad", "#c9d2d9"
 COLOURS = ("#1b4f72", "#2e8b7a", "#d08c2e", "#a33b5c")
 MARKERS = ("o", "s", "^", "D")
 
@@ -33,43 +33,44 @@ def power(error: float) -> str:
 
 def chain(scene: Scene, exact: Floats, found: Mapping[float, Floats]) -> Figure:
     """Above: where the chain begins and ends. Below: the end at some precisions, each with a close-up of its tip."""
-    figure = new_figure(11.5, 7.6)
-    top, *below = figure.subplot_mosaic(
-        [["top"] * len(found), [str(e) for e in found]], height_ratios=(1.15, 1)
-    ).values()
-    _draw_chain(top, scene, scene.q0, PALE, "#8fa0ad")
+    figure = new_figure(11.5, 7.4)
+    rows: Any = [["top"] * len(found), [str(error) for error in found]]
+    top, *below = figure.subplot_mosaic(rows, height_ratios=(1.25, 1)).values()
+    _draw_chain(top, scene, scene.q0, PALE, GREY)
     _draw_chain(top, scene, exact, COLOURS[0], INK)
     start, end = (_pins(scene, q) for q in (scene.q0, exact))
-    top.annotate("at first", start[len(start) // 3], (0, 14), textcoords="offset points", color="#6b7c88", ha="center")
-    top.annotate("after the last step, exactly", end[-1], (-16, -2), textcoords="offset points", color=INK, ha="right")
-    force = scene.pushes.forces[0][[0, 2]]
-    tip = start[-1] + 0.06 * force / np.linalg.norm(force)
-    top.annotate("", tip, start[-1], arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 1.8})
-    top.annotate("force", tip, (4, 0), textcoords="offset points", color=COLOURS[3])
     pitch = float(np.linalg.norm(start[1] - start[0]))
+    words: dict[str, Any] = {"textcoords": "offset points", "fontsize": 11}
+    top.annotate("at first", start[2 * len(start) // 3], (0, -20), ha="center", color="#6b7c88", **words)
+    top.annotate("at last, exactly", end[-1], (-16, -4), ha="right", color=INK, **words)
+    force = scene.pushes.forces[0][[0, 2]]
+    tip = start[-1] + 5 * pitch * force / np.linalg.norm(force)
+    top.annotate("", tip, start[-1], arrowprops={"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 1.8})
+    top.annotate("the force", tip, (6, -2), color=COLOURS[3], **words)
     for ax, (error, q) in zip(below, found.items()):
-        _draw_chain(ax, scene, exact, PALE, "#8fa0ad")
-        _draw_chain(ax, scene, q, COLOURS[0], INK)
-        ax.set_title(f"error {power(error)}", fontsize=11)
-        inset = ax.inset_axes((0.0, 0.40, 0.56, 0.6))
-        _draw_chain(inset, scene, exact, PALE, "#8fa0ad")
-        _draw_chain(inset, scene, q, COLOURS[0], INK)
+        inset = ax.inset_axes((0.56, 0.26, 0.44, 0.66))
+        for to in (ax, inset):
+            _draw_chain(to, scene, exact, PALE, GREY)
+            _draw_chain(to, scene, q, COLOURS[0], INK)
         here = _pins(scene, q)[-1]
         middle = 0.5 * (here + end[-1])
-        half = max(1.7 * pitch, 0.8 * float(np.abs(here - end[-1]).max()) + 0.8 * pitch)
-        inset.set(xlim=middle[0] + np.array([-half, half]), ylim=middle[1] + np.array([-half, half]))
+        half = 1.4 * pitch + 0.6 * float(np.abs(here - end[-1]).max())
+        inset.set(xlim=middle[0] + np.array([-half, half]), ylim=middle[1] + 1.1 * np.array([-half, half]))
+        inset.set_aspect("equal")
         inset.set_xticks([])
         inset.set_yticks([])
-        for spine in inset.spines.values():
-            spine.set_color("#9aa7b0")
+        inset.spines[:].set_color("#9aa7b0")
         ax.indicate_inset_zoom(inset, edgecolor="#9aa7b0")
+        ax.set_title(f"error {power(error)}", fontsize=12, loc="left")
     for ax in (top, *below):
         ax.axis("off")
         ax.set_aspect("equal")
-        ax.autoscale_view()
-    span = np.concatenate([start, end])
+    every = np.concatenate([start, end, *(_pins(scene, q) for q in found.values())])
+    low, high = every.min(axis=0), every.max(axis=0)
+    top.set(xlim=(low[0] - 2 * pitch, high[0] + 2 * pitch), ylim=(low[1] - 2 * pitch, high[1] + pitch))
+    bent = np.concatenate([end, *(_pins(scene, q) for q in found.values())])[:, 0].max()
     for ax in below:
-        ax.set(xlim=(span[:, 0].min() - pitch, span[:, 0].max()), ylim=(-2 * pitch, 1.25 * span[:, 1].max()))
+        ax.set(xlim=(low[0] - pitch, low[0] + 2.2 * (bent - low[0])), ylim=(low[1] - 2 * pitch, high[1] + pitch))
     return figure
 
 
@@ -86,7 +87,7 @@ def _draw_chain(ax: Any, scene: Scene, q: Floats, plate: str, pin: str) -> None:
     from matplotlib.patches import Circle
 
     pins = _pins(scene, q)
-    pitch = np.linalg.norm(pins[1] - pins[0])
+    pitch = float(np.linalg.norm(pins[1] - pins[0]))
     angle = np.linspace(0.5 * np.pi, 1.5 * np.pi, 12)
     end = 0.34 * np.column_stack([np.cos(angle), np.sin(angle)])
     waist = np.array([[0.5, -0.2]])
@@ -106,50 +107,52 @@ def _draw_chain(ax: Any, scene: Scene, q: Floats, plate: str, pin: str) -> None:
 # --- scenes, coloured by what moves ---------------------------------------------------------------------------
 
 
-def scene_pictures(items: Mapping[str, tuple[Scene, Floats, tuple[float, float]]]) -> Figure:
-    """A row a scene: all of it, and what is near the force, coloured by the accelerations of its joints. items: the
-    scene, its accelerations, and how far the close-up goes sideways and upwards."""
+SLANT = np.radians(38)  # the millipede is seen from above at this angle
+VIEWS = {  #: the world's directions that are to the right and up in the picture
+    "millipede": np.array([[1.0, 0.0, 0.0], [0.0, np.sin(SLANT), np.cos(SLANT)]]).T,
+    "molecule": np.eye(3)[:, [0, 2]],
+}
+CLOSE = {"millipede": (0.55, 0.145), "molecule": (17.0, 11.0)}  #: half the width and height of a close-up
+
+
+def scene_pictures(items: Mapping[str, tuple[Scene, Floats]]) -> Figure:
+    """The scenes and their accelerations: all of each, and what is near the force, coloured by how much joints move."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    figure = new_figure(11.5, 4.6 * len(items))
-    grid = np.atleast_2d(figure.subplots(len(items), 2, width_ratios=(1, 1.25)))
+    figure = new_figure(11.5, 10.4)
+    rows: Any = [["millipede"] * 2, ["millipede, close"] * 2, ["molecule", "molecule, close"]]
+    axes = figure.subplot_mosaic(rows, height_ratios=(0.13, 0.62, 1), width_ratios=(1, 1.3))
     scale = Normalize(-19, 0)
-    for (whole, close), (title, (scene, a, near)) in zip(grid, items.items()):
+    for name, (scene, a) in items.items():
         size = np.log2(np.maximum(np.abs(a) / np.abs(a).max(), 2.0**-40))
         R, x = poses(scene.model, scene.q0)
-        ends = np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]
-        flat = ends @ _view(title)
-        body = int(scene.pushes.bodies[len(scene.pushes) // 2])
-        here = flat[body].mean(axis=0)
-        for ax, width in ((whole, 0.7), (close, 3.2)):
+        view, near = VIEWS[name], CLOSE[name]
+        flat = (np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]) @ view
+        tip = flat[int(scene.pushes.bodies[-1]), 1]
+        whole, close = axes[name], axes[f"{name}, close"]
+        for ax, width in ((whole, 0.8), (close, 3.4)):
             _rods(ax, flat, size, scale, width)
-            ax.set_aspect("equal")
             ax.set_xticks([])
             ax.set_yticks([])
             ax.spines[:].set_visible(False)
         whole.autoscale_view()
-        whole.set_title(f"{title}: {scene.model.n_bodies:,} joints", fontsize=11)
-        close.set(xlim=here[0] + np.array([-1, 1]) * near[0], ylim=here[1] + np.array([-1, 1]) * near[1])
-        close.set_title("near the force", fontsize=11)
-        tip = flat[body, 1] if title == "millipede" else flat[body, 1]
-        f = scene.pushes.forces[0] @ _view(title)[:, :2]
-        arrow = tip[:2] + 0.35 * near[1] * f / np.linalg.norm(f)
-        style = {"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 2.2, "mutation_scale": 18}
-        close.annotate("", arrow, tip[:2], arrowprops=style, zorder=9)
-    bar = figure.colorbar(ScalarMappable(scale, "viridis_r"), ax=grid, shrink=0.5, aspect=35, location="bottom")
+        whole.set_aspect("equal" if name == "molecule" else "auto")
+        close.set_aspect("equal")
+        whole.set_title(f"{name}, {scene.model.n_bodies:,} joints", fontsize=11, loc="left")
+        if name == "molecule":
+            close.set_title("near the force", fontsize=11, loc="left")
+            whole.plot(*tip, "o", markersize=20, markerfacecolor="none", markeredgecolor=COLOURS[3])
+        close.set(xlim=tip[0] + np.array([-1, 1]) * near[0], ylim=tip[1] + np.array([-1, 1]) * near[1])
+        force = scene.pushes.forces[-1] @ view
+        style = {"arrowstyle": "-|>", "color": COLOURS[3], "linewidth": 2.4, "mutation_scale": 18}
+        close.annotate("", tip + 0.4 * near[1] * force / np.linalg.norm(force), tip, arrowprops=style, zorder=9)
+    bar = figure.colorbar(
+        ScalarMappable(scale, "viridis_r"), ax=list(axes.values()), shrink=0.5, aspect=38, location="bottom"
+    )
     bar.set_label("acceleration of the joint, as a share of the largest; grey: below")
     bar.set_ticks([-19, -15, -11, -7, -3, 0], labels=[f"$2^{{{k}}}$" for k in (-19, -15, -11, -7, -3)] + ["1"])
     return figure
-
-
-def _view(title: str) -> Floats:
-    """(3, 2) directions in the world that are to the right and up in the picture."""
-    if title == "millipede":
-        right, back = np.array([1.0, -0.25, 0.0]), np.array([0.25, 0.8, -0.55])
-        right, back = right / np.linalg.norm(right), back / np.linalg.norm(back)
-        return np.column_stack([right, np.cross(right, back) * -1])[:, :2]
-    return np.eye(3)[:, [0, 2]]
 
 
 def _rods(ax: Any, flat: Floats, size: Floats, scale: Any, width: float) -> None:
@@ -213,25 +216,25 @@ def molecule(runs: Mapping[int, Sequence[Run]], full: Mapping[int, Full]) -> Fig
     return figure
 
 
-def displacement(errors: Mapping[int, Mapping[float, float]]) -> Figure:
-    """Figure 8."""
+def displacement(errors: Mapping[int, Mapping[float, float]], steps: int) -> Figure:
+    """Figure 8: errors after so many steps, divided by their number, as theirs are."""
     figure = new_figure(7.5, 5.2)
     ax = figure.subplots()
     printed = [2.0**-p for p in theirs.ERRORS]
     for (count, found), colour, marker in zip(errors.items(), COLOURS, MARKERS):
         style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4.5}
-        ax.loglog(list(found), list(found.values()), **style, label=f"{count:,} force{'s' if count > 1 else ''}")
+        ax.loglog(
+            list(found),
+            [e / steps for e in found.values()],
+            **style,
+            label=f"{count:,} force{'s' if count > 1 else ''}",
+        )
         ax.loglog(printed, theirs.DISPLACEMENT[count], **style, linestyle=":", markerfacecolor="white", alpha=0.8)
     ax.plot([], [], color="#777777", linestyle=":", marker="o", markerfacecolor="white", label="theirs")
     x = list(found)
-    ax.plot(x, x, color="#999999", linewidth=0.8, zorder=0)
-    ax.annotate("as large as the joints' error", (2.0**-12, 2.0**-12), (6, -4), textcoords="offset points", rotation=0,
-                fontsize=9, color="#777777")  # fmt: skip
-    ax.set_ylabel("relative displacement error")
-    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    ax.set_ylabel(f"relative displacement error after {steps:,} steps, a step")
+    ax.legend(frameon=False, fontsize=9, loc="lower left")
     _errors(ax, x)
-    ax.set_xlim(0.7 * min(x), 1.4 * max(x))
-    ax.invert_xaxis()
     return figure
 
 
