@@ -193,7 +193,7 @@ def _table_1(
     one = next(iter(full.values()))
     report.text(
         f"A full step takes {_ms(one.dca)} ms by our divide and conquer and {_ms(one.aba)} ms by our articulated-body "
-        "algorithm, on one state and all threads. Theirs took 875 ms on a 2.8 GHz Pentium."
+        "algorithm, on one thread. Theirs took 875 ms on a 2.8 GHz Pentium."
     )
     report.text("Joints computed in a step, the mean:")
     report.table(columns, joints, left=(0, 1))
@@ -225,15 +225,15 @@ def _where_forces_are(report: Report, scene: Scene, counts: Sequence[int]) -> No
         "Where the forces act the paper does not say, and it matters more than anything else. Its counts at 2^-19 are "
         "72, 75, 106 and 86 joints more than there are forces. Forces anywhere cannot give that: a joint is computed "
         "only after those above it in the assembly tree, which for 1,000 places in 50,000 are some 6,000, and each "
-        "force needs its surroundings. Forces on atoms that follow each other can. On the last atoms, as on the bicycle "
-        "chain's last link, our counts come out as theirs; amid the molecule there are surroundings on two sides. So "
-        "our forces are on the last atoms, random in direction and strength, at random points of their surfaces. Joints "
-        "computed by the first step:"
+        "force needs its surroundings. Forces on atoms that follow each other can. On the last atoms, as on the "
+        "bicycle chain's last link, our counts come out as theirs; amid the molecule there are surroundings on two "
+        "sides. So our forces are on the last atoms, random in direction and strength, at random points of their "
+        "surfaces. Joints computed by the first step:"
     )
     report.table(["forces", "", *(f"2^-{p}" for p in theirs.ERRORS)], rows, left=(0, 1))
     report.text(
-        "What remains different: under 100 and 1,000 forces we compute more at low precision. None of our accelerations "
-        "is far larger than all others, as some of theirs must be. Forces spread over the molecule reach most of it, "
+        "What remains different: under 100 and 1,000 forces we compute more at low precision. None of our "
+        "accelerations is far larger than all others, as some of theirs must be. Forces spread over the molecule reach most of it, "
         "and then a full step is the better choice."
     )
 

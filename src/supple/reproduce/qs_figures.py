@@ -179,8 +179,8 @@ def millipede(runs: Sequence[Run], full: Full, n: int) -> Figure:
     left.axhline(1e3 * full.dca, color=COLOURS[2], label="divide and conquer, all joints")
     left.axhline(1e3 * full.aba, color=COLOURS[3], linestyle="--", label="articulated bodies, all joints")
     left.axvspan(min(x) / 2, theirs.CROSSING, color="#f3efe6", zorder=0)
-    left.text(0.985, 0.04, "theirs is slower than their\nDCA in the shaded part", transform=left.transAxes, ha="right",
-              fontsize=9, color="#8a7a55")  # fmt: skip
+    words = "shaded: theirs is slower\nthan its divide and conquer"
+    left.text(0.30, 0.04, words, transform=left.transAxes, fontsize=9, color="#8a7a55")
     left.set_ylabel("milliseconds a step")
     right.loglog(x, [r.joints for r in runs], color=COLOURS[0], marker="o", markersize=4)
     right.axhline(n, color=COLOURS[2])
@@ -188,7 +188,7 @@ def millipede(runs: Sequence[Run], full: Full, n: int) -> Figure:
     right.set_ylabel("joints computed in a step")
     for ax in (left, right):
         _errors(ax, x)
-    left.legend(frameon=False, fontsize=9, loc="upper left")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
     return figure
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from supple.adaptive import kernels as k
 from supple.adaptive.quasistatics import QuasiStatics
+from supple.exact import threads
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import poses
 from supple.scenes import Pushes, Scene
@@ -31,7 +32,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Full:
-    """Seconds of a full step, medians."""
+    """Seconds of a full step on one thread, medians."""
 
     dca: float
     aba: float
@@ -75,16 +76,19 @@ def wrenches(scene: Scene, push: Pushes, q: Floats) -> Floats:
     return out
 
 
-def full(scene: Scene, calls: int = 7) -> Full:
+def full(scene: Scene, calls: int = 15) -> Full:
     """A full step by divide and conquer and by the articulated-body algorithm, taking turns."""
     rest, W = np.zeros(scene.model.nv), wrenches(scene, scene.pushes, scene.q0)
     taken: dict[str, list[float]] = {"dca": [], "aba": []}
+    before = threads._threads
+    threads.set_threads(1)
     for i in range(calls + 1):
         for method in ("dca", "aba"):
             start = time.perf_counter()
             forward_dynamics(scene.model, scene.q0, rest, None, W, method=method)  # type: ignore[arg-type]
             if i:  # the first may compile
                 taken[method].append(time.perf_counter() - start)
+    threads.set_threads(before)
     return Full(*(float(np.median(taken[m])) for m in ("dca", "aba")))
 
 
