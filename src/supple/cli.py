@@ -31,10 +31,12 @@ WRONG, STOPPED = 2, 130  #: exit codes
 PAPERS = {
     "sf": "Featherstone 2005: sparse factorization of the mass matrix",
     "vw": "Yamane and Nakamura: forward dynamics by virtual work",
+    "qs": "Redon and Lin 2005: quasi-statics within a promised error",
 }
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
+    "quasistatics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
 }
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.

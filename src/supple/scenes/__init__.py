@@ -1,0 +1,23 @@
+"""Scenes: a function each that returns a model, a position and the forces on it.
+
+>>> from supple import scenes
+>>> scenes.bicycle_chain().model
+<Model 'bicycle chain': 30 bodies, nq=30, nv=30, 0.09 kg>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from supple.scenes.bicycle_chain import bicycle_chain
+from supple.scenes.millipede import millipede
+from supple.scenes.molecule import molecule
+from supple.scenes.scene import Pushes, Scene
+
+__all__ = ["NAMES", "Pushes", "Scene", "bicycle_chain", "millipede", "molecule"]
+
+NAMES: dict[str, Callable[..., Scene]] = {
+    "bicycle-chain": bicycle_chain,
+    "millipede": millipede,
+    "molecule": molecule,
+}
