@@ -233,8 +233,8 @@ def _where_forces_are(report: Report, scene: Scene, counts: Sequence[int]) -> No
     report.table(["forces", "", *(f"2^-{p}" for p in theirs.ERRORS)], rows, left=(0, 1))
     report.text(
         "What remains different: under 100 and 1,000 forces we compute more at low precision. None of our "
-        "accelerations is far larger than all others, as some of theirs must be. Forces spread over the molecule reach most of it, "
-        "and then a full step is the better choice."
+        "accelerations is far larger than all others, as some of theirs must be. Forces spread over the molecule reach "
+        "most of it, and then a full step is the better choice."
     )
 
 
