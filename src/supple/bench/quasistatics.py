@@ -167,9 +167,7 @@ def _step_anywhere(qs: supple.QuasiStatics, dt: float) -> tuple[float, float]:
 
 
 def _bytes(qs: supple.QuasiStatics) -> float:
-    """All that a QuasiStatics keeps, the tables of its tree among it."""
-    tables = [x for x in vars(qs._tables).values() if isinstance(x, np.ndarray)]
-    tables += [x for x in vars(qs._tables.assembly).values() if isinstance(x, np.ndarray)]
-    return float(
-        sum(x.nbytes for x in [*tables, *qs._arrays, *(x for x in qs._desk.kept if isinstance(x, np.ndarray))])
-    )
+    """All that a QuasiStatics keeps, the tables of its tree among it; what is seen from several sides counts once."""
+    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *qs._arrays, *qs._desk.kept]
+    arrays = [x if x.base is None else x.base for x in held if isinstance(x, np.ndarray)]
+    return float(sum({id(x): x.nbytes for x in arrays if isinstance(x, np.ndarray)}.values()))
