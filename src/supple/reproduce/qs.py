@@ -68,7 +68,7 @@ def bicycle_chain(report: Report, scene: Scene) -> None:
     report.table(columns, rows)
     report.text(
         "The paper shows pictures only. The exact run is by the articulated-body algorithm; where the last pin ends "
-        "is what a step's errors add up to. A chain so short has no joints to leave out at high precision."
+        "is what a step's errors add up to. A chain so short leaves few joints out at high precision."
     )
     shown = {error: found[error] for error in SHOWN}
     caption = "Figure 1: the chain at first and at last, and its end at three precisions (grey: exact)"
@@ -188,7 +188,7 @@ def _table_1(
         displacement.append(("", "ours, a step", *(f"{off[count][e] / steps:.0e}" for e in at)))
         displacement.append(("", f"ours, after {steps:,}", *(f"{off[count][e]:.0e}" for e in at)))
     columns = ["forces", "", *(f"2^-{p}" for p in theirs.ERRORS)]
-    report.text("Times faster than a full step, medians of a step:")
+    report.text("Times faster than a full step; the median of our steps, the least time of full ones:")
     report.table(columns, speed, left=(0, 1))
     one = next(iter(full.values()))
     report.text(

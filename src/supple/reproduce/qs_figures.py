@@ -179,8 +179,8 @@ def millipede(runs: Sequence[Run], full: Full, n: int) -> Figure:
     left.axhline(1e3 * full.dca, color=COLOURS[2], label="divide and conquer, all joints")
     left.axhline(1e3 * full.aba, color=COLOURS[3], linestyle="--", label="articulated bodies, all joints")
     left.axvspan(min(x) / 2, theirs.CROSSING, color="#f3efe6", zorder=0)
-    words = "shaded: theirs is slower\nthan its divide and conquer"
-    left.text(0.30, 0.04, words, transform=left.transAxes, fontsize=9, color="#8a7a55")
+    words = "here theirs is slower\nthan its DCA"
+    left.text(0.70, 0.04, words, transform=left.transAxes, fontsize=9, color="#8a7a55")
     left.set_ylabel("milliseconds a step")
     right.loglog(x, [r.joints for r in runs], color=COLOURS[0], marker="o", markersize=4)
     right.axhline(n, color=COLOURS[2])
