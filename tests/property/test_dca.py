@@ -112,13 +112,10 @@ def test_bad_states_are_named():
         divide_and_conquer(model, q[:-1], v)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="bodies into which nothing is absorbed are inverted without a look at the pivots"
-)
 def test_a_body_without_inertia_in_the_middle_of_a_path_is_named():
     b = supple.ModelBuilder()
     for i in range(5):
         b.add_body(f"b{i}", i - 1 if i else None, position=(0, 1, 0), mass=1.0, inertia=None if i == 2 else np.eye(3))
     model = b.build(singular="report")
-    with pytest.raises(supple.SingularError, match=r"b\d"):
+    with pytest.raises(supple.SingularError, match="body 'b2'"):
         divide_and_conquer(model, np.ones(5), np.ones(5))

@@ -64,6 +64,7 @@ class Push:
 
     def __init__(self, owner: QuasiStatics, body: int, row: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
+        self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
 
     def set(
         self, force: ArrayLike | None = None, torque: ArrayLike | None = None, anchor: ArrayLike | None = None
@@ -74,10 +75,11 @@ class Push:
             raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
         vector = anchor if spring else force
         turn = self._owner._turn(self.body) if self._row[k.KIND] == k.OWN_PUSH else np.eye(3)
+        row = self._row.copy()
         for value, at, name in ((vector, k.VECTOR, "anchor" if spring else "force"), (torque, k.MOMENT, "torque")):
             if value is not None:
-                self._row[at : at + 3] = turn.T @ as_triple(name, value)
-        self._owner._changed_push(self)
+                row[at : at + 3] = turn.T @ as_triple(name, value)
+        self._owner._change(self, row)
 
     def remove(self) -> None:
         self._owner._remove(self)
@@ -221,18 +223,20 @@ class QuasiStatics:
 
         Goes on until the error is reached, so many joints are computed, or so many seconds have passed.
         """
-        begun = time.perf_counter()
-        self._solved = False
-        count = 0
+        if joints is not None and (int(joints) != joints or joints < 0):
+            raise StateError(f"joints must be a whole number, not below zero; not {joints!r}")
+        if seconds is not None and not seconds >= 0:
+            raise StateError(f"seconds must be a number, not below zero; not {seconds!r}")
+        begun, count, before = time.perf_counter(), 0, -1
         while True:
-            count = min(count + 1, _ALL if joints is None else max(joints, 0))
-            before = int(self._counts[k.COMPUTED]) if self._solved else -1
-            self._go(error, count, again=self._solved)
+            count = count + 1 if joints is None else min(count + 1, int(joints))
+            self._go(error, count, again=before >= 0)
             yield self._result()
             done = int(self._counts[k.COMPUTED])
             late = seconds is not None and time.perf_counter() - begun >= seconds
             if done in (before, joints) or done < count or late:
                 return
+            before = done
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
@@ -261,9 +265,7 @@ class QuasiStatics:
     def reach(self, error: float | None = None) -> int:
         """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
         self._go(error, _ALL)
-        count = int(self._counts[k.COMPUTED])
-        self._solved = error is None
-        return count
+        return int(self._counts[k.COMPUTED])
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -292,6 +294,7 @@ class QuasiStatics:
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
         self._point_at_arrays()
         self._pushes: list[Push] = []
+        self._arranged = True  #: whether the arrays have all pushes
         self._turns = inside_turns(model)
         self._kernel = k.step_kernel.load()
         self._assemble()
@@ -306,6 +309,8 @@ class QuasiStatics:
         self._check(self._run(k.BUILD, 0.0, 0, 0, 0.0))
 
     def _run(self, tasks: int, error: float, measure: int, most: int, factor: float) -> float:
+        if not self._arranged:
+            self._arrange()
         return float(self._kernel(self._desk.address, self._words.ctypes.data, tasks, error, measure, most, factor))
 
     def _go(self, error: float | None, most: int, again: bool = False) -> None:
@@ -313,8 +318,9 @@ class QuasiStatics:
             raise StateError(f"the error must be zero (exact) or a positive number, not {error!r}")
         wanted = self._error if error is None else float(error)
         tasks = k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON
+        self._solved = False
         self._check(self._run(tasks, wanted, _CODES[self._measure], most, 0.0))
-        self._solved = True
+        self._solved = error is None and most == _ALL  # what a step may use
 
     def _check(self, smallest: float) -> None:
         model, assembly = self.model, self._tables.assembly
@@ -352,26 +358,32 @@ class QuasiStatics:
     def _add(self, body: int, row: Floats) -> Push:
         push = Push(self, body, row)
         self._pushes.append(push)
-        self._arrange()
+        self._solved = self._arranged = False
         return push
 
     def _remove(self, push: Push) -> None:
-        if push not in self._pushes:
+        if not push._there:
             raise StateError("this force has been removed already")
         self._pushes.remove(push)
+        push._there = False
         if all(other.body != push.body for other in self._pushes):
             self._desk.external[6 * push.body : 6 * push.body + 6] = 0.0
             self._mark(int(self._tables.assembly.leaf_of[push.body]))
-        self._arrange()
+        self._solved = self._arranged = False
 
-    def _changed_push(self, push: Push) -> None:
-        if push not in self._pushes:
+    def _change(self, push: Push, row: Floats) -> None:
+        if not push._there:
             raise StateError("this force has been removed")
-        self._arrange()
+        push._row = row
+        if self._arranged:
+            self._arrays[13][push._at : push._at + k.PUSH_ROW] = row
+        self._solved = False
 
     def _arrange(self) -> None:
         """The pushes by body, and the nodes above those bodies."""
         pushes = sorted(self._pushes, key=lambda push: push.body)
+        for i, push in enumerate(pushes):
+            push._at = i * k.PUSH_ROW
         bodies = np.array([p.body for p in pushes], dtype=np.int64)
         unique, starts = np.unique(bodies, return_index=True)
         rows = np.concatenate([p._row for p in pushes]) if pushes else np.zeros(0)
@@ -386,7 +398,7 @@ class QuasiStatics:
         self._arrays[11:15] = [unique, np.append(starts, len(pushes)).astype(np.int64), rows, paths.astype(np.int64)]
         self._counts[k.PUSHED], self._counts[k.PATHS] = len(unique), len(paths)
         self._point_at_arrays()
-        self._solved = False
+        self._arranged = True
 
 
 def _state(model: Model, q: ArrayLike | None) -> Floats:

@@ -235,20 +235,24 @@ class Scratch:
         self.desks = [  # one for each part: they have scratch of their own
             HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
         ]
-        rigid_kernel.load()(self.desks[0].address)
+        worst = int(rigid_kernel.load()(self.desks[0].address))
+        if worst >= 0:
+            raise _no_inverse(model, layout.tables.assembly, worst)
         slots = host_tables(model).n_slots
         self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
         path, ring, axes = map(address_of, self.kept)
         self.places = path, slots, ring, axes
 
 
-@kernel(types.void(_int), "rigid bodies of an assembly", effort=2)
+@kernel(_int(_int), "rigid bodies of an assembly", effort=2)
 def rigid_kernel(desk):
-    """The matrices of bodies into which nothing is absorbed: constant."""
+    """The matrices of bodies into which nothing is absorbed: constant. Returns a node whose body has none, or -1."""
     t, d = open_desk(desk)
     for i in range(t.nodes):
-        if item(t.kind, i) == LEAF and item(t.left, i) < 0 and not item(t.lone, i):
-            leaf(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False)
+        alone = item(t.kind, i) == LEAF and item(t.left, i) < 0 and not item(t.lone, i)
+        if alone and not leaf(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False) > 0.0:
+            return i
+    return -1
 
 
 def _independent(assembly: Assembly, count: int) -> list[int]:
@@ -339,10 +343,13 @@ def _explain(model: Model, layout: Layout, status: int, arrays: list[Floats | No
         assert arrays[0] is not None
         refuse_not_unit(model, arrays[0] if size is None else arrays[0][which])
     if reason == SINGULAR:
-        assembly = layout.tables.assembly
-        body = int(assembly.item[which])
-        raise SingularError(
-            f"divide and conquer needs the inverse of every path body's inertia, and body {model.body_names[body]!r}, "
-            "with what is joined to it, has none in some direction; give it mass and inertia, or use method='aba'"
-        )
+        raise _no_inverse(model, layout.tables.assembly, which)
     raise StateError("dca: the result is not finite: the numbers given are too large for float64")
+
+
+def _no_inverse(model: Model, assembly: Assembly, node: int) -> SingularError:
+    body = model.body_names[int(assembly.item[node])]
+    return SingularError(
+        f"divide and conquer needs the inverse of every path body's inertia, and body {body!r}, with what is joined to "
+        "it, has no inertia in some direction; give it mass and inertia, or use method='aba'"
+    )
