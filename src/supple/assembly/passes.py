@@ -35,7 +35,7 @@ def renew(t, d, desk, i, psi, matrices):
     smallest pivot: if it is not positive, there is no inertia where some is needed."""
     kind, j = item(t.kind, i), item(t.item, i)
     if kind == JOIN:
-        if item(t.joint, j) == REVOLUTE and item(t.armature, item(t.iv, j)) == 0.0:
+        if item(t.joint, j) == REVOLUTE and item(t.forbidden, j) == 5 and item(t.armature, item(t.iv, j)) == 0.0:
             return plain_join(desk, i, psi, matrices)
         return any_join(desk, i, psi, matrices)
     if kind == LEAF:
@@ -125,7 +125,7 @@ def any_sum(desk, i, psi, matrices):
 def join_down(t, d, i):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
     j = item(t.item, i)
-    if item(t.joint, j) == REVOLUTE:
+    if item(t.joint, j) == REVOLUTE and item(t.forbidden, j) == 5:
         _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
         _join_down(t, d, i, j, 1, (True, cos, sin, False))
     else:

@@ -6,6 +6,7 @@ What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from supple.spatial.references import address_of, float_vector, int_vector, ints
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, WORDS = range(10)
+_FORBIDDEN = 4  # row of body_ints
+_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, _WEIGHT, _N_WEIGHT, WORDS = range(12)
 
 
 class Tree(NamedTuple):
@@ -52,10 +54,12 @@ class Tree(NamedTuple):
     heavy: Any
     leaf_of: Any
     node_of: Any
+    iw: Any  #: where the weight of a joint begins
     to_joint: Any  #: T, flat
     inertia: Any  #: flat
     pitch: Any
     armature: Any  #: (nv,)
+    weight: Any  #: of k degrees of freedom k x k numbers: what their accelerations count for in the total
 
 
 @helper
@@ -72,8 +76,9 @@ def open_tree(address):
         int_vector(a + 12 * s, m),
         int_vector(b, n), int_vector(b + r, n), int_vector(b + 2 * r, n), int_vector(b + 3 * r, n),
         int_vector(b + 4 * r, n), int_vector(b + 5 * r, n), int_vector(b + 6 * r, n), int_vector(b + 7 * r, n),
+        int_vector(b + 8 * r, n),
         float_vector(h[_T], 36 * n), float_vector(h[_INERTIA], 36 * n), float_vector(h[_PITCH], n),
-        float_vector(h[_ARMATURE], h[_NV]),
+        float_vector(h[_ARMATURE], h[_NV]), float_vector(h[_WEIGHT], h[_N_WEIGHT]),
     )  # fmt: skip
 
 
@@ -113,15 +118,37 @@ class TreeTables:
         ).astype(np.int64)  # fmt: skip
         self.body_ints = np.stack(
             [model.parent, joint, model.q_index, model.v_index, 6 - dof, assembly.heavy, assembly.leaf_of,
-             assembly.node_of]
+             assembly.node_of, np.cumsum(dof * dof) - dof * dof]
         ).astype(np.int64)  # fmt: skip
         self.to_joint = to_joints(model)
         self.inertia = adapted_inertias(model)
         self.pitch = np.array(model.pitch)
         self.armature = np.array(model.armature)
-        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature)
-        self.words = np.array([model.n_bodies, len(kind), model.nv, *map(address_of, kept)], dtype=np.int64)
+        self._sizes = model.n_bodies, len(kind), model.nv
+        self.weight = unit_weights(dof)
+        self._point()
+
+    def _point(self) -> None:
+        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature, self.weight)
+        self.words = np.array([*self._sizes, *map(address_of, kept), len(self.weight)], dtype=np.int64)
         self.address = address_of(self.words)
+
+    def changed(self, weight: Floats, locked: Ints) -> TreeTables:
+        """The same tables with other weights, and with joints that cannot move."""
+        other = copy(self)
+        other.weight, other.body_ints = weight, self.body_ints.copy()
+        other.body_ints[_FORBIDDEN, locked] = 6
+        other._point()
+        return other
+
+
+def unit_weights(dof: Ints) -> Floats:
+    """Weights with which the total is the plain sum of squares."""
+    out = np.zeros(int((dof * dof).sum()))
+    begins = np.cumsum(dof * dof) - dof * dof
+    for k in range(int(dof.max(initial=0))):  # the k-th entry of each diagonal
+        out[(begins + k * (dof + 1))[dof > k]] = 1.0
+    return out
 
 
 def _by_level(level: Ints) -> list[Ints]:
