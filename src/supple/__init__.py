@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
+    from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
     from supple.adaptive.quasistatics import Approximation as Approximation
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
     from supple.errors import ModelError as ModelError
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from supple.model.model import Model as Model
 
 _HOME = {
+    "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
     "errors": "ModelError ParseError SimulationError SingularError StateError SuppleError",
     "exact.threads": "set_threads",

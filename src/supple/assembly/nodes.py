@@ -65,7 +65,7 @@ K, N, C = ROOM, ROOM + 36, ROOM + 72
 WU, WR, MOVED = ROOM + 108, ROOM + 144, ROOM + 150
 SPARE = ROOM + 156  # the second part of a joint, where it is not kept
 LOADS = SPARE + TAIL + 36 + 36 + 8  # what loads.py needs
-SCRATCH = LOADS + 480
+SCRATCH = LOADS + 512
 
 
 @helper

@@ -46,6 +46,8 @@ class Tree(NamedTuple):
     tail_at: Any
     joints: Any
     level: Any
+    top: Any  #: the top body of a stretch; of LIGHT and SUM the body they hang on, -1: the world
+    after: Any  #: the joint after an open stretch
     parent: Any  #: of bodies
     joint: Any
     iq: Any
@@ -73,7 +75,7 @@ def open_tree(address):
         int_vector(a, m), int_vector(a + s, m), int_vector(a + 2 * s, m), int_vector(a + 3 * s, m),
         int_vector(a + 4 * s, m), int_vector(a + 5 * s, m), int_vector(a + 6 * s, m), int_vector(a + 7 * s, m),
         int_vector(a + 8 * s, m), int_vector(a + 9 * s, m), int_vector(a + 10 * s, m), int_vector(a + 11 * s, m),
-        int_vector(a + 12 * s, m),
+        int_vector(a + 12 * s, m), int_vector(a + 13 * s, m), int_vector(a + 14 * s, m),
         int_vector(b, n), int_vector(b + r, n), int_vector(b + 2 * r, n), int_vector(b + 3 * r, n),
         int_vector(b + 4 * r, n), int_vector(b + 5 * r, n), int_vector(b + 6 * r, n), int_vector(b + 7 * r, n),
         int_vector(b + 8 * r, n),
@@ -94,12 +96,15 @@ class TreeTables:
         above = np.where(up < 0, 0, up)
         lone = (kind == LEAF) & (kind[above] == LIGHT)
         # a stretch is open unless it is all of a path, or the lower part of a stretch that is not
-        is_open = np.zeros(len(kind), dtype=np.int64)
+        is_open, after = np.zeros((2, len(kind)), dtype=np.int64)
+        top = np.where(kind == LIGHT, model.parent[assembly.item], assembly.item)
         for level in _by_level(assembly.level):
             nodes = level[stretch[level]]
             over = up[nodes]
             lower = assembly.right[over] == nodes
             is_open[nodes] = np.where(kind[over] != JOIN, 0, np.where(lower, is_open[over], 1))
+            top[nodes] = np.where((kind[over] == JOIN) & ~lower, top[over], assembly.item[over])
+            after[nodes] = np.where(lower, after[over], assembly.item[over])
         k = np.where((kind == JOIN) | (kind == LIGHT), dof[assembly.item], 0)
         coefficients = np.select(
             [lone, (kind == LEAF) & (assembly.left < 0), stretch, kind == SUM, kind == LIGHT],
@@ -114,7 +119,7 @@ class TreeTables:
         self.lone = lone
         self.ints = np.stack(
             [kind, assembly.left, assembly.right, up, assembly.item, assembly.first, is_open, lone, at,
-             at + coefficients, at + coefficients + self.joint_size, assembly.joints, assembly.level]
+             at + coefficients, at + coefficients + self.joint_size, assembly.joints, assembly.level, top, after]
         ).astype(np.int64)  # fmt: skip
         self.body_ints = np.stack(
             [model.parent, joint, model.q_index, model.v_index, 6 - dof, assembly.heavy, assembly.leaf_of,

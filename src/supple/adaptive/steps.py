@@ -1,0 +1,353 @@
+"""Steps of adaptive dynamics in compiled code: plain ones, and those with an active region update [AD section 5.1]."""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from supple.adaptive.choose import choose_accelerations, choose_velocities
+from supple.adaptive.convert import convert, rest_force
+from supple.adaptive.reduced import (
+    accelerate,
+    change_positions,
+    change_velocities,
+    momenta,
+    potential,
+    velocities_of,
+    without_joints,
+)
+from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
+from supple.adaptive.store import (
+    CHOSEN,
+    CURRENT,
+    DUE,
+    ENERGY,
+    EXPANDED,
+    JOINTS,
+    KINETIC,
+    MOST_KINETIC,
+    POSE,
+    REMOVED,
+    SEEN,
+    STEPS,
+    UPDATE,
+    UPDATES,
+    WORK_DONE,
+    WORST,
+    open_reduced,
+    open_store,
+)
+from supple.assembly.desk import open_desk
+from supple.assembly.passes import renew
+from supple.assembly.poses import compose, load_pose, renew_span
+from supple.assembly.tree import JOIN, LEAF, LIGHT
+from supple.exact.motion import DOF
+from supple.exact.tables import IQ, IV, KIND
+from supple.model.joints import NQ
+from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.indexing import get, item, set_item
+
+DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
+EXPLICIT, GUARANTEED, WATCHED = 1, 2, 4  # ways of a run
+UNEXPLAINED = 0.5  #: of the largest kinetic energy so far: more than this from nowhere is no accuracy but instability
+
+
+@part
+def form(desk, store, mask):
+    """The reduced tree of a region, and the forces on it."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    build_reduced(t, d, m, s, x.angles, mask, s.queue)
+    place_pushes(t, d, s, mask, s.queue)
+
+
+@part
+def to_articulated(desk, store):
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    return convert(t, d, desk, m, s, x)
+
+
+@part
+def find_update_region(desk, store, error, most):
+    t, d = open_desk(desk)
+    choose_accelerations(t, d, desk, open_store(store), error, most)
+
+
+@part
+def settle_node(desk, store, i):
+    """Node i becomes rigid."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    _, x = open_reduced(store)
+    kind = item(t.kind, i)
+    if kind in (JOIN, LIGHT):
+        rest_force(t, s, x, d, item(t.item, i))
+    settle(t, d, s, i)
+
+
+@part
+def accelerate_joints(store, dt):
+    m, x = open_reduced(store)
+    return accelerate(m, open_store(store), x, dt)
+
+
+@helper
+def is_new(s):
+    """Whether the acceleration update region has a node that is not active."""
+    found = False
+    for k in range(item(s.counts, EXPANDED)):
+        found = found or not item(s.flags, item(s.expanded, k)) & CURRENT
+    return found
+
+
+@helper
+def copy_state(m, x, s, back):
+    """The state of the active joints, to the kept one or back."""
+    nq = x.q.shape[0]
+    for b in range(m.n):
+        kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+        for k in range(iq, iq + NQ[kind]):
+            if back:
+                set_item(x.q, k, item(s.kept, k))
+            else:
+                set_item(s.kept, k, item(x.q, k))
+        for k in range(iv, iv + DOF[kind]):
+            if back:
+                set_item(x.v, k, item(s.kept, nq + k))
+            else:
+                set_item(s.kept, nq + k, item(x.v, k))
+
+
+@helper
+def fastest(m, s, x):
+    """The joint that moves fastest, or whose velocity is not a number."""
+    worst, most = 0, -1.0
+    for b in range(m.n):
+        iv = get(m.bodies, b, IV)
+        for k in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
+            v = abs(item(x.v, k))
+            if not v <= most:
+                worst, most = item(s.joints, b), v
+                if v != v:
+                    return worst
+    return worst
+
+
+@part
+def energy_now(store):
+    """Kinetic and potential energy; poses are noted."""
+    m, x = open_reduced(store)
+    s = open_store(store)
+    without_joints(m, s, x, x.v, False, True)
+    return item(s.numbers, KINETIC) + potential(m, s)
+
+
+@part
+def rigidify(desk, store, dropped):
+    """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
+
+    AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
+    the momenta that they had before: one pass up and one solution, O(active joints), instead of a matrix of impulses.
+    """
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    before = momenta(m, s, x) if dropped else 0.0
+    changed = False
+    for k in range(item(s.counts, SEEN) - 1, -1, -1):
+        i = item(s.seen, k)
+        flags = item(s.flags, i)
+        chosen = (flags & CHOSEN) != 0
+        if flags & CURRENT and not chosen:
+            settle_node(desk, store, i)
+        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0)
+        set_item(s.flags, i, CURRENT if chosen else 0)
+    if not changed:
+        return 1.0
+    for b in range(m.n):
+        j = item(s.joints, b)
+        if not item(s.flags, item(t.node_of, j)):
+            for k in range(item(t.iv, j), item(t.iv, j) + DOF[item(t.joint, j)]):
+                set_item(s.v, k, 0.0)
+    form(desk, store, CURRENT)
+    smallest = 1.0
+    if dropped:
+        m, x = open_reduced(store)
+        after, smallest = velocities_of(m, s, x)
+        set_item(s.numbers, REMOVED, item(s.numbers, REMOVED) + before - after)
+        set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - (before - after))
+    return smallest
+
+
+@part
+def update(desk, store, dt, most, error, most_reached, reach_error, ways):
+    """A step with an active region update. Returns how it ended."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    smallest = to_articulated(desk, store)
+    now = item(s.numbers, KINETIC) + potential(m, s)
+    set_item(s.numbers, MOST_KINETIC, max(item(s.numbers, MOST_KINETIC), item(s.numbers, KINETIC)))
+    if ways & WATCHED and item(s.counts, UPDATES) > 0:
+        gained = now - item(s.numbers, ENERGY) - item(s.numbers, WORK_DONE)
+        if not gained <= UNEXPLAINED * item(s.numbers, MOST_KINETIC) + 1e-9 * abs(now):
+            set_item(s.counts, WORST, fastest(m, s, x))
+            return UNSTABLE
+    if not smallest > 0.0:
+        return SINGULAR
+    set_item(s.numbers, ENERGY, now)
+    set_item(s.numbers, WORK_DONE, 0.0)
+    find_update_region(desk, store, reach_error, most_reached)
+    if is_new(s):
+        form(desk, store, CURRENT | UPDATE)
+    m, x = open_reduced(store)
+    if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
+        for b in range(m.n):
+            j = item(s.joints, b)
+            if not item(s.flags, item(t.node_of, j)) & UPDATE:
+                for k in range(item(t.iv, j), item(t.iv, j) + DOF[item(t.joint, j)]):
+                    set_item(x.qdd, k, 0.0)
+    elif not accelerate_joints(store, dt) > 0.0:
+        return SINGULAR
+    if ways & EXPLICIT:
+        change_positions(t, d, m, s, dt)
+    if not math.isfinite(change_velocities(m, s, x, dt)):
+        set_item(s.counts, WORST, fastest(m, s, x))
+        return NOT_FINITE
+    if ways & GUARANTEED:
+        for k in range(item(s.counts, SEEN)):
+            i = item(s.seen, k)
+            if item(s.flags, i):
+                set_item(s.flags, i, CURRENT)
+    else:
+        transient = item(s.counts, JOINTS)
+        count = choose_velocities(t, s, error, most)
+        if not rigidify(desk, store, count < transient) > 0.0:
+            return SINGULAR
+        m, x = open_reduced(store)
+    if not ways & EXPLICIT:
+        change_positions(t, d, m, s, dt)
+    copy_state(m, x, s, False)
+    set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
+    return DONE
+
+
+_int, _float = types.int64, types.float64
+
+
+@kernel(
+    _int(_int, _int, _int, _float, _int, _int, _float, _int, _float, _int), "adaptive dynamics", effort=14, nogil=True
+)
+def run_kernel(desk, store, steps, dt, every, most, error, most_reached, reach_error, ways):
+    """So many steps. Returns how that ended."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    for _ in range(steps):
+        if item(s.counts, DUE) <= 0:
+            ended = update(desk, store, dt, most, error, most_reached, reach_error, ways)
+            if ended != DONE:
+                if ended != SINGULAR:
+                    m, x = open_reduced(store)
+                    copy_state(m, x, s, True)
+                return ended
+            set_item(s.counts, DUE, every)
+        else:
+            if not accelerate_joints(store, dt) > 0.0:
+                return SINGULAR
+            m, x = open_reduced(store)
+            if ways & EXPLICIT:
+                change_positions(t, d, m, s, dt)
+            if not math.isfinite(change_velocities(m, s, x, dt)):
+                set_item(s.counts, WORST, fastest(m, s, x))
+                copy_state(m, x, s, True)
+                return NOT_FINITE
+            if not ways & EXPLICIT:
+                change_positions(t, d, m, s, dt)
+        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
+        set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
+    return DONE
+
+
+@kernel(_float(_int, _int), "adaptive dynamics, assembly", effort=6, nogil=True)
+def build_kernel(desk, store):
+    """Everything of all nodes, from below, and the reduced tree. Returns the smallest pivot."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    _, x = open_reduced(store)
+    smallest = 1.0e300
+    for i in range(t.nodes):
+        kind = item(t.kind, i)
+        if kind == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, s.trees, s.spans)
+        if kind in (JOIN, LIGHT):
+            rest_force(t, s, x, d, item(t.item, i))
+        pivot = renew(t, d, desk, i, True, True)
+        if not pivot >= smallest:
+            smallest = pivot
+            set_item(s.counts, WORST, i)
+        settle_node(desk, store, i)
+    form(desk, store, CURRENT)
+    return smallest
+
+
+@kernel(types.void(_int, _int, _int), "adaptive dynamics, forces")
+def resettle_kernel(desk, store, i):
+    """Node i, rigid, and those above it as far as they are rigid: after a force in it changed."""
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    while i >= 0 and not item(s.flags, i):
+        settle_node(desk, store, i)
+        i = item(t.up, i)
+
+
+@kernel(types.void(_int, _int), "adaptive dynamics, reduced tree")
+def form_kernel(desk, store):
+    form(desk, store, CURRENT)
+
+
+@kernel(_float(_int), "adaptive dynamics, energy")
+def energy_kernel(store):
+    return energy_now(store)
+
+
+@kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
+def poses_kernel(desk, store, bodies, out):
+    """Poses in the world of some bodies, twelve numbers each, after energy_kernel; and their reduced bodies."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    for x in range(bodies.shape[0]):
+        rb, R, r = find_piece(t, d, s, CURRENT, item(t.leaf_of, bodies[x]))
+        S, o = load_pose(s.world, POSE * rb)
+        R, r = compose(S, o, R, r)
+        for k in range(3):
+            out[x, k], out[x, 3 + k], out[x, 6 + k], out[x, 9 + k] = R.r0[k], R.r1[k], R.r2[k], r[k]
+
+
+@kernel(_int(_int, _int), "adaptive dynamics, front")
+def front_kernel(desk, store):
+    """How many nodes are on the rigid front."""
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    count = 0
+    for k in range(item(s.counts, SEEN)):
+        i = item(s.seen, k)
+        if not item(s.flags, i) and not (item(t.kind, i) == LEAF and item(t.lone, i) and item(t.joints, i) == 0):
+            count += 1
+    return count
+
+
+@kernel(_float(_int), "adaptive dynamics, momenta")
+def momenta_kernel(store):
+    m, x = open_reduced(store)
+    return momenta(m, open_store(store), x)
+
+
+@kernel(_float(_int), "adaptive dynamics, velocities")
+def velocities_kernel(store):
+    m, x = open_reduced(store)
+    energy, _ = velocities_of(m, open_store(store), x)
+    return energy
