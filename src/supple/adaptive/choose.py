@@ -14,22 +14,29 @@ from supple.adaptive.heap import pop, push
 from supple.adaptive.store import (
     CHOSEN,
     CURRENT,
+    ERROR,
     EXPANDED,
+    MOST,
+    MOST_REACHED,
     MOTION,
     QUEUE,
+    REACH_ERROR,
     REACHED,
     REST,
     ROOT,
     SEEN,
     UPDATE,
     VELOCITY_REST,
+    open_store,
 )
 from supple.adaptive.totals import total
+from supple.assembly.desk import open_desk
 from supple.assembly.nodes import BT, TOP
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
+from supple.spatial.references import LINKED
 from supple.spatial.sixes import set_six, six
 
 
@@ -77,7 +84,7 @@ def go_on(s, rest, error, count, most):
 
 
 @helper
-def enqueue(t, d, s, i):
+def enqueue(t, d, s, desk, store, i):
     """Node i, told what acts on it, goes to the queue with its acceleration metric [AD (7)]; what a LEAF has absorbed
     goes in its place. Returns the metric."""
     if item(t.joints, i) == 0:
@@ -90,7 +97,7 @@ def enqueue(t, d, s, i):
             if is_passive(s, i):
                 w, dw, a = move_of(s.motion, MOTION * i)
                 set_move(s, l, w, dw, a)
-                evaluate(t, d, s, l)
+                evaluate(s, desk, store, l)
             leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
         i = l
     a = total(t, d, i)
@@ -98,15 +105,18 @@ def enqueue(t, d, s, i):
     return a
 
 
-@helper
-def choose_accelerations(t, d, desk, s, error, most):
+@kernel(LINKED, "acceleration update region", effort=3, nogil=True)
+def reach_kernel(desk, store, unused, unused_too):
     """The acceleration update region: nodes with the flag UPDATE, whose joints' accelerations are then known."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    error, most = item(s.numbers, REACH_ERROR), item(s.counts, MOST_REACHED)
     root = t.nodes - 1
     for k in range(6):
         set_item(d.told, item(d.told_at, root) + k, 0.0)
     set_item(s.counts, QUEUE, 0)
     set_item(s.counts, EXPANDED, 0)
-    rest = enqueue(t, d, s, root)
+    rest = enqueue(t, d, s, desk, store, root)
     set_item(s.numbers, ROOT, rest)
     count = 0
     while go_on(s, rest, error, count, most):
@@ -114,7 +124,7 @@ def choose_accelerations(t, d, desk, s, error, most):
         rest -= item(s.amount, i)
         count += counts_as_joint(t, i)
         if is_passive(s, i):
-            prepare_parts(t, d, s, i)
+            prepare_parts(desk, store, i)
             renew(t, d, desk, i, True, False)
         kind, l, r = item(t.kind, i), item(t.left, i), item(t.right, i)
         if kind == SUM:
@@ -125,11 +135,13 @@ def choose_accelerations(t, d, desk, s, error, most):
             join_down(t, d, i)
         else:
             light_down(t, d, i)
-        rest += enqueue(t, d, s, l)
-        if kind != LIGHT:
-            rest += enqueue(t, d, s, r)
+        child = l
+        while child >= 0:
+            rest += enqueue(t, d, s, desk, store, child)
+            child = r if child == l and kind != LIGHT else -1
     set_item(s.counts, REACHED, count)
     set_item(s.numbers, REST, left_over(s))
+    return 0.0
 
 
 @helper
@@ -153,9 +165,12 @@ def velocity_metric(t, s, i):
     return total
 
 
-@helper
-def choose_velocities(t, s, error, most):
+@kernel(LINKED, "new active region", nogil=True)
+def choose_kernel(desk, store, unused, unused_too):
     """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns how many joints it has."""
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    error, most = item(s.numbers, ERROR), item(s.counts, MOST)
     for k in range(item(s.counts, SEEN) - 1, -1, -1):
         i = item(s.seen, k)
         amount = 0.0
@@ -180,7 +195,7 @@ def choose_velocities(t, s, error, most):
         if item(t.kind, i) != LIGHT:
             rest += offer(t, s, item(t.right, i))
     set_item(s.numbers, VELOCITY_REST, left_over(s))
-    return count
+    return float(count)
 
 
 @helper

@@ -15,6 +15,7 @@ from supple.adaptive.reduced import drive_joints, own_force, push_force, vec_at,
 from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
+    EVALUATE,
     INERTIA10,
     MOTION,
     MOVE,
@@ -22,7 +23,10 @@ from supple.adaptive.store import (
     N_PUSHES,
     POSE,
     SEEN,
+    open_reduced,
+    open_store,
 )
+from supple.assembly.desk import open_desk
 from supple.assembly.loads import RAW, evaluate_absorbed, evaluate_stretch, load_rigid_at, set_force
 from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, load_pose, span_of
@@ -31,8 +35,9 @@ from supple.exact.motion import DOF
 from supple.exact.rnea import rigid_force
 from supple.exact.tables import DAMPING, IV, KIND
 from supple.spatial.algebra import Force, Motion, cross
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
@@ -91,8 +96,15 @@ def resist(t, d, s, i):
 
 
 @helper
-def evaluate(t, d, s, i):
+def evaluate(s, desk, store, i):
     """The linear coefficients of a passive node, whose motion is known."""
+    call_at(item(s.links, EVALUATE), desk, store, i, 0)
+
+
+@kernel(LINKED, "passive nodes", effort=2, nogil=True)
+def evaluate_kernel(desk, store, i, unused):
+    t, d = open_desk(desk)
+    s = open_store(store)
     w, dw, a = get_move(s.motion, MOTION * i)
     kind, l = item(t.kind, i), item(t.left, i)
     if kind == LEAF and item(t.lone, i):
@@ -104,6 +116,7 @@ def evaluate(t, d, s, i):
         evaluate_stretch(t, d, i, w, Motion(dw, a), s.trees, s.spans, s.loads, s.load_at)
     else:
         evaluate_absorbed(t, d, i, w, Motion(dw, a), s.loads, s.load_at)
+    return 0.0
 
 
 @helper
@@ -112,15 +125,18 @@ def is_passive(s, i):
     return not (item(s.flags, i) & CURRENT or item(s.on_path, i))
 
 
-@helper
-def prepare_parts(t, d, s, i):
+@part
+def prepare_parts(desk, store, i):
     """The linear coefficients of the passive parts of a rigid node, whose motion is known."""
+    t, d = open_desk(desk)
+    s = open_store(store)
     l, r = item(t.left, i), item(t.right, i)
-    for child in (l, r):
-        if child >= 0:
-            find_child_move(t, d, s, i, child)
-            if is_passive(s, child):
-                evaluate(t, d, s, child)
+    child = l
+    while child >= 0:
+        find_child_move(t, d, s, i, child)
+        if is_passive(s, child):
+            evaluate(s, desk, store, child)
+        child = r if child == l else -1
 
 
 @helper
@@ -139,10 +155,13 @@ def add_pushes(t, d, s):
         set_six(d.external, 6 * b, six(d.external, 6 * b) + six(d.w, RAW))
 
 
-@helper
-def convert(t, d, desk, m, s, x):
+@kernel(LINKED, "to the articulated body", effort=3, nogil=True)
+def convert_kernel(desk, store, unused, unused_too):
     """All coefficients that the choice of an acceleration update region begins with. Returns the smallest pivot."""
-    without_joints(m, s, x, x.v, False, True)
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    without_joints(s, store, True, False, True)
     drive_joints(m, s, x)
     for b in range(m.n):
         iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
@@ -157,13 +176,13 @@ def convert(t, d, desk, m, s, x):
             if active:
                 resist(t, d, s, i)
             elif not item(s.on_path, i):
-                evaluate(t, d, s, i)
+                evaluate(s, desk, store, i)
     for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from above
         i = item(s.paths, k)
         if not item(s.flags, i) & CURRENT:
             if item(t.kind, i) == LEAF:
                 resist(t, d, s, i)
-            prepare_parts(t, d, s, i)
+            prepare_parts(desk, store, i)
     add_pushes(t, d, s)
     smallest = 1.0e300
     for k in range(paths):

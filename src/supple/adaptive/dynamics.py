@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.assembly.desk import HostDesk
 from supple.assembly.loads import ABSORBED_LOADS, BODY_LOADS, STRETCH_LOADS
+from supple.assembly.passes import node_kernels
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
@@ -26,7 +27,6 @@ from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Integrator = Literal["semi-implicit", "euler"]
 
 _ALL = 1 << 60
 _CHUNK = 1024  #: steps between looks at the keyboard
@@ -80,7 +80,8 @@ class AdaptiveDynamics(Pushed):
     guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
     of the accelerations is certified: the metric of those taken for zero is at most `error`.
 
-    integrator: "semi-implicit" (velocities first) or "euler". A step costs O(active joints + forces), whatever n is.
+    Steps are semi-implicit: velocities first, then positions with the new ones. One costs O(active joints + forces),
+    whatever n is.
     """
 
     def __init__(
@@ -96,18 +97,14 @@ class AdaptiveDynamics(Pushed):
         weights: Weights = None,
         velocity_weights: Weights = None,
         guaranteed: bool = False,
-        integrator: Integrator = "semi-implicit",
         order: str | ArrayLike = "balanced",
     ) -> None:
-        self.model, self.time = model, 0.0
+        self.model = model
         self._begin_pushes(model)
         self._shared: TreeTables = tree_tables(model, assemble(model, order))
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
         self._ask(active, error, update_every, acceleration_region, guaranteed)
-        if integrator not in ("semi-implicit", "euler"):
-            raise StateError(f"the integrator must be 'semi-implicit' or 'euler', not {integrator!r}")
-        self.integrator: Integrator = integrator
         self._q, self._v = _state(model, q, v)
         self._weights = WeightTable(model, weights, self._q)
         self._velocity_weights = WeightTable(model, velocity_weights, self._q)
@@ -159,6 +156,10 @@ class AdaptiveDynamics(Pushed):
         self.update_every = 1 if guaranteed else int(update_every)
 
     @property
+    def time(self) -> float:
+        return float(self._store.numbers[st.TIME])
+
+    @property
     def active(self) -> int | None:
         """How many joints may move; None: as many as the error asks for. May be changed at any time."""
         return None if self._most == _ALL else self._most
@@ -173,6 +174,7 @@ class AdaptiveDynamics(Pushed):
             self._reach = int(value)
         self._most, self._error = int(value), 0.0
         self._check_pins()
+        self._set_asked()
         self._due()
 
     @property
@@ -363,7 +365,7 @@ class AdaptiveDynamics(Pushed):
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
         sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, ABSORBED_LOADS], STRETCH_LOADS)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), assembly.depth, len(self._weights.values))
+        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links())
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
         R, r = tree_poses(model)
@@ -391,7 +393,7 @@ class AdaptiveDynamics(Pushed):
         out, external, force, qdd = self._numbers
         self._desk = HostDesk(
             tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
-            keep_tails=True,
+            keep_tails=True, kernels=node_kernels(),
         )  # fmt: skip
         self._store.point(self._q, qdd)
         must = self._store.must
@@ -422,9 +424,19 @@ class AdaptiveDynamics(Pushed):
         first = np.union1d(moving, np.flatnonzero(self._pins > 0))
         if len(first):
             self._mark_above(flags, first, st.CURRENT)
-        k.form_kernel.load()(self._desk.address, self._store.address)
+        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
         self._store.counts[st.UPDATES] = 0
+        self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
+        self._store.numbers[st.KEPT_TIME] = self.time
+        self._set_asked()
         self._due()
+
+    def _set_asked(self) -> None:
+        """Tell the kernels what is asked."""
+        counts, numbers = self._store.counts, self._store.numbers
+        counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self.update_every, self._most, self._reach
+        counts[st.WAYS] = k.GUARANTEED if self.guaranteed else 0
+        numbers[[st.ERROR, st.REACH_ERROR]] = self._error, self._reach_error
 
     def _due(self) -> None:
         self._store.counts[st.DUE] = _ALL if self._fixed else 0
@@ -472,31 +484,27 @@ class AdaptiveDynamics(Pushed):
             count -= now
 
     def _call(self, count: int, dt: float) -> None:
-        ways = (k.EXPLICIT if self.integrator == "euler" else 0) | (k.GUARANTEED if self.guaranteed else 0) | k.WATCHED
-        counts = self._store.counts
-        before, good = int(counts[st.STEPS]), self.time
-        ended = self._kernel(
-            self._desk.address, self._store.address, count, dt, self.update_every, self._most, self._error, self._reach,
-            self._reach_error, ways,
-        )  # fmt: skip
-        self.time += (int(counts[st.STEPS]) - before) * dt
+        ended = self._kernel(self._desk.address, self._store.address, count, dt)
         if ended != k.DONE:
-            self._explain(ended, good, dt)
+            self._explain(ended, dt)
 
-    def _explain(self, ended: int, began: float, dt: float) -> None:
+    def _explain(self, ended: int, dt: float) -> None:
+        """Say what happened; the state is already the one that was kept."""
+        numbers, failed = self._store.numbers, self.time
+        numbers[st.TIME] = numbers[st.KEPT_TIME]
+        numbers[st.WORK_DONE], self._store.counts[st.UPDATES] = 0.0, 0
+        self._due()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
         joint = self.model.joint_names[int(self._store.counts[st.WORST])]
-        self._due()
-        failed = self.time
         what = (
             f"the velocity of joint {joint!r} is no longer finite"
             if ended == k.NOT_FINITE
             else f"energy grows without work being done, joint {joint!r} moving fastest"
         )
         raise SimulationError(
-            f"at time {failed:.6g} {what}: the step of {dt:g} is too long, or a force too stiff; the state at the last "
-            "choice of joints is kept"
+            f"at time {failed:.6g} {what}: the step of {dt:g} is too long, or a force too stiff; the state of time "
+            f"{self.time:.6g} is kept"
         )
 
     def _refuse_singular(self, body: int | None) -> None:
@@ -508,7 +516,7 @@ class AdaptiveDynamics(Pushed):
 
     def _pushes_changed(self) -> None:
         if self._arranged:
-            k.form_kernel.load()(self._desk.address, self._store.address)
+            k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
 
     def _no_longer_pushed(self, body: int) -> None:
         pass
@@ -531,7 +539,7 @@ class AdaptiveDynamics(Pushed):
         arrays["on_path"][paths] = 1
         self._store.counts[st.N_PUSHES], self._store.counts[st.N_PATHS] = len(rows) // PUSH_ROW, len(paths)
         self._store.point(self._q, self._desk.qdd)
-        k.form_kernel.load()(self._desk.address, self._store.address)
+        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
 
 
 def _view(x: Floats) -> Floats:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import kernels as k
 from supple.adaptive.pushes import Pushed
 from supple.assembly.desk import HostDesk
+from supple.assembly.passes import node_kernels
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, SingularError, StateError
@@ -212,7 +213,7 @@ class QuasiStatics(Pushed):
         external, force, qdd = np.zeros(6 * n), np.zeros(model.nv), np.zeros(model.nv)
         self._desk = HostDesk(
             tables, np.zeros(tables.size), ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), q,
-            external, force, qdd, keep_tails=True,
+            external, force, qdd, keep_tails=True, kernels=node_kernels(),
         )  # fmt: skip
         R, r = tree_poses(model)
         trees = np.concatenate([R.reshape(n, 9), r], axis=1).reshape(-1)

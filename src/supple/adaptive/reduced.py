@@ -28,11 +28,15 @@ from supple.adaptive.store import (
     C_STOP_DAMPING,
     C_TARGET,
     CONTROL,
+    FREELY,
+    JOINED,
     KINETIC,
     MOVE,
     POSE,
     WORK_DONE,
     Reduced,
+    open_reduced,
+    open_store,
 )
 from supple.assembly.joints import advance, identity
 from supple.assembly.loads import load_rigid_at
@@ -57,8 +61,9 @@ from supple.spatial.algebra import (
     transpose,
     z_axis,
 )
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import (
     load_force,
     load_mat,
@@ -83,6 +88,12 @@ def vec_at(a, k):
 @helper
 def zero():
     return Vec3(0.0, 0.0, 0.0)
+
+
+@helper
+def at_rest(m):
+    """The same tree without gravity."""
+    return Reduced(m.n, m.bodies, m.rows, m.dofs, zero(), m.angles)
 
 
 @helper
@@ -118,9 +129,20 @@ def push_on(s, rb, R, X, V):
 
 
 @helper
-def without_joints(m, s, x, v, pushed, note):
+def without_joints(s, store, moving, pushed, note):
     """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
-    pushed: with the forces on them; note: poses, motions and the kinetic energy are written down. Returns the power."""
+    moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
+    energy are written down. Returns the forces' power."""
+    return call_at(item(s.links, FREELY), store, moving, pushed, note)
+
+
+@kernel(LINKED, "hybrid body without joints", effort=2, nogil=True)
+def without_joints_kernel(store, moving, pushed, note):
+    m, x = open_reduced(store)
+    s = open_store(store)
+    v = x.v if moving else x.zeros
+    if not moving:
+        m = at_rest(m)
     path, work, S = x.path, x.work, x.axes
     world_at_rest(m, x.q, path)
     store_vec(path, 0, X_, zero())
@@ -193,12 +215,28 @@ def drive_joints(m, s, x):
 
 
 @helper
-def accelerate(m, s, x, dt):
+def joint_passes(s, store, moving):
+    """The two passes of exact/aba.py in which joints accelerate: under their forces, or, not moving, under their
+    momenta, which gives velocities. Returns the smallest pivot."""
+    return call_at(item(s.links, JOINED), store, moving, 0, 0)
+
+
+@kernel(LINKED, "hybrid body, joints", effort=2, nogil=True)
+def joint_passes_kernel(store, moving, unused, unused_too):
+    m, x = open_reduced(store)
+    v, tau = (x.v, x.drive) if moving else (x.zeros, x.momentum)
+    return with_joints(m, x.q, v, tau, x.qdd, x.path, x.work, x.axes, x.dofs)
+
+
+@helper
+def accelerate(store, dt):
     """The accelerations of all active joints. Returns the smallest pivot."""
+    m, x = open_reduced(store)
+    s = open_store(store)
     drive_joints(m, s, x)
-    power = without_joints(m, s, x, x.v, True, False)
+    power = without_joints(s, store, True, True, False)
     set_item(s.numbers, WORK_DONE, item(s.numbers, WORK_DONE) + dt * power)
-    return with_joints(m, x.q, x.v, x.drive, x.qdd, x.path, x.work, x.axes, x.dofs)
+    return joint_passes(s, store, True)
 
 
 @helper
@@ -224,12 +262,6 @@ def change_positions(t, d, m, s, dt):
 
 
 @helper
-def at_rest(m):
-    """The same tree without gravity."""
-    return Reduced(m.n, m.bodies, m.rows, m.dofs, zero(), m.angles)
-
-
-@helper
 def across(kind, z, S, j, x):
     """S x, the motion across a joint."""
     if kind == REVOLUTE:
@@ -242,11 +274,11 @@ def across(kind, z, S, j, x):
     return out
 
 
-@helper
-def momenta(m, s, x):
+@part
+def momenta(store):
     """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
-    still = at_rest(m)
-    without_joints(still, s, x, x.zeros, False, False)
+    without_joints(open_store(store), store, False, False, False)
+    m, x = open_reduced(store)
     path, work, S = x.path, x.work, x.axes
     store_six(path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
@@ -281,12 +313,13 @@ def momenta(m, s, x):
 
 
 @helper
-def velocities_of(m, s, x):
+def velocities_of(store):
     """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
     the smallest pivot."""
-    still = at_rest(m)
-    without_joints(still, s, x, x.zeros, False, False)
-    smallest = with_joints(still, x.q, x.zeros, x.momentum, x.qdd, x.path, x.work, x.axes, x.dofs)
+    s = open_store(store)
+    without_joints(s, store, False, False, False)
+    smallest = joint_passes(s, store, False)
+    m, x = open_reduced(store)
     energy = 0.0
     for b in range(m.n):
         iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]

@@ -15,7 +15,9 @@ from supple.adaptive.store import (
     N_PUSHES,
     POSE,
     SEEN,
+    open_store,
 )
+from supple.assembly.desk import open_desk
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.loads import join_loads, leaf_loads, light_loads, load_rigid_at, sum_loads
 from supple.assembly.poses import beyond_joint, compose, load_pose, renew_span, span_of, store_pose
@@ -36,7 +38,7 @@ from supple.exact.tables import (
     TREE_R,
 )
 from supple.spatial.algebra import RigidInertia, Vec3, shift_rigid
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, part
 from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.rows import load_rigid, set_vec, store_mat, store_rigid, store_vec
 
@@ -186,8 +188,29 @@ def set_slots(m, n):
         put(m.bodies, b, PARENT_SLOT, above)
 
 
+@part
+def settle_join(desk, store, i):
+    t, d = open_desk(desk)
+    s = open_store(store)
+    join_loads(t, d, i, s.trees, s.spans, s.loads, s.load_at)
+
+
+@part
+def settle_leaf(desk, store, i):
+    t, d = open_desk(desk)
+    s = open_store(store)
+    leaf_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+
+
+@part
+def settle_light(desk, store, i):
+    t, d = open_desk(desk)
+    s = open_store(store)
+    light_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+
+
 @helper
-def settle(t, d, s, i):
+def settle(t, d, s, desk, store, i):
     """Node i is rigid from now on, and so is what is under it: what must be known of it. Its matrices are renewed."""
     kind, j, l = item(t.kind, i), item(t.item, i), item(t.left, i)
     if kind == JOIN:
@@ -197,19 +220,19 @@ def settle(t, d, s, i):
         R, p = span_of(t, l, s.trees, s.spans)
         R, p = beyond_joint(t, j, d.q, R, p)
         Y = load_rigid_at(s.rigid, INERTIA10 * l) + moved_rigid(R, p, load_rigid_at(s.rigid, INERTIA10 * r))
-        join_loads(t, d, i, s.trees, s.spans, s.loads, s.load_at)
+        settle_join(desk, store, i)
     elif kind == LEAF:
         Y = load_rigid_at(s.own, INERTIA10 * j)
         if l >= 0:
             Y = Y + load_rigid_at(s.rigid, INERTIA10 * l)
         if not item(t.lone, i):
-            leaf_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+            settle_leaf(desk, store, i)
     elif kind == LIGHT:
         R, p = load_pose(s.trees, POSE * j)
         S, q = pose_of_joint(t, j, d.q)
         R, p = compose(R, p, S, q)
         Y = moved_rigid(R, p, load_rigid_at(s.rigid, INERTIA10 * l))
-        light_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+        settle_light(desk, store, i)
     else:
         Y = load_rigid_at(s.rigid, INERTIA10 * l) + load_rigid_at(s.rigid, INERTIA10 * item(t.right, i))
         sum_loads(t, i, s.loads, s.load_at)

@@ -6,33 +6,46 @@ import math
 
 from numba import types
 
-from supple.adaptive.choose import choose_accelerations, choose_velocities
-from supple.adaptive.convert import convert, rest_force
+from supple.adaptive.choose import choose_kernel, reach_kernel
+from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
 from supple.adaptive.reduced import (
     accelerate,
     change_positions,
     change_velocities,
+    joint_passes_kernel,
     momenta,
     potential,
     velocities_of,
     without_joints,
+    without_joints_kernel,
 )
 from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
 from supple.adaptive.store import (
+    CHOOSE,
     CHOSEN,
+    CONVERT,
     CURRENT,
+    DT,
     DUE,
     ENERGY,
+    EVERY,
     EXPANDED,
-    JOINTS,
+    FORM,
+    KEPT_TIME,
     KINETIC,
     MOST_KINETIC,
     POSE,
+    REACH,
     REMOVED,
+    RIGIDIFY,
     SEEN,
+    SETTLE,
     STEPS,
+    TIME,
     UPDATE,
+    UPDATE_STEP,
     UPDATES,
+    WAYS,
     WORK_DONE,
     WORST,
     open_reduced,
@@ -45,54 +58,36 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.tables import IQ, IV, KIND
 from supple.model.joints import NQ
-from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
-EXPLICIT, GUARANTEED, WATCHED = 1, 2, 4  # ways of a run
+GUARANTEED = 1  # ways of a run
 UNEXPLAINED = 0.5  #: of the largest kinetic energy so far: more than this from nowhere is no accuracy but instability
 
 
-@part
-def form(desk, store, mask):
+@kernel(LINKED, "hybrid body", effort=2, nogil=True)
+def form_kernel(desk, store, mask, unused):
     """The reduced tree of a region, and the forces on it."""
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
     build_reduced(t, d, m, s, x.angles, mask, s.queue)
     place_pushes(t, d, s, mask, s.queue)
+    return 0.0
 
 
-@part
-def to_articulated(desk, store):
-    t, d = open_desk(desk)
-    s = open_store(store)
-    m, x = open_reduced(store)
-    return convert(t, d, desk, m, s, x)
-
-
-@part
-def find_update_region(desk, store, error, most):
-    t, d = open_desk(desk)
-    choose_accelerations(t, d, desk, open_store(store), error, most)
-
-
-@part
-def settle_node(desk, store, i):
-    """Node i becomes rigid."""
+@kernel(LINKED, "nodes that become rigid", effort=5, nogil=True)
+def settle_kernel(desk, store, i, unused):
     t, d = open_desk(desk)
     s = open_store(store)
     _, x = open_reduced(store)
     kind = item(t.kind, i)
     if kind in (JOIN, LIGHT):
         rest_force(t, s, x, d, item(t.item, i))
-    settle(t, d, s, i)
-
-
-@part
-def accelerate_joints(store, dt):
-    m, x = open_reduced(store)
-    return accelerate(m, open_store(store), x, dt)
+    settle(t, d, s, desk, store, i)
+    return 0.0
 
 
 @helper
@@ -105,21 +100,20 @@ def is_new(s):
 
 
 @helper
-def copy_state(m, x, s, back):
-    """The state of the active joints, to the kept one or back."""
+def copy_joint(m, x, s, b, back):
+    """The state of an active joint, to the kept one or back."""
     nq = x.q.shape[0]
-    for b in range(m.n):
-        kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
-        for k in range(iq, iq + NQ[kind]):
-            if back:
-                set_item(x.q, k, item(s.kept, k))
-            else:
-                set_item(s.kept, k, item(x.q, k))
-        for k in range(iv, iv + DOF[kind]):
-            if back:
-                set_item(x.v, k, item(s.kept, nq + k))
-            else:
-                set_item(s.kept, nq + k, item(x.v, k))
+    kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+    for k in range(iq, iq + NQ[kind]):
+        if back:
+            set_item(x.q, k, item(s.kept, k))
+        else:
+            set_item(s.kept, k, item(x.q, k))
+    for k in range(iv, iv + DOF[kind]):
+        if back:
+            set_item(x.v, k, item(s.kept, nq + k))
+        else:
+            set_item(s.kept, nq + k, item(x.v, k))
 
 
 @helper
@@ -137,62 +131,54 @@ def fastest(m, s, x):
     return worst
 
 
-@part
-def energy_now(store):
-    """Kinetic and potential energy; poses are noted."""
-    m, x = open_reduced(store)
-    s = open_store(store)
-    without_joints(m, s, x, x.v, False, True)
-    return item(s.numbers, KINETIC) + potential(m, s)
-
-
-@part
-def rigidify(desk, store, dropped):
+@kernel(LINKED, "rigidification", nogil=True)
+def rigidify_kernel(desk, store, dropped, unused):
     """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
 
     AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
     the momenta that they had before: one pass up and one solution, O(active joints), instead of a matrix of impulses.
+    Returns the smallest pivot.
     """
     t, _ = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    before = momenta(m, s, x) if dropped else 0.0
+    before = momenta(store) if dropped else 0.0
     changed = False
     for k in range(item(s.counts, SEEN) - 1, -1, -1):
         i = item(s.seen, k)
         flags = item(s.flags, i)
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
-            settle_node(desk, store, i)
+            call_at(item(s.links, SETTLE), desk, store, i, 0)
         changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0)
         set_item(s.flags, i, CURRENT if chosen else 0)
     if not changed:
         return 1.0
     for b in range(m.n):
-        j = item(s.joints, b)
-        if not item(s.flags, item(t.node_of, j)):
-            for k in range(item(t.iv, j), item(t.iv, j) + DOF[item(t.joint, j)]):
-                set_item(s.v, k, 0.0)
-    form(desk, store, CURRENT)
+        if not item(s.flags, item(t.node_of, item(s.joints, b))):
+            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+                set_item(x.v, k, 0.0)
+            copy_joint(m, x, s, b, False)
+    call_at(item(s.links, FORM), desk, store, CURRENT, 0)
     smallest = 1.0
     if dropped:
-        m, x = open_reduced(store)
-        after, smallest = velocities_of(m, s, x)
+        after, smallest = velocities_of(store)
         set_item(s.numbers, REMOVED, item(s.numbers, REMOVED) + before - after)
         set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - (before - after))
     return smallest
 
 
-@part
-def update(desk, store, dt, most, error, most_reached, reach_error, ways):
+@kernel(LINKED, "active region update", effort=2, nogil=True)
+def update_kernel(desk, store, unused, unused_too):
     """A step with an active region update. Returns how it ended."""
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    smallest = to_articulated(desk, store)
+    ways, dt = item(s.counts, WAYS), item(s.numbers, DT)
+    smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
     now = item(s.numbers, KINETIC) + potential(m, s)
     set_item(s.numbers, MOST_KINETIC, max(item(s.numbers, MOST_KINETIC), item(s.numbers, KINETIC)))
-    if ways & WATCHED and item(s.counts, UPDATES) > 0:
+    if item(s.counts, UPDATES) > 0:
         gained = now - item(s.numbers, ENERGY) - item(s.numbers, WORK_DONE)
         if not gained <= UNEXPLAINED * item(s.numbers, MOST_KINETIC) + 1e-9 * abs(now):
             set_item(s.counts, WORST, fastest(m, s, x))
@@ -201,20 +187,17 @@ def update(desk, store, dt, most, error, most_reached, reach_error, ways):
         return SINGULAR
     set_item(s.numbers, ENERGY, now)
     set_item(s.numbers, WORK_DONE, 0.0)
-    find_update_region(desk, store, reach_error, most_reached)
+    call_at(item(s.links, REACH), desk, store, 0, 0)
     if is_new(s):
-        form(desk, store, CURRENT | UPDATE)
+        call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
     m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
-            j = item(s.joints, b)
-            if not item(s.flags, item(t.node_of, j)) & UPDATE:
-                for k in range(item(t.iv, j), item(t.iv, j) + DOF[item(t.joint, j)]):
+            if not item(s.flags, item(t.node_of, item(s.joints, b))) & UPDATE:
+                for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                     set_item(x.qdd, k, 0.0)
-    elif not accelerate_joints(store, dt) > 0.0:
+    elif not accelerate(store, dt) > 0.0:
         return SINGULAR
-    if ways & EXPLICIT:
-        change_positions(t, d, m, s, dt)
     if not math.isfinite(change_velocities(m, s, x, dt)):
         set_item(s.counts, WORST, fastest(m, s, x))
         return NOT_FINITE
@@ -224,51 +207,58 @@ def update(desk, store, dt, most, error, most_reached, reach_error, ways):
             if item(s.flags, i):
                 set_item(s.flags, i, CURRENT)
     else:
-        transient = item(s.counts, JOINTS)
-        count = choose_velocities(t, s, error, most)
-        if not rigidify(desk, store, count < transient) > 0.0:
+        count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
+        if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
             return SINGULAR
         m, x = open_reduced(store)
-    if not ways & EXPLICIT:
-        change_positions(t, d, m, s, dt)
-    copy_state(m, x, s, False)
+    change_positions(t, d, m, s, dt)
+    for b in range(m.n):
+        copy_joint(m, x, s, b, False)
+    set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME) + dt)
     set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
     return DONE
+
+
+def links() -> list[int]:
+    """The kernels that others call, in the order of store.py."""
+    kernels = (
+        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, form_kernel, convert_kernel,
+        reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
+    )  # fmt: skip
+    return [x.address() for x in kernels]
 
 
 _int, _float = types.int64, types.float64
 
 
-@kernel(
-    _int(_int, _int, _int, _float, _int, _int, _float, _int, _float, _int), "adaptive dynamics", effort=14, nogil=True
-)
-def run_kernel(desk, store, steps, dt, every, most, error, most_reached, reach_error, ways):
+@kernel(_int(_int, _int, _int, _float), "adaptive dynamics", effort=2, nogil=True)
+def run_kernel(desk, store, steps, dt):
     """So many steps. Returns how that ended."""
     t, d = open_desk(desk)
     s = open_store(store)
+    set_item(s.numbers, DT, dt)
     for _ in range(steps):
+        ended = DONE
         if item(s.counts, DUE) <= 0:
-            ended = update(desk, store, dt, most, error, most_reached, reach_error, ways)
-            if ended != DONE:
-                if ended != SINGULAR:
-                    m, x = open_reduced(store)
-                    copy_state(m, x, s, True)
-                return ended
-            set_item(s.counts, DUE, every)
-        else:
-            if not accelerate_joints(store, dt) > 0.0:
-                return SINGULAR
+            ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
+            set_item(s.counts, DUE, item(s.counts, EVERY))
+        elif accelerate(store, dt) > 0.0:
             m, x = open_reduced(store)
-            if ways & EXPLICIT:
+            if math.isfinite(change_velocities(m, s, x, dt)):
                 change_positions(t, d, m, s, dt)
-            if not math.isfinite(change_velocities(m, s, x, dt)):
+            else:
                 set_item(s.counts, WORST, fastest(m, s, x))
-                copy_state(m, x, s, True)
-                return NOT_FINITE
-            if not ways & EXPLICIT:
-                change_positions(t, d, m, s, dt)
+                ended = NOT_FINITE
+        else:
+            ended = SINGULAR
+        if ended != DONE:
+            m, x = open_reduced(store)
+            for b in range(m.n):
+                copy_joint(m, x, s, b, True)
+            return ended
         set_item(s.counts, DUE, item(s.counts, DUE) - 1)
         set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
+        set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
     return DONE
 
 
@@ -289,8 +279,7 @@ def build_kernel(desk, store):
         if not pivot >= smallest:
             smallest = pivot
             set_item(s.counts, WORST, i)
-        settle_node(desk, store, i)
-    form(desk, store, CURRENT)
+        call_at(item(s.links, SETTLE), desk, store, i, 0)
     return smallest
 
 
@@ -300,18 +289,17 @@ def resettle_kernel(desk, store, i):
     t, _ = open_desk(desk)
     s = open_store(store)
     while i >= 0 and not item(s.flags, i):
-        settle_node(desk, store, i)
+        call_at(item(s.links, SETTLE), desk, store, i, 0)
         i = item(t.up, i)
-
-
-@kernel(types.void(_int, _int), "adaptive dynamics, reduced tree")
-def form_kernel(desk, store):
-    form(desk, store, CURRENT)
 
 
 @kernel(_float(_int), "adaptive dynamics, energy")
 def energy_kernel(store):
-    return energy_now(store)
+    """Kinetic and potential energy; poses are noted."""
+    m, _ = open_reduced(store)
+    s = open_store(store)
+    without_joints(s, store, True, False, True)
+    return item(s.numbers, KINETIC) + potential(m, s)
 
 
 @kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
@@ -342,12 +330,10 @@ def front_kernel(desk, store):
 
 @kernel(_float(_int), "adaptive dynamics, momenta")
 def momenta_kernel(store):
-    m, x = open_reduced(store)
-    return momenta(m, open_store(store), x)
+    return momenta(store)
 
 
 @kernel(_float(_int), "adaptive dynamics, velocities")
 def velocities_kernel(store):
-    m, x = open_reduced(store)
-    energy, _ = velocities_of(m, open_store(store), x)
+    energy, _ = velocities_of(store)
     return energy

@@ -28,10 +28,15 @@ POSE, MOTION, INERTIA10 = 12, 9, 10  # numbers of a pose; of w, dw and the origi
 MOVE = 12  # of those, and the origin's velocity
 CURRENT, UPDATE, CHOSEN = 1, 2, 4  # flags of a node: of the active region, of the acceleration update region, chosen
 
-# counts
-SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, DUE, STEPS, UPDATES, WORST, REACHED, FRONT, COUNTS = range(14)
-# numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies
-GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, WORK_DONE, ENERGY, KINETIC, MOST_KINETIC, NUMBERS = 0, *range(3, 12)
+# counts: of what the lists have; steps and updates so far; what is asked
+SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, REACHED, WORST = range(9)
+STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, COUNTS = range(9, 17)
+# numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
+# that of the state kept; what is asked
+GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, WORK_DONE, ENERGY, KINETIC, MOST_KINETIC = 0, *range(3, 11)
+TIME, KEPT_TIME, DT, ERROR, REACH_ERROR, NUMBERS = range(11, 17)
+# links
+SETTLE, EVALUATE, FREELY, JOINED, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(10)
 # a row of controls, of a degree of freedom: what its joint does of its own
 C_FORCE, C_STIFFNESS, C_TARGET, C_DAMPING, C_LOW, C_HIGH, C_STOP, C_STOP_DAMPING, CONTROL = range(9)
 
@@ -52,6 +57,7 @@ class Store(NamedTuple):
     push_start: Any  #: where those of a reduced body begin
     controlled: Any  #: of degrees of freedom: 1 + the index in q of what is controlled, 0: nothing is
     counts: Any
+    links: Any  #: where the kernels are that others call
     rigid: Any  #: of nodes: their inertia as rigid bodies, in the frame of their top body
     own: Any  #: of bodies
     loads: Any
@@ -102,11 +108,14 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 15, 21
+_INTS, _FLOATS = 16, 21
 _TABLES = 2 * (_INTS + _FLOATS)
-_N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS = range(
-    _TABLES, _TABLES + 16
+_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS = (
+    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers")
 )
+(
+    _N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS,
+) = range(_TABLES, _TABLES + 16)  # fmt: skip
 
 
 @helper
@@ -118,14 +127,14 @@ def open_store(address):
         int_vector(h[4], h[z + 4]), int_vector(h[5], h[z + 5]), int_vector(h[6], h[z + 6]), int_vector(h[7], h[z + 7]),
         int_vector(h[8], h[z + 8]), int_vector(h[9], h[z + 9]), int_vector(h[10], h[z + 10]),
         int_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]), int_vector(h[13], h[z + 13]),
-        int_vector(h[14], h[z + 14]),
-        float_vector(h[15], h[z + 15]), float_vector(h[16], h[z + 16]), float_vector(h[17], h[z + 17]),
-        float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]), float_vector(h[20], h[z + 20]),
-        float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]), float_vector(h[23], h[z + 23]),
-        float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]), float_vector(h[26], h[z + 26]),
-        float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]), float_vector(h[29], h[z + 29]),
-        float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]), float_vector(h[32], h[z + 32]),
-        float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]), float_vector(h[35], h[z + 35]),
+        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), float_vector(h[16], h[z + 16]),
+        float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]),
+        float_vector(h[20], h[z + 20]), float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]),
+        float_vector(h[23], h[z + 23]), float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]),
+        float_vector(h[26], h[z + 26]), float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]),
+        float_vector(h[29], h[z + 29]), float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]),
+        float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
+        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]),
     )  # fmt: skip
 
 
@@ -133,7 +142,7 @@ def open_store(address):
 def open_reduced(address):
     """The reduced tree as it is now, and scratch."""
     h = ints_at(address, (WORDS,))
-    counts, numbers = int_vector(h[14], h[_INTS + _FLOATS + 14]), float_vector(h[33], h[_INTS + _FLOATS + 33])
+    counts, numbers = int_vector(h[_COUNTS], COUNTS), float_vector(h[_NUMBERS], NUMBERS)
     n, nq, nv, capacity = item(counts, JOINTS), h[_NQ], h[_NV], h[_N] + 1
     g = Vec3(item(numbers, GRAVITY), item(numbers, GRAVITY + 1), item(numbers, GRAVITY + 2))
     m = Reduced(
@@ -146,11 +155,11 @@ def open_reduced(address):
     )
     return m, Scratch(
         floats_at(h[_Q], (nq,)),
-        floats_at(h[26], (nv,)),
-        floats_at(h[27], (nv,)),
+        floats_at(h[_V], (nv,)),
+        floats_at(h[_DRIVE], (nv,)),
         floats_at(h[_QDD], (nv,)),
         floats_at(h[_ZEROS], (nv,)),
-        floats_at(h[29], (nv,)),
+        floats_at(h[_MOMENTUM], (nv,)),
         floats_at(h[_PATH], (capacity, PATH_ROW)),
         floats_at(h[_WORK], (capacity, BODY_ROW)),
         Axes(floats_at(h[_AXES], (nv, AXIS)), floats_at(h[_RING], (RING, 2))),
@@ -162,7 +171,7 @@ def open_reduced(address):
 class HostStore:
     """The arrays, by name, and their addresses."""
 
-    def __init__(self, n: int, nq: int, nv: int, m: int, loads: int, depth: int, weights: int) -> None:
+    def __init__(self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: list[int]) -> None:
         def ints(size: int) -> NDArray[np.int64]:
             return np.zeros(size, dtype=np.int64)
 
@@ -170,6 +179,7 @@ class HostStore:
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
             push_start=ints(n + 3), controlled=ints(nv), counts=ints(COUNTS),
+            links=np.array(links, dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
             trees=np.zeros(POSE * n), world=np.zeros(POSE * (n + 1)), moves=np.zeros(MOVE * (n + 1)),
