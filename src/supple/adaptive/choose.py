@@ -76,11 +76,11 @@ def counts_as_joint(t, i):
 
 @helper
 def go_on(s, rest, error, count, most):
-    """Whether the first node of the queue is to be taken, too."""
+    """Whether the first node of the queue is to be taken, too. (rest may be off by rounding, so zero means: all.)"""
     if item(s.counts, QUEUE) == 0:
         return False
     key = item(s.keys, 0)
-    return key == math.inf or (key > 0.0 and rest > error and count < most)
+    return key == math.inf or (key > 0.0 and (error == 0.0 or rest > error) and count < most)
 
 
 @helper

@@ -174,6 +174,10 @@ class AdaptiveDynamics(Pushed):
             self._reach = int(value)
         self._most, self._error = int(value), 0.0
         self._check_pins()
+        if self._all_fixed():
+            flags = self._store.flags
+            self._mark_above(flags, np.flatnonzero(self._pins >= 0), st.CURRENT)
+            k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
         self._set_asked()
         self._due()
 
@@ -325,7 +329,7 @@ class AdaptiveDynamics(Pushed):
             int(counts[st.UPDATES]),
             int(counts[st.JOINTS]),
             int(counts[st.REACHED]),
-            int(k.front_kernel.load()(self._desk.address, self._store.address)),
+            int((self._store.flags[self._store.seen[: counts[st.SEEN]]] == 0).sum()),
             int(counts[st.N_PATHS]),
             float(numbers[st.REMOVED]),
             float(numbers[st.REST]),
@@ -422,6 +426,8 @@ class AdaptiveDynamics(Pushed):
         if not smallest > 0.0:
             self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
         first = np.union1d(moving, np.flatnonzero(self._pins > 0))
+        if self._all_fixed():
+            first = np.flatnonzero(~locked)
         if len(first):
             self._mark_above(flags, first, st.CURRENT)
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
@@ -435,11 +441,15 @@ class AdaptiveDynamics(Pushed):
         """Tell the kernels what is asked."""
         counts, numbers = self._store.counts, self._store.numbers
         counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self.update_every, self._most, self._reach
-        counts[st.WAYS] = k.GUARANTEED if self.guaranteed else 0
+        counts[st.WAYS] = k.GUARANTEED if self.guaranteed else k.FIXED if self._all_fixed() else 0
         numbers[[st.ERROR, st.REACH_ERROR]] = self._error, self._reach_error
 
     def _due(self) -> None:
-        self._store.counts[st.DUE] = _ALL if self._fixed else 0
+        self._store.counts[st.DUE] = 0
+
+    def _all_fixed(self) -> bool:
+        """Whether the same joints move always: those given, or all."""
+        return self._fixed or (self._most < _ALL and self._most >= int((self._pins >= 0).sum()))
 
     def _check_pins(self) -> None:
         wanted = int((self._pins > 0).sum())
@@ -474,7 +484,7 @@ class AdaptiveDynamics(Pushed):
         counts = self._store.counts
         while count > 0:
             now = count
-            if self._weights.functions and not self._fixed:  # to be looked at before every update
+            if self._weights.functions and not self._all_fixed():  # to be looked at before every update
                 if counts[st.DUE] <= 0:
                     self._weights.follow(self._q, self.active_joints)
                     now = min(count, self.update_every)

@@ -54,7 +54,7 @@ from supple.adaptive.store import (
 from supple.assembly.desk import open_desk
 from supple.assembly.passes import renew
 from supple.assembly.poses import compose, load_pose, renew_span
-from supple.assembly.tree import JOIN, LEAF, LIGHT
+from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.tables import IQ, IV, KIND
 from supple.model.joints import NQ
@@ -63,7 +63,7 @@ from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
-GUARANTEED = 1  # ways of a run
+GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
 UNEXPLAINED = 0.5  #: of the largest kinetic energy so far: more than this from nowhere is no accuracy but instability
 
 
@@ -175,7 +175,11 @@ def update_kernel(desk, store, unused, unused_too):
     s = open_store(store)
     m, x = open_reduced(store)
     ways, dt = item(s.counts, WAYS), item(s.numbers, DT)
-    smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
+    if ways & FIXED:
+        without_joints(s, store, True, False, True)
+        smallest = 1.0
+    else:
+        smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
     now = item(s.numbers, KINETIC) + potential(m, s)
     set_item(s.numbers, MOST_KINETIC, max(item(s.numbers, MOST_KINETIC), item(s.numbers, KINETIC)))
     if item(s.counts, UPDATES) > 0:
@@ -187,10 +191,11 @@ def update_kernel(desk, store, unused, unused_too):
         return SINGULAR
     set_item(s.numbers, ENERGY, now)
     set_item(s.numbers, WORK_DONE, 0.0)
-    call_at(item(s.links, REACH), desk, store, 0, 0)
-    if is_new(s):
-        call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
-    m, x = open_reduced(store)
+    if not ways & FIXED:
+        call_at(item(s.links, REACH), desk, store, 0, 0)
+        if is_new(s):
+            call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
+            m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
             if not item(s.flags, item(t.node_of, item(s.joints, b))) & UPDATE:
@@ -206,7 +211,7 @@ def update_kernel(desk, store, unused, unused_too):
             i = item(s.seen, k)
             if item(s.flags, i):
                 set_item(s.flags, i, CURRENT)
-    else:
+    elif not ways & FIXED:
         count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
         if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
             return SINGULAR
@@ -313,19 +318,6 @@ def poses_kernel(desk, store, bodies, out):
         R, r = compose(S, o, R, r)
         for k in range(3):
             out[x, k], out[x, 3 + k], out[x, 6 + k], out[x, 9 + k] = R.r0[k], R.r1[k], R.r2[k], r[k]
-
-
-@kernel(_int(_int, _int), "adaptive dynamics, front")
-def front_kernel(desk, store):
-    """How many nodes are on the rigid front."""
-    t, _ = open_desk(desk)
-    s = open_store(store)
-    count = 0
-    for k in range(item(s.counts, SEEN)):
-        i = item(s.seen, k)
-        if not item(s.flags, i) and not (item(t.kind, i) == LEAF and item(t.lone, i) and item(t.joints, i) == 0):
-            count += 1
-    return count
 
 
 @kernel(_float(_int), "adaptive dynamics, momenta")
