@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.quasistatics import Measure, QuasiStatics
 from supple.errors import StateError
+from supple.exact.kinematics import poses
 from supple.exact.wrench import wrench
 from supple.model.model import Model
 
@@ -36,6 +37,30 @@ class Pushes:
 
 
 @dataclass(frozen=True, eq=False)
+class Springs:
+    """Springs of no length at rest, from points of bodies to points of the world, a row each."""
+
+    bodies: Ints  #: (m,)
+    points: Floats  #: (m, 3) in the body's frame
+    anchors: Floats  #: (m, 3) in the world
+    stiffness: Floats  #: (m,) newtons a metre
+
+    def __len__(self) -> int:
+        return len(self.bodies)
+
+    def wrenches(self, model: Model, q: ArrayLike) -> Floats:
+        """(n_bodies, 6) what they do to the bodies at a position."""
+        rotation, position = poses(model, q)
+        reach = np.einsum("mij,mj->mi", rotation[self.bodies], self.points) + position[self.bodies]
+        forces = self.stiffness[:, None] * (self.anchors - reach)
+        return Pushes(self.bodies, forces, self.points).wrenches(model, q)
+
+
+NO_PUSHES = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
+NO_SPRINGS = Springs(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """A model at a position, under forces."""
 
@@ -44,13 +69,21 @@ class Scene:
     pushes: Pushes
     dt: float  #: seconds of a step, small enough for thousands of them to make a smooth motion
     rods: Floats  #: (n_bodies, 2, 3) two points of each body in its frame, between which it is drawn
+    springs: Springs = NO_SPRINGS
 
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
         """The scene under its forces, ready to be stepped."""
         qs = QuasiStatics(self.model, self.q0, error, measure)
         for b, f, p in zip(self.pushes.bodies.tolist(), self.pushes.forces, self.pushes.points):
             qs.apply(b, force=f, point=p)
+        s = self.springs
+        for b, p, a, k in zip(s.bodies.tolist(), s.points, s.anchors, s.stiffness.tolist()):
+            qs.spring(b, a, k, p)
         return qs
+
+    def wrenches(self, q: ArrayLike) -> Floats:
+        """(n_bodies, 6) all forces at a position, as forward_dynamics takes them."""
+        return self.pushes.wrenches(self.model, q) + self.springs.wrenches(self.model, q)
 
     def with_pushes(self, pushes: Pushes) -> Scene:
         return replace(self, pushes=pushes)
