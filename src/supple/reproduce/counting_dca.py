@@ -33,7 +33,7 @@ def run(
     d = Desk(
         hand(room(layout.size)), w, hand(layout.at), hand(layout.joint_at), hand(layout.tail_at),
         hand(counted(np.zeros(12 * layout.n_slots))), hand(layout.told_at), hand(counted(q)), external, force,
-        hand(qdd), w,
+        hand(qdd), w, hand(np.array(passes.node_kernels())),
     )  # fmt: skip
     for module in (passes, dca):
         vars(module)["open_desk"] = lambda desk: desk  # kernels pass on an address; here it is what lies there
@@ -58,5 +58,5 @@ def _tree(model: Model, layout: dca.Layout, hand: Hand) -> Tree:
     """What open_tree gives a kernel, counting."""
     host = layout.tables
     ints: list[Any] = [hand(row) for row in (*host.ints, *host.body_ints)]
-    floats = (hand(counted(np.ravel(x))) for x in (host.to_joint, host.inertia, host.pitch, host.armature))
+    floats = (hand(counted(np.ravel(x))) for x in (host.to_joint, host.inertia, host.pitch, host.armature, host.weight))
     return Tree(model.n_bodies, host.assembly.n_nodes, *ints, *floats)
