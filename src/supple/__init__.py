@@ -57,6 +57,15 @@ if TYPE_CHECKING:
     from supple.model import trees as trees
     from supple.model.builder import ModelBuilder as ModelBuilder
     from supple.model.model import Model as Model
+    from supple.simulating.events import Event as Event
+    from supple.simulating.forces import Controller as Controller
+    from supple.simulating.forces import Limits as Limits
+    from supple.simulating.forces import Push as Push
+    from supple.simulating.forces import Spring as Spring
+    from supple.simulating.result import Result as Result
+    from supple.simulating.simulation import simulate as simulate
+    from supple.simulating.simulation import simulation as simulation
+    from supple.simulating.state import State as State
 
 _HOME = {
     "adaptive.quasistatics": "Approximation QuasiStatics",
@@ -76,6 +85,11 @@ _HOME = {
     "model.builder": "ModelBuilder",
     "model.model": "Model",
     "model": "trees",
+    "simulating.events": "Event",
+    "simulating.forces": "Controller Limits Push Spring",
+    "simulating.result": "Result",
+    "simulating.simulation": "simulate simulation",
+    "simulating.state": "State",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 
