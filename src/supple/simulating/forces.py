@@ -229,13 +229,15 @@ class WorldForces:
         pose = poses(self.model, q)
         at = pose.position[:, self.bodies] + _turn(pose.rotation[:, self.bodies], self.points)
         stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
-        pushed = np.einsum("bij,ij->b", at[:, : self.n], np.where(self.own[:, None], 0.0, self.force))
+        pushed = (at[:, : self.n] * np.where(self.own[:, None], 0.0, self.force)).reshape(len(q), -1).sum(axis=1)
         out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
         return out
 
 
 def _turn(R: Floats, x: Floats) -> Floats:
-    return np.asarray(np.einsum("...ij,...j->...i", R, x))
+    """R x, to the same bits in batches of any size."""
+    out: Floats = (R * x[..., None, :]).sum(axis=-1)
+    return out
 
 
 def _controller_rows(model: Model, c: Controller) -> list[Floats]:
