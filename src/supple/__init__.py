@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from supple.model import trees as trees
     from supple.model.builder import ModelBuilder as ModelBuilder
     from supple.model.model import Model as Model
+    from supple.record.export import export as export
     from supple.simulating.events import Event as Event
     from supple.simulating.forces import Controller as Controller
     from supple.simulating.forces import Limits as Limits
@@ -87,6 +88,7 @@ _HOME = {
     "model.builder": "ModelBuilder",
     "model.model": "Model",
     "model": "trees",
+    "record.export": "export",
     "simulating.events": "Event",
     "simulating.forces": "Controller Limits Push Spring",
     "simulating.result": "Result",

@@ -407,3 +407,60 @@ def test_kill_9_at_random_instants(tmp_path):
     np.testing.assert_array_equal(recorded.final.q, final.q)
     np.testing.assert_array_equal(recorded.final.v, final.v)
     assert len(recorded) == round((reached + 0.1) / 5e-3) + 1
+
+
+def test_exports_have_the_same_numbers(tmp_path):
+    """To the last bit; segments of one model are in one table, of several in files of their own."""
+    model, how = bouncing()
+    r = supple.simulate(model, duration=1.0, dt=0.01, record=tmp_path / "run.h5", **how)
+    (made,) = supple.export(tmp_path / "run.h5", to="csv")
+    table = np.genfromtxt(made, delimiter=",", names=True, deletechars="")
+    np.testing.assert_array_equal(table["time"], r.times)
+    np.testing.assert_array_equal(table[f"q.{model.joint_names[0]}"], r.q[:, 0])
+    np.testing.assert_array_equal(table[f"v.{model.joint_names[0]}"], r.v[:, 0])
+    assert table["segment"].max() == 1
+    (made,) = supple.export(tmp_path / "run.h5", tmp_path / "out.npz")
+    with np.load(made) as arrays:
+        np.testing.assert_array_equal(np.concatenate([arrays["0/q"], arrays["1/q"]]), r.q)
+        np.testing.assert_array_equal(arrays["0/kinetic"], r.segments[0].kinetic)
+    pq = pytest.importorskip("pyarrow.parquet")
+    (made,) = supple.export(tmp_path / "run.h5", to="parquet")
+    rows = pq.read_table(made)
+    np.testing.assert_array_equal(rows[f"q.{model.joint_names[0]}"].to_numpy(), r.q[:, 0])
+
+    chain, pulled = pulled_chain()
+    r = supple.simulate(chain, duration=0.2, record=tmp_path / "qs.h5", joint_wrenches=True, **pulled)
+    with np.load(supple.export(tmp_path / "qs.h5", to="npz")[0]) as arrays:
+        np.testing.assert_array_equal(arrays["q"], r.q)
+        np.testing.assert_array_equal(arrays["active"], r.active_counts)
+        np.testing.assert_array_equal(arrays["joint_wrenches"], r.joint_wrenches)
+        assert not arrays["v"].any() and arrays["v"].shape == r.v.shape
+
+    two = supple.trees.chain(2)
+    swap = supple.Event(
+        "swap", lambda s: s.time - 0.05, 1, lambda s: supple.State(s.time, np.zeros(2), np.zeros(2), two)
+    )
+    supple.simulate(model, [1.0], duration=0.1, events=[swap], record=tmp_path / "two.h5", dt=0.01)
+    assert [p.name for p in supple.export(tmp_path / "two.h5", to="csv")] == ["two-0.csv", "two-1.csv"]
+    with pytest.raises(supple.RecordingError, match="did you mean 'parquet'"):
+        supple.export(tmp_path / "two.h5", to="parket")  # type: ignore[arg-type]
+
+
+def test_memory_does_not_grow_with_a_recording(tmp_path):
+    """20,000 bodies: what is held while recording stays below a few states, however many there are."""
+    import tracemalloc
+
+    model = supple.trees.chain(20_000, general=False)
+    rows = np.zeros((4, model.nq))
+    recorder = Recorder(tmp_path / "run.h5", {})
+    tracemalloc.start()
+    for k in range(60):
+        recorder.add(model, np.arange(4.0), rows, rows, np.zeros(4), np.zeros(4))
+        recorder.commit(checkpoint(k), rows[0], rows[0])
+        if k == 5:
+            tracemalloc.reset_peak()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    recorder.close()
+    assert (tmp_path / "run.h5").stat().st_size > 60 * 2 * rows.nbytes
+    assert peak < 8 * rows.nbytes

@@ -41,7 +41,9 @@ class Recorder:
         self.path = Path(path)
         resumed = about is None
         if not resumed and self.path.exists() and not overwrite:
-            raise RecordingError(f"{self.path} is there already; give another name, resume it, or overwrite it")
+            raise RecordingError(
+                f"{self.path} is there already; give another name, or resume it, or say that it may be overwritten"
+            )
         with _as_said(self.path, "written"):
             self._file = Journaled(self.path, "r+" if resumed else "w")
             try:

@@ -151,7 +151,9 @@ class InFile:
         finished = failed is None and self._run.cursor.time >= self._run.grid.end
         self._commit(finished, failed)
         self._recorder.close()
-        return load_run(self._path)
+        result = load_run(self._path)
+        result.about |= {name: about[name] for name in ("seconds", "stopped") if name in about}
+        return result
 
     def close(self) -> None:
         self._recorder.close()
