@@ -35,7 +35,13 @@ def numbers(n: int) -> tuple[np.ndarray, ...]:
 
 
 def checkpoint(n: int) -> dict[str, object]:
-    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "failed": None}
+    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "over": None, "failed": None}
+
+
+def ends(n: int) -> dict[str, np.ndarray]:
+    """The last q and v of so many states."""
+    _, q, v, _, _ = numbers(n)
+    return {"q": q[-1], "v": v[-1]}
 
 
 def equal(a: supple.Result, b: supple.Result) -> None:
@@ -123,7 +129,7 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
     recorder = Recorder(path, {"dt": 0.1})
     for k in range(1, 4):
         recorder.add(MODEL, *numbers(400 * k))  # beyond the size of a chunk
-        recorder.commit(checkpoint(k), *(x[-1] for x in numbers(k)[1:3]))
+        recorder.commit(checkpoint(k), ends(k))
     recorder.close()
     monkeypatch.undo()
     copy, steps, with_journal = tmp_path / "copy" / "run.h5", [], 0
@@ -150,7 +156,7 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
             again = Recorder(copy)
             again.go_on([MODEL], {})
             again.add(MODEL, *numbers(5))
-            again.commit(checkpoint(99), *(x[-1] for x in numbers(1)[1:3]), finished=True)
+            again.commit(checkpoint(99), ends(1), finished=True)
             again.close()
             assert not copy.with_name("run.h5.journal").exists()
             with h5py.File(copy) as h5:  # HDF5 alone reads it, too
@@ -289,6 +295,46 @@ def test_what_a_recording_has(tmp_path):
     c = supple.simulate(model, duration=1.0, record=tmp_path / "c.h5", **how)
     assert [e.name for e in c.events] == ["floor"] and len(c.segments) == 2
     assert same_model(c.model, model) is None and "in " in repr(c)
+
+
+def test_a_run_that_an_event_stopped_is_over(tmp_path):
+    model, _ = bouncing()
+    stop = supple.Event("floor", lambda s: s.q[0], -1, "stop")
+    how = {"q": [1.0], "events": [stop], "record": tmp_path / "run.h5", "resume": True}
+    first = supple.simulate(model, duration=1.0, **how)
+    again = supple.simulate(model, duration=2.0, **how)
+    assert first.final.time == again.final.time < 0.5 and len(first) == len(again)
+    assert "stopped" not in again.about
+
+
+class Walker:
+    """A stepper with a memory of its own, which it saves."""
+
+    def __init__(self, model: supple.Model, q: np.ndarray, v: np.ndarray) -> None:
+        self.model, self.q, self.v, self.time = model, q.copy(), v.copy(), 0.0
+        self._memory = np.zeros(1)
+
+    def step(self, dt: float) -> None:
+        self._memory = np.sin(self._memory + 1.0)
+        self.q = self.q + dt * self._memory
+
+    def save(self) -> dict[str, np.ndarray]:
+        return {"memory": self._memory}
+
+    def restore(self, saved: dict[str, np.ndarray]) -> None:
+        self._memory = saved["memory"]
+
+
+def test_a_stepper_may_save_more_than_q_and_v(tmp_path, monkeypatch):
+    from supple.simulating import simulation
+
+    monkeypatch.setitem(simulation.OWN, "walker", Walker)
+    monkeypatch.setattr(simulation, "METHODS", (*simulation.METHODS, "walker"))
+    model, _ = bouncing()
+    how = {"method": "walker", "dt": 0.1, "every": 3}
+    supple.simulate(model, [0.0], duration=1.2, record=tmp_path / "run.h5", **how)
+    both = supple.simulate(model, [0.0], duration=3.0, record=tmp_path / "run.h5", resume=True, **how)
+    equal(both, supple.simulate(model, [0.0], duration=3.0, **how))
 
 
 def test_a_failed_run_keeps_what_was_good(tmp_path):
@@ -456,7 +502,7 @@ def test_memory_does_not_grow_with_a_recording(tmp_path):
     tracemalloc.start()
     for k in range(60):
         recorder.add(model, np.arange(4.0), rows, rows, np.zeros(4), np.zeros(4))
-        recorder.commit(checkpoint(k), rows[0], rows[0])
+        recorder.commit(checkpoint(k), {"q": rows[0], "v": rows[0]})
         if k == 5:
             tracemalloc.reset_peak()
     _, peak = tracemalloc.get_traced_memory()

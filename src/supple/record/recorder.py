@@ -119,13 +119,13 @@ class Recorder:
         """Whether it is time for a commit."""
         return self._waiting >= BYTES or clock.perf_counter() - self._last >= SECONDS
 
-    def commit(self, checkpoint: dict[str, Any], q: Floats, v: Floats, finished: bool = False) -> None:
-        """Make all that was added permanent, and with it what a run needs to go on (JSON, q, v)."""
+    def commit(self, checkpoint: dict[str, Any], arrays: dict[str, NDArray[Any]], finished: bool = False) -> None:
+        """Make all that was added permanent, with what a run needs to go on: JSON, and arrays, among them q and v."""
         h5 = self._h5
         with _as_said(self.path, "written"):
             h5.attrs["finished"] = finished
             group = h5.require_group("checkpoint")
-            for name, x in (("q", q), ("v", v)):
+            for name, x in arrays.items():
                 if name in group and group[name].shape != x.shape:
                     del group[name]
                 if name in group:

@@ -66,10 +66,10 @@ class Recording:
         return [(float(t), name.decode()) for t, name in self._h5["events"][:]]
 
     @property
-    def checkpoint(self) -> tuple[dict[str, Any], Floats, Floats]:
-        """What a run needs to go on: JSON, q, v."""
+    def checkpoint(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """What a run needs to go on: JSON and arrays, among them q and v."""
         group = self._h5["checkpoint"]
-        return json.loads(group.attrs["about"]), group["q"][:], group["v"][:]
+        return json.loads(group.attrs["about"]), {name: group[name][()] for name in group}
 
     def close(self) -> None:
         self._h5.close()

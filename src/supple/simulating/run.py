@@ -148,7 +148,8 @@ class InFile:
             self._commit()
 
     def end(self, about: dict[str, Any], failed: str | None) -> Result:
-        finished = failed is None and self._run.cursor.time >= self._run.grid.end
+        c = self._run.cursor
+        finished = failed is None and (c.time >= self._run.grid.end or c.over is not None)
         self._commit(finished, failed)
         self._recorder.close()
         result = load_run(self._path)
@@ -161,14 +162,15 @@ class InFile:
     def _commit(self, finished: bool = False, failed: str | None = None) -> None:
         c, self._wrote = self._run.cursor, True
         fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
-        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "failed": failed}
-        self._recorder.commit(state, c.q, c.v, finished)
+        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed}
+        more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
+        self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
 
 
 def _go_on(run: Simulation, path: Path) -> list[Model]:
     """Put a run where its recording ends, if it is the same run."""
     with Recording(path) as r:
-        state, q, v = r.checkpoint
+        state, arrays = r.checkpoint
         if state["failed"]:
             raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
         refuse_other_model(path, r.models[0], run.model)
@@ -181,7 +183,8 @@ def _go_on(run: Simulation, path: Path) -> list[Model]:
         last = models[r.models.index(r.segments[-1].model)]
         fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
         run.events[:] = [Happened(name, time) for time, name in r.events]
-    run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh))
+    q, v = arrays.pop("q"), arrays.pop("v")
+    run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh, state["over"]), arrays)
     return models
 
 
@@ -191,7 +194,7 @@ def load_run(path: str | Path) -> Result:
     q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
-    state, _, _ = r.checkpoint
+    state, _ = r.checkpoint
     about = r.about | {"versions": r.versions}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"

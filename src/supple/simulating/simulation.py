@@ -175,11 +175,13 @@ class Simulation:
         drivers.load_stepper(self.stepper, self._forces, self._tau)
         self.stepper.time = c.time
 
-    def resume(self, cursor: Cursor) -> None:
-        """Go on from another run's cursor: the same bits follow as followed there."""
+    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
+        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
         self.cursor = cursor
         if self.stepper is not None:
             self._make_stepper()
+            if saved:
+                self.stepper.restore(saved)
         if cursor.model is not self._dynamics.model:
             self._dynamics = self._renewed(cursor.model)
 
