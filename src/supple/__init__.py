@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
     from supple.errors import ModelError as ModelError
     from supple.errors import ParseError as ParseError
+    from supple.errors import RecordingError as RecordingError
     from supple.errors import SimulationError as SimulationError
     from supple.errors import SingularError as SingularError
     from supple.errors import StateError as StateError
@@ -59,11 +60,22 @@ if TYPE_CHECKING:
     from supple.model import trees as trees
     from supple.model.builder import ModelBuilder as ModelBuilder
     from supple.model.model import Model as Model
+    from supple.record.export import export as export
+    from supple.simulating.events import Event as Event
+    from supple.simulating.forces import Controller as Controller
+    from supple.simulating.forces import Limits as Limits
+    from supple.simulating.forces import Push as Push
+    from supple.simulating.forces import Spring as Spring
+    from supple.simulating.result import Result as Result
+    from supple.simulating.run import load_run as load_run
+    from supple.simulating.run import simulate as simulate
+    from supple.simulating.simulation import simulation as simulation
+    from supple.simulating.state import State as State
 
 _HOME = {
     "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
-    "errors": "ModelError ParseError SimulationError SingularError StateError SuppleError",
+    "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",
     "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",
     "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",
@@ -79,6 +91,13 @@ _HOME = {
     "model.builder": "ModelBuilder",
     "model.model": "Model",
     "model": "trees",
+    "record.export": "export",
+    "simulating.events": "Event",
+    "simulating.forces": "Controller Limits Push Spring",
+    "simulating.result": "Result",
+    "simulating.run": "load_run simulate",
+    "simulating.simulation": "simulation",
+    "simulating.state": "State",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

@@ -1,0 +1,229 @@
+"""A run: what is followed, how, and where it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.adaptive.quasistatics import QuasiStatics
+from supple.errors import SimulationError, StateError
+from supple.model.model import Model, unknown
+from supple.simulating import drivers
+from supple.simulating.drivers import Cursor, Grid, Piece
+from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
+from supple.simulating.events import Event, Happened, Watch
+from supple.simulating.forces import Force
+from supple.simulating.integrators import FIXED, Adaptive
+from supple.simulating.state import State, checked_state
+
+Floats = NDArray[np.float64]
+
+INTEGRATORS = (*FIXED, "adaptive")
+#: Methods that have a way of their own to step: how they are made, from model, q, v and options.
+OWN: dict[str, Callable[..., Any]] = {
+    "quasi-statics": lambda model, q, v, **options: QuasiStatics(model, q, **options),
+}
+METHODS = (*EXACT, *OWN)
+
+
+@dataclass
+class Sample:
+    """A piece of a run, with what is computed of its states."""
+
+    piece: Piece
+    kinetic: Floats
+    potential: Floats
+    joint_wrenches: Floats | None
+
+    def until(self, row: int) -> Sample:
+        """What is before a row."""
+        p, w = self.piece, self.joint_wrenches
+        active, error = None if p.active is None else p.active[:row], None if p.error is None else p.error[:row]
+        piece = Piece(p.model, p.times[:row], p.q[:row], p.v[:row], active, error)
+        return Sample(piece, self.kinetic[:row], self.potential[:row], None if w is None else w[:row])
+
+
+class Simulation:
+    """A run that is about to begin, or under way: iterate over its states, or over its samples (`samples`).
+
+    The arguments are those of `simulate`. `cursor` is where it is; a run that is given another's cursor continues it.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        *,
+        duration: float | None = None,
+        dt: float = 1e-3,
+        integrator: str | None = None,
+        method: str = "aba",
+        forces: Sequence[Any] = (),
+        tau: ArrayLike | Force | None = None,
+        events: Sequence[Event] = (),
+        every: int = 1,
+        rtol: float = 1e-9,
+        atol: float = 1e-9,
+        joint_wrenches: bool = False,
+        check_energy: bool = True,
+        **options: Any,
+    ) -> None:
+        if method not in METHODS:
+            raise StateError(unknown("method", str(method), METHODS))
+        self.method, self.model, self.dt = method, model, _positive("dt", dt)
+        self.integrator = _integrator(method, integrator)
+        end = np.inf if duration is None else _positive("duration", duration, zero=True)
+        if int(every) != every or every < 1:
+            raise StateError(f"every must be a whole number of steps, at least 1; not {every!r}")
+        self.grid = Grid(self.dt, int(every), end)
+        self.events: list[Happened] = []
+        self.joint_wrenches, self._check_energy = joint_wrenches, check_energy
+        self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
+        self._watch = Watch(events)
+        q, v = checked_state(model, model.neutral() if q is None else q, v)
+        self.cursor = Cursor(model, q, v, h=self.dt)
+        self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
+        self.stepper: Any = None
+        self._options = options
+        if method in OWN:
+            self._refuse_for_own(events, v)
+            self._make_stepper()
+        elif options:
+            raise StateError(f"method {method!r} takes no {', '.join(options)}; {', '.join(OWN)} do")
+        self._dynamics = self._renewed(model)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How it is run, in words and numbers."""
+        out: dict[str, Any] = {"method": self.method, "integrator": self.integrator}
+        out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
+        if self._adaptive is not None:
+            out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
+        return out | {name: value for name, value in self._options.items() if value is not None}
+
+    def __iter__(self) -> Iterator[State]:
+        """The states, the first one included."""
+        for sample in self.samples():
+            yield from map(sample.piece.state, range(len(sample.piece.times)))
+
+    def samples(self) -> Iterator[Sample]:
+        """The run piece by piece, from where the cursor is; the cursor's own state comes first if it is the beginning.
+
+        When an error is raised, all that was good has been given, and the error has the last good state.
+        """
+        if self._adaptive is not None:
+            self._adaptive.h = self.cursor.h
+        guard: EnergyGuard | None = None
+        if self.cursor.time == 0.0 and self.cursor.fresh is None:
+            first = self._first()
+            guard = self._guard(first)
+            yield first
+        for piece in self._pieces():
+            if piece.model is not self._dynamics.model:
+                self._dynamics = self._renewed(piece.model)
+            self.events += piece.happened
+            sample = self._sample(piece)
+            guard = guard or self._guard(sample)
+            bad = None if guard is None else guard.check(sample.kinetic, sample.potential)
+            if bad is not None:
+                yield sample.until(bad)
+                raise energy_grew(*(piece.state(i) for i in (bad, max(bad - 1, 0))))
+            guard = None if piece.ends_segment else guard
+            yield sample
+
+    def _guard(self, sample: Sample) -> EnergyGuard | None:
+        f, p = self._dynamics, sample.piece
+        if not (self._check_energy and self.stepper is None and f.forces.conserve):
+            return None
+        return EnergyGuard(f, p.q[0], float(sample.kinetic[0]), float(sample.potential[0]))
+
+    def _first(self) -> Sample:
+        c = self.cursor
+        piece = Piece(c.model, np.array([c.time]), c.q[None].copy(), c.v[None].copy())
+        if self.method == "quasi-statics":
+            found = self.stepper.solve()
+            piece.active, piece.error = [found.joints], np.array([found.error])
+        elif self.stepper is not None and hasattr(self.stepper, "active_joints"):
+            piece.active = [np.array(self.stepper.active_joints, dtype=np.int64)]
+        return self._sample(piece)
+
+    def _pieces(self) -> Iterator[Piece]:
+        c, f, grid = self.cursor, self._dynamics, self.grid
+        if self.stepper is not None:
+            return drivers.own_steps(c, self.stepper, grid)
+        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events
+        if compiled and self.integrator in FIXED:
+            return drivers.march(c, f, grid, self.integrator)
+        return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
+
+    def _renewed(self, model: Model) -> Dynamics:
+        """The same method and forces for another model."""
+        if isinstance(self._tau, np.ndarray | list | tuple) and model.nv != self.model.nv:
+            raise SimulationError(
+                "tau is a vector, and an event changed the model: give tau as a function (time, q, v)"
+            )
+        return Dynamics(model, "aba" if self.method in OWN else self.method, self._forces, self._tau)
+
+    def _make_stepper(self) -> None:
+        c = self.cursor
+        self.stepper = OWN[self.method](c.model, c.q, c.v, **self._options)
+        drivers.load_stepper(self.stepper, self._forces, self._tau)
+        self.stepper.time = c.time
+
+    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
+        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
+        self.cursor = cursor
+        if self.stepper is not None:
+            self._make_stepper()
+            if saved:
+                self.stepper.restore(saved)
+        if cursor.model is not self._dynamics.model:
+            self._dynamics = self._renewed(cursor.model)
+
+    def _sample(self, piece: Piece) -> Sample:
+        f = self._dynamics
+        kinetic, potential = f.energies(piece.q, piece.v)
+        wrenches = f.joint_wrenches(piece.times, piece.q, piece.v) if self.joint_wrenches else None
+        return Sample(piece, kinetic, potential, wrenches)
+
+    def _refuse_for_own(self, events: Sequence[Event], v: Floats) -> None:
+        if events:
+            raise StateError(f"method {self.method!r} takes no events; an exact method does")
+        if self.method == "quasi-statics" and v.any():
+            raise StateError("quasi-statics moves bodies that are at rest: leave v out")
+
+    def __repr__(self) -> str:
+        how = f"{self.method}, {self.integrator}" if self.integrator else self.method
+        return f"<Simulation of {self.cursor.model.name!r} at {self.cursor.time:.6g} s: {how}, dt={self.dt:g}>"
+
+
+def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = None, **how: Any) -> Simulation:
+    """A run to iterate over: `for state in supple.simulation(model, q, v, dt=1e-3): ...`, for ever unless a duration is
+    given. Takes what `simulate` takes, but for recording and progress."""
+    return Simulation(model, q, v, **how)
+
+
+def _integrator(method: str, integrator: str | None) -> str:
+    if method in OWN:
+        if integrator is not None:
+            raise StateError(f"method {method!r} steps in its own way: leave the integrator out")
+        return ""
+    name = "rk4" if integrator is None else integrator
+    if name not in INTEGRATORS:
+        raise StateError(unknown("integrator", str(name), INTEGRATORS))
+    return name
+
+
+def _positive(name: str, value: Any, zero: bool = False) -> float:
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        x = np.nan
+    if not (np.isfinite(x) and (x > 0 or (zero and x == 0))):
+        raise StateError(f"{name} must be a positive number of seconds, not {value!r}")
+    return x
