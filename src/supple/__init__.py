@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from supple.adaptive.camera import camera_weights as camera_weights
     from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
     from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
     from supple.adaptive.quasistatics import Approximation as Approximation
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from supple.simulating.state import State as State
 
 _HOME = {
+    "adaptive.camera": "camera_weights",
     "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
     "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",

@@ -388,3 +388,40 @@ def test_cost_does_not_depend_on_the_number_of_joints():
         assert ad.stats.active == 4
         assert ad._store.counts[store.SEEN] <= 4 * 2 + 1
         assert ad.stats.force_region <= 2 * np.log2(n) + 4
+
+
+@FEW
+@given(systems(kinds=("revolute", "prismatic", "ball"), largest=12), st.integers(0, 2**32 - 1))
+def test_camera_weights_bound_pixels(system, seed):
+    """One joint's velocity moves no point that it carries by more pixels than its weight says."""
+    model, q, v, *_ = system
+    rng = np.random.default_rng(seed)
+    eye = rng.standard_normal(3) * 20
+    weights = supple.camera_weights(model, q, eye, focal=500.0)
+    x = supple.poses(model, q).position
+    for name, joint in model.joints.items():
+        alone = np.zeros(model.nv)
+        alone[joint.v] = v[joint.v]
+        speed = np.linalg.norm(supple.velocities(model, q, alone)[:, 3:], axis=1)
+        pixels = 500.0 * speed / np.linalg.norm(x - eye, axis=1)
+        assert pixels.max() <= np.sqrt(weights[joint.index]) * np.linalg.norm(v[joint.v]) * (1 + 1e-9), name
+
+
+def test_what_is_far_or_unseen_is_simplified_first():
+    """Three pendulums alike, before the camera, far away, and behind it: the budget goes to the first."""
+    builder = ModelBuilder()
+    for k, y in enumerate((5.0, 5000.0, -5.0)):
+        for i in range(10):
+            builder.add_body(
+                f"p{k}-{i}", parent=f"p{k}-{i - 1}" if i else None, axis=(1, 0, 0),
+                position=(0, 0, -0.1) if i else (0, y, 0), mass=0.1, com=(0, 0.03, -0.05), inertia=np.eye(3) * 1e-4,
+            )  # fmt: skip
+    model = builder.build()
+    ad = AdaptiveDynamics(model, active=10)
+    ad.look_from((0, 0, 0), target=(0, 1, 0), view_angle=1.0)
+    ad.run(0.1, 1e-3)
+    count = [sum(model.joint_names[j].startswith(f"p{k}") for j in ad.active_joints) for k in range(3)]
+    assert count[0] > count[1] >= count[2] and sum(count) == 10, count
+    without = AdaptiveDynamics(model, active=10)
+    without.run(0.1, 1e-3)
+    assert sum(model.joint_names[j].startswith("p2") for j in without.active_joints) > count[2]

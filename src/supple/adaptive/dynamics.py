@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
+from supple.adaptive.camera import camera_weights
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.assembly.desk import HostDesk
@@ -232,6 +233,12 @@ class AdaptiveDynamics(Pushed):
         self._velocity_weights = WeightTable(self.model, velocity_weights, self._q)
         self._lay_out()
         self._assemble()
+
+    def look_from(self, eye: ArrayLike, target: ArrayLike | None = None, **options: Any) -> None:
+        """Weigh joints by what they move in the picture of a camera: see camera_weights, which takes the options. The
+        metrics are then in pixels squared, and so is `error`. Costs O(n log n); to be said again when it has moved."""
+        weights = camera_weights(self.model, self._q, eye, target, **options)
+        self.set_weights(weights, weights)
 
     # --- forces ---------------------------------------------------------------------------------------------------
 

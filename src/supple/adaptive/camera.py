@@ -1,0 +1,90 @@
+"""View-dependent simplification [AD section 7.4]: weights with which the metrics are in pixels of an image.
+
+A joint that turns by dq moves what it carries by no more than reach dq, reach being the distance of the farthest point
+that it carries, and what is d away from the eye by no more than focal / d pixels a metre. So with the weight
+(focal reach / d)^2, the root of the velocity metric is the root of the sum of squares of pixels a second by which the
+joints, each alone, move the image; and of the acceleration metric, of pixels a second squared.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.kinematics import poses
+from supple.exact.refusals import as_triple
+from supple.model.joints import JointType
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+_SLIDING = (JointType.PRISMATIC,)
+_BOTH = (JointType.FREE, JointType.PLANAR, JointType.CYLINDRICAL, JointType.SCREW)
+
+
+def camera_weights(
+    model: Model,
+    q: ArrayLike,
+    eye: ArrayLike,
+    target: ArrayLike | None = None,
+    *,
+    focal: float = 1000.0,
+    view_angle: float | None = None,
+    near: float = 0.1,
+    unseen: float = 1e-3,
+) -> Floats:
+    """(n_bodies,) the joints' weights for an eye in the world that looks at a target.
+
+    focal: in pixels. near: metres, nothing counts as nearer. view_angle: of the whole picture, in radians; with it,
+    what is certainly outside of the view counts only for the share `unseen`. A joint that slides moves by what it
+    slides; one that does both counts by the larger. Costs O(n log n).
+    """
+    o = as_triple("eye", eye)
+    for name, value in (("focal", focal), ("near", near), ("unseen", unseen)):
+        if not (np.isfinite(value) and value > 0):
+            raise StateError(f"{name} must be a positive number, not {value!r}")
+    pose = poses(model, q)
+    com = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
+    low = _over_subtrees(np.minimum(pose.position, com), model.subtree_end, np.minimum)
+    high = _over_subtrees(np.maximum(pose.position, com), model.subtree_end, np.maximum)
+    reach = np.linalg.norm(np.maximum(pose.position - low, high - pose.position), axis=1)
+    away = np.linalg.norm(np.clip(o, low, high) - o, axis=1)
+    lever = np.where(np.isin(model.joint_type, _SLIDING), 1.0, reach)
+    lever = np.where(np.isin(model.joint_type, _BOTH), np.maximum(1.0, reach), lever)
+    pixels = focal * np.maximum(lever, near * 1e-3) / np.maximum(away, near)
+    if view_angle is not None:
+        if target is None:
+            raise StateError("with a view_angle, say what the eye looks at: target=...")
+        if not 0 < view_angle < np.pi:
+            raise StateError(f"view_angle must be between zero and pi, not {view_angle!r}")
+        pixels = np.where(_outside(low, high, o, as_triple("target", target), view_angle), pixels * unseen, pixels)
+    return np.asarray(pixels**2)
+
+
+def _over_subtrees(x: Floats, end: NDArray[np.int64], best: np.ufunc) -> Floats:
+    """The least or largest row over each body's subtree, rows i ... end[i] - 1: two overlapping spans of a power of
+    two."""
+    n, out = len(x), x.copy()
+    spans, size = x.copy(), 1
+    length = end - np.arange(n)
+    while True:
+        here = np.flatnonzero((length >= size) & (length < 2 * size))
+        out[here] = best(spans[here], spans[end[here] - size])
+        if 2 * size > n:
+            return out
+        spans = best(spans[: len(spans) - size], spans[size:])
+        size *= 2
+
+
+def _outside(low: Floats, high: Floats, eye: Floats, target: Floats, angle: float) -> NDArray[np.bool_]:
+    """Whether the ball around a box is outside of the cone of view."""
+    ahead = target - eye
+    length = np.linalg.norm(ahead)
+    if length == 0:
+        raise StateError("the eye must be somewhere else than what it looks at")
+    ahead = ahead / length
+    centre, radius = 0.5 * (low + high) - eye, 0.5 * np.linalg.norm(high - low, axis=1)
+    along = centre @ ahead
+    across = np.linalg.norm(centre - along[:, None] * ahead, axis=1)
+    # how far the ball's centre is from the cone's surface, outwards
+    return np.asarray(across * np.cos(angle / 2) - along * np.sin(angle / 2) > radius)
