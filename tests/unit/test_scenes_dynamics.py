@@ -130,6 +130,21 @@ def test_everybody_is_pushed_away_and_nobody_moves_another():
     assert np.abs(still[:95]).max() < 1e-9 and np.array_equal(still[95:], a[95:])
 
 
+def test_pushed_people_stay_whole():
+    """Explicit steps of the dt given are stable: people pushed for a fifth of a second drift away, and fold."""
+    scene = scenes.crowd(1, 1)
+    model, q, v = scene.model, scene.q0, np.zeros(95)
+    for k in range(1600):
+        W = scene.wrenches(q) if k < 800 else None
+        v = v + scene.dt * supple.forward_dynamics(model, q, v, None, W)
+        q = model.integrate(q, v, scene.dt)
+    assert 800 * scene.dt == pytest.approx(0.2)
+    speed = 0.2 * scene.pushes.forces[0, 0] / model.total_mass
+    momentum = model.mass @ (center(model, model.integrate(q, v, 1e-6)) - center(model, q)) / 1e-6
+    np.testing.assert_allclose(momentum / model.total_mass, [speed, 0.0, 0.0], atol=0.02 * speed)
+    assert np.abs(v[6:]).max() < 100
+
+
 def center(model, q):
     R, x = supple.poses(model, q)
     return np.einsum("nij,nj->ni", R, model.com) + x
