@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from supple.model import trees as trees
     from supple.model.builder import ModelBuilder as ModelBuilder
     from supple.model.model import Model as Model
+    from supple.model.reroot import Rerooted as Rerooted
+    from supple.model.reroot import reroot as reroot
 
 _HOME = {
     "adaptive.quasistatics": "Approximation QuasiStatics",
@@ -75,6 +77,7 @@ _HOME = {
     "files": "from_mujoco load save_urdf to_mujoco",
     "model.builder": "ModelBuilder",
     "model.model": "Model",
+    "model.reroot": "Rerooted reroot",
     "model": "trees",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
