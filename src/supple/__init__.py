@@ -59,6 +59,12 @@ if TYPE_CHECKING:
     from supple.model.model import Model as Model
     from supple.model.reroot import Rerooted as Rerooted
     from supple.model.reroot import reroot as reroot
+    from supple.simulating.gaits import Gait as Gait
+    from supple.simulating.gaits import gait as gait
+    from supple.simulating.impacts import Impact as Impact
+    from supple.simulating.impacts import impact as impact
+    from supple.simulating.walking import Walker as Walker
+    from supple.simulating.walking import walk as walk
 
 _HOME = {
     "adaptive.quasistatics": "Approximation QuasiStatics",
@@ -78,6 +84,9 @@ _HOME = {
     "model.builder": "ModelBuilder",
     "model.model": "Model",
     "model.reroot": "Rerooted reroot",
+    "simulating.gaits": "Gait gait",
+    "simulating.impacts": "Impact impact",
+    "simulating.walking": "Walker walk",
     "model": "trees",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, StateError
-from supple.model.chain import chain_end
+from supple.model.chain import End, chain_end
 from supple.model.geometry import as_vector
 from supple.model.joints import UNIT_PART, JointName, JointType
 from supple.model.manifold import checked
@@ -39,6 +40,12 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 UNIT_TOLERANCE = 1e-6  #: how far a quaternion may be from unit length
+
+
+class State(NamedTuple):
+    q: Floats
+    v: Floats | None
+    a: Floats | None
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,11 @@ class Rerooted:
     shift: Floats
     chain: Ints
     top: TopJoint
+    _old: Model
+    _old_q: Floats
+    _new_top: TopJoint
+    _of_q: Ints
     _of_v: Ints
-    _together: tuple[Together, ...]
 
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
         """Back to the old root, its place and its joint, in this state or one that the new model has got to since."""
@@ -67,6 +77,40 @@ class Rerooted:
         body = int(self.number[root])
         _, end = chain_end(self.model, body, _finite("q", state[0], self.model.nq), None, None)
         return reroot(self.model, *state, body=body, point=end.p - end.R @ self.shift[root], joint=self.top)
+
+    def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> State:
+        """The same change of root in another state of the old model: q, v and a of the new one, which stays the same.
+
+        The new joint is taken to be where the body has its point now: on ground that is the same everywhere, the result
+        is the motion as seen from there.
+        """
+        model, body = self._old, int(self.chain[-1])
+        q, v, a = _checked_state(model, q, v, a)
+        _, end = chain_end(model, body, q, v, a)
+        origin = end.p + end.R @ self.shift[body]
+        return self._carry(q, v, a, end, replace(self._new_top, position=origin), origin)
+
+    def _carry(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> State:
+        """A state of the old model in coordinates of the new one, its top joint being as given."""
+        _check_units(self._old, self.chain, q)
+        together = self._together(q)
+        out = State(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
+        for joints in together:
+            joints.position(q, out.q)
+            for x, to in ((v, out.v), (a, out.a)):
+                if x is not None and to is not None:
+                    joints.velocity(x, to)
+        body = int(self.chain[-1])
+        fit(self._old.body_names[body], top, end, origin, self.model.joints[int(self.number[body])], *out)
+        return out
+
+    def _together(self, q: Floats) -> list[Together]:
+        kinds = self._old.joint_type[self.chain[1:]]
+        return [
+            Together.of(kind, self._old, self.model, self.chain, self.number, q)
+            for kind in TOGETHER
+            if (kinds == kind).any()
+        ]
 
     def wrenches(self, wrenches: ArrayLike) -> Floats:
         """External wrenches on the old bodies (n_bodies, 6), for the new ones: the same forces about new origins."""
@@ -80,7 +124,7 @@ class Rerooted:
         """Joint forces of the old model, for the new one; none at its new top joint."""
         tau = np.asarray(tau, dtype=np.float64)
         out: Floats = tau[..., self._of_v]
-        for joints in self._together:
+        for joints in self._together(self._old_q):
             joints.force(tau, out)
         out[..., self.model.joints[int(self.number[self.chain[-1]])].v] = 0.0
         return out
@@ -118,13 +162,9 @@ def reroot(
     Raises StateError if the new joint cannot represent the pose, the velocity or the acceleration that the body has.
     """
     body, local = _place(model, body)
-    name = model.body_names[body]
-    q = _finite("q", q, model.nq)
-    v = None if v is None else _finite("v", v, model.nv)
-    a = None if a is None else _finite("a", a, model.nv)
+    q, v, a = _checked_state(model, q, v, a)
     chain, end = chain_end(model, body, q, v, a)
     g = end.p + end.R @ local if point is None else as_vector("point", point)
-    _check_units(model, chain, q)
     root = int(chain[0])
     if not isinstance(joint, TopJoint):
         joint = top_joint(model, body, joint, axis, axis2, pitch, position, rotation, g, end.B)
@@ -151,21 +191,11 @@ def reroot(
         visuals=tuple(moved(x, number, shift) for x in model.visuals),
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )
-    together = tuple(
-        Together.of(kind, model, new, chain, number, q)
-        for kind in TOGETHER
-        if (model.joint_type[chain[1:]] == kind).any()
-    )
-    new_q = q[columns.of_q]
-    new_v, new_a = (None if x is None else x[columns.of_v] for x in (v, a))
-    for joints in together:
-        joints.position(q, new_q)
-        for x, out in ((v, new_v), (a, new_a)):
-            if x is not None and out is not None:
-                joints.velocity(x, out)
-    fit(name, top, end, g, new.joints[columns.place], new_q, new_v, new_a)
+    of = columns.of_q, columns.of_v
     old_top = TopJoint.of(model, root)
-    return Rerooted(new, new_q, new_v, new_a, number, shift, chain, old_top, columns.of_v, together)
+    bare = Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)
+    state = bare._carry(q, v, a, end, top, g)
+    return replace(bare, q=state.q, v=state.v, a=state.a)
 
 
 def _place(model: Model, name: str | int) -> tuple[int, Floats]:
@@ -176,6 +206,13 @@ def _place(model: Model, name: str | int) -> tuple[int, Floats]:
             raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
         return frame.body, frame.position
     return model.body_index(name), np.zeros(3)
+
+
+def _checked_state(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
+) -> tuple[Floats, Floats | None, Floats | None]:
+    v, a = (None if x is None else _finite(name, x, model.nv) for name, x in (("v", v), ("a", a)))
+    return _finite("q", q, model.nq), v, a
 
 
 def _finite(name: str, x: ArrayLike, n: int) -> Floats:

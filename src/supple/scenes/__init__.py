@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from supple.scenes.bicycle_chain import bicycle_chain
+from supple.scenes.compass import compass
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
 from supple.scenes.scene import Pushes, Scene
 
-__all__ = ["NAMES", "Pushes", "Scene", "bicycle_chain", "millipede", "molecule"]
+__all__ = ["NAMES", "Pushes", "Scene", "bicycle_chain", "compass", "millipede", "molecule"]
 
 NAMES: dict[str, Callable[..., Scene]] = {
     "bicycle-chain": bicycle_chain,
