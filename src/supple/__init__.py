@@ -59,10 +59,19 @@ if TYPE_CHECKING:
     from supple.model.model import Model as Model
     from supple.model.reroot import Rerooted as Rerooted
     from supple.model.reroot import reroot as reroot
+    from supple.simulating.events import Event as Event
+    from supple.simulating.forces import Controller as Controller
+    from supple.simulating.forces import Limits as Limits
+    from supple.simulating.forces import Push as Push
+    from supple.simulating.forces import Spring as Spring
     from supple.simulating.gaits import Gait as Gait
     from supple.simulating.gaits import gait as gait
     from supple.simulating.impacts import Impact as Impact
     from supple.simulating.impacts import impact as impact
+    from supple.simulating.result import Result as Result
+    from supple.simulating.simulation import simulate as simulate
+    from supple.simulating.simulation import simulation as simulation
+    from supple.simulating.state import State as State
     from supple.simulating.walking import Walker as Walker
     from supple.simulating.walking import walk as walk
 
@@ -88,6 +97,11 @@ _HOME = {
     "simulating.impacts": "Impact impact",
     "simulating.walking": "Walker walk",
     "model": "trees",
+    "simulating.events": "Event",
+    "simulating.forces": "Controller Limits Push Spring",
+    "simulating.result": "Result",
+    "simulating.simulation": "simulate simulation",
+    "simulating.state": "State",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}
 

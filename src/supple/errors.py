@@ -45,4 +45,5 @@ class SimulationError(SuppleError, RuntimeError):
 
     def __init__(self, message: str, time: float | None = None, joint: str | None = None, state: Any = None) -> None:
         self.time, self.joint, self.state = time, joint, state
+        self.result: Any = None  #: of a run: what was good of it
         super().__init__(message)

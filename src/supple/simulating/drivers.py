@@ -1,0 +1,285 @@
+"""What takes a body through time, piece by piece: the compiled march, steps with events, and steppers of their own.
+
+A driver moves a cursor. Between two pieces the cursor is all that it needs to go on: a run that begins at a cursor kept
+from another run gives the same bits as that other run did from there.
+"""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SimulationError, StateError
+from supple.exact.march import March
+from supple.model.model import Model
+from supple.simulating.dynamics import Dynamics, Keeping, not_finite
+from supple.simulating.events import Fresh, Happened, Watch, outcome
+from supple.simulating.forces import Push, Spring
+from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
+from supple.simulating.state import State, checked_state
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SECONDS = 0.05  #: a piece is handed on after so long,
+NUMBERS = 500_000  #: or when it has so many
+FOREVER = 1 << 62
+
+
+@dataclass
+class Cursor:
+    """Where a run is."""
+
+    model: Model
+    q: Floats
+    v: Floats
+    time: float = 0.0
+    step: int = 0  #: steps on the grid that are behind it (adaptive: samples)
+    h: float = 0.0  #: adaptive: the length to try next
+    fresh: Fresh | None = None  #: the event that happened just here
+    halt: bool = False  #: set by an event, or from outside: it stops after the step it is in
+
+    @property
+    def state(self) -> State:
+        return State(self.time, self.q, self.v, self.model)
+
+
+@dataclass
+class Piece:
+    """States of one model, one after the other."""
+
+    model: Model
+    times: Floats
+    q: Floats
+    v: Floats
+    active: list[Ints] | None = None
+    error: Floats | None = None
+    happened: list[Happened] = field(default_factory=list)
+    ends_segment: bool = False  #: the next piece begins with the same time, another state, perhaps another model
+
+    def state(self, i: int) -> State:
+        active, error = None if self.active is None else self.active[i], None if self.error is None else self.error[i]
+        return State(float(self.times[i]), self.q[i], self.v[i], self.model, active, error)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The instants of steps and samples: time k is k dt, and the last one the end."""
+
+    dt: float
+    every: int
+    end: float
+
+    @cached_property
+    def steps(self) -> int:
+        """How many there are; the last one may be shorter."""
+        return FOREVER if self.end == np.inf else int(np.ceil(self.end / self.dt - 1e-9))
+
+    @cached_property
+    def whole(self) -> int:
+        """How many are of full length."""
+        return FOREVER if self.end == np.inf else int(np.floor(self.end / self.dt + 1e-9))
+
+    def time(self, k: int) -> float:
+        return self.end if k >= self.steps else k * self.dt
+
+    def kept(self, k: int) -> bool:
+        return k % self.every == 0 or k >= self.steps
+
+
+class Stepper(Protocol):
+    """What has a way of its own to step: QuasiStatics, AdaptiveDynamics."""
+
+    model: Model
+    time: float
+
+    @property
+    def q(self) -> Floats: ...
+
+    def step(self, dt: float) -> None: ...
+
+
+class Rows:
+    """States gathered until there are enough for a piece."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._most = max(1, NUMBERS // (model.nq + model.nv))
+        self._begun = clock.perf_counter()
+        self.times: list[float] = []
+        self.q: list[Floats] = []
+        self.v: list[Floats] = []
+        self.active: list[Ints] = []
+        self.error: list[float] = []
+        self.happened: list[Happened] = []
+
+    def add(self, time: float, q: Floats, v: Floats) -> None:
+        self.times.append(time)
+        self.q.append(q)
+        self.v.append(v)
+
+    @property
+    def enough(self) -> bool:
+        return len(self.times) >= self._most or clock.perf_counter() - self._begun > SECONDS
+
+    def piece(self, ends_segment: bool = False) -> Piece:
+        q = np.array(self.q).reshape(-1, self.model.nq)
+        v = np.array(self.v).reshape(-1, self.model.nv)
+        active = self.active or None
+        error = np.array(self.error) if self.error else None
+        return Piece(self.model, np.array(self.times), q, v, active, error, self.happened, ends_segment)
+
+
+def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[Piece]:
+    """Fixed steps in compiled code, under forces at the joints alone; as many a call as take SECONDS or so."""
+    model = f.model
+    steps = March(model, integrator, grid.dt, f.forces.constant, f.forces.law)
+    count, most = 1, max(1, NUMBERS // (model.nq + model.nv))
+    while cursor.step < grid.whole and not cursor.halt:
+        begun, first = clock.perf_counter(), cursor.step
+        to_next = min(grid.every - first % grid.every, grid.whole - first)
+        rows = min(count // grid.every, (grid.whole - first) // grid.every, most) if to_next == grid.every else 0
+        stride = grid.every if rows else min(count, to_next)
+        rows = max(rows, 1)
+        q, v, done = steps.run(cursor.q, cursor.v, rows, stride)
+        cursor.step, cursor.time = first + done, grid.time(first + done)
+        good = done // stride
+        if good and grid.kept(first + stride):
+            yield Piece(model, np.array([grid.time(first + stride * (k + 1)) for k in range(good)]), q[:good], v[:good])
+        if done < rows * stride:
+            last = cursor.state
+            with Keeping(last):
+                f.acceleration(last.time, last.q, last.v)
+            raise not_finite(model, last.time, last.q, last.v, last)
+        took = clock.perf_counter() - begun
+        count = max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
+    yield from stepping(cursor, f, grid, integrator, Watch(()))  # what is left is less than a step
+
+
+def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
+             renew: Any = None) -> Iterator[Piece]:  # fmt: skip
+    """Steps one by one, of fixed or adaptive length, with events. renew: the Dynamics of another model."""
+    rows = Rows(cursor.model)
+    try:
+        while cursor.time < grid.end and not cursor.halt:
+            last = cursor.state
+            with Keeping(last):
+                step = _next(cursor, f, grid, integrator, adaptive)
+                crossing = watch.first(f.model, step, cursor.fresh) if watch.events else None
+            until = step.end if crossing is None else crossing.time
+            _sample(rows, cursor, step, until, grid, adaptive)
+            cursor.time, (cursor.q, cursor.v) = until, step.last if crossing is None else crossing.state
+            cursor.h = cursor.h if adaptive is None else adaptive.h
+            cursor.fresh = None
+            if crossing is not None:
+                event, before = crossing.event, cursor.state
+                with Keeping(before):
+                    watch.note(until, event.name)
+                    after, stop = outcome(event, before)
+                    q, v = checked_state(after.model, after.q, after.v)
+                    f = f if after.model is f.model else renew(after.model)
+                rows.happened.append(Happened(event.name, until))
+                if not rows.times or rows.times[-1] != until:
+                    rows.add(until, cursor.q, cursor.v)
+                changed = after is not before
+                cursor.fresh = Fresh(event.name, crossing.side, changed)
+                if changed:
+                    full, rows = rows, Rows(after.model)
+                    cursor.model, cursor.q, cursor.v = after.model, q, v
+                    rows.add(until, q, v)
+                    yield full.piece(ends_segment=True)
+                cursor.halt = cursor.halt or stop
+            if rows.times and rows.enough:
+                full, rows = rows, Rows(cursor.model)
+                yield full.piece()
+    except SimulationError:
+        if rows.times:
+            yield rows.piece()
+        raise
+    if rows.times:
+        yield rows.piece()
+
+
+def _next(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, adaptive: Adaptive | None) -> Step:
+    if adaptive is not None:
+        return adaptive.step(f, cursor.time, cursor.q, cursor.v, grid.end)
+    end, take = grid.time(cursor.step + 1), FIXED[integrator]
+    whole = cursor.time == cursor.step * grid.dt and end == (cursor.step + 1) * grid.dt
+    h = grid.dt if whole else end - cursor.time
+    first = cursor.q, cursor.v
+    q, v = take(f, cursor.time, *first, h)
+    if not np.isfinite(q.dot(q) + v.dot(v)):
+        raise not_finite(f.model, cursor.time, q, v, cursor.state)
+    return FixedStep(take, f, cursor.time, end, first, (q, v))
+
+
+def _sample(rows: Rows, cursor: Cursor, step: Step, until: float, grid: Grid, adaptive: Adaptive | None) -> None:
+    """The states on the grid that a step passes, up to an instant."""
+    if adaptive is None:
+        if until >= grid.time(cursor.step + 1):
+            cursor.step += 1
+            if grid.kept(cursor.step):
+                rows.add(until, *step.at(until))
+        return
+    while cursor.step < grid.steps and grid.time(cursor.step + 1) <= until:
+        cursor.step += 1
+        if grid.kept(cursor.step):
+            rows.add(grid.time(cursor.step), *step.at(grid.time(cursor.step)))
+
+
+def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
+    """Steps of something that has its own way to step; v is zero where it has none."""
+    rows, at_rest = Rows(cursor.model), np.zeros(cursor.model.nv)
+    has_v, solve = hasattr(stepper, "v"), getattr(stepper, "solve", None)
+    while cursor.time < grid.end and not cursor.halt:
+        last = State(cursor.time, cursor.q, cursor.v, cursor.model)
+        end = grid.time(cursor.step + 1)
+        with Keeping(last):
+            stepper.step(grid.dt if end == (cursor.step + 1) * grid.dt else end - cursor.time)
+        cursor.step += 1
+        cursor.time = end
+        if not grid.kept(cursor.step):
+            continue
+        cursor.q = stepper.q.copy()
+        cursor.v = stepper.v.copy() if has_v else at_rest
+        rows.add(end, cursor.q, cursor.v)
+        if solve is not None:  # what the next step will use
+            found = solve()
+            rows.active.append(found.joints)
+            rows.error.append(found.error)
+        elif hasattr(stepper, "active_joints"):
+            rows.active.append(np.array(stepper.active_joints, dtype=np.int64))
+        if rows.enough:
+            yield rows.piece()
+            rows = Rows(cursor.model)
+    if rows.times:
+        yield rows.piece()
+
+
+def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
+    """Put forces on something that has apply, spring and torque."""
+    for force in forces:
+        if isinstance(force, Push):
+            stepper.apply(force.body, force=force.force, point=force.point, torque=force.torque, frame=force.frame)
+        elif isinstance(force, Spring) and force.damping == 0.0 and force.length == 0.0:
+            stepper.spring(force.body, force.anchor, force.stiffness, point=force.point)
+        else:
+            raise StateError(
+                f"this method takes supple.Push, supple.Spring (of no length and no damping) and a constant tau, not "
+                f"{force!r}; an exact method takes them all"
+            )
+    if tau is None:
+        return
+    if callable(tau):
+        raise StateError("this method takes a constant tau, not a function; an exact method takes both")
+    values = np.asarray(tau, dtype=float)
+    if values.shape != (stepper.model.nv,):
+        raise StateError(f"tau has shape {values.shape}; expected ({stepper.model.nv},)")
+    for joint in np.unique(stepper.model.dof_body[np.flatnonzero(values)]):
+        stepper.torque(int(joint), values[stepper.model.joints[int(joint)].v])

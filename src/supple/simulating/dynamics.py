@@ -1,0 +1,139 @@
+"""How a model accelerates under its forces, by whichever exact method: what integrators ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import SimulationError, StateError, SuppleError
+from supple.exact.chart import chart
+from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
+from supple.exact.forward import Method, forward_dynamics
+from supple.exact.joint_wrenches import joint_wrenches
+from supple.exact.kinematics import poses
+from supple.exact.rnea import inverse_dynamics
+from supple.model.model import Model, unknown
+from supple.simulating.forces import Force, Forces
+from supple.simulating.state import State
+
+Floats = NDArray[np.float64]
+EXACT: tuple[str, ...] = get_args(Method)
+#: Energy that may appear without work before a run is stopped: a share of all that was seen to change form, and of what
+#: gravity does over the body's size.
+FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
+
+
+class Dynamics:
+    """A model, its forces and a method of forward dynamics."""
+
+    def __init__(
+        self, model: Model, method: str, forces: Sequence[Any] = (), tau: ArrayLike | Force | None = None
+    ) -> None:
+        if method not in EXACT:
+            raise StateError(unknown("method", method, EXACT))
+        self.model, self.method = model, method
+        self.forces = Forces(model, forces, tau)
+        self.chart = chart(model)
+
+    def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
+        """(nv,) as forward_dynamics gives it; what is wrong is said with the time and the joint."""
+        tau, wrenches = self.forces(time, q, v)
+        try:
+            return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
+        except (StateError, ArithmeticError) as e:
+            raise SimulationError(f"at time {time:.6g} s: {e}", time) from e
+
+    def energies(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and steady pushes.
+
+        By the kernel for batches, whatever their size: a state has the same energy to the last bit in any batch.
+        """
+        totals = TOTALS.general(self.model, q, v, None, None)
+        kinetic = totals[:, KINETIC] + 0.5 * np.einsum("j,bj,bj->b", self.model.armature, v, v)
+        return kinetic, totals[:, POTENTIAL] + self.forces.energy(q)
+
+    def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        """(B, n_joints, 6) what joints carry (supple.joint_wrenches, in the child's frame)."""
+        out = np.empty((len(q), self.model.n_bodies, 6))
+        for i in range(len(q)):
+            tau, wrenches = self.forces(float(times[i]), q[i], v[i])
+            out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, method=self.method)  # type: ignore[arg-type]
+        return out
+
+
+class EnergyGuard:
+    """Stops a run whose energy grows although nothing puts any in.
+
+    An integrator's errors may add a little. What counts as too much is measured by the energy that has changed form so
+    far (the largest kinetic energy seen, the largest change of potential energy), and by what gravity does over the
+    body's own size.
+    """
+
+    def __init__(self, dynamics: Dynamics, q: Floats, kinetic: float, potential: float) -> None:
+        model, at = dynamics.model, poses(dynamics.model, q).position
+        size = float(np.linalg.norm(at - at.mean(axis=0), axis=1).max() + np.linalg.norm(model.com, axis=1).max())
+        weight = model.total_mass * float(np.linalg.norm(model.gravity))
+        self._begun, self._potential, self._most = kinetic + potential, potential, kinetic
+        self._least = BY_GRAVITY * weight * size + 1e-9 * abs(self._begun)
+
+    def check(self, kinetic: Floats, potential: Floats) -> int | None:
+        """The first row with too much energy, if there is one."""
+        moved = np.maximum(kinetic, np.abs(potential - self._potential))
+        most = np.maximum.accumulate(np.maximum(moved, self._most))
+        bad = np.flatnonzero(kinetic + potential - self._begun > FROM_NOWHERE * most + self._least)
+        self._most = float(most[-1])
+        return int(bad[0]) if len(bad) else None
+
+
+def energy_grew(state: State, last: State) -> SimulationError:
+    """Names the joint in whose motion most of the energy is."""
+    model = state.model
+    H_v = inverse_dynamics(model, state.q, None, state.v) - inverse_dynamics(model, state.q, None, None)
+    joint = model.joint_names[int(model.dof_body[int(np.argmax(state.v * H_v))])]
+    return SimulationError(
+        f"energy grows although nothing puts any in, at time {state.time:.6g} s, most of it at joint {joint!r}: the "
+        "step is too long, or the integrator of too low an order; use a smaller dt, or integrator='rk4' or 'adaptive'",
+        state.time,
+        joint,
+        last,
+    )
+
+
+def not_finite(model: Model, time: float, q: Floats, v: Floats, last: State) -> SimulationError:
+    """Says which joint's state is not finite."""
+    bad_v, bad_q = np.flatnonzero(~np.isfinite(v)), np.flatnonzero(~np.isfinite(q))
+    if len(bad_v):
+        body = int(model.dof_body[bad_v[0]])
+    elif len(bad_q):
+        body = int(np.searchsorted(model.q_index, bad_q[0], side="right")) - 1
+    else:  # so large that the step after could not be taken
+        body = int(model.dof_body[int(np.argmax(np.abs(v)))])
+    joint = model.joint_names[body]
+    return SimulationError(
+        f"the state of joint {joint!r} is not finite after {time:.6g} s; the last good state is kept: use a smaller dt "
+        "or smaller forces",
+        time,
+        joint,
+        last,
+    )
+
+
+class Keeping:
+    """`with Keeping(state):` gives what goes wrong inside the last good state, and makes it a SimulationError."""
+
+    def __init__(self, last: State) -> None:
+        self._last = last
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, e: BaseException | None, trace: Any) -> None:
+        last = self._last
+        if isinstance(e, SimulationError):
+            e.state = last if e.state is None else e.state
+            e.time = last.time if e.time is None else e.time
+        elif isinstance(e, SuppleError):
+            raise SimulationError(f"at time {last.time:.6g} s: {e}", last.time, None, last) from e

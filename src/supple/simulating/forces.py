@@ -1,0 +1,304 @@
+"""What acts on a body while it moves.
+
+A force is any function (time, q, v) -> tau (nv,) at the joints, or -> wrenches (n_bodies, 6) as forward_dynamics takes
+them. Those below are made for a body or joint by its name; they are bound to a model when a run begins, and again
+when an event gives it another model. They say what energy they hold, so that a run can tell energy that comes from
+nowhere from energy that comes from a spring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact import march
+from supple.exact.kinematics import poses, velocities
+from supple.exact.refusals import as_floats, as_triple
+from supple.model.manifold import PLAIN, UNLIMITED
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+Force = Callable[[float, Floats, Floats], Floats]
+
+
+@dataclass(frozen=True)
+class Push:
+    """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's."""
+
+    body: str | int
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    torque: ArrayLike = (0.0, 0.0, 0.0)
+    frame: Literal["world", "body"] = "world"
+
+    def __post_init__(self) -> None:
+        for name in ("force", "point", "torque"):
+            object.__setattr__(self, name, as_triple(name, getattr(self, name)))
+        if self.frame not in ("world", "body"):
+            raise StateError(f"frame must be 'world' or 'body', not {self.frame!r}")
+
+
+@dataclass(frozen=True)
+class Spring:
+    """A spring, with a damper along the point's velocity, from a point of a body (in its frame) to an anchor in the
+    world. length: at rest; zero pulls straight to the anchor."""
+
+    body: str | int
+    anchor: ArrayLike
+    stiffness: float
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    damping: float = 0.0
+    length: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("anchor", "point"):
+            object.__setattr__(self, name, as_triple(name, getattr(self, name)))
+        for name in ("stiffness", "damping", "length"):
+            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name)))
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A proportional-derivative controller, or a spring with a damper, at a joint of coordinates that add (not planar,
+    ball, free): stiffness (target - q) + damping (rate - v), and no more than `most` either way."""
+
+    joint: str | int
+    stiffness: float
+    damping: float = 0.0
+    target: ArrayLike = 0.0
+    rate: ArrayLike = 0.0
+    most: float = np.inf
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping", "most"):
+            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name), name == "most"))
+        for name in ("target", "rate"):
+            x = np.atleast_1d(as_floats(name, getattr(self, name)))
+            if not np.isfinite(x).all():
+                raise StateError(f"{name} must be finite, not {getattr(self, name)!r}")
+            object.__setattr__(self, name, x)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The model's joint limits as stiff springs: beyond a limit, stiffness times how far, and a damper that never pulls
+    back. Of the joints named, or of all that have limits."""
+
+    stiffness: float
+    damping: float = 0.0
+    joints: Sequence[str | int] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("stiffness", "damping"):
+            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name)))
+
+
+class Forces:
+    """All that acts on one model, ready to be asked at a time and state."""
+
+    def __init__(self, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None) -> None:
+        self.model = model
+        self.constant = np.zeros(model.nv)
+        self._law_of = march.law_kernel.load()
+        pushes: list[Push] = []
+        springs: list[Spring] = []
+        rows: list[Floats] = []
+        self.functions: list[Force] = []
+        for force in forces:
+            if isinstance(force, Push):
+                pushes.append(force)
+            elif isinstance(force, Spring):
+                springs.append(force)
+            elif isinstance(force, Controller):
+                rows += _controller_rows(model, force)
+            elif isinstance(force, Limits):
+                rows += _limit_rows(model, force)
+            elif callable(force):
+                self.functions.append(force)
+            else:
+                raise StateError(
+                    f"a force is a Push, Spring, Controller, Limits or a function (time, q, v); not {force!r}"
+                )
+        if callable(tau):
+            self.functions.append(tau)
+        elif tau is not None:
+            self.constant += _joint_forces(model, tau)
+        self.law = np.array(rows).reshape(len(rows), march.LAW)
+        self.world = WorldForces(model, pushes, springs) if pushes or springs else None
+
+    @property
+    def at_joints_only(self) -> bool:
+        """Whether compiled code can do it all: constant forces and the law, at the joints."""
+        return self.world is None and not self.functions
+
+    @property
+    def conserve(self) -> bool:
+        """Whether no force can add energy but what `energy` has: springs and walls, but no motors, no pushes."""
+        motors = self.law[:, march.MOST_] < np.inf
+        moving = self.law[:, march.DAMPER_] * self.law[:, march.RATE_] != 0.0
+        pushed = self.world is not None and not self.world.conserve
+        return not (self.functions or self.constant.any() or (motors | moving).any() or pushed)
+
+    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
+        """tau and wrenches, None where there are none."""
+        wrenches = None if self.world is None else self.world(q, v)
+        if not len(self.law) and not self.functions:
+            return self.constant, wrenches
+        tau = self.constant.copy()
+        if len(self.law):
+            self._law_of(self.law, q, v, tau)
+        for function in self.functions:
+            x = as_floats("what a force returns", function(time, q, v))
+            if x.shape == tau.shape:
+                tau += x
+            elif x.shape == (self.model.n_bodies, 6):
+                wrenches = x if wrenches is None else wrenches + x
+            else:
+                raise StateError(
+                    f"force {getattr(function, '__name__', function)!r} returned shape {x.shape}; a force returns "
+                    f"({self.model.nv},) at the joints, or ({self.model.n_bodies}, 6), a wrench on each body"
+                )
+        return tau, wrenches
+
+    def energy(self, q: Floats) -> Floats:
+        """(B,) what springs and walls hold at positions q (B, nq)."""
+        out = np.zeros(len(q))
+        if len(self.law):
+            columns = self.law.T
+            x = q[:, columns[march.COORDINATE_].astype(np.int64)]
+            lower, upper = columns[march.LOWER_], columns[march.UPPER_]
+            beyond = np.maximum(lower - x, 0.0) + np.maximum(x - upper, 0.0)
+            pull = columns[march.STIFFNESS_] * (x - columns[march.REST_]) ** 2
+            out += 0.5 * (pull + columns[march.WALL_] * beyond**2).sum(axis=1)
+        return out if self.world is None else out + self.world.energy(q)
+
+
+class WorldForces:
+    """Pushes and springs, all at once."""
+
+    def __init__(self, model: Model, pushes: list[Push], springs: list[Spring]) -> None:
+        self.model = model
+        both: list[Any] = [*pushes, *springs]
+        self.bodies = np.array([model.body_index(f.body) for f in both], dtype=np.int64)
+        self.points = np.array([f.point for f in both], dtype=float).reshape(-1, 3)
+        self.n = len(pushes)
+        self.force = np.array([f.force for f in pushes], dtype=float).reshape(-1, 3)
+        self.torque = np.array([f.torque for f in pushes], dtype=float).reshape(-1, 3)
+        self.own = np.array([f.frame == "body" for f in pushes], dtype=bool)
+        self.anchor = np.array([s.anchor for s in springs], dtype=float).reshape(-1, 3)
+        self.stiffness = np.array([s.stiffness for s in springs], dtype=float)
+        self.damping = np.array([s.damping for s in springs], dtype=float)
+        self.length = np.array([s.length for s in springs], dtype=float)
+        self.conserve = not (self.torque.any() or (self.own[:, None] & (self.force != 0)).any())
+        self.damped = bool(self.damping.any())
+
+    def __call__(self, q: Floats, v: Floats) -> Floats:
+        """(n_bodies, 6)"""
+        pose = poses(self.model, q)
+        R = pose.rotation[self.bodies]
+        force, moment = np.zeros((len(self.bodies), 3)), np.zeros((len(self.bodies), 3))
+        own, Rt = self.own[:, None], R.transpose(0, 2, 1)
+        force[: self.n] = np.where(own, self.force, _turn(Rt[: self.n], self.force))
+        moment[: self.n] = np.where(own, self.torque, _turn(Rt[: self.n], self.torque))
+        if len(self.anchor):
+            at = _turn(R[self.n :], self.points[self.n :])
+            away = pose.position[self.bodies[self.n :]] + at - self.anchor
+            pull = -self._tension(away) * away
+            if self.damped:
+                twist = velocities(self.model, q, v, frame="world")[self.bodies[self.n :]]
+                pull -= self.damping[:, None] * (twist[:, 3:] + np.cross(twist[:, :3], at))
+            force[self.n :] = _turn(Rt[self.n :], pull)
+        out = np.zeros((self.model.n_bodies, 6))
+        np.add.at(out, self.bodies, np.concatenate([moment + np.cross(self.points, force), force], axis=1))
+        return out
+
+    def _tension(self, away: Floats) -> Floats:
+        """k (|x| - length) / |x|, a column."""
+        x = np.linalg.norm(away, axis=-1)
+        slack = np.divide(self.length, x, out=np.zeros_like(x), where=x > 0.0)
+        out: Floats = (self.stiffness * (1.0 - slack))[..., None]
+        return out
+
+    def energy(self, q: Floats) -> Floats:
+        """(B,) of springs, and of constant forces of the world on points, whose energy is -force · point."""
+        pose = poses(self.model, q)
+        at = pose.position[:, self.bodies] + _turn(pose.rotation[:, self.bodies], self.points)
+        stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
+        pushed = np.einsum("bij,ij->b", at[:, : self.n], np.where(self.own[:, None], 0.0, self.force))
+        out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
+        return out
+
+
+def _turn(R: Floats, x: Floats) -> Floats:
+    return np.asarray(np.einsum("...ij,...j->...i", R, x))
+
+
+def _controller_rows(model: Model, c: Controller) -> list[Floats]:
+    joint = model.joints[c.joint]  # type: ignore[index]
+    _refuse_curved(model, joint.index)
+    size = joint.v.stop - joint.v.start
+    for name, x in (("target", c.target), ("rate", c.rate)):
+        if np.shape(x) not in ((1,), (size,)):
+            raise StateError(f"joint {joint.name!r} takes {size} numbers as {name}, not {np.size(x)}")
+    rows = []
+    for i in range(size):
+        row = _row(joint.v.start + i, joint.q.start + i)
+        row[march.STIFFNESS_], row[march.DAMPER_], row[march.MOST_] = c.stiffness, c.damping, c.most
+        row[march.REST_], row[march.RATE_] = np.broadcast_to(c.target, size)[i], np.broadcast_to(c.rate, size)[i]
+        rows.append(row)
+    return rows
+
+
+def _limit_rows(model: Model, limits: Limits) -> list[Floats]:
+    named = limits.joints is not None
+    joints = [model.joints[j].index for j in limits.joints] if limits.joints is not None else range(model.n_joints)  # type: ignore[index]
+    rows = []
+    for j in joints:
+        if not named and model.joint_type[j] not in PLAIN:
+            continue
+        _refuse_curved(model, j)
+        joint = model.joints[j]  # type: ignore[index]
+        for i in range(joint.v.stop - joint.v.start):
+            row = _row(joint.v.start + i, joint.q.start + i)
+            for column, limit in ((march.LOWER_, joint.lower[i]), (march.UPPER_, joint.upper[i])):
+                if abs(limit) < UNLIMITED:
+                    row[column] = limit
+            row[march.WALL_], row[march.LOSS_] = limits.stiffness, limits.damping
+            if np.isfinite(row[[march.LOWER_, march.UPPER_]]).any():
+                rows.append(row)
+    return rows
+
+
+def _row(dof: int, coordinate: int) -> Floats:
+    row = np.zeros(march.LAW)
+    row[march.DOF_], row[march.COORDINATE_] = dof, coordinate
+    row[march.MOST_], row[march.LOWER_], row[march.UPPER_] = np.inf, -np.inf, np.inf
+    return row
+
+
+def _refuse_curved(model: Model, joint: int) -> None:
+    if model.joint_type[joint] not in PLAIN:
+        part = model.joints[joint]  # type: ignore[index]
+        raise StateError(
+            f"joint {part.name!r} is a {part.type} joint, whose coordinates do not add: write its force as a function "
+            "(time, q, v) -> tau"
+        )
+
+
+def _joint_forces(model: Model, tau: Any) -> Floats:
+    x = as_floats("tau", tau)
+    if x.shape != (model.nv,) or not np.isfinite(x).all():
+        raise StateError(f"tau must be {model.nv} finite numbers, or a function (time, q, v)")
+    return x
+
+
+def _not_below_zero(name: str, value: Any, infinite: bool = False) -> float:
+    x = float(value)
+    if not (x >= 0 and (infinite or np.isfinite(x))):
+        raise StateError(f"{name} must be a number, not below zero; not {value!r}")
+    return x

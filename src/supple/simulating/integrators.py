@@ -1,0 +1,243 @@
+"""Integrators: one step of a body's motion, and where it is at any time within that step.
+
+    "euler"          explicit Euler, order 1:      q moves with v, v with a
+    "semi-implicit"  symplectic Euler, order 1:    v moves first, q with the new v
+    "rk4"            the classical Runge-Kutta method, order 4, on the manifold
+    "adaptive"       Dormand and Prince's method of order 8 (DOP853), on the manifold, whose steps are as long as the
+                     tolerances allow; between them an interpolant of order 7
+
+Runge-Kutta methods work in a chart about the step's beginning (exact/chart.py), so quaternions stay of unit length and
+the order is that of the method. A fixed step is asked for its inside by taking a shorter step from its beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SimulationError, StateError
+from supple.simulating.dynamics import Dynamics
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]  #: q and v
+
+
+class Step(Protocol):
+    """A step that was taken."""
+
+    begin: float
+    end: float
+    looks: int  #: into how many parts it is cut where its inside is searched
+
+    @property
+    def last(self) -> Pair:
+        """q and v at its end."""
+
+    def at(self, time: float) -> Pair:
+        """q and v within it."""
+
+    def exactly(self, time: float) -> Pair:
+        """The same as a step of its own that ends there: as exact as the integrator is."""
+
+
+def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
+    return f.chart.move(q, v, h), v + h * f.acceleration(t, q, v)
+
+
+def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
+    v = v + h * f.acceleration(t, q, v)
+    return f.chart.move(q, v, h), v
+
+
+def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
+    x, qs, vs = np.zeros(f.model.nv), q, v
+    sum_x, sum_a = np.zeros(f.model.nv), np.zeros(f.model.nv)
+    for c, weight, after in ((0.0, 1 / 6, 0.5), (0.5, 2 / 6, 0.5), (0.5, 2 / 6, 1.0), (1.0, 1 / 6, 0.0)):
+        slope, a = f.chart.rate(x, qs, vs), f.acceleration(t + c * h, qs, vs)
+        sum_x += weight * slope
+        sum_a += weight * a
+        if after:
+            x, vs = (after * h) * slope, v + (after * h) * a
+            qs = f.chart.point(q, x)
+    return f.chart.point(q, h * sum_x), v + h * sum_a
+
+
+FIXED = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4}
+
+
+@dataclass
+class FixedStep:
+    """A step of a given length, by one of FIXED."""
+
+    take: Any
+    f: Dynamics
+    begin: float
+    end: float
+    first: Pair
+    last: Pair
+    looks = 1
+
+    def at(self, time: float) -> Pair:
+        if time >= self.end:
+            return self.last
+        out: Pair = self.take(self.f, self.begin, *self.first, time - self.begin)
+        return out
+
+    exactly = at
+
+
+# --- adaptive -------------------------------------------------------------------------------------------------------
+
+SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 10.0  #: of the next step's length [Hairer, Norsett and Wanner 1993, II.4]
+LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart ends at 2 pi
+
+
+class Tableau(NamedTuple):
+    """DOP853's coefficients: A, B, C of the method, E3 and E5 of its error, and what the interpolant adds."""
+
+    A: Floats
+    B: Floats
+    C: Floats
+    E3: Floats
+    E5: Floats
+    D: Floats
+    A_more: Floats
+    C_more: Floats
+
+
+@cache
+def tableau() -> Tableau:
+    """As SciPy has them."""
+    from scipy.integrate import DOP853
+
+    d = DOP853
+    return Tableau(d.A, d.B, d.C, d.E3, d.E5, d.D, d.A_EXTRA, d.C_EXTRA)
+
+
+class AdaptiveStep:
+    """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v)."""
+
+    looks = 4
+
+    def __init__(self, f: Dynamics, t: float, q: Floats, v: Floats, h: float, K: Floats, y1: Floats) -> None:
+        self._f, self._q, self._K, self._h = f, q, K, h
+        self._n = len(v)
+        self._y0, self._y1 = np.concatenate([np.zeros(self._n), v]), y1
+        self.begin, self.end = t, t + h
+        self.last: Pair = (f.chart.point(q, y1[: self._n]), y1[self._n :].copy())
+        self._F: Floats | None = None
+
+    def at(self, time: float) -> Pair:
+        """By the interpolant of order 7, whose four more slopes are found when first asked for."""
+        if time >= self.end:
+            return self.last
+        if self._F is None:
+            self._F = self._interpolant()
+        s = (time - self.begin) / self._h
+        y = np.zeros_like(self._y0)
+        for i, row in enumerate(reversed(self._F)):
+            y = (y + row) * (s if i % 2 == 0 else 1.0 - s)
+        y += self._y0
+        return self._f.chart.point(self._q, y[: self._n]), y[self._n :]
+
+    def exactly(self, time: float) -> Pair:
+        if time >= self.end:
+            return self.last
+        h = time - self.begin
+        y, _ = stages(self._f, self.begin, self._q, self._y0, h, tableau())
+        return self._f.chart.point(self._q, y[: self._n]), y[self._n :].copy()
+
+    def _interpolant(self) -> Floats:
+        """F of y(s) = y0 + s (F0 + (1 - s) (F1 + s (F2 + ...)))  [Hairer, Norsett and Wanner 1993, II.6]."""
+        T, h, K = tableau(), self._h, self._K
+        s = len(T.C)
+        more = np.empty((s + 1 + len(T.C_more), len(self._y0)))
+        more[:s] = K
+        more[s] = slope(self._f, self.end, self._q, self._y1)
+        for i, (a, c) in enumerate(zip(T.A_more, T.C_more), start=s + 1):
+            more[i] = slope(self._f, self.begin + c * h, self._q, self._y0 + h * (a[:i] @ more[:i]))
+        dy = self._y1 - self._y0
+        F = np.empty((7, len(dy)))
+        F[0] = dy
+        F[1] = h * K[0] - dy
+        F[2] = 2.0 * dy - h * (more[s] + K[0])
+        F[3:] = h * (T.D @ more)
+        return F
+
+
+def slope(f: Dynamics, t: float, q: Floats, y: Floats) -> Floats:
+    """dy/dt."""
+    x, v = y[: f.model.nv], y[f.model.nv :]
+    at = f.chart.point(q, x)
+    return np.concatenate([f.chart.rate(x, at, v), f.acceleration(t, at, v)])
+
+
+def stages(f: Dynamics, t: float, q: Floats, y: Floats, h: float, T: Tableau) -> tuple[Floats, Floats]:
+    """y at the end of a step, and the slopes on the way."""
+    K = np.empty((len(T.C), len(y)))
+    for i, (a, c) in enumerate(zip(T.A, T.C)):
+        K[i] = slope(f, t + c * h, q, y + h * (a[:i] @ K[:i]) if i else y)
+    return y + h * (T.B @ K), K
+
+
+class Adaptive:
+    """Chooses the length of steps; `h` is what it would try next, and all it remembers."""
+
+    def __init__(self, rtol: float, atol: float, h: float, longest: float) -> None:
+        for name, value in (("rtol", rtol), ("atol", atol), ("dt", h)):
+            if not (np.isfinite(value) and value > 0):
+                raise StateError(f"{name} must be a positive number, not {value!r}")
+        self.rtol, self.atol, self.h, self.longest = max(rtol, 100 * np.finfo(float).eps), atol, h, longest
+
+    def step(self, f: Dynamics, t: float, q: Floats, v: Floats, until: float) -> AdaptiveStep:
+        """The next step, which does not go beyond `until`."""
+        T, n = tableau(), f.model.nv
+        y0 = np.concatenate([np.zeros(n), v])
+        h, rejected, cause = min(self.h, self.longest), False, None
+        while True:
+            if t + h * (1 + 1e-12) >= until:
+                h = until - t
+            if h <= 10 * np.spacing(t) and t + h < until:
+                if cause is not None:
+                    raise cause
+                joint = f.model.joint_names[int(f.model.dof_body[int(np.argmax(np.abs(v)))])]
+                raise SimulationError(
+                    f"at time {t:.6g} s the step becomes too short to go on: the forces are too stiff, or break off, "
+                    f"perhaps at joint {joint!r}; write such a break as an event",
+                    t,
+                    joint,
+                )
+            try:
+                y, K = stages(f, t, q, y0, h, T)
+                error = self._error(K, h, v, y[n:])
+                far = _turns(f) and float(np.abs(y[:n]).max(initial=0.0)) > LARGEST_TURN
+            except SimulationError as e:  # so far off that nothing can be computed there: go less far
+                error, far, cause = np.inf, False, e
+            if error < 1.0 and not far:
+                grow = FASTEST if error == 0.0 else min(FASTEST, SAFETY * error ** (-1 / 8))
+                cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: what was planned stays
+                self.h = self.h if cut else h * (min(1.0, grow) if rejected else grow)
+                return AdaptiveStep(f, t, q, v, h, K, y)
+            h *= 0.5 if far else max(SLOWEST, SAFETY * error ** (-1 / 8))
+            rejected = True
+
+    def _error(self, K: Floats, h: float, v0: Floats, v1: Floats) -> float:
+        """Of the whole step, one being just good enough: DOP853's blend of orders 5 and 3. Coordinates count as they
+        are (rtol of a radian or a metre), velocities relative to their size."""
+        T = tableau()
+        scale = self.atol + self.rtol * np.concatenate([np.ones(len(v0)), np.maximum(np.abs(v0), np.abs(v1))])
+        e5 = float(np.sum(((T.E5[:-1] @ K) / scale) ** 2))
+        e3 = float(np.sum(((T.E3[:-1] @ K) / scale) ** 2))
+        if e5 == 0.0 and e3 == 0.0:
+            return 0.0
+        error = abs(h) * e5 / float(np.sqrt((e5 + 0.01 * e3) * len(scale)))
+        return error if np.isfinite(error) else np.inf
+
+
+def _turns(f: Dynamics) -> bool:
+    """Whether the model has joints that the chart bends for."""
+    return f.model.nq != f.model.nv

@@ -1,0 +1,75 @@
+"""A result as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from supple.errors import StateError
+
+if TYPE_CHECKING:
+    from supple.simulating.result import Result
+
+COORDINATES = 8  #: that are drawn unless joints are named
+
+
+def plot(result: Result, path: str | None, joints: Sequence[str] | None) -> Any:
+    """See Result.plot."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise StateError("plots need matplotlib: pip install 'supple[figures]'") from None
+    counts = result.active_counts
+    rows = 2 if counts is None else 3
+    figure = Figure(figsize=(8, 2.4 * rows), layout="constrained")
+    axes = figure.subplots(rows, 1, sharex=True)
+    t, kinetic, potential = result.times, result.kinetic, result.potential
+    axes[0].plot(t, kinetic + potential, "k", label="energy")
+    axes[0].plot(t, kinetic, label="kinetic")
+    axes[0].plot(t, potential, label="potential")
+    axes[0].set_ylabel("J")
+    axes[0].set_title(f"{result.model.name}: {_how(result)}", loc="left")
+    for color, segment in enumerate(_names(result, joints)):
+        name, parts = segment
+        for k, (times, values) in enumerate(parts):
+            axes[1].plot(times, values, f"C{color % 10}", label=name if k == 0 else None)
+    axes[1].set_ylabel("rad, m")
+    if counts is not None:
+        axes[2].plot(t, counts, label="active joints")
+        axes[2].set_ylabel("joints")
+    for event in result.events:
+        for axis in axes:
+            axis.axvline(event.time, color="0.8", lw=0.8, zorder=0)
+    for axis in axes:
+        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+        axis.spines[["top", "right"]].set_visible(False)
+    axes[-1].set_xlabel("s")
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def _how(result: Result) -> str:
+    return ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k))
+
+
+def _names(result: Result, joints: Sequence[str] | None) -> list[tuple[str, list[tuple[Any, Any]]]]:
+    """The curves of coordinates: a name, and times with values of each segment that has it."""
+    curves: dict[str, list[tuple[Any, Any]]] = {}
+    for segment in result.segments:
+        model = segment.model
+        wanted = list(joints) if joints is not None else list(model.joint_names[:COORDINATES])
+        q = np.asarray(segment.q)
+        for name in wanted:
+            if joints is None or name in model.joints:
+                at = model.joints[name].q
+                for i in range(at.start, at.stop):
+                    label = name if at.stop - at.start == 1 else f"{name}[{i - at.start}]"
+                    if joints is not None or label in curves or len(curves) < COORDINATES:
+                        curves.setdefault(label, []).append((segment.times, q[:, i]))
+    missing = [] if joints is None else [j for j in joints if not any(j in s.model.joints for s in result.segments)]
+    if missing:
+        raise StateError(f"no joint named {missing[0]!r} in this result")
+    return list(curves.items())

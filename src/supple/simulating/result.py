@@ -1,0 +1,178 @@
+"""What a run leaves: states over time, in segments of one model each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import StateError
+from supple.model.model import Model
+from supple.simulating.events import Happened
+from supple.simulating.state import State
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Segment(Protocol):
+    """States of one model, between two events that changed the state or the model; in memory, or in a recording."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def times(self) -> Floats: ...
+    @property
+    def q(self) -> Floats: ...
+    @property
+    def v(self) -> Floats: ...
+    @property
+    def kinetic(self) -> Floats: ...
+    @property
+    def potential(self) -> Floats: ...
+    @property
+    def error(self) -> Floats | None: ...
+    @property
+    def joint_wrenches(self) -> Floats | None: ...
+    @property
+    def active_counts(self) -> Ints | None: ...
+    def active(self, i: int) -> Ints | None: ...
+    def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """A segment in memory."""
+
+    model: Model
+    times: Floats
+    q: Floats
+    v: Floats
+    kinetic: Floats
+    potential: Floats
+    error: Floats | None
+    joint_wrenches: Floats | None
+    active_sets: Sequence[Ints] | None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def active_counts(self) -> Ints | None:
+        return None if self.active_sets is None else np.array([len(x) for x in self.active_sets], dtype=np.int64)
+
+    def active(self, i: int) -> Ints | None:
+        return None if self.active_sets is None else self.active_sets[i]
+
+
+class Result:
+    """The states of a run: r.times, r.q, r.v, r.energy; r[i] is a State, r.plot() a picture.
+
+    Where events changed the state or the model, r.segments has a part for each stretch between them; an instant at
+    which that happened is there twice, before and after. r.events says what happened when.
+    """
+
+    def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
+                 recording: str | None = None) -> None:  # fmt: skip
+        self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
+
+    def __len__(self) -> int:
+        return sum(map(len, self.segments))
+
+    def __getitem__(self, i: int) -> State:
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"there are {n} states, no number {i}")
+        k = i % n
+        for s in self.segments:
+            if k < len(s):
+                error = s.error
+                return State(
+                    float(s.times[k]), s.q[k], s.v[k], s.model, s.active(k), None if error is None else float(error[k])
+                )
+            k -= len(s)
+        raise AssertionError
+
+    def __iter__(self) -> Iterator[State]:
+        return (self[i] for i in range(len(self)))
+
+    @property
+    def model(self) -> Model:
+        """The model at the end."""
+        return self.segments[-1].model
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return self[-1]
+
+    @property
+    def times(self) -> Floats:
+        return self._all("times")
+
+    @property
+    def q(self) -> Floats:
+        """(k, nq)"""
+        return self._all("q")
+
+    @property
+    def v(self) -> Floats:
+        """(k, nv)"""
+        return self._all("v")
+
+    @property
+    def kinetic(self) -> Floats:
+        return self._all("kinetic")
+
+    @property
+    def potential(self) -> Floats:
+        """Of gravity, of springs and joint limits, and of constant pushes."""
+        return self._all("potential")
+
+    @property
+    def energy(self) -> Floats:
+        """(k,) kinetic and potential."""
+        return self.kinetic + self.potential
+
+    @property
+    def error(self) -> Floats | None:
+        """(k,) certified, of an adaptive method."""
+        return None if self.segments[0].error is None else self._all("error")
+
+    @property
+    def joint_wrenches(self) -> Floats | None:
+        """(k, n_joints, 6) what joints carry, where it was asked for."""
+        return None if self.segments[0].joint_wrenches is None else self._all("joint_wrenches")
+
+    @property
+    def active_counts(self) -> Ints | None:
+        """(k,) how many joints were computed, of an adaptive method."""
+        return None if self.segments[0].active_counts is None else self._all("active_counts")
+
+    def _all(self, name: str) -> NDArray[Any]:
+        parts = [getattr(s, name) for s in self.segments]
+        if len({p.shape[1:] for p in parts}) > 1:
+            raise StateError(f"events changed the model: {name} is not one array; take it from result.segments")
+        out: NDArray[Any] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return out
+
+    def plot(self, path: str | None = None, joints: Sequence[str] | None = None) -> Any:
+        """Energies, coordinates, and what an adaptive method did, over time: a matplotlib figure, saved if a path is
+        given. joints: by name; the first eight by default."""
+        from supple.simulating.plot import plot
+
+        return plot(self, path, joints)
+
+    def __repr__(self) -> str:
+        times = [s.times for s in self.segments if len(s)]
+        span = f"{times[0][0]:.6g} to {times[-1][-1]:.6g} s" if times else "empty"
+        how = ", ".join(str(self.about[k]) for k in ("method", "integrator") if self.about.get(k))
+        text = f"<Result of {self.model.name!r}: {len(self)} states, {span}, {how}"
+        if self.events:
+            text += f"; {len(self.events)} events"
+        if self.about.get("stopped"):
+            text += f"; {self.about['stopped']}"
+        return text + (f"; in {self.recording}>" if self.recording else ">")

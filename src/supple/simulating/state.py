@@ -1,0 +1,53 @@
+"""A state: where a body is and how it moves, at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.energy import TOTALS
+from supple.exact.refusals import as_floats
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a body is and how it moves, at a time; what an event's `then` gets, and may give back changed."""
+
+    time: float
+    q: Floats
+    v: Floats
+    model: Model
+    active: Ints | None = None  #: the joints that were computed, where not all were
+    error: float | None = None  #: what is certified of those that were not
+
+    def replace(self, **changes: Any) -> State:
+        """The same state with another q, v or model."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        return f"<State of {self.model.name!r} at {self.time:.6g} s: q {_some(self.q)}, v {_some(self.v)}>"
+
+
+def checked_state(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[Floats, Floats]:
+    """q and v as arrays of their own; refused by name where they are of the wrong shape, not finite, not of unit
+    length."""
+    x = as_floats("q", q).copy()
+    u = np.zeros(model.nv) if v is None else as_floats("v", v).copy()
+    for name, value, size in (("q", x, model.nq), ("v", u, model.nv)):
+        if value.shape != (size,):
+            raise StateError(f"{name} has shape {value.shape}; expected ({size},)")
+    TOTALS(model, x, u, None, None)
+    return x, u
+
+
+def _some(x: Floats) -> str:
+    shown = ", ".join(f"{value:.4g}" for value in x[:6])
+    return f"[{shown}{', ...' if len(x) > 6 else ''}]"

@@ -1,0 +1,374 @@
+"""Runs: integrators against closed forms and their orders, forces, events, what is refused, what is conserved."""
+
+from __future__ import annotations
+
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.special import ellipj, ellipk
+
+import supple
+from drawn import systems
+from supple.exact.chart import chart
+
+ORDER = {"euler": 1, "semi-implicit": 1, "rk4": 4}
+G, L = 9.81, 0.7
+
+
+def pendulum() -> supple.Model:
+    """A point mass of 2 kg on a rod of L."""
+    b = supple.ModelBuilder("pendulum")
+    b.add_body("bob", joint="revolute", joint_name="pivot", axis=(0, 1, 0), mass=2.0, com=(0, 0, -L))
+    return b.build()
+
+
+def swing(t: float, q0: float) -> tuple[float, float]:
+    """Angle and rate of a pendulum let go at rest: Jacobi's elliptic functions."""
+    k, w = np.sin(q0 / 2), np.sqrt(G / L)
+    K = ellipk(k * k)
+    sn, cn, dn, _ = ellipj(K - w * t, k * k)
+    return 2 * np.arcsin(k * sn), -2 * k * w * cn * dn / np.sqrt(1 - (k * sn) ** 2)
+
+
+def ball(restitution: float = 0.8, **event: object) -> tuple[supple.Model, supple.Event]:
+    """A ball on a vertical slide that bounces at z = 0."""
+    b = supple.ModelBuilder("ball")
+    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1.0)
+
+    def bounce(s: supple.State) -> supple.State:
+        return s.replace(v=-restitution * s.v)
+
+    how: dict[str, object] = {"direction": -1, "then": bounce} | event
+    return b.build(), supple.Event("floor", lambda s: s.q[0], **how)  # type: ignore[arg-type]
+
+
+@given(systems())
+@settings(max_examples=40, deadline=None)
+def test_chart_is_the_manifold(drawn):
+    """`move` is model.integrate; the chart's rate is the derivative of its points: central differences."""
+    model, q, v, x, _ = drawn
+    moves = chart(model)
+    for h in (1e-3, 0.7):
+        np.testing.assert_allclose(moves.move(q, v, h), model.integrate(q, v, h), rtol=0, atol=1e-14 * (1 + h * 10))
+    x = 0.3 * x
+    at = moves.point(q, x)
+    rate, e = moves.rate(x, at, v), 1e-6
+    numeric = model.difference(moves.point(q, x - e * rate), moves.point(q, x + e * rate)) / (2 * e)
+    np.testing.assert_allclose(numeric, v, rtol=0, atol=1e-8 * (1 + np.abs(v).max()))
+
+
+@pytest.mark.parametrize("integrator", ORDER)
+@pytest.mark.parametrize("tau", [None, lambda t, q, v: np.zeros(1)], ids=["compiled", "in Python"])
+def test_order_of_fixed_steps(integrator, tau):
+    """The error at a given time falls with the power of dt that the integrator promises."""
+    exact = np.array(swing(1.0, 1.2))
+    errors = []
+    for n in (100, 200):
+        r = supple.simulate(pendulum(), [1.2], duration=1.0, dt=1 / n, integrator=integrator, tau=tau)
+        errors.append(np.abs(np.array([r.final.q[0], r.final.v[0]]) - exact).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(ORDER[integrator], abs=0.15)
+
+
+@pytest.mark.parametrize("joint", ["ball", "free", "planar"])
+@pytest.mark.parametrize("tau", [False, True], ids=["compiled", "in Python"])
+def test_rk4_is_of_order_four_on_the_manifold(joint, tau):
+    """On joints whose coordinates do not add, against much shorter steps, and against the adaptive method."""
+    rng = np.random.default_rng(3)
+    model = supple.trees.random_tree(3, seed=1, joint=joint)
+    q, v = model.random(rng), 2 * rng.standard_normal(model.nv)
+    force = (lambda t, q, v: np.zeros(model.nv)) if tau else None
+
+    def end(n: int, integrator: str = "rk4") -> np.ndarray:
+        how = {"rtol": 1e-13, "atol": 1e-13} if integrator == "adaptive" else {}
+        return supple.simulate(model, q, v, duration=0.2, dt=0.2 / n, integrator=integrator, tau=force, **how).final.q
+
+    true = end(2000) if not tau else end(1, "adaptive")
+    errors = [np.abs(model.difference(true, end(n))).max() for n in (20, 40)]
+    assert np.log2(errors[0] / errors[1]) > 3.7
+
+
+def test_adaptive_meets_the_closed_form_and_scipy():
+    """A pendulum between samples, which the interpolant gives; and a tree with quaternions against SciPy on them."""
+    r = supple.simulate(pendulum(), [2.5], duration=4.0, dt=0.013, integrator="adaptive", rtol=1e-12, atol=1e-12)
+    exact = np.array([swing(t, 2.5) for t in r.times])
+    np.testing.assert_allclose(r.q[:, 0], exact[:, 0], atol=2e-10)
+    np.testing.assert_allclose(r.v[:, 0], exact[:, 1], atol=2e-9)
+
+    rng = np.random.default_rng(0)
+    model = supple.trees.random_tree(4, seed=2, joint="ball")
+    q, v = model.random(rng), rng.standard_normal(model.nv)
+
+    def slope(t: float, y: np.ndarray) -> np.ndarray:
+        x, u = model.normalize(y[: model.nq]), y[model.nq :]
+        p, w = y[: model.nq].reshape(-1, 4), u.reshape(-1, 3)
+        turned = np.concatenate([p[:, 3:] * w + np.cross(p[:, :3], w), -np.sum(p[:, :3] * w, axis=1)[:, None]], axis=1)
+        return np.concatenate([0.5 * turned.ravel(), supple.forward_dynamics(model, x, u)])
+
+    theirs = solve_ivp(slope, (0, 1), np.concatenate([q, v]), method="DOP853", rtol=1e-12, atol=1e-12)
+    ours = supple.simulate(model, q, v, duration=1.0, dt=0.1, integrator="adaptive", rtol=1e-12, atol=1e-12).final
+    end = model.normalize(theirs.y[: model.nq, -1])
+    assert np.abs(model.difference(end, ours.q)).max() < 1e-8
+    assert np.abs(theirs.y[model.nq :, -1] - ours.v).max() < 1e-7
+
+
+def test_compiled_steps_are_those_in_python():
+    """The march and the steps in Python differ by rounding alone, joint forces and limits included."""
+    rng = np.random.default_rng(1)
+    model = supple.trees.random_tree(8, seed=4)
+    q, v, tau = model.random(rng), rng.standard_normal(model.nv), 0.1 * rng.standard_normal(model.nv)
+    plain = next(j for j in model.joints if model.joints[j].type in ("revolute", "prismatic", "screw"))
+    forces = [supple.Controller(plain, 5.0, 0.1, target=0.3, most=2.0), supple.Limits(50.0, 1.0)]
+    for integrator in ORDER:
+        how = dict(duration=0.05, dt=1e-3, integrator=integrator, every=7)
+        fast = supple.simulate(model, q, v, forces=forces, tau=tau, **how)
+        slow = supple.simulate(model, q, v, forces=[*forces, lambda t, q, v: tau], **how)
+        np.testing.assert_array_equal(fast.times, slow.times)
+        np.testing.assert_allclose(fast.q, slow.q, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(fast.v, slow.v, rtol=0, atol=1e-10)
+    assert fast.times[-1] == 0.05 and len(fast) == 1 + 7 + 1  # the last step is kept though it is not a seventh
+
+
+@pytest.mark.parametrize("method", ["aba", "crba", "virtual-work", "dca"])
+def test_energy_and_momentum_are_conserved(method):
+    """A floating tree with springs to the world keeps its energy; without them and gravity its momentum, too."""
+    model = supple.trees.humanoid(gravity=(0, 0, 0))
+    rng = np.random.default_rng(0)
+    q, v = model.random(rng), 0.3 * rng.standard_normal(model.nv)
+    r = supple.simulate(model, q, v, duration=0.1, dt=1e-3, method=method, every=20)
+    p = np.array([supple.momentum(model, s.q, s.v, about="origin") for s in r])
+    np.testing.assert_allclose(p, p[:1].repeat(len(p), axis=0), atol=1e-7 * np.abs(p).max())
+    springs = [supple.Spring("left_arm6", (1, 0, 0), 200.0, point=(0, 0, 0.1), length=0.3)]
+    springs.append(supple.Push("torso", force=(1.0, 2.0, 3.0), point=(0.1, 0, 0)))
+    r = supple.simulate(model, q, v, duration=0.1, dt=1e-3, method=method, forces=springs, every=20)
+    assert np.ptp(r.energy) < 1e-6 * np.abs(r.kinetic).max()
+    assert np.ptp(r.kinetic) > 1e-2 * r.kinetic.max()  # the energy did change form
+
+
+def test_a_damped_spring_loses_what_the_damper_takes():
+    """m z'' = -k (z - z0) - d z': the closed form of an oscillator."""
+    b = supple.ModelBuilder("slide", gravity=(0, 0, 0))
+    b.add_body("block", joint="prismatic", axis=(1, 0, 0), mass=2.0)
+    r = supple.simulate(
+        b.build(), [0.5], duration=1.0, integrator="adaptive", rtol=1e-11, atol=1e-12, dt=0.1,
+        forces=[supple.Spring("block", (0.1, 0, 0), 50.0, damping=1.5)],
+    )  # fmt: skip
+    decay, w = 1.5 / 4, np.sqrt(50 / 2 - (1.5 / 4) ** 2)
+    t = r.times
+    exact = 0.1 + 0.4 * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
+    np.testing.assert_allclose(r.q[:, 0], exact, atol=1e-9)
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "adaptive"])
+def test_bounces_are_found_exactly(integrator):
+    """A ball under gravity: parabolas, which rk4 and the adaptive method step without error."""
+    model, floor = ball()
+    r = supple.simulate(model, [1.0], duration=2.0, dt=0.01, integrator=integrator, events=[floor])
+    first = np.sqrt(2 / G)
+    expected, t, speed = [], first, 0.8 * G * first
+    while t < 2.0:
+        expected.append(t)
+        t, speed = t + 2 * speed / G, 0.8 * speed
+    times = [e.time for e in r.events]
+    tolerance = 0.06 if integrator == "semi-implicit" else 1e-12
+    np.testing.assert_allclose(times, expected, rtol=0, atol=tolerance)
+    assert len(r.segments) == len(expected) + 1
+    for before, after in zip(r.segments, r.segments[1:]):
+        assert before.times[-1] == after.times[0] and abs(before.q[-1, 0]) < 1e-12
+        np.testing.assert_allclose(after.v[0], -0.8 * before.v[-1])
+    if integrator == "semi-implicit":  # exact with respect to the integrator: it steps to the instant itself
+        assert abs(r.segments[0].q[-1, 0]) < 1e-15
+
+
+def test_events_of_a_pendulum_to_1e_12():
+    """It passes the lowest point after a quarter of its period, K(k) sqrt(l/g); directions are told apart."""
+    quarter = ellipk(np.sin(1.0) ** 2) * np.sqrt(L / G)
+    how = dict(duration=5 * quarter, dt=0.05, integrator="adaptive", rtol=1e-13, atol=1e-14)
+    seen = {}
+    for direction in (-1, 0, 1):
+        event = supple.Event("low", lambda s: s.q[0], direction)
+        seen[direction] = [e.time for e in supple.simulate(pendulum(), [2.0], events=[event], **how).events]
+    np.testing.assert_allclose(seen[-1], [quarter, 5 * quarter][: len(seen[-1])], atol=2e-12)
+    np.testing.assert_allclose(seen[1], [3 * quarter], atol=2e-12)
+    np.testing.assert_allclose(seen[0], sorted(seen[-1] + seen[1]), atol=2e-12)
+
+
+def test_an_event_may_change_the_model_or_stop():
+    """A ball becomes two of other names when it lands; forces are bound again by name; then the run stops."""
+    model, _ = ball()
+    b = supple.ModelBuilder("two balls")
+    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0)
+    b.add_body("other", joint="prismatic", axis=(1, 0, 0), mass=1.0)
+    two = b.build()
+
+    def split(s: supple.State) -> supple.State | None:
+        return s.replace(model=two, q=np.array([s.q[0], 0.0]), v=np.array([3.0, 1.0])) if s.model is model else None
+
+    events = [
+        supple.Event("floor", lambda s: s.q[0], -1, split),
+        supple.Event("top", lambda s: s.v[0] if s.model is two else -1.0, -1, "stop"),
+    ]
+    push = supple.Push("ball", force=(0, 0, 1.0))
+    r = supple.simulate(model, [1.0], duration=5.0, dt=0.01, events=events, forces=[push])
+    assert [e.name for e in r.events] == ["floor", "top"]
+    assert [s.model for s in r.segments] == [model, two] and r.model is two
+    fall, rise = np.sqrt(2 / (G - 1.0)), 3.0 / (G - 0.5)
+    np.testing.assert_allclose([e.time for e in r.events], [fall, fall + rise], atol=1e-12)
+    np.testing.assert_allclose(r.final.q, [9 / (2 * (G - 0.5)), rise], atol=1e-12)
+    with pytest.raises(supple.StateError, match=r"result\.segments"):
+        r.q  # noqa: B018
+
+
+def test_an_event_that_stands_still_is_refused():
+    model, _ = ball()
+    stuck = supple.Event("stuck", lambda s: s.q[0], -1, lambda s: s.replace(q=np.array([1e-30])))
+    with pytest.raises(supple.SimulationError, match=r"stuck.*again and again"):
+        supple.simulate(model, [1.0], duration=2.0, dt=0.01, events=[stuck])
+
+
+@pytest.mark.parametrize("tau", [None, lambda t, q, v: np.zeros(1)], ids=["compiled", "in Python"])
+def test_energy_from_nowhere_is_refused(tau):
+    """Explicit Euler with long steps; the joint, the time and the last good state are told, and what was good is kept.
+    A force of the user's may do work, so that then nothing is said."""
+    how = dict(duration=60.0, dt=0.05, integrator="euler", tau=tau)
+    if tau is not None:
+        assert supple.simulate(pendulum(), [1.0], **how).final.time == 60.0
+        return
+    with pytest.raises(supple.SimulationError, match=r"energy grows.*'pivot'") as caught:
+        supple.simulate(pendulum(), [1.0], **how)
+    e = caught.value
+    assert e.joint == "pivot" and e.time > 0 and isinstance(e.state, supple.State)
+    assert e.result.final.time == e.state.time < e.time
+    assert supple.simulate(pendulum(), [1.0], check_energy=False, **how).final.time == 60.0
+
+
+@pytest.mark.parametrize("stiff", ["compiled", "in Python"])
+def test_states_that_are_not_finite_are_refused(stiff):
+    """A spring far too stiff for the step."""
+    model = supple.trees.chain(3, general=False)
+    name = model.joint_names[1]
+    forces: list[object] = [supple.Controller(name, 1e9, 0.0, target=1.0)]
+    if stiff == "in Python":
+        forces.append(lambda t, q, v: np.zeros(3))
+    with pytest.raises(supple.SimulationError) as caught:
+        supple.simulate(model, duration=20.0, dt=0.01, forces=forces, check_energy=False)
+    e = caught.value
+    assert np.isfinite(e.state.q).all() and np.isfinite(e.state.v).all() and 0 < e.state.time < 20
+    assert len(e.result) >= 1 and np.isfinite(e.result.v).all()
+
+
+def test_iterating_gives_the_same_states():
+    model = supple.trees.chain(4)
+    r = supple.simulate(model, duration=0.1, dt=0.01)
+    for i, state in enumerate(supple.simulation(model, dt=0.01)):
+        np.testing.assert_array_equal(state.q, r.q[i])
+        if i == 10:
+            break
+    assert state.time == pytest.approx(0.1) and "State of" in repr(state)
+
+
+def test_quasi_statics_is_a_method_like_others():
+    """The same positions as stepping it by hand; active joints and errors are kept."""
+    from supple import scenes
+
+    scene = scenes.bicycle_chain(12)
+    pull = [
+        supple.Push(int(b), force=f, point=p)
+        for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
+    ]
+    how = dict(duration=10 * scene.dt, dt=scene.dt, method="quasi-statics", error=1e-3)
+    r = supple.simulate(scene.model, scene.q0, forces=pull, **how)
+    qs = scene.quasi_statics(error=1e-3)
+    for _ in range(10):
+        qs.step(scene.dt)
+    np.testing.assert_array_equal(r.final.q, qs.q)
+    assert r.error is not None and (r.error <= 1e-3).all()
+    assert r.active_counts is not None and (r.active_counts > 0).all()
+    assert len(r[3].active) == r.active_counts[3]
+
+
+def test_joint_wrenches_of_a_run():
+    model, tau = supple.trees.chain(3), np.array([0.1, 0.2, 0.3])
+    r = supple.simulate(model, duration=0.02, dt=0.01, tau=tau, joint_wrenches=True)
+    assert r.joint_wrenches is not None
+    for k, s in enumerate(r):
+        np.testing.assert_allclose(r.joint_wrenches[k], supple.joint_wrenches(model, s.q, s.v, tau), atol=1e-12)
+
+
+def test_ctrl_c_keeps_what_was_done():
+    model = supple.trees.chain(2)
+
+    def impatient(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if t == 0.51:
+            signal.raise_signal(signal.SIGINT)
+        return np.zeros(2)
+
+    r = supple.simulate(model, duration=1.0, dt=0.01, tau=impatient, integrator="euler")
+    assert 0.5 < r.final.time <= 0.53 and "stopped at 0.5" in repr(r)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_results_show_themselves(tmp_path):
+    model, floor = ball()
+    r = supple.simulate(model, [1.0], duration=1.0, dt=0.01, events=[floor])
+    assert "states, 0 to 1 s, aba, rk4; 1 events" in repr(r)
+    r.plot(tmp_path / "ball.png")
+    assert (tmp_path / "ball.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"integrator": "rk5"}, "did you mean 'rk4'"),
+        ({"method": "abba"}, "did you mean 'aba'"),
+        ({"dt": 0}, "dt must be a positive number"),
+        ({"dt": "fast"}, "dt must be a positive number"),
+        ({"duration": -1}, "duration must be a positive"),
+        ({"every": 0}, "every must be a whole number"),
+        ({"tau": [1, 2]}, "tau must be 1 finite"),
+        ({"q": [1, 2]}, r"q has shape \(2,\)"),
+        ({"q": [np.nan]}, "pivot"),
+        ({"forces": [3]}, "a force is a Push"),
+        ({"forces": [supple.Push("bop", force=(0, 0, 1))]}, "did you mean 'bob'"),
+        ({"forces": [lambda t, q, v: np.zeros(3)]}, r"returned shape \(3,\)"),
+        ({"events": [3]}, "supple.Event"),
+        ({"error": 1e-3}, "'aba' takes no error"),
+        ({"method": "quasi-statics", "integrator": "rk4"}, "leave the integrator out"),
+        ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
+        ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "an exact method takes them all"),
+    ],
+)
+def test_what_is_refused(changes, message):
+    how = {"duration": 0.1, "dt": 0.01} | changes
+    with pytest.raises(supple.SuppleError, match=message):
+        supple.simulate(pendulum(), **how)
+
+
+def test_forces_refuse_what_they_cannot_be():
+    for make in (
+        lambda: supple.Spring("a", (0, 0, 0), -1.0),
+        lambda: supple.Push("a", force=(0, np.nan, 0)),
+        lambda: supple.Push("a", frame="moon"),
+        lambda: supple.Event("e", lambda s: 0.0, 2),
+        lambda: supple.Event("e", "now"),
+    ):
+        with pytest.raises(supple.StateError):
+            make()
+    model = supple.trees.chain(2, joint="ball")
+    with pytest.raises(supple.StateError, match="coordinates do not add"):
+        supple.simulate(model, duration=0.1, forces=[supple.Controller(model.joint_names[0], 1.0)])
+
+
+@given(st.integers(1, 40), st.integers(1, 7), st.floats(0.3, 1.0))
+@settings(max_examples=30, deadline=None)
+def test_the_grid_of_samples(steps, every, last):
+    """Samples are at multiples of dt, every so many, and at the end."""
+    duration = (steps - 1 + last) * 0.01
+    r = supple.simulate(pendulum(), [0.3], duration=duration, dt=0.01, every=every)
+    expected = [k * 0.01 for k in range(0, steps, every)]
+    if expected[-1] < duration - 1e-9:
+        expected.append(duration)
+    np.testing.assert_allclose(r.times, expected, rtol=1e-12)
