@@ -10,7 +10,7 @@ import pytest
 import supple
 from supple.scenes import compass
 from supple.simulating.gaits import ReturnMap, gait
-from supple.simulating.walking import Steps, walk
+from supple.simulating.walking import Steps, events, walk
 
 
 def test_gaits_scale_with_size():
@@ -69,6 +69,34 @@ def test_the_return_map_does_not_depend_on_the_root_it_began_with():
     twice = ReturnMap(walker, 2)(x)
     once = ReturnMap(walker, 1)
     np.testing.assert_allclose(once(once(x)), twice, atol=1e-10)
+
+
+def test_simulate_with_events_walks_the_same():
+    """One time line across models that change at each touchdown; the same instants and states as `walk`."""
+    walker = compass()
+    steps = walk(walker, 3, trace=False)
+    times = np.cumsum([s.duration for s in steps])
+    how = dict(integrator="adaptive", rtol=1e-11, atol=1e-11, dt=0.02, events=events(walker))
+    run = supple.simulate(walker.model, walker.q, walker.v, duration=float(times[-1]) + 0.1, **how)
+    assert len(run.segments) == 4 and (np.diff(run.times) >= 0).all()
+    np.testing.assert_allclose([s.times[-1] for s in run.segments[:3]], times, atol=1e-10)
+    for step, segment in zip(steps, run.segments):
+        np.testing.assert_allclose(
+            np.concatenate([segment.q[-1], segment.v[-1]]), np.concatenate(step.before), atol=1e-9
+        )
+        total = segment.kinetic + segment.potential
+        assert np.abs(total - total[0]).max() < 1e-9
+    feet = [s.model.position[0] for s in run.segments]
+    np.testing.assert_allclose(np.diff(feet, axis=0), [s.travel for s in steps], atol=1e-9)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(run.segments[0].q[-1], run.segments[1].q[0])
+
+
+def test_simulate_with_events_ends_with_a_fall():
+    walker = compass()
+    run = supple.simulate(walker.model, walker.q, 3 * walker.v, duration=5.0, integrator="adaptive",
+                          events=events(walker))  # fmt: skip
+    assert run.events[-1].name == "fall" and run.times[-1] < 5.0
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,11 @@ from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
 from supple.exact.stride import FELL, LATE, TOUCHED, Place, Stride, Strider
 from supple.model.chain import chain_end
-from supple.model.model import Model
+from supple.model.model import Frame, Model
 from supple.model.reroot import Rerooted
+from supple.simulating.events import Event
 from supple.simulating.impacts import impact, velocities_after
+from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
 
@@ -55,6 +57,37 @@ class Walker:
     def at(self, q: ArrayLike, v: ArrayLike) -> Walker:
         """The same walker in another state."""
         return replace(self, q=np.array(q, dtype=np.float64), v=np.array(v, dtype=np.float64))
+
+
+def events(walker: Walker) -> tuple[Event, Event]:
+    """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run.
+
+    simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="adaptive", ...) walks as `walk` does,
+    through the world, and takes forces and controllers.
+    """
+
+    def swinging(model: Model) -> Frame:
+        feet = [model.frames[x] for x in walker.feet]
+        return feet[1] if feet[0].body == 0 else feet[0]
+
+    def place(state: State, frame: Frame) -> Floats:
+        _, end = chain_end(state.model, frame.body, state.q, None, None)
+        return np.asarray(end.p + end.R @ frame.position - state.model.position[0])
+
+    def height(state: State) -> float:
+        return float(walker.normal @ place(state, swinging(state.model)))
+
+    def land(state: State) -> State | None:
+        foot = swinging(state.model)
+        if walker.forward @ place(state, foot) <= walker.clearance:
+            return None  # it scuffs the ground, which is ignored [RR B2]
+        hit = impact(state.model, state.q, state.v, body=foot.name, axis=walker.axis)
+        return state.replace(model=hit.model, q=hit.q, v=hit.v)
+
+    def stands(state: State) -> float:
+        return float(walker.normal @ place(state, state.model.frames[walker.guard])) - walker.least
+
+    return Event("foot down", height, -1, land), Event("fall", stands, -1, "stop")
 
 
 @dataclass(frozen=True)
