@@ -32,6 +32,7 @@ PAPERS = {
     "sf": "Featherstone 2005: sparse factorization of the mass matrix",
     "vw": "Yamane and Nakamura: forward dynamics by virtual work",
     "qs": "Redon and Lin 2005: quasi-statics within a promised error",
+    "rr": "Stepien et al. 2012: changing the root of a moving tree; a passive walker",
 }
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
