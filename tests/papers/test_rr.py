@@ -7,11 +7,16 @@ angular momenta, integrated by SciPy. Reference numbers of the periodic gait (g 
 
 from __future__ import annotations
 
+import io
+
 import numpy as np
 import pytest
+from rich.console import Console
 from scipy.integrate import solve_ivp
 
 import supple
+from supple.reproduce import rr
+from supple.reproduce import rr_measure as measure
 from supple.scenes import compass
 from supple.scenes.compass import AXIS, SLOPE
 from supple.simulating.gaits import follow, settled
@@ -174,3 +179,34 @@ def test_the_gait_doubles_its_period_on_steeper_slopes():
     late = walk(steep.at(steep.q, 1.001 * steep.v), 150, trace=False)[-1].after  # on the first foot again
     limp = supple.gait(steep.at(*late), steps=2)
     assert limp.stable and abs(limp.period - durations[:2].sum()) < 1e-5
+
+
+# --- the reproduction ------------------------------------------------------------------------------------------------
+
+
+def test_run_writes_tables_and_figures(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(rr, "SLOPES", 5)
+    monkeypatch.setattr(rr, "SIZES", (5, 10, 20, 40, 80, 160, 320, 640))
+    screen = io.StringIO()
+    rr.run(tmp_path, quick=True, console=Console(file=screen, width=110))
+    drawn = {p.name for p in tmp_path.glob("*.png")}
+    assert drawn == {f"rr-{x}.png" for x in ("figure-10", "figure-11", "strip", "slopes", "capture", "cost")}
+    assert all((tmp_path / f).stat().st_size > 10_000 for f in drawn)
+    text = (tmp_path / "rr.md").read_text(encoding="utf-8")
+    for wanted in (*drawn, "0.7343791048", "0.5355811991", "1.1007453158", "-0.200438950 +0.544173700 i", "-0.3236"):
+        assert wanted in text
+    assert "4 of 4 agree" in text and "steady gait" in screen.getvalue()
+
+
+def test_promises_are_kept_to_rounding():
+    for seed in range(5):
+        p = measure.promises(8, 100 + seed)
+        assert max(p[:5]) < 1e-12 and p.motion < 1e-8
+    model = measure.any_body(80, 3)
+    assert set(model.joint_type.tolist()) == set(range(1, 10)), "every joint type is among them"
+
+
+def test_cost_is_measured_by_size():
+    c = measure.cost(measure.SHAPES["chain"], (3, 6), 0.0)
+    assert c.sizes == (3, 6) and min(c.reroot + c.step + c.first) > 0

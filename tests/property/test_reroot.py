@@ -123,25 +123,27 @@ def test_power_of_joint_forces_is_the_same(case):
             near(forces[now.v] @ new.v[now.v], tau[old.v] @ v[old.v])
 
 
-@pytest.mark.parametrize("kind", MOVING)
-def test_a_thousand_roots_in_a_row(kind: str):
-    """Nothing drifts: after a thousand changes of root the bodies are where they were, to 1e-9 as promised."""
+def test_a_thousand_roots_in_a_row():
+    """Nothing drifts: after a thousand changes of root, through every joint type, bodies are where they were. 1e-9 is
+    promised, 1e-12 is kept."""
     rng = np.random.default_rng(5)
-    model = random_model(rng, 7, (kind, "revolute"), chain=0.5, world=0.0, extras=False)
+    n = 40
+    model = random_model(rng, n, MOVING, chain=0.5, world=0.0, extras=False)
+    assert len(set(model.joint_type.tolist())) == len(MOVING)
     q, v = model.random(rng), rng.standard_normal(model.nv)
     start, q0, v0 = model, q, v
-    for _ in range(1000 // len(MOVING) if kind != "universal" else 1000):
-        body = int(rng.integers(7))
+    for _ in range(1000):
+        body = int(rng.integers(n))
         new = supple.reroot(model, q, v, body=body, point=rng.standard_normal(3), joint="free")
         model, q, v = new.model, new.q, new.v
     names = [model.body_names.index(name) for name in start.body_names]
     R0, R = supple.poses(start, q0).rotation, supple.poses(model, q).rotation[names]
-    near(R, R0, 1e-9)
+    near(R, R0, 1e-12)
     com0 = np.einsum("nij,nj->ni", R0, start.com) + supple.poses(start, q0).position
     com = np.einsum("nij,nj->ni", R, model.com[names]) + supple.poses(model, q).position[names]
-    near(com, com0, 1e-9)
-    near(supple.kinetic_energy(model, q, v), supple.kinetic_energy(start, q0, v0), 1e-9)
-    near(supple.momentum(model, q, v), supple.momentum(start, q0, v0), 1e-9)
+    near(com, com0, 1e-12)
+    near(supple.kinetic_energy(model, q, v), supple.kinetic_energy(start, q0, v0), 1e-12)
+    near(supple.momentum(model, q, v), supple.momentum(start, q0, v0), 1e-12)
 
 
 @pytest.mark.parametrize("kind", MOVING)

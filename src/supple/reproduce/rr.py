@@ -139,7 +139,7 @@ def _yes(x: bool) -> str:
 def other_slopes(report: Report, quick: bool) -> None:
     """Beyond the paper: the gait continued over the slope, and period doubling."""
     report.heading("Other slopes")
-    count = 12 if quick else SLOPES
+    count = min(12, SLOPES) if quick else SLOPES
     values = np.linspace(0.02, STEEPEST, count)
     near = int(np.abs(values - SLOPE).argmin())
     up = dict(follow(lambda s: compass(slope=s), report.track(list(values[near:]), "following the gait")))
