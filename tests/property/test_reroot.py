@@ -125,7 +125,7 @@ def test_power_of_joint_forces_is_the_same(case):
 
 def test_a_thousand_roots_in_a_row():
     """Nothing drifts: after a thousand changes of root, through every joint type, bodies are where they were. 1e-9 is
-    promised, 1e-12 is kept."""
+    promised, 1e-11 is kept."""
     rng = np.random.default_rng(5)
     n = 40
     model = random_model(rng, n, MOVING, chain=0.5, world=0.0, extras=False)
@@ -138,12 +138,12 @@ def test_a_thousand_roots_in_a_row():
         model, q, v = new.model, new.q, new.v
     names = [model.body_names.index(name) for name in start.body_names]
     R0, R = supple.poses(start, q0).rotation, supple.poses(model, q).rotation[names]
-    near(R, R0, 1e-12)
+    near(R, R0, 1e-11)
     com0 = np.einsum("nij,nj->ni", R0, start.com) + supple.poses(start, q0).position
     com = np.einsum("nij,nj->ni", R, model.com[names]) + supple.poses(model, q).position[names]
-    near(com, com0, 1e-12)
-    near(supple.kinetic_energy(model, q, v), supple.kinetic_energy(start, q0, v0), 1e-12)
-    near(supple.momentum(model, q, v), supple.momentum(start, q0, v0), 1e-12)
+    near(com, com0, 1e-11)
+    near(supple.kinetic_energy(model, q, v), supple.kinetic_energy(start, q0, v0), 1e-11)
+    near(supple.momentum(model, q, v), supple.momentum(start, q0, v0), 1e-11)
 
 
 @pytest.mark.parametrize("kind", MOVING)

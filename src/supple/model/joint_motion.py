@@ -7,6 +7,7 @@ c      (6,)          A = S a + c is its acceleration, in the same components
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +50,7 @@ class JointShape:
         return rotation_about(e, q[0]), e * along
 
     def coordinates(self, R: Floats, p: Floats) -> Floats:
-        """The q whose pose comes nearest to R and p (it equals them if any does)."""
+        """The q whose pose is R and p, if there is one; some other q if there is none."""
         kind, e = self.kind, self.axis
         if kind == JointType.FREE:
             return np.concatenate([p, quaternion_from_rotation(R)])
@@ -110,9 +111,10 @@ class JointShape:
         return np.asarray(rotation_to_z(self.axis[None])[0])
 
     def _angle(self, R: Floats) -> float:
-        """How far R turns about the axis: of the rotations about it, the nearest."""
-        x, y, z, w = quaternion_from_rotation(R)
-        return float(2.0 * np.arctan2(self.axis @ [x, y, z], w))
+        """How far R turns about the axis, if it does nothing else."""
+        (_, xy, xz), (yx, _, yz), (zx, zy, _) = R.tolist()
+        sine = 0.5 * float(self.axis @ [zy - yz, xz - zx, yx - xy])
+        return math.atan2(sine, 0.5 * (float(R.trace()) - 1.0))
 
 
 def _solve(S: Floats, V: Floats) -> Floats:

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import ModelError, StateError
 from supple.model.chain import End, chain_end
 from supple.model.geometry import as_vector
-from supple.model.joints import UNIT_PART, JointName, JointType
+from supple.model.joints import NQ, UNIT_PART, JointName, JointType
 from supple.model.manifold import checked
 from supple.model.model import Model
 from supple.model.report import Report
@@ -39,6 +39,7 @@ from supple.model.top_joint import TopJoint, fit, top_joint
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+UNIT_KINDS = np.isin(np.arange(len(NQ)), list(UNIT_PART))  #: joints with quaternions or cosine and sine
 UNIT_TOLERANCE = 1e-6  #: how far a quaternion may be from unit length
 
 
@@ -191,6 +192,9 @@ def reroot(
         visuals=tuple(moved(x, number, shift) for x in model.visuals),
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )
+    if "tables" in model._work:  # of bodies off the chain, what an algorithm found still holds
+        changed = number[chain]
+        new._work["kin"] = (model._work["tables"], order, changed)
     of = columns.of_q, columns.of_v
     old_top = TopJoint.of(model, root)
     bare = Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)
@@ -226,6 +230,8 @@ def _finite(name: str, x: ArrayLike, n: int) -> Floats:
 
 def _check_units(model: Model, chain: Ints, q: Floats) -> None:
     kinds = model.joint_type[chain]
+    if not UNIT_KINDS[kinds].any():
+        return
     for kind, (first, length) in UNIT_PART.items():
         bodies = chain[kinds == kind]
         parts = q[model.q_index[bodies][:, None] + np.arange(first, first + length)]

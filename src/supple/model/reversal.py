@@ -162,16 +162,20 @@ class Columns:
         ):
             begin = int(self.arrays[which][self.place])
             top = slice(begin, begin + counts[self.top.shape.kind])
+            groups = [(k, kind == k) for k in TOGETHER if (kind == k).any()]
+            places = [(k, old[some], _range(self.arrays[which][new[some]], counts[k])) for k, some in groups]
             for name in names:
                 out = getattr(self.model, name)[at]
                 out[top] = self.top.limits.get(name, UNLIMITED[name])
-                for k in TOGETHER if len(old) else ():
-                    here = _range(self.arrays[which][new[kind == k]], counts[k])
+                for k, bodies, here in places:
+                    values = out[here]
+                    if (values == UNLIMITED[name]).all():
+                        continue
                     if name in ("damping", "armature"):
-                        _check_directions(self.model, old[kind == k], name, k, out[here])
+                        _check_directions(self.model, bodies, name, k, values)
                     else:
-                        lost = (out[here] != UNLIMITED[name]).any(axis=1)
-                        self._remark(old[kind == k][lost], "is reversed", name)
+                        lost = (values != UNLIMITED[name]).any(axis=1)
+                        self._remark(bodies[lost], "is reversed", name)
                         out[here] = UNLIMITED[name]
                 self.arrays[name] = out
 
@@ -257,9 +261,10 @@ class Together:
         old, body = chain[1:][which], number[chain[which]]
         q_from, v_from = _range(model.q_index[old], kind.nq), _range(model.v_index[old], kind.nv)
         x = q[q_from]
-        planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[body])
+        planes = new_planes = np.empty((0, 3, 3))
         p = np.zeros((len(old), 3))
         if kind == PLANAR:
+            planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[body])
             c, s = (x[:, 2:] / np.linalg.norm(x[:, 2:], axis=1, keepdims=True)).T
             R = planes.copy()
             R[:, :, 0], R[:, :, 1] = (
@@ -278,23 +283,31 @@ class Together:
     def position(self, q: Floats, out: Floats) -> None:
         """R' = E R^T E^T, p' = -E R^T p."""
         x = q[self.q_from]
-        p = -turn(self.E, turn(self.R.transpose(0, 2, 1), self.p))
+        if self.kind != BALL:
+            p = -turn(self.E, turn(self.R.transpose(0, 2, 1), self.p))
         if self.kind == PLANAR:  # its axis is turned round, its angle is not
             out[self.q_to] = np.concatenate([turn(self.new_planes.transpose(0, 2, 1), p)[:, :2], x[:, 2:]], axis=1)
-        else:
-            out[self.q_to[:, -4:]] = np.concatenate([-turn(self.E, x[:, -4:-1]), x[:, -1:]], axis=1)
-            if self.kind == FREE:
-                out[self.q_to[:, :3]] = p
+            return
+        out[self.q_to[:, -4:-1]], out[self.q_to[:, -1]] = -turn(self.E, x[:, -4:-1]), x[:, -1]
+        if self.kind == FREE:
+            out[self.q_to[:, :3]] = p
 
     def velocity(self, v: Floats, out: Floats) -> None:
         """w' = -E R w, u' = -E (R u + p x R w); accelerations likewise."""
-        w, u = self._back(self._angular(v)), self._back(self._linear(v))
-        self._put(out, w, u + np.cross(turn(self.E, self.p), w))
+        w = self._back(self._angular(v))
+        if self.kind == BALL:
+            out[..., self.v_to] = w
+        else:
+            self._put(out, w, self._back(self._linear(v)) + np.cross(turn(self.E, self.p), w))
 
     def force(self, tau: Floats, out: Floats) -> None:
         """f' = -E R f, n' = -E (R n + p x R f): the same force on the other body, about the other's origin."""
-        n, f = self._back(self._angular(tau)), self._back(self._linear(tau))
-        self._put(out, n + np.cross(turn(self.E, self.p), f), f)
+        n = self._back(self._angular(tau))
+        if self.kind == BALL:
+            out[..., self.v_to] = n
+        else:
+            f = self._back(self._linear(tau))
+            self._put(out, n + np.cross(turn(self.E, self.p), f), f)
 
     def _back(self, x: Floats) -> Floats:
         return -turn(self.E, turn(self.R, x))
@@ -307,16 +320,14 @@ class Together:
         x = v[..., self.v_from]
         if self.kind == PLANAR:
             return np.asarray(x[..., :1] * self.planes[:, :, 0] + x[..., 1:2] * self.planes[:, :, 1])
-        return np.asarray(x[..., :3] if self.kind == FREE else np.zeros_like(x))
+        return np.asarray(x[..., :3])
 
     def _put(self, out: Floats, w: Floats, u: Floats) -> None:
         if self.kind == PLANAR:
             to = self.new_planes.transpose(0, 2, 1)
             out[..., self.v_to] = np.concatenate([turn(to, u)[..., :2], turn(to, w)[..., 2:]], axis=-1)
         else:
-            out[..., self.v_to[:, -3:]] = w
-            if self.kind == FREE:
-                out[..., self.v_to[:, :3]] = u
+            out[..., self.v_to[:, :3]], out[..., self.v_to[:, 3:]] = u, w
 
 
 def _range(first: Ints, count: int) -> Ints:
