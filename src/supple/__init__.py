@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
     from supple.errors import ModelError as ModelError
     from supple.errors import ParseError as ParseError
+    from supple.errors import RecordingError as RecordingError
     from supple.errors import SimulationError as SimulationError
     from supple.errors import SingularError as SingularError
     from supple.errors import StateError as StateError
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from supple.model.model import Model as Model
     from supple.model.reroot import Rerooted as Rerooted
     from supple.model.reroot import reroot as reroot
+    from supple.record.export import export as export
     from supple.simulating.capture import Loads as Loads
     from supple.simulating.capture import motion_loads as motion_loads
     from supple.simulating.events import Event as Event
@@ -73,7 +75,8 @@ if TYPE_CHECKING:
     from supple.simulating.impacts import Impact as Impact
     from supple.simulating.impacts import impact as impact
     from supple.simulating.result import Result as Result
-    from supple.simulating.simulation import simulate as simulate
+    from supple.simulating.run import load_run as load_run
+    from supple.simulating.run import simulate as simulate
     from supple.simulating.simulation import simulation as simulation
     from supple.simulating.state import State as State
     from supple.simulating.walking import Walker as Walker
@@ -81,7 +84,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "adaptive.quasistatics": "Approximation QuasiStatics",
-    "errors": "ModelError ParseError SimulationError SingularError StateError SuppleError",
+    "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",
     "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",
     "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",
@@ -103,10 +106,12 @@ _HOME = {
     "simulating.impacts": "Impact impact",
     "simulating.walking": "Walker walk",
     "model": "trees",
+    "record.export": "export",
     "simulating.events": "Event",
     "simulating.forces": "Controller Limits Push Spring",
     "simulating.result": "Result",
-    "simulating.simulation": "simulate simulation",
+    "simulating.run": "load_run simulate",
+    "simulating.simulation": "simulation",
     "simulating.state": "State",
 }
 _MODULE_OF = {name: module for module, names in _HOME.items() for name in names.split()}

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import supple
+from supple.commands.export import export
+from supple.commands.run import run
 from supple.errors import SuppleError
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ SHOWN = 12  #: remarks and frames that inspect shows unless asked for all
 #: What `supple` alone shows: things to type, and what they do.
 OVERVIEW = {
     "demo": "a robot, a 10,000-joint tree, a picture",
+    "run molecule --record run.h5": "a scene or a robot through time, recorded",
+    "export run.h5 --to csv": "a recording as CSV, NumPy or Parquet",
     "inspect robot.urdf": "what is in a file, what of it is not used",
     "convert robot.xml -o robot.urdf": "MJCF to URDF",
     "reroot robot.urdf --body foot -o new.urdf": "the same robot, held at another body",
@@ -116,6 +120,10 @@ def demo(out: Out = Path("out")) -> None:
     from supple import demo
 
     demo.run(_folder(out), _console())
+
+
+app.command()(run)
+app.command()(export)
 
 
 @app.command()

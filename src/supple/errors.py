@@ -5,7 +5,8 @@
     │   └── ParseError      the same, found in a file: carries .file and .line
     ├── StateError          q, v, tau, wrenches: shape, dtype, non-finite, quaternion not of unit length
     ├── SingularError       the mass matrix has no inverse, or a method no digits left; names the joint or body
-    └── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
+    ├── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
+    └── RecordingError      a recording that cannot be written, read or continued; names the file
 
 A message says what was wrong, where, and what to do about it.
 """
@@ -47,3 +48,7 @@ class SimulationError(SuppleError, RuntimeError):
         self.time, self.joint, self.state = time, joint, state
         self.result: Any = None  #: of a run: what was good of it
         super().__init__(message)
+
+
+class RecordingError(SuppleError, OSError):
+    """A recording that cannot be written, read or continued."""

@@ -80,7 +80,7 @@ def test_version():
 
 def test_alone_it_names_every_command():
     out = succeeds()
-    for name in ("demo", "inspect", "convert", "reproduce", "bench", "compile"):
+    for name in ("demo", "run", "export", "inspect", "convert", "reproduce", "bench", "compile"):
         assert f"supple {name}" in out
         assert "Usage" in succeeds(name, "--help")
 

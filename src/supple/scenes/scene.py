@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,8 @@ from supple.adaptive.quasistatics import Measure, QuasiStatics
 from supple.errors import StateError
 from supple.exact.wrench import wrench
 from supple.model.model import Model
+from supple.simulating.events import Event
+from supple.simulating.forces import Push
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,6 +47,16 @@ class Scene:
     pushes: Pushes
     dt: float  #: seconds of a step, small enough for thousands of them to make a smooth motion
     rods: Floats  #: (n_bodies, 2, 3) two points of each body in its frame, between which it is drawn
+    v0: Floats | None = None  #: at rest, by default
+    forces: tuple[Any, ...] = ()  #: more than pushes: what supple.simulate takes
+    events: tuple[Event, ...] = ()
+    method: str = "quasi-statics"  #: the one that it was made for
+    duration: float | None = None  #: seconds that are worth a look, if so
+
+    def all_forces(self) -> list[Any]:
+        """The pushes and all else that acts, as supple.simulate takes them."""
+        rows = zip(self.pushes.bodies.tolist(), self.pushes.forces, self.pushes.points)
+        return [*(Push(b, force=f, point=p) for b, f, p in rows), *self.forces]
 
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
         """The scene under its forces, ready to be stepped."""

@@ -43,11 +43,16 @@ class Cursor:
     step: int = 0  #: steps on the grid that are behind it (adaptive: samples)
     h: float = 0.0  #: adaptive: the length to try next
     fresh: Fresh | None = None  #: the event that happened just here
-    halt: bool = False  #: set by an event, or from outside: it stops after the step it is in
+    over: str | None = None  #: the event that stopped it for good
+    halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
 
     @property
     def state(self) -> State:
         return State(self.time, self.q, self.v, self.model)
+
+    @property
+    def goes_on(self) -> bool:
+        return not self.halt and self.over is None
 
 
 @dataclass
@@ -76,6 +81,10 @@ class Grid:
     every: int
     end: float
 
+    def __post_init__(self) -> None:
+        if self.steps == self.whole < FOREVER:  # an end that is a multiple of dt is so to the last bit
+            object.__setattr__(self, "end", self.steps * self.dt)
+
     @cached_property
     def steps(self) -> int:
         """How many there are; the last one may be shorter."""
@@ -94,7 +103,11 @@ class Grid:
 
 
 class Stepper(Protocol):
-    """What has a way of its own to step: QuasiStatics, AdaptiveDynamics."""
+    """What has a way of its own to step, as QuasiStatics.
+
+    It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces;
+    save() -> arrays by name, and restore(arrays), where q and v are not all that decides how it goes on.
+    """
 
     model: Model
     time: float
@@ -141,7 +154,7 @@ def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[
     model = f.model
     steps = March(model, integrator, grid.dt, f.forces.constant, f.forces.law)
     count, most = 1, max(1, NUMBERS // (model.nq + model.nv))
-    while cursor.step < grid.whole and not cursor.halt:
+    while cursor.step < grid.whole and cursor.goes_on:
         begun, first = clock.perf_counter(), cursor.step
         to_next = min(grid.every - first % grid.every, grid.whole - first)
         rows = min(count // grid.every, (grid.whole - first) // grid.every, most) if to_next == grid.every else 0
@@ -167,7 +180,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
     """Steps one by one, of fixed or adaptive length, with events. renew: the Dynamics of another model."""
     rows = Rows(cursor.model)
     try:
-        while cursor.time < grid.end and not cursor.halt:
+        while cursor.time < grid.end and cursor.goes_on:
             last = cursor.state
             with Keeping(last):
                 step = _next(cursor, f, grid, integrator, adaptive)
@@ -194,7 +207,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     cursor.model, cursor.q, cursor.v = after.model, q, v
                     rows.add(until, q, v)
                     yield full.piece(ends_segment=True)
-                cursor.halt = cursor.halt or stop
+                cursor.over = event.name if stop else None
             if rows.times and rows.enough:
                 full, rows = rows, Rows(cursor.model)
                 yield full.piece()
@@ -237,17 +250,19 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
     """Steps of something that has its own way to step; v is zero where it has none."""
     rows, at_rest = Rows(cursor.model), np.zeros(cursor.model.nv)
     has_v, solve = hasattr(stepper, "v"), getattr(stepper, "solve", None)
-    while cursor.time < grid.end and not cursor.halt:
+    while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
         end = grid.time(cursor.step + 1)
         with Keeping(last):
             stepper.step(grid.dt if end == (cursor.step + 1) * grid.dt else end - cursor.time)
         cursor.step += 1
         cursor.time = end
-        if not grid.kept(cursor.step):
+        kept = grid.kept(cursor.step)
+        if kept or not cursor.goes_on:
+            cursor.q = stepper.q.copy()
+            cursor.v = stepper.v.copy() if has_v else at_rest
+        if not kept:
             continue
-        cursor.q = stepper.q.copy()
-        cursor.v = stepper.v.copy() if has_v else at_rest
         rows.add(end, cursor.q, cursor.v)
         if solve is not None:  # what the next step will use
             found = solve()

@@ -16,7 +16,7 @@ from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
 from supple.model.model import Model, unknown
-from supple.simulating.forces import Force, Forces
+from supple.simulating.forces import Force, Forces, each_state
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -47,12 +47,10 @@ class Dynamics:
             raise SimulationError(f"at time {time:.6g} s: {e}", time) from e
 
     def energies(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and steady pushes.
-
-        By the kernel for batches, whatever their size: a state has the same energy to the last bit in any batch.
-        """
-        totals = TOTALS.general(self.model, q, v, None, None)
-        kinetic = totals[:, KINETIC] + 0.5 * np.einsum("j,bj,bj->b", self.model.armature, v, v)
+        """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and steady pushes; a
+        state has the same to the last bit in any batch."""
+        (totals,) = each_state(self.model, q, lambda q, v: (TOTALS.general(self.model, q, v, None, None),), v)
+        kinetic = totals[:, KINETIC] + 0.5 * (self.model.armature * v * v).sum(axis=1)
         return kinetic, totals[:, POTENTIAL] + self.forces.energy(q)
 
     def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:

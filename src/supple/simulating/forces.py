@@ -25,6 +25,8 @@ from supple.model.model import Model
 Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Floats]
 
+SMALL = 500  #: bodies, up to which states are best computed in batches
+
 
 @dataclass(frozen=True)
 class Push:
@@ -217,6 +219,11 @@ class WorldForces:
         np.add.at(out, self.bodies, np.concatenate([moment + np.cross(self.points, force), force], axis=1))
         return out
 
+    def _poses(self, q: Floats) -> tuple[Floats, Floats]:
+        """Of the bodies that are pushed, in states q."""
+        pose = poses(self.model, q)
+        return pose.rotation[..., self.bodies, :, :], pose.position[..., self.bodies, :]
+
     def _tension(self, away: Floats) -> Floats:
         """k (|x| - length) / |x|, a column."""
         x = np.linalg.norm(away, axis=-1)
@@ -226,16 +233,26 @@ class WorldForces:
 
     def energy(self, q: Floats) -> Floats:
         """(B,) of springs, and of constant forces of the world on points, whose energy is -force · point."""
-        pose = poses(self.model, q)
-        at = pose.position[:, self.bodies] + _turn(pose.rotation[:, self.bodies], self.points)
+        R, r = each_state(self.model, q, self._poses)
+        at = r + _turn(R, self.points)
         stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
-        pushed = np.einsum("bij,ij->b", at[:, : self.n], np.where(self.own[:, None], 0.0, self.force))
+        pushed = (at[:, : self.n] * np.where(self.own[:, None], 0.0, self.force)).reshape(len(q), -1).sum(axis=1)
         out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
         return out
 
 
+def each_state(model: Model, q: Floats, call: Callable[..., tuple[Floats, ...]], *more: Floats) -> tuple[Floats, ...]:
+    """What a call gives for states (B, nq): all at once for a small body, one by one for a large one, where that is
+    quicker. Which of the two depends on the model alone, so that a state gives the same bits in any batch."""
+    if model.n_bodies <= SMALL:
+        return call(q, *more)
+    return tuple(np.stack(x) for x in zip(*(call(*row) for row in zip(q, *more))))
+
+
 def _turn(R: Floats, x: Floats) -> Floats:
-    return np.asarray(np.einsum("...ij,...j->...i", R, x))
+    """R x, to the same bits in batches of any size."""
+    out: Floats = (R * x[..., None, :]).sum(axis=-1)
+    return out
 
 
 def _controller_rows(model: Model, c: Controller) -> list[Floats]:

@@ -76,8 +76,14 @@ class Result:
     """
 
     def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
-                 recording: str | None = None) -> None:  # fmt: skip
+                 recording: str | None = None, file: Any = None) -> None:  # fmt: skip
         self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
+        self._file = file  #: kept open for as long as it is read
+
+    def close(self) -> None:
+        """Close the recording that it reads, if it does."""
+        if self._file is not None:
+            self._file.close()
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
@@ -156,7 +162,7 @@ class Result:
         parts = [getattr(s, name) for s in self.segments]
         if len({p.shape[1:] for p in parts}) > 1:
             raise StateError(f"events changed the model: {name} is not one array; take it from result.segments")
-        out: NDArray[Any] = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        out: NDArray[Any] = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
         return out
 
     def plot(self, path: str | None = None, joints: Sequence[str] | None = None) -> Any:

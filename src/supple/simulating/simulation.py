@@ -1,10 +1,7 @@
-"""Runs: `simulate` gives a result, `simulation` the states one by one."""
+"""A run: what is followed, how, and where it is."""
 
 from __future__ import annotations
 
-import signal
-import threading
-import time as clock
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +18,6 @@ from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
 from supple.simulating.events import Event, Happened, Watch
 from supple.simulating.forces import Force
 from supple.simulating.integrators import FIXED, Adaptive
-from supple.simulating.result import Result, Segment, Stretch
 from supple.simulating.state import State, checked_state
 
 Floats = NDArray[np.float64]
@@ -93,15 +89,13 @@ class Simulation:
         self.cursor = Cursor(model, q, v, h=self.dt)
         self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
         self.stepper: Any = None
+        self._options = options
         if method in OWN:
             self._refuse_for_own(events, v)
-            self.stepper = OWN[method](model, q, v, **options)
-            drivers.load_stepper(self.stepper, self._forces, tau)
-            self._dynamics = Dynamics(model, "aba", self._forces, tau)
-        else:
-            if options:
-                raise StateError(f"method {method!r} takes no {', '.join(options)}; {', '.join(OWN)} do")
-            self._dynamics = Dynamics(model, method, self._forces, tau)
+            self._make_stepper()
+        elif options:
+            raise StateError(f"method {method!r} takes no {', '.join(options)}; {', '.join(OWN)} do")
+        self._dynamics = self._renewed(model)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -110,7 +104,7 @@ class Simulation:
         out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
         if self._adaptive is not None:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
-        return out
+        return out | {name: value for name, value in self._options.items() if value is not None}
 
     def __iter__(self) -> Iterator[State]:
         """The states, the first one included."""
@@ -173,7 +167,23 @@ class Simulation:
             raise SimulationError(
                 "tau is a vector, and an event changed the model: give tau as a function (time, q, v)"
             )
-        return Dynamics(model, self.method, self._forces, self._tau)
+        return Dynamics(model, "aba" if self.method in OWN else self.method, self._forces, self._tau)
+
+    def _make_stepper(self) -> None:
+        c = self.cursor
+        self.stepper = OWN[self.method](c.model, c.q, c.v, **self._options)
+        drivers.load_stepper(self.stepper, self._forces, self._tau)
+        self.stepper.time = c.time
+
+    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
+        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
+        self.cursor = cursor
+        if self.stepper is not None:
+            self._make_stepper()
+            if saved:
+                self.stepper.restore(saved)
+        if cursor.model is not self._dynamics.model:
+            self._dynamics = self._renewed(cursor.model)
 
     def _sample(self, piece: Piece) -> Sample:
         f = self._dynamics
@@ -196,117 +206,6 @@ def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = N
     """A run to iterate over: `for state in supple.simulation(model, q, v, dt=1e-3): ...`, for ever unless a duration is
     given. Takes what `simulate` takes, but for recording and progress."""
     return Simulation(model, q, v, **how)
-
-
-class Collector:
-    """Gathers samples into the segments of a result."""
-
-    def __init__(self) -> None:
-        self.segments: list[Segment] = []
-        self._open: list[Sample] = []
-
-    def add(self, sample: Sample) -> None:
-        self._open.append(sample)
-        if sample.piece.ends_segment:
-            self.close()
-
-    def close(self) -> None:
-        """End the segment that is being gathered."""
-        if not self._open:
-            return
-        parts, one = [s.piece for s in self._open], self._open[0]
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(x, name) for x in source])
-            for source, names in ((parts, ("times", "q", "v")), (self._open, ("kinetic", "potential")))
-            for name in names
-        }
-        error = None if parts[0].error is None else np.concatenate([p.error for p in parts if p.error is not None])
-        sets = None if parts[0].active is None else [a for p in parts for a in p.active or ()]
-        carried = None
-        if one.joint_wrenches is not None:
-            carried = np.concatenate([s.joint_wrenches for s in self._open if s.joint_wrenches is not None])
-        self.segments.append(Stretch(parts[0].model, **joined, error=error, joint_wrenches=carried, active_sets=sets))
-        self._open = []
-
-
-def simulate(
-    model: Model,
-    q: ArrayLike | None = None,
-    v: ArrayLike | None = None,
-    *,
-    duration: float,
-    dt: float = 1e-3,
-    integrator: str | None = None,
-    method: str = "aba",
-    forces: Sequence[Any] = (),
-    tau: ArrayLike | Force | None = None,
-    events: Sequence[Event] = (),
-    every: int = 1,
-    joint_wrenches: bool = False,
-    **options: Any,
-) -> Result:
-    """Follow a body through time.
-
-    q, v: where it begins; the neutral position, at rest, by default. duration, dt: seconds. Every `every`-th step is
-    kept, and the last; an adaptive integrator steps as it likes, and is asked where it is every dt.
-
-    method: one of forward_dynamics, or "quasi-statics". integrator: "rk4" (by default), "euler", "semi-implicit", or
-    "adaptive" with rtol and atol. Quasi-statics takes error and measure (see QuasiStatics), and steps as it does.
-    forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
-    at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
-
-    Ctrl-C stops the run, and the result has what was done (result.about["stopped"] says so). A state that is not
-    finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
-    with .time, .joint, the last good .state, and .result with all that was good.
-    """
-    run = Simulation(
-        model, q, v, duration=duration, dt=dt, integrator=integrator, method=method, forces=forces, tau=tau,
-        events=events, every=every, joint_wrenches=joint_wrenches, **options,
-    )  # fmt: skip
-    return follow(run)
-
-
-def follow(run: Simulation) -> Result:
-    """A run to its end, to Ctrl-C, or to what goes wrong."""
-    kept, about, begun = Collector(), run.settings, clock.perf_counter()
-
-    def result() -> Result:
-        kept.close()
-        return Result(kept.segments, run.events, about | {"seconds": clock.perf_counter() - begun})
-
-    try:
-        with Interrupted(run) as interrupted:
-            for sample in run.samples():
-                kept.add(sample)
-    except SimulationError as e:
-        about["stopped"] = str(e)
-        e.result = result()
-        raise
-    if interrupted.told:
-        about["stopped"] = f"stopped at {run.cursor.time:.6g} s"
-    return result()
-
-
-class Interrupted:
-    """While it lasts, Ctrl-C stops a run after the step it is in: nothing is half done. A second one stops at once."""
-
-    def __init__(self, run: Simulation) -> None:
-        self._run, self.told = run, False
-        self._before: Any = None
-
-    def __enter__(self) -> Interrupted:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._tell)
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _tell(self, number: int, frame: Any) -> None:
-        if self.told:
-            raise KeyboardInterrupt
-        self.told = self._run.cursor.halt = True
 
 
 def _integrator(method: str, integrator: str | None) -> str:

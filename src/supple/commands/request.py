@@ -1,0 +1,227 @@
+"""What a person asks of `supple run`, from the command line and a TOML file, checked and put together.
+
+A TOML file has the same names as the options, and a table `set` for the parameters of a scene:
+
+    scene = "molecule"
+    duration = 2.0
+    force = ["atom17: 0, 0, 1"]
+
+    [set]
+    joints = 2000
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from supple import scenes
+from supple.errors import StateError
+from supple.files import load
+from supple.model.model import Model, unknown
+from supple.scenes import Scene
+from supple.simulating.forces import Limits, Push, Spring
+from supple.simulating.simulation import OWN, Simulation
+
+FILES = (".urdf", ".xml", ".mjcf", ".bvh")
+STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
+SCENE_STEPS = 1000  #: of a scene
+
+
+@dataclass
+class Request:
+    """A run as it was asked for; None where nothing was said. Kept in its recording."""
+
+    scene: str | None = None
+    set: dict[str, Any] = field(default_factory=dict)
+    method: str | None = None
+    integrator: str | None = None
+    dt: float | None = None
+    duration: float | None = None
+    every: int = 1
+    error: float | None = None
+    active: int | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    force: list[str] = field(default_factory=list)
+    spring: list[str] = field(default_factory=list)
+    torque: list[str] = field(default_factory=list)
+    at: list[str] = field(default_factory=list)
+    limits: float | None = None
+    floating_base: bool = False
+    joint_wrenches: bool = False
+
+    def over(self, file: Path | None) -> Request:
+        """This request where it says something, a TOML file's where it does not."""
+        if file is None:
+            return self
+        known = {f.name: f for f in fields(Request)}
+        hints = get_type_hints(Request)
+        below: dict[str, Any] = {}
+        for key, value in _toml(file).items():
+            name = key.replace("-", "_")
+            if name not in known:
+                raise StateError(f"{file}: {unknown('setting', key, list(known))}")
+            below[name] = typed(f"{file}: {key}", value, hints[name])
+        mine, plain = asdict(self), asdict(Request())
+        said = {name: value for name, value in mine.items() if value != plain[name]}
+        if "set" in said:
+            said["set"] = below.get("set", {}) | said["set"]
+        return Request(**(below | said))
+
+    def simulation(self, model: Model | None = None) -> Simulation:
+        """The run. model: instead of the one in the file, for a recording that is continued."""
+        made = self._scene() if self.scene in scenes.NAMES else None
+        if made is None and self.set:
+            raise StateError("--set is for the parameters of a scene; a file has none")
+        body = made.model if made is not None else model or self._load()
+        method = self.method or ("aba" if made is None else made.method)
+        dt = self.dt or (STEP if made is None else made.dt)
+        duration = self.duration or (DURATION if made is None else made.duration or SCENE_STEPS * dt)
+        options = {name: getattr(self, name) for name in ("error", "active", "rtol", "atol")}
+        given = {name: value for name, value in options.items() if value is not None}
+        q = body.neutral() if made is None else made.q0
+        return Simulation(
+            body, self._position(body, q), None if made is None else made.v0, duration=duration, dt=dt,
+            integrator=self.integrator, method=method, forces=self._forces(body, made, method), tau=self._tau(body),
+            events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
+        )  # fmt: skip
+
+    def _scene(self) -> Scene:
+        make = scenes.NAMES[str(self.scene)]
+        return make(**parameters(str(self.scene), make, self.set))
+
+    def _load(self) -> Model:
+        name = str(self.scene)
+        if Path(name).suffix.lower() not in FILES and not Path(name).exists():
+            raise StateError(
+                f"{unknown('scene', name, list(scenes.NAMES))}; `supple run --list` lists them, or name a file"
+            )
+        return load(name, floating_base=self.floating_base)
+
+    def _position(self, model: Model, q: Any) -> Any:
+        out = np.array(q)
+        for text in self.at:
+            joint, values = _named("--at", text, "=")
+            part = model.joints[joint]
+            numbers = _numbers("--at", text, values)
+            if len(numbers) != part.q.stop - part.q.start:
+                raise StateError(f"--at {text!r}: joint {joint!r} has {part.q.stop - part.q.start} coordinates")
+            out[part.q] = numbers
+        return model.normalize(out) if self.at else out
+
+    def _forces(self, model: Model, made: Scene | None, method: str) -> list[Any]:
+        out = [] if made is None else made.all_forces()
+        for text in self.force:
+            body, rest = _named("--force", text, ":")
+            value, _, point = rest.partition("@")
+            push = _numbers("--force", text, value, 3)
+            out.append(
+                Push(_known(model, body), push, _numbers("--force", text, point, 3) if point else (0.0, 0.0, 0.0))
+            )
+        for text in self.spring:
+            body, rest = _named("--spring", text, ":")
+            *anchor, stiffness = _numbers("--spring", text, rest, 4)
+            out.append(Spring(_known(model, body), anchor, stiffness))
+        if self.limits is not None:
+            if method in OWN:
+                raise StateError(f"--limits is for exact methods, not for {method}")
+            out.append(Limits(self.limits, 0.01 * self.limits))
+        return out
+
+    def _tau(self, model: Model) -> Any:
+        if not self.torque:
+            return None
+        tau = np.zeros(model.nv)
+        for text in self.torque:
+            joint, values = _named("--torque", text, "=")
+            part = model.joints[joint]
+            numbers = _numbers("--torque", text, values)
+            if len(numbers) != part.v.stop - part.v.start:
+                raise StateError(f"--torque {text!r}: joint {joint!r} takes {part.v.stop - part.v.start} numbers")
+            tau[part.v] = numbers
+        return tau
+
+
+def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a scene, checked against what it takes; text is read as what is wanted."""
+    hints = get_type_hints(make)
+    known = list(inspect.signature(make).parameters)
+    out = {}
+    for key, value in given.items():
+        name = key.replace("-", "_")
+        if name not in known:
+            raise StateError(f"scene {scene!r}: {unknown('parameter', key, known)} ({', '.join(known)})")
+        out[name] = typed(f"{scene}: {key}", value, hints[name])
+    return out
+
+
+def assignments(texts: Sequence[str]) -> dict[str, Any]:
+    """key=value, several of them."""
+    return dict(_named("--set", text, "=") for text in texts)
+
+
+def typed(what: str, value: Any, kind: Any) -> Any:
+    """A value of a kind: as TOML has it, or from text."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            choices = get_args(kind)
+            raise StateError(f"{what}: {unknown('choice', str(value), choices)} ({', '.join(map(str, choices))})")
+        return value
+    kinds = [k for k in get_args(kind) if k is not type(None)] if type(None) in get_args(kind) else [kind]
+    one = get_origin(kinds[0]) or kinds[0]
+    try:
+        if one in (int, float) and not isinstance(value, bool):
+            number = float(value)
+            if one is float:
+                return number
+            if number == int(number):
+                return int(number)
+        elif one is bool:
+            return value if isinstance(value, bool) else {"true": True, "yes": True, "false": False, "no": False}[value]
+        elif isinstance(value, one) and all(isinstance(x, str) for x in value if one is list):
+            return value
+        elif one is list and isinstance(value, str):
+            return [value]
+    except (TypeError, ValueError, OverflowError, KeyError):
+        pass
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text", list: "a list of texts"}
+    raise StateError(f"{what} must be {names.get(one, 'a table')}, not {value!r}")
+
+
+def _toml(file: Path) -> dict[str, Any]:
+    try:
+        with file.open("rb") as f:
+            return tomllib.load(f)
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise StateError(f"{file}: {e}") from None
+
+
+def _named(option: str, text: str, sign: str) -> tuple[str, str]:
+    name, found, rest = text.partition(sign)
+    if not found or not name.strip():
+        raise StateError(f"{option} {text!r}: write NAME{sign}VALUE")
+    return name.strip(), rest.strip()
+
+
+def _numbers(option: str, text: str, values: str, count: int | None = None) -> list[float]:
+    try:
+        out = [float(x) for x in values.split(",")]
+    except ValueError:
+        out = []
+    if not out or not np.isfinite(out).all() or (count is not None and len(out) != count):
+        raise StateError(
+            f"{option} {text!r}: {values!r} must be {'' if count is None else count} numbers with commas between"
+        )
+    return out
+
+
+def _known(model: Model, body: str) -> str | int:
+    """A body's name, or its number, refused where there is none."""
+    return model.body_index(int(body) if body.isdigit() and body not in model.bodies else body)

@@ -1,0 +1,156 @@
+"""`supple run`: a scene or a file, followed through time."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from supple.simulating.result import Result
+
+STOPPED = 130
+
+Some = list[str] | None
+
+
+def run(
+    scene: Annotated[str | None, typer.Argument(help="A scene's name (see --list), or a URDF or MJCF file.")] = None,
+    settings: Annotated[Some, typer.Option("--set", help="A parameter of the scene, KEY=VALUE.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="A TOML file with options, and a table `set`.")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option("--method", help="aba, crba, virtual-work, dca, dense, quasi-statics.")
+    ] = None,
+    integrator: Annotated[
+        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or adaptive.")
+    ] = None,
+    dt: Annotated[float | None, typer.Option("--dt", help="Seconds of a step.")] = None,
+    duration: Annotated[float | None, typer.Option("--duration", help="Seconds to follow it.")] = None,
+    every: Annotated[int, typer.Option("--every", help="Keep every so many steps.")] = 1,
+    error: Annotated[float | None, typer.Option("--error", help="What an adaptive method promises.")] = None,
+    active: Annotated[int | None, typer.Option("--active", help="How many joints an adaptive method moves.")] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Of the adaptive integrator.")] = None,
+    atol: Annotated[float | None, typer.Option("--atol", help="Of the adaptive integrator.")] = None,
+    force: Annotated[Some, typer.Option("--force", help="A push, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z.")] = None,
+    spring: Annotated[Some, typer.Option("--spring", help="A spring to a point, BODY:X,Y,Z,STIFFNESS.")] = None,
+    torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,
+    at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
+    limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
+    floating_base: Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")] = False,
+    joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
+    record: Annotated[Path | None, typer.Option("--record", help="Keep everything in this HDF5 file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording if it is there.")] = False,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this recording.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw energies and coordinates to this file.")] = None,
+    listed: Annotated[bool, typer.Option("--list", help="List scenes and their parameters.")] = False,
+) -> None:
+    """Follow a scene or a robot through time; record it, resume it."""
+    from rich.console import Console
+
+    from supple.commands.request import Request, assignments
+
+    console = Console()
+    if listed:
+        _list(console)
+        return
+    asked = Request(
+        scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
+        force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
+    )  # fmt: skip
+    if resume is not None:
+        result = _resume(resume, asked, record, config)
+    else:
+        request = asked.over(config)
+        if request.scene is None:
+            raise typer.BadParameter("name a scene or a file; `supple run --list` lists the scenes")
+        result = _follow(request, record, overwrite)
+    _say_done(console, result, resume or record)
+    if plot is not None:
+        result.plot(str(plot))
+        console.print(f"  {plot}", highlight=False, soft_wrap=True, markup=False)
+    if "stopped at" in str(result.about.get("stopped", "")):
+        raise typer.Exit(STOPPED)
+
+
+def _follow(request: Any, record: Path | None, overwrite: bool) -> Result:
+    from supple.simulating.run import follow
+
+    about = {"request": asdict(request)}
+    return follow(request.simulation(), record, overwrite=overwrite, progress=True, about=about)
+
+
+def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) -> Result:
+    """Everything is as it was asked for when the recording was begun, but for the duration."""
+    from supple.commands.request import Request
+    from supple.errors import RecordingError
+    from supple.record.recording import Recording
+    from supple.simulating.run import follow
+
+    if asked != Request(duration=asked.duration) or record is not None or config is not None:
+        raise typer.BadParameter("a run is resumed as it was begun: beside --resume only --duration may be given")
+    with Recording(path) as r:
+        if "request" not in r.about:
+            raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
+        request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
+    request.duration = asked.duration or ended
+    return follow(request.simulation(model), path, resume=True, progress=True)
+
+
+def _say_done(console: Console, result: Result, record: Path | None) -> None:
+    from rich.table import Table
+
+    first, last = result.segments[0], result.segments[-1]
+    energies = [float(s.kinetic[i] + s.potential[i]) for s, i in ((first, 0), (last, -1))]
+    rows = {
+        "states": f"{len(result)}, from {first.times[0]:.6g} to {last.times[-1]:.6g} s",
+        "how": ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k)),
+        "energy": f"{energies[0]:.6g} J at first, {energies[1]:.6g} J at last",
+    }
+    if result.active_counts is not None:
+        rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
+    if result.error is not None:
+        rows["error"] = f"{result.error.max():.3g} at most"
+    if result.events:
+        names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
+        rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())
+    if "seconds" in result.about:
+        rows["took"] = f"{result.about['seconds']:.3g} s"
+    if record is not None:
+        rows["recorded in"] = f"{record}, {record.stat().st_size / 1e6:.3g} MB"
+    table = Table(title=result.model.name, title_justify="left", title_style="bold", show_header=False, box=None)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, value)
+    console.print(table, markup=False)
+    if record is not None and result.about.get("stopped"):
+        console.print(f"\nTo go on: supple run --resume {record}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _list(console: Console) -> None:
+    from rich.table import Table
+
+    from supple.scenes import NAMES
+
+    table = Table(box=None, pad_edge=False)
+    for title in ("scene", "parameters, to be --set", "what it is"):
+        table.add_column(title, overflow="fold")
+    for name, make in NAMES.items():
+        hints = get_type_hints(make)
+        takes = [
+            f"{p.name}={p.default}{_choices(hints.get(p.name))}" for p in inspect.signature(make).parameters.values()
+        ]
+        about = " ".join((inspect.getdoc(make) or "").split("\n\n")[0].split())
+        table.add_row(f"[cyan]{name}[/]", "\n".join(takes), about)
+    console.print(table)
+
+
+def _choices(kind: Any) -> str:
+    return f" ({', '.join(map(str, get_args(kind)))})" if get_origin(kind) is Literal else ""

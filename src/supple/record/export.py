@@ -1,0 +1,146 @@
+"""Recordings as CSV, NumPy and Parquet files, a block of states at a time: memory does not grow with the run.
+
+A recording of several segments (events changed the state) gives one table all the same, unless they are of models with
+other coordinates: then there is a file for each segment, run-0.csv, run-1.csv and so on. NumPy files have every
+segment's arrays, named "q" or, of several, "0/q", "1/q".
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, get_args
+from typing import Literal as Choice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import RecordingError
+from supple.model.model import Model, unknown
+from supple.record.recording import RecordedSegment, Recording
+
+Format = Choice["csv", "npz", "parquet"]
+FORMATS: tuple[str, ...] = get_args(Format)
+NUMBERS = 1_000_000  #: read at a time
+WIDE = 2000  #: more coordinates than this are one column of lists in Parquet
+
+
+def export(recording: str | Path, path: str | Path | None = None, to: Format | None = None) -> list[Path]:
+    """Write a recording as CSV, NumPy (.npz) or Parquet: what `to` says, or the ending of the path; beside the
+    recording, under its name, if no path is given. The files that were written."""
+    if to is None and path is not None:
+        to = Path(path).suffix.lstrip(".").lower()  # type: ignore[assignment]
+    if to not in FORMATS:
+        raise RecordingError(unknown("format", str(to), FORMATS) + f": {', '.join(FORMATS)}")
+    source = Path(recording)
+    target = source.with_suffix(f".{to}") if path is None else Path(path)
+    with Recording(source) as r:
+        if to == "npz":
+            _npz(r.segments, target)
+            return [target]
+        groups = _tables(r.segments)
+        names = [target] if len(groups) == 1 else [
+            target.with_name(f"{target.stem}-{i}{target.suffix}") for i in range(len(groups))
+        ]  # fmt: skip
+        for name, segments in zip(names, groups):
+            (_csv if to == "csv" else _parquet)(segments, name)
+    return names
+
+
+def columns(model: Model, what: Choice["q", "v"]) -> list[str]:
+    """A name for each coordinate: q.knee, or q.hip[0], q.hip[1]."""
+    out = []
+    for i in range(model.n_joints):
+        joint = model.joints[i]  # type: ignore[index]
+        at = joint.q if what == "q" else joint.v
+        n = at.stop - at.start
+        out += [f"{what}.{joint.name}" if n == 1 else f"{what}.{joint.name}[{k}]" for k in range(n)]
+    return out
+
+
+def _tables(segments: Sequence[RecordedSegment]) -> list[list[RecordedSegment]]:
+    """Segments that fit in one table."""
+    heads = {tuple(columns(m, "q") + columns(m, "v")) for m in {id(s.model): s.model for s in segments}.values()}
+    return [list(segments)] if len(heads) == 1 else [[s] for s in segments]
+
+
+def _blocks(segment: RecordedSegment) -> Iterator[tuple[dict[str, NDArray[Any]], NDArray[Any], NDArray[Any]]]:
+    """Scalars by name, q and v, of a few states after the other."""
+    rows = max(1, NUMBERS // (segment.model.nq + segment.model.nv))
+    counts, error = segment.active_counts, segment.error
+    times, kinetic, potential = segment.times, segment.kinetic, segment.potential
+    for begin in range(0, len(segment), rows):
+        part = slice(begin, begin + rows)
+        scalars: dict[str, NDArray[Any]] = {"time": times[part], "kinetic": kinetic[part], "potential": potential[part]}
+        if error is not None:
+            scalars["error"] = error[part]
+        if counts is not None:
+            scalars["active"] = counts[part]
+        yield scalars, segment.q[part], segment.v[part]
+
+
+def _csv(segments: Sequence[RecordedSegment], path: Path) -> None:
+    with path.open("w", newline="") as f:
+        out, head = csv.writer(f), False
+        for number, segment in enumerate(segments):
+            for scalars, q, v in _blocks(segment):
+                if not head:
+                    model = segment.model
+                    out.writerow([*scalars, *columns(model, "q"), *columns(model, "v"), "segment"])
+                    head = True
+                singles = [x.tolist() for x in scalars.values()]
+                for i in range(len(q)):  # repr of a float has all its digits
+                    out.writerow(
+                        [*(repr(x[i]) for x in singles), *map(repr, q[i].tolist()), *map(repr, v[i].tolist()), number]
+                    )
+
+
+def _npz(segments: Sequence[RecordedSegment], path: Path) -> None:
+    """As np.savez writes it, but an array is never in memory as a whole."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for number, segment in enumerate(segments):
+            prefix = "" if len(segments) == 1 else f"{number}/"
+            arrays: dict[str, Any] = {"time": segment.times, "q": segment.q, "v": segment.v}
+            arrays |= {"kinetic": segment.kinetic, "potential": segment.potential}
+            more = {"error": segment.error, "active": segment.active_counts, "joint_wrenches": segment.joint_wrenches}
+            for name, x in (arrays | {k: v for k, v in more.items() if v is not None}).items():
+                with archive.open(f"{prefix}{name}.npy", "w", force_zip64=True) as f:
+                    _npy(f, x)
+
+
+def _npy(f: Any, x: Any) -> None:
+    dtype = np.dtype(x.dtype)
+    head = {"descr": dtype.str, "fortran_order": False, "shape": tuple(map(int, x.shape))}
+    np.lib.format.write_array_header_1_0(f, head)
+    rows = max(1, NUMBERS // max(1, int(np.prod(x.shape[1:]))))
+    for begin in range(0, len(x), rows):
+        f.write(np.ascontiguousarray(x[begin : begin + rows], dtype=dtype).tobytes())
+
+
+def _parquet(segments: Sequence[RecordedSegment], path: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise RecordingError("Parquet files need pyarrow: pip install 'supple[parquet]'") from None
+    writer = None
+    try:
+        for number, segment in enumerate(segments):
+            for scalars, q, v in _blocks(segment):
+                fields: dict[str, Any] = {name: pa.array(x) for name, x in scalars.items()}
+                for what, rows in (("q", q), ("v", v)):
+                    rows = np.ascontiguousarray(rows)
+                    if rows.shape[1] > WIDE:
+                        fields[what] = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
+                    else:
+                        names = columns(segment.model, what)  # type: ignore[arg-type]
+                        fields |= {name: pa.array(rows[:, i]) for i, name in enumerate(names)}
+                fields["segment"] = pa.array(np.full(len(q), number))
+                table = pa.table(fields)
+                writer = writer or pq.ParquetWriter(path, table.schema)
+                writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,253 @@
+"""`simulate`: a run followed to its end, kept in memory or in a recording, continued where it was left."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time as clock
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from supple.errors import RecordingError, SimulationError
+from supple.model.model import Model
+from supple.record.model_group import refuse_other_model
+from supple.record.recorder import Recorder
+from supple.record.recording import Recording
+from supple.simulating.drivers import Cursor
+from supple.simulating.events import Event, Fresh, Happened
+from supple.simulating.forces import Force
+from supple.simulating.progress import Progress
+from supple.simulating.result import Result, Segment, Stretch
+from supple.simulating.simulation import Sample, Simulation
+
+
+def simulate(
+    model: Model,
+    q: ArrayLike | None = None,
+    v: ArrayLike | None = None,
+    *,
+    duration: float,
+    dt: float = 1e-3,
+    integrator: str | None = None,
+    method: str = "aba",
+    forces: Sequence[Any] = (),
+    tau: ArrayLike | Force | None = None,
+    events: Sequence[Event] = (),
+    every: int = 1,
+    joint_wrenches: bool = False,
+    record: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    **options: Any,
+) -> Result:
+    """Follow a body through time.
+
+    q, v: where it begins; the neutral position, at rest, by default. duration, dt: seconds. Every `every`-th step is
+    kept, and the last; an adaptive integrator steps as it likes, and is asked where it is every dt.
+
+    method: one of forward_dynamics, or "quasi-statics". integrator: "rk4" (by default), "euler", "semi-implicit", or
+    "adaptive" with rtol and atol. Quasi-statics takes error and measure (see QuasiStatics), and steps as it does.
+    forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
+    at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
+
+    record: an HDF5 file to keep everything in, instead of memory (supple.load_run reads it); a run that is killed
+    leaves it whole up to a second before. resume=True goes on with one that is there, to the bits that it would have
+    had; functions must then give what they gave. overwrite=True replaces it. progress=True shows a bar.
+
+    Ctrl-C stops the run, and the result has what was done (result.about["stopped"] says so). A state that is not
+    finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
+    with .time, .joint, the last good .state, and .result with all that was good.
+    """
+    run = Simulation(
+        model, q, v, duration=duration, dt=dt, integrator=integrator, method=method, forces=forces, tau=tau,
+        events=events, every=every, joint_wrenches=joint_wrenches, **options,
+    )  # fmt: skip
+    return follow(run, record, resume=resume, overwrite=overwrite, progress=progress)
+
+
+class Keeper(Protocol):
+    """Where the samples of a run go."""
+
+    def add(self, sample: Sample) -> None: ...
+
+    def end(self, about: dict[str, Any], failed: str | None) -> Result: ...
+
+    def close(self) -> None: ...
+
+
+class InMemory:
+    """Gathers samples into the segments of a result."""
+
+    def __init__(self, run: Simulation) -> None:
+        self._run = run
+        self.segments: list[Segment] = []
+        self._open: list[Sample] = []
+
+    def add(self, sample: Sample) -> None:
+        self._open.append(sample)
+        if sample.piece.ends_segment:
+            self._end_segment()
+
+    def end(self, about: dict[str, Any], failed: str | None) -> Result:
+        self._end_segment()
+        return Result(self.segments, self._run.events, about)
+
+    def close(self) -> None:
+        pass
+
+    def _end_segment(self) -> None:
+        if not self._open:
+            return
+        parts, one = [s.piece for s in self._open], self._open[0]
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(x, name) for x in source])
+            for source, names in ((parts, ("times", "q", "v")), (self._open, ("kinetic", "potential")))
+            for name in names
+        }
+        error = None if parts[0].error is None else np.concatenate([p.error for p in parts if p.error is not None])
+        sets = None if parts[0].active is None else [a for p in parts for a in p.active or ()]
+        carried = None
+        if one.joint_wrenches is not None:
+            carried = np.concatenate([s.joint_wrenches for s in self._open if s.joint_wrenches is not None])
+        self.segments.append(Stretch(parts[0].model, **joined, error=error, joint_wrenches=carried, active_sets=sets))
+        self._open = []
+
+
+class InFile:
+    """Writes samples to a recording; memory does not grow."""
+
+    def __init__(self, run: Simulation, path: str | Path, resume: bool, overwrite: bool, about: dict[str, Any]) -> None:
+        self._run, self._path = run, Path(path)
+        self._events = 0
+        if resume and self._path.exists():
+            models = _go_on(run, self._path)
+            self._recorder = Recorder(path)
+            self._recorder.go_on(models, run.settings)
+            self._events = len(run.events)
+        else:
+            self._recorder = Recorder(path, run.settings | about, overwrite or resume)
+        self._wrote = run.cursor.step > 0
+
+    def add(self, sample: Sample) -> None:
+        p, at_rest = sample.piece, self._run.stepper is not None and not hasattr(self._run.stepper, "v")
+        self._recorder.add(
+            p.model, p.times, p.q, None if at_rest else p.v, sample.kinetic, sample.potential,
+            error=p.error, active=p.active, joint_wrenches=sample.joint_wrenches,
+        )  # fmt: skip
+        for event in self._run.events[self._events :]:
+            self._recorder.event(event.time, event.name)
+        self._events = len(self._run.events)
+        if p.ends_segment:  # the cursor is beyond it already, at a state that comes with the next piece
+            self._recorder.end_segment()
+        elif self._recorder.due or not self._wrote:
+            self._commit()
+
+    def end(self, about: dict[str, Any], failed: str | None) -> Result:
+        c = self._run.cursor
+        finished = failed is None and (c.time >= self._run.grid.end or c.over is not None)
+        self._commit(finished, failed)
+        self._recorder.close()
+        result = load_run(self._path)
+        result.about |= {name: about[name] for name in ("seconds", "stopped") if name in about}
+        return result
+
+    def close(self) -> None:
+        self._recorder.close()
+
+    def _commit(self, finished: bool = False, failed: str | None = None) -> None:
+        c, self._wrote = self._run.cursor, True
+        fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
+        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed}
+        more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
+        self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
+
+
+def _go_on(run: Simulation, path: Path) -> list[Model]:
+    """Put a run where its recording ends, if it is the same run."""
+    with Recording(path) as r:
+        state, arrays = r.checkpoint
+        if state["failed"]:
+            raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
+        refuse_other_model(path, r.models[0], run.model)
+        for name, value in run.settings.items():
+            if name != "duration" and r.about.get(name) != value:
+                raise RecordingError(
+                    f"{path} was recorded with {name} {r.about.get(name)!r}, not {value!r}; give the same to resume it"
+                )
+        models = [run.model, *r.models[1:]]
+        last = models[r.models.index(r.segments[-1].model)]
+        fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
+        run.events[:] = [Happened(name, time) for time, name in r.events]
+    q, v = arrays.pop("q"), arrays.pop("v")
+    run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh, state["over"]), arrays)
+    return models
+
+
+def load_run(path: str | Path) -> Result:
+    """The result of a run that was recorded: r.times, r.q, r.energy, r[i], r.segments, r.plot(), as of `simulate`.
+
+    q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
+    """
+    r = Recording(path)
+    state, _ = r.checkpoint
+    about = r.about | {"versions": r.versions}
+    if not r.finished:
+        about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
+    return Result(r.segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
+
+
+def follow(
+    run: Simulation,
+    record: str | Path | None = None,
+    *,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool = False,
+    about: dict[str, Any] | None = None,
+) -> Result:
+    """A run to its end, to Ctrl-C, or to what goes wrong. about: more to be kept in the recording."""
+    begun, extra = clock.perf_counter(), about or {}
+    keeper: Keeper = InMemory(run) if record is None else InFile(run, record, resume, overwrite, extra)
+
+    def result(failed: str | None = None, stopped: str | None = None) -> Result:
+        more = {"seconds": clock.perf_counter() - begun} | ({"stopped": stopped} if stopped else {})
+        return keeper.end(run.settings | extra | more, failed)
+
+    try:
+        with Interrupted(run) as interrupted, Progress(run, progress) as bar:
+            for sample in run.samples():
+                keeper.add(sample)
+                bar.show(sample)
+        return result(stopped=f"stopped at {run.cursor.time:.6g} s" if interrupted.told else None)
+    except SimulationError as e:
+        e.result = result(str(e), str(e))
+        raise
+    finally:
+        keeper.close()
+
+
+class Interrupted:
+    """While it lasts, Ctrl-C stops a run after the step it is in: nothing is half done. A second one stops at once."""
+
+    def __init__(self, run: Simulation) -> None:
+        self._run, self.told = run, False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupted:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._tell)
+        return self
+
+    def __exit__(self, *what: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _tell(self, number: int, frame: Any) -> None:
+        if self.told:
+            raise KeyboardInterrupt
+        self.told = self._run.cursor.halt = True

@@ -1,0 +1,193 @@
+"""`supple run` and `supple export` as a person uses them: real processes, exit codes, bad input, Ctrl-C and kill -9."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import supple
+from supple import scenes
+
+ARM = """<robot name="arm"><link name="base"/>
+  <link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
+    <inertia ixx="0.1" iyy="0.1" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="lower"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>
+    <inertia ixx="0.05" iyy="0.05" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/><axis xyz="0 1 0"/>
+    <limit lower="-2" upper="2" effort="50" velocity="3"/></joint>
+  <joint name="elbow" type="continuous"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.4"/>
+    <axis xyz="0 1 0"/></joint></robot>
+"""
+COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
+ENVIRONMENT = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "SUPPLE_QUIET": "1"}
+
+
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command in a terminal of 100 columns, without colours."""
+    words = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, cwd=cwd, timeout=300)
+
+
+def succeeds(*arguments: object, cwd: Path | None = None) -> str:
+    done = run(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def arm(tmp_path: Path) -> Path:
+    (tmp_path / "arm.urdf").write_text(ARM)
+    return tmp_path / "arm.urdf"
+
+
+def test_the_list_has_every_scene_and_its_parameters():
+    shown = succeeds("run", "--list")
+    assert all(name in shown for name in scenes.NAMES)
+    assert "joints=50000" in shown and "(end, middle, spread)" in shown
+
+
+def test_a_scene_recorded_resumed_and_exported(tmp_path):
+    """The way through: run, record, go on for longer, export; the same numbers as from Python."""
+    shown = succeeds("run", "molecule", "--set", "joints=60", "--duration", "0.3", "--error", "1e-3", "--record",
+                     "run.h5", "--plot", "run.png", cwd=tmp_path)  # fmt: skip
+    assert "quasi-statics" in shown and "active joints" in shown and "recorded in" in shown
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    assert "from 0 to 0.6 s" in succeeds("run", "--resume", "run.h5", "--duration", "0.6", cwd=tmp_path)
+    assert "run.csv" in succeeds("export", "run.h5", "--to", "csv", cwd=tmp_path)
+    scene = scenes.molecule(60)
+    r = supple.simulate(scene.model, scene.q0, forces=scene.all_forces(), method="quasi-statics", error=1e-3,
+                        dt=scene.dt, duration=0.6)  # fmt: skip
+    table = np.genfromtxt(tmp_path / "run.csv", delimiter=",", names=True)
+    np.testing.assert_array_equal(table["time"], r.times)
+    np.testing.assert_array_equal(supple.load_run(tmp_path / "run.h5").q, r.q)
+
+
+def test_a_file_with_forces_from_both_places(arm, tmp_path):
+    """Options of the command line go before those of a TOML file; the rest adds up."""
+    (tmp_path / "run.toml").write_text(
+        'scene = "arm.urdf"\ndt = 0.01\nduration = 9.0\nintegrator = "semi-implicit"\n'
+        'torque = ["elbow=0.5"]\njoint-wrenches = true\n'
+    )
+    words = "run --config run.toml --duration 0.2 --at shoulder=0.3 --force lower:0,0,-2@0,0,0.4 --limits 300"
+    succeeds(*words.split(), "--record", "run.h5", "--spring", "upper:1,0,0,20", cwd=tmp_path)
+    model = supple.load(arm)
+    forces = [supple.Push("lower", (0, 0, -2), (0, 0, 0.4)), supple.Spring("upper", (1, 0, 0), 20.0)]
+    r = supple.simulate(model, [0.3, 0.0], duration=0.2, dt=0.01, integrator="semi-implicit", tau=[0.0, 0.5],
+                        forces=[*forces, supple.Limits(300.0, 3.0)], joint_wrenches=True)  # fmt: skip
+    recorded = supple.load_run(tmp_path / "run.h5")
+    np.testing.assert_array_equal(recorded.q, r.q)
+    np.testing.assert_array_equal(recorded.joint_wrenches, r.joint_wrenches)
+    assert recorded.about["request"]["torque"] == ["elbow=0.5"]
+    arm.unlink()  # the recording has the model: it goes on without the file
+    assert "to 0.3 s" in succeeds("run", "--resume", "run.h5", "--duration", "0.3", cwd=tmp_path)
+
+
+BAD = {
+    "run": "name a scene or a file",
+    "run molecul": "did you mean 'molecule'",
+    "run nowhere.urdf": "nowhere.urdf",
+    "run molecule --set joint=5": "did you mean 'joints'",
+    "run molecule --set joints=many": "joints must be a whole number, not 'many'",
+    "run molecule --set joints": "write NAME=VALUE",
+    "run molecule --set where=ende": "did you mean 'end'",
+    "run molecule --set joints=0": "at least 1",
+    "run arm.urdf --set joints=5": "a file has none",
+    "run arm.urdf --method abba": "did you mean 'aba'",
+    "run arm.urdf --integrator rk5": "did you mean 'rk4'",
+    "run arm.urdf --dt fast": "'--dt'",
+    "run arm.urdf --dt -1": "dt must be a positive",
+    "run arm.urdf --duration nan": "duration must be a positive",
+    "run arm.urdf --force lowr:0,0,1": "did you mean 'lower'",
+    "run arm.urdf --force lower:0,1": "3 numbers",
+    "run arm.urdf --torque elbo=1": "did you mean 'elbow'",
+    "run arm.urdf --at elbow=1,2": "has 1 coordinates",
+    "run arm.urdf --error 0.1": "takes no error",
+    "run arm.urdf --config no.toml": "no.toml: No such file",
+    "run --config broken.toml": "broken.toml",
+    "run --config typo.toml": "did you mean 'duration'",
+    "run --config type.toml": "dt must be a number, not 'slow'",
+    "run --resume no.h5": "no.h5 cannot be read",
+    "run --resume arm.urdf": "not a recording",
+    "run arm.urdf --record no/run.h5": "cannot be written",
+    "export no.h5 --to csv": "no.h5 cannot be read",
+    "export arm.urdf --to csv": "not a recording",
+    "export no.h5 --to cvs": "did you mean 'csv'",
+    "export no.h5": "say what to write",
+}
+
+
+def test_what_is_wrong_is_answered_in_a_sentence(arm, tmp_path):
+    """Exit code 2, one line, no traceback: all in one process, as main() is called."""
+    (tmp_path / "broken.toml").write_text("scene = \n")
+    (tmp_path / "typo.toml").write_text('scene = "arm.urdf"\nduratoin = 3\n')
+    (tmp_path / "type.toml").write_text('scene = "arm.urdf"\ndt = "slow"\n')
+    script = (
+        "import sys\nfrom supple.cli import main\n"
+        "for line in sys.stdin.read().splitlines():\n"
+        "    try:\n        main(line.split())\n"
+        "    except SystemExit as e:\n        print(f'exit {e.code}', file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], input="\n".join(BAD), capture_output=True, text=True,
+                          env=ENVIRONMENT, cwd=tmp_path, timeout=300)  # fmt: skip
+    lines = done.stderr.splitlines()
+    assert lines[1::2] == ["exit 2"] * len(BAD), done.stderr
+    for (words, message), line in zip(BAD.items(), lines[::2]):
+        assert line.startswith("supple: ") and message in line, (words, line)
+
+
+def begin(tmp_path: Path) -> subprocess.Popen[str]:
+    """A run that would take minutes, once its recording is there."""
+    words = [
+        "run",
+        "bicycle-chain",
+        "--method",
+        "crba",
+        "--dt",
+        "1e-4",
+        "--duration",
+        "10000",
+        "--every",
+        "10",
+        "--record",
+        "run.h5",
+    ]
+    process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=ENVIRONMENT, cwd=tmp_path, start_new_session=True)  # fmt: skip
+    until = time.monotonic() + 200
+    while not (tmp_path / "run.h5").exists() and time.monotonic() < until:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    time.sleep(0.3)
+    return process
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_is_stopped_and_resumed(how, tmp_path):
+    """Ctrl-C closes the recording and says how to go on; kill -9 leaves it whole. Then it goes on to the same bits."""
+    process = begin(tmp_path)
+    process.send_signal(how)
+    out, err = process.communicate(timeout=60)
+    r = supple.load_run(tmp_path / "run.h5")
+    stopped = r.final.time
+    if how == signal.SIGINT:
+        assert process.returncode == 130 and err.strip() == "supple: stopped"
+        assert "To go on: supple run --resume run.h5" in out and stopped > 0.0
+        assert re.search(r"from 0 to [\d.]+ s", out)
+    r.close()
+    dt, every = r.about["dt"], 10
+    end = (round(stopped / dt / every) + 20) * every * dt
+    succeeds("run", "--resume", "run.h5", "--duration", end, cwd=tmp_path)
+    scene, recorded = scenes.bicycle_chain(), supple.load_run(tmp_path / "run.h5")
+    whole = supple.simulate(scene.model, scene.q0, forces=scene.all_forces(), method="crba", dt=dt, every=every,
+                            duration=end)  # fmt: skip
+    assert len(recorded) >= len(whole)
+    np.testing.assert_array_equal(recorded.final.q, whole.final.q)
+    np.testing.assert_array_equal(recorded.final.v, whole.final.v)
