@@ -272,6 +272,14 @@ def test_a_reader_that_leaves_early_is_no_error(arm: Path):
         assert process.stderr.read() == b""
 
 
+def test_a_walker_walks_and_is_recorded(tmp_path: Path):
+    out = tmp_path / "walk.h5"
+    said = succeeds("run", "compass", "--set", "slope=0.05", "--duration", "2", "--record", out)
+    assert "foot at the ground" in said
+    kept = supple.load_run(out)
+    assert [s.model.body_names[0] for s in kept.segments] == ["right", "left", "right"], "a root for each step"
+
+
 # --- reroot ----------------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from supple.scenes.bicycle_chain import bicycle_chain
-from supple.scenes.compass import compass
+from supple.scenes.compass import compass, compass_scene
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
 from supple.scenes.scene import Pushes, Scene
@@ -19,6 +19,7 @@ __all__ = ["NAMES", "Pushes", "Scene", "bicycle_chain", "compass", "millipede", 
 
 NAMES: dict[str, Callable[..., Scene]] = {
     "bicycle-chain": bicycle_chain,
+    "compass": compass_scene,
     "millipede": millipede,
     "molecule": molecule,
 }

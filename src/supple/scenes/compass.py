@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from functools import wraps
+from typing import Any, Literal
 
 import numpy as np
 
 from supple.errors import StateError
 from supple.model.builder import ModelBuilder
+from supple.scenes.scene import Pushes, Scene
 from supple.simulating.gaits import gait
 from supple.simulating.impacts import impact
-from supple.simulating.walking import Walker
+from supple.simulating.walking import Walker, events
 
 #: Table 1, just before an impact: angles of the stance leg and, from it, of the swing leg; their rates.
 TABLE_1 = (-0.3236, 0.5424), (-1.4939, -0.3117)
@@ -79,3 +81,17 @@ def compass(
         parameters=dict(sizes, slope=slope),
     )
     return gait(walker).walker if start == "cycle" else walker
+
+
+@wraps(compass)
+def compass_scene(*args: Any, **parameters: Any) -> Scene:
+    """The walker as a scene for `supple run`: its feet land and its root changes as events of the run."""
+    walker = compass(*args, **parameters)
+    model = walker.model
+    rods = np.zeros((model.n_bodies, 2, 3))
+    for foot in (model.frames[name] for name in walker.feet):
+        rods[foot.body] = foot.position, foot.position + [0.0, 0.0, walker.parameters["length"]]
+    nothing = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
+    return Scene(
+        model, walker.q, nothing, 5e-3, rods, v0=walker.v, events=events(walker), method="aba", duration=6.0
+    )  # fmt: skip

@@ -60,7 +60,8 @@ class Walker:
 
 
 def events(walker: Walker) -> tuple[Event, Event]:
-    """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run.
+    """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
+    scuffs the ground on its way is an event, too, and nothing happens.)
 
     simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="adaptive", ...) walks as `walk` does,
     through the world, and takes forces and controllers.
@@ -87,7 +88,7 @@ def events(walker: Walker) -> tuple[Event, Event]:
     def stands(state: State) -> float:
         return float(walker.normal @ place(state, state.model.frames[walker.guard])) - walker.least
 
-    return Event("foot down", height, -1, land), Event("fall", stands, -1, "stop")
+    return Event("foot at the ground", height, -1, land), Event("fall", stands, -1, "stop")
 
 
 @dataclass(frozen=True)
