@@ -10,8 +10,10 @@ from supple import scenes
 from supple.model.topology import depths
 from supple.scenes.molecule import BOND, SIDE_BONDS, pushes
 
+PUSHED = ("bicycle-chain", "millipede", "molecule")  #: those of quasi-statics
 
-@pytest.mark.parametrize("name", scenes.NAMES)
+
+@pytest.mark.parametrize("name", PUSHED)
 def test_a_scene_is_a_model_a_position_and_forces(name: str):
     scene = scenes.NAMES[name]()
     n = scene.model.n_bodies
@@ -25,7 +27,7 @@ def test_a_scene_is_a_model_a_position_and_forces(name: str):
     np.testing.assert_array_equal(again.pushes.forces, scene.pushes.forces)
 
 
-@pytest.mark.parametrize("name", scenes.NAMES)
+@pytest.mark.parametrize("name", PUSHED)
 def test_rods_meet(name: str):
     """Where a rod begins, another one passes or ends: what is drawn hangs together."""
     small = {"bicycle-chain": (9,), "millipede": (6, 4, 9), "molecule": (200,)}[name]
@@ -118,7 +120,7 @@ def test_sizes_that_make_no_sense_are_refused(bad):
             make(bad)
 
 
-@pytest.mark.parametrize("name", scenes.NAMES)
+@pytest.mark.parametrize("name", PUSHED)
 def test_smallest(name: str):
     scene = scenes.NAMES[name](*{"millipede": (1, 1, 1)}.get(name, (1,)))
     assert np.isfinite(scene.quasi_statics().solve().total)
@@ -129,3 +131,14 @@ def test_forces_as_wrenches_are_those_of_quasi_statics():
     W = scene.pushes.wrenches(scene.model, scene.q0)
     a = supple.forward_dynamics(scene.model, scene.q0, np.zeros(300), None, W)
     np.testing.assert_allclose(scene.quasi_statics().solve(error=0.0).dense(), a, atol=1e-11 * np.abs(a).max())
+
+
+def test_a_walker_is_a_scene_with_events():
+    scene = scenes.NAMES["compass"](slope=0.04)
+    assert scene.model.name == "compass" and scene.method == "aba" and [e.direction for e in scene.events] == [-1, -1]
+    R, x = supple.poses(scene.model, scene.q0)
+    ends = np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]
+    np.testing.assert_allclose(ends[0, 1], ends[1, 1], atol=1e-12)  # both legs end at the hip
+    np.testing.assert_allclose(ends[:, 0, 2], -np.tan(0.04) * ends[:, 0, 0], atol=1e-12)  # and stand on the slope
+    run = supple.simulate(scene.model, scene.q0, scene.v0, duration=1.0, dt=scene.dt, events=scene.events)
+    assert len(run.segments) == 2
