@@ -67,7 +67,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-File = Annotated[Path, typer.Argument(help="A URDF (.urdf) or MJCF (.xml) file.", show_default=False)]
+File = Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)]
 Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
 Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made if it is not there.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer and smaller cases, for a first look.")]

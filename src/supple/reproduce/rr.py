@@ -28,7 +28,8 @@ from supple.simulating.gaits import Gait, follow, gait, settled
 from supple.simulating.walking import walk
 
 SIZES = tuple(10 * 2**k for k in range(11)) + (20_000,)
-STEEPEST, SLOPES, SETTLE = 0.0905, 60, 400  #: rad; how many slopes; steps before a walk counts as settled
+DOUBLES, STEEPEST = 0.074, 0.0905  #: rad; the gait is stable up to a little above the first
+SLOPES, SETTLE = 75, 400  #: how many slopes; steps before a walk counts as settled
 TOLERANCE = 1e-10
 
 
@@ -140,7 +141,8 @@ def other_slopes(report: Report, quick: bool) -> None:
     """Beyond the paper: the gait continued over the slope, and period doubling."""
     report.heading("Other slopes")
     count = min(12, SLOPES) if quick else SLOPES
-    values = np.linspace(0.02, STEEPEST, count)
+    gentle = np.linspace(0.02, DOUBLES, count // 3, endpoint=False)  # most of them where steps become of many kinds
+    values = np.concatenate([gentle, np.linspace(DOUBLES, STEEPEST, count - len(gentle))])
     near = int(np.abs(values - SLOPE).argmin())
     up = dict(follow(lambda s: compass(slope=s), report.track(list(values[near:]), "following the gait")))
     down = dict(follow(lambda s: compass(slope=s), values[: near + 1][::-1]))

@@ -112,6 +112,7 @@ def cost(
         def step(m: Model = model, q: Floats = q, v: Floats = v) -> Floats:
             return forward_dynamics(m, q, v)
 
+        step()  # so that there are tables to be carried over, as there are in a run
         first = np.inf
         for _ in range(3):
             new = reroot(model, q, v, body=n - 1, point=(0.0, 0.0, 0.0), joint="free")
