@@ -56,22 +56,34 @@ if TYPE_CHECKING:
     from supple.exact.wrench import wrench as wrench
     from supple.files import from_mujoco as from_mujoco
     from supple.files import load as load
+    from supple.files import load_bvh as load_bvh
     from supple.files import save_urdf as save_urdf
     from supple.files import to_mujoco as to_mujoco
     from supple.model import trees as trees
     from supple.model.builder import ModelBuilder as ModelBuilder
+    from supple.model.clip import Clip as Clip
     from supple.model.model import Model as Model
+    from supple.model.reroot import Rerooted as Rerooted
+    from supple.model.reroot import reroot as reroot
     from supple.record.export import export as export
+    from supple.simulating.capture import Loads as Loads
+    from supple.simulating.capture import motion_loads as motion_loads
     from supple.simulating.events import Event as Event
     from supple.simulating.forces import Controller as Controller
     from supple.simulating.forces import Limits as Limits
     from supple.simulating.forces import Push as Push
     from supple.simulating.forces import Spring as Spring
+    from supple.simulating.gaits import Gait as Gait
+    from supple.simulating.gaits import gait as gait
+    from supple.simulating.impacts import Impact as Impact
+    from supple.simulating.impacts import impact as impact
     from supple.simulating.result import Result as Result
     from supple.simulating.run import load_run as load_run
     from supple.simulating.run import simulate as simulate
     from supple.simulating.simulation import simulation as simulation
     from supple.simulating.state import State as State
+    from supple.simulating.walking import Walker as Walker
+    from supple.simulating.walking import walk as walk
 
 _HOME = {
     "adaptive.camera": "camera_weights",
@@ -89,9 +101,15 @@ _HOME = {
     "exact.treematrix": "Pattern TreeMatrix",
     "exact.virtual_hubs": "VirtualWork virtual_work",
     "exact.wrench": "wrench",
-    "files": "from_mujoco load save_urdf to_mujoco",
+    "files": "from_mujoco load load_bvh save_urdf to_mujoco",
     "model.builder": "ModelBuilder",
+    "model.clip": "Clip",
     "model.model": "Model",
+    "model.reroot": "Rerooted reroot",
+    "simulating.capture": "Loads motion_loads",
+    "simulating.gaits": "Gait gait",
+    "simulating.impacts": "Impact impact",
+    "simulating.walking": "Walker walk",
     "model": "trees",
     "record.export": "export",
     "simulating.events": "Event",

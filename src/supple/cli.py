@@ -34,6 +34,7 @@ PAPERS = {
     "sf": "Featherstone 2005: sparse factorization of the mass matrix",
     "vw": "Yamane and Nakamura: forward dynamics by virtual work",
     "qs": "Redon and Lin 2005: quasi-statics within a promised error",
+    "rr": "Stepien et al. 2012: changing the root of a moving tree; a passive walker",
 }
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
@@ -52,6 +53,7 @@ OVERVIEW = {
     "export run.h5 --to csv": "a recording as CSV, NumPy or Parquet",
     "inspect robot.urdf": "what is in a file, what of it is not used",
     "convert robot.xml -o robot.urdf": "MJCF to URDF",
+    "reroot robot.urdf --body foot -o new.urdf": "the same robot, held at another body",
     "reproduce sf": "a paper's tables, ours beside theirs",
     "bench": "speed, beside Pinocchio and MuJoCo",
     "compile": "compile all now, for quick first calls",
@@ -65,7 +67,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-File = Annotated[Path, typer.Argument(help="A URDF (.urdf) or MJCF (.xml) file.", show_default=False)]
+File = Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)]
 Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
 Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made if it is not there.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer and smaller cases, for a first look.")]
@@ -144,14 +146,43 @@ def convert(
     ] = False,
 ) -> None:
     """Read a URDF or MJCF file and write it as URDF."""
-    if output.suffix.lower() != ".urdf":
-        raise typer.BadParameter(f"{output} should end in .urdf: that is what is written")
+    _check_urdf(output)
     console = _console()
     model = supple.load(file)
     lost = supple.save_urdf(model, output, split=split)
     _show_remarks(console, "Read, but not used", model.report, SHOWN)
     _show_remarks(console, "Has no place in URDF", lost, SHOWN)
     _say(console, _plain(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom"))
+
+
+@app.command()
+def reroot(
+    file: File,
+    body: Annotated[str, typer.Option("--body", help="The new root: a body or frame.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The URDF file to write.", show_default=False)],
+    joint: Annotated[str, typer.Option("--joint", help="The joint by which it hangs on the world.")] = "free",
+    axis: Annotated[
+        tuple[float, float, float] | None, typer.Option("--axis", help="Of that joint, along the body's axes.")
+    ] = None,
+    point: Annotated[
+        tuple[float, float, float] | None,
+        typer.Option(
+            "--point", help="Where, in the world, all joints being neutral.", show_default="the body's origin"
+        ),
+    ] = None,
+    fixed_base: Annotated[
+        bool, typer.Option("--fixed-base", help="The file's root is the world, and no part of the robot.")
+    ] = False,
+) -> None:
+    """Write a robot as URDF with another body as its root."""
+    _check_urdf(output)
+    console = _console()
+    model = supple.load(file, floating_base=not fixed_base)
+    new = supple.reroot(model, model.neutral(), body=body, point=point, joint=joint, axis=axis).model  # type: ignore[arg-type]
+    lost = supple.save_urdf(new, output)
+    _show_remarks(console, "Read, but not used, or lost on the way", new.report, SHOWN)
+    _show_remarks(console, "Has no place in URDF", lost, SHOWN)
+    _say(console, _plain(f"{output}: {new.n_bodies} bodies, {new.nv} degrees of freedom, root {new.body_names[0]}"))
 
 
 @app.command()
@@ -256,6 +287,11 @@ def _folder(out: Path) -> Path:
     if not os.access(out, os.W_OK | os.X_OK):
         raise PermissionError(13, "this folder cannot be written to", str(out))
     return out
+
+
+def _check_urdf(output: Path) -> None:
+    if output.suffix.lower() != ".urdf":
+        raise typer.BadParameter(f"{output} should end in .urdf: that is what is written")
 
 
 def _chosen(kind: str, name: str | None, known: dict[str, str]) -> list[str]:

@@ -313,3 +313,34 @@ def test_a_reader_that_leaves_early_is_no_error(arm: Path):
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_a_walker_walks_and_is_recorded(tmp_path: Path):
+    out = tmp_path / "walk.h5"
+    said = succeeds("run", "compass", "--set", "slope=0.05", "--duration", "2", "--record", out)
+    assert "foot at the ground" in said
+    kept = supple.load_run(out)
+    assert [s.model.body_names[0] for s in kept.segments] == ["right", "left", "right"], "a root for each step"
+
+
+# --- reroot ----------------------------------------------------------------------------------------------------------
+
+
+def test_reroot_writes_the_robot_with_another_root(arm: Path, tmp_path: Path):
+    out = tmp_path / "new.urdf"
+    said = succeeds("reroot", arm, "--body", "hand", "-o", out)
+    assert "root lower" in said
+    old, new = supple.load(arm), supple.load(out)
+    assert new.total_mass == old.total_mass and set(new.joint_names) == {"root_joint", "shoulder", "elbow"}
+    assert new.parent.tolist() == [-1, 0, 1] and new.joints["root_joint"].type == "free"
+    assert new.body_names[2] == "base", "the old root is now the end of the arm"
+    fixed = succeeds("reroot", arm, "--body", "lower", "--fixed-base", "--joint", "revolute", "-o", out)
+    assert "2 bodies, 2 degrees of freedom" in fixed and "shoulder" in fixed, "what its joint had is lost, and said so"
+
+
+def test_reroot_refuses_by_name(arm: Path, tmp_path: Path):
+    out = tmp_path / "new.urdf"
+    assert "did you mean 'lower'" in refused("reroot", arm, "--body", "lowr", "-o", out)
+    assert "did you mean 'revolute'" in refused("reroot", arm, "--body", "lower", "--joint", "revolut", "-o", out)
+    assert "should end in .urdf" in refused("reroot", arm, "--body", "lower", "-o", tmp_path / "new.xml")
+    assert not out.exists()

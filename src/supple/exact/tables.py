@@ -139,17 +139,17 @@ class HostTables:
         )
         Q = inside_turns(model)
         rows = aligned((n, ROW))
-        R, p = tree_poses(model)
+        R, p = tree_poses(model, Q)
         rows[:, TREE_R : TREE_R + 9] = R.reshape(n, 9)
         rows[:, TREE_P : TREE_P + 3] = p
-        h, I = inside_inertias(model)
+        h, I = inside_inertias(model, Q)
         rows[:, RIGID] = model.mass
         rows[:, RIGID + 1 : RIGID + 4] = h
         self.inertias = aligned((n, 6))
         upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
         for k, (i, j) in enumerate(upper):
             self.inertias[:, k] = I[:, i, j]
-        rows[:, SPLIT : SPLIT + 7] = split_inertias(I)
+        rows[:, SPLIT : SPLIT + 7] = _splits(model, I)
         rows[:, PITCH] = model.pitch
         self.rows = rows
         self.outward = np.ascontiguousarray(Q.transpose(0, 2, 1).reshape(n, 9))
@@ -166,7 +166,9 @@ class HostTables:
             header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
         )
         self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
-        self.pattern = Pattern(model.expanded_parent)
+        last = np.append(model.v_index, model.nv)
+        ends = np.repeat(last[model.subtree_end], np.diff(last))
+        self.pattern = Pattern(model.expanded_parent, ends)
         pattern = self.pattern
         self.words += [address_of(x) for x in (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)]
         self.words += [address_of(self.angles), len(self.angles), address_of(self.inertias)]
@@ -185,6 +187,16 @@ def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
     k, axes = np.linalg.eigh(I)
     lengths = np.sqrt(np.maximum(k[:, 1:] - k[:, :1], 0.0))
     return np.concatenate([k[:, :1], axes[:, :, 1] * lengths[:, :1], axes[:, :, 2] * lengths[:, 1:]], axis=1)
+
+
+def _splits(model: Model, I: NDArray[np.float64]) -> NDArray[np.float64]:
+    """split_inertias; of a re-rooted model, only of the bodies that changed."""
+    if "kin" not in model._work:
+        return split_inertias(I)
+    before, order, changed = model._work.pop("kin")
+    out: NDArray[np.float64] = before.rows[order, SPLIT : SPLIT + 7]
+    out[changed] = split_inertias(I[changed])
+    return out
 
 
 def _angles(model: Model) -> NDArray[np.int64]:

@@ -37,7 +37,8 @@ class Pattern:
     matrix.
     """
 
-    def __init__(self, parent: ArrayLike) -> None:
+    def __init__(self, parent: ArrayLike, ends: Ints | None = None) -> None:
+        """ends: of a parent array known to be numbered depth first, one past the last descendant of each row."""
         raw = np.asarray(parent)
         if raw.ndim != 1 or raw.dtype.kind not in "iu":
             raise StateError("parent must be a one-dimensional array of integers: one entry a row, -1 for the root")
@@ -50,7 +51,8 @@ class Pattern:
             )
         lam.flags.writeable = False
         self.parent: Ints = lam
-        order = depth_first(lam)
+        self._ends = ends
+        order = np.arange(len(lam)) if ends is not None else depth_first(lam)
         self.order: Ints | None = None if np.array_equal(order, np.arange(len(lam))) else order
         self.entry: Any = None  #: what ltdl.py keeps of this pattern
 
@@ -67,6 +69,8 @@ class Pattern:
     @cached_property
     def depth(self) -> Ints:
         """d_i, the distance to the root, at least 1, of each packed row: its length."""
+        if self._ends is not None:  # so many subtrees have begun, so many have ended
+            return np.arange(1, self.n + 1) - np.cumsum(np.bincount(self._ends, minlength=self.n + 1))[: self.n]
         return depths(self.packed_parent)
 
     @cached_property
@@ -88,7 +92,7 @@ class Pattern:
     @cached_property
     def ends(self) -> Ints:
         """(n,) one past the last descendant of each packed row."""
-        return subtree_ends(self.packed_parent)
+        return subtree_ends(self.packed_parent) if self._ends is None else self._ends
 
     @cached_property
     def nnz(self) -> int:

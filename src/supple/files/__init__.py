@@ -8,6 +8,7 @@ from pathlib import Path
 from numpy.typing import ArrayLike
 
 from supple.errors import ParseError
+from supple.files.bvh import load_bvh
 from supple.files.mjcf import load_mjcf
 from supple.files.mujoco_state import from_mujoco, to_mujoco
 from supple.files.urdf import load_urdf
@@ -15,9 +16,9 @@ from supple.files.urdf_writer import save_urdf, to_urdf
 from supple.files.xml import root_tag
 from supple.model.model import Model
 
-__all__ = ["from_mujoco", "load", "load_mjcf", "load_urdf", "save_urdf", "to_mujoco", "to_urdf"]
+__all__ = ["from_mujoco", "load", "load_bvh", "load_mjcf", "load_urdf", "save_urdf", "to_mujoco", "to_urdf"]
 
-SUPPORTED = "supported are URDF (.urdf, or .xml around <robot>) and MJCF (.xml around <mujoco>)"
+SUPPORTED = "supported are URDF (.urdf, or .xml around <robot>), MJCF (.xml around <mujoco>) and BVH (.bvh)"
 
 
 def load(
@@ -28,7 +29,8 @@ def load(
     package_dirs: Sequence[str | Path] | None = None,
     strict: bool = False,
 ) -> Model:
-    """Read a robot from a URDF or MJCF file. What it says and the model does not use is in model.report.
+    """Read a robot from a URDF or MJCF file, or the skeleton of a BVH file (load_bvh also reads its motion). What the
+    file says and the model does not use is in model.report.
 
     floating_base: put the robot on a free joint named "root_joint" instead of fixing it to the world.
     gravity: instead of the file's (MJCF) or (0, 0, -9.81) (URDF, which has none).
@@ -36,6 +38,8 @@ def load(
     strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
     """
     suffix = Path(path).suffix.lower()
+    if suffix == ".bvh":
+        return load_bvh(path, gravity=gravity).model
     if suffix not in (".urdf", ".xml"):
         raise ParseError(f"the suffix {suffix!r} is not known; {SUPPORTED}", str(path))
     tag = "robot" if suffix == ".urdf" else root_tag(path)

@@ -36,17 +36,20 @@ def inside_turns(model: Model) -> Floats:
     return Q
 
 
-def tree_poses(model: Model) -> tuple[Floats, Floats]:
-    """(n, 3, 3) and (n, 3) where each joint's frame is, before it moves, in the frame of the body it hangs on."""
-    Q = inside_turns(model)
+def tree_poses(model: Model, Q: Floats | None = None) -> tuple[Floats, Floats]:
+    """(n, 3, 3) and (n, 3) where each joint's frame is, before it moves, in the frame of the body it hangs on.
+
+    Q: the turns, where they are known.
+    """
+    Q = inside_turns(model) if Q is None else Q
     up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # none for the world
     up_T = up.transpose(0, 2, 1)
     return up_T @ model.rotation @ Q, np.einsum("nij,nj->ni", up_T, model.position)
 
 
-def inside_inertias(model: Model) -> tuple[Floats, Floats]:
+def inside_inertias(model: Model, Q: Floats | None = None) -> tuple[Floats, Floats]:
     """(n, 3) first moments and (n, 3, 3) rotational inertias about the bodies' origins, inside frames."""
-    Q = inside_turns(model)
+    Q = inside_turns(model) if Q is None else Q
     c = np.einsum("nji,nj->ni", Q, model.com)
     m = model.mass[:, None]
     about = np.einsum("ni,ni->n", c, c)[:, None, None] * np.eye(3) - c[:, :, None] * c[:, None, :]

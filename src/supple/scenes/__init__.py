@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from supple.scenes.bicycle_chain import bicycle_chain
+from supple.scenes.compass import compass, compass_scene
 from supple.scenes.crowd import crowd
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
@@ -23,6 +24,7 @@ __all__ = [
     "Scene",
     "Springs",
     "bicycle_chain",
+    "compass",
     "crowd",
     "millipede",
     "molecule",
@@ -32,6 +34,7 @@ __all__ = [
 
 NAMES: dict[str, Callable[..., Scene]] = {
     "bicycle-chain": bicycle_chain,
+    "compass": compass_scene,
     "millipede": millipede,
     "molecule": molecule,
     "pendulum": pendulum,

@@ -1,0 +1,210 @@
+"""The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import ParseError
+
+Floats = NDArray[np.float64]
+
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+CHANNELS = [axis + what for what in ("position", "rotation") for axis in AXES]
+
+
+@dataclass
+class Node:
+    """A joint of the hierarchy; its channels are columns first, first + 1, ... of the frames."""
+
+    name: str
+    parent: int
+    line: int
+    offset: Floats = field(default_factory=lambda: np.full(3, np.nan))
+    channels: list[str] = field(default_factory=list)
+    first: int = 0
+    end: Floats | None = None  #: of an end site
+
+
+@dataclass
+class Bvh:
+    """What is in a file."""
+
+    file: str
+    nodes: list[Node]
+    frames: Floats  #: (n_frames, n_channels)
+    frame_time: float
+
+
+class _Lines:
+    """The words of a file, line by line, and where they stand."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file, self._lines, self.number = file, text.splitlines(), 0
+
+    def words(self, wanted: str) -> list[str]:
+        """Of the next line that has any."""
+        for words in self.rest():
+            return words
+        self.fail(f"the file ends where {wanted} should follow", self.number or 1)
+
+    def rest(self) -> Iterator[list[str]]:
+        while self.number < len(self._lines):
+            self.number += 1
+            words = self._lines[self.number - 1].split()
+            if words:
+                yield words
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        raise ParseError(message, self.file, self.number if line is None else line)
+
+    def reals(self, words: list[str], what: str, count: int) -> Floats:
+        if len(words) != count:
+            self.fail(f"{what} needs {count} number{'s' * (count > 1)}, and has {len(words)}")
+        try:
+            out = np.array([float(w) for w in words])
+        except ValueError:
+            bad = next(w for w in words if not _is_real(w))
+            self.fail(f"{what}: {bad!r} is not a number")
+        if not np.isfinite(out).all():
+            self.fail(f"{what}: {words[int(np.flatnonzero(~np.isfinite(out))[0])]!r} is not finite")
+        return out
+
+
+def read_bvh(path: str | Path) -> Bvh:
+    """The hierarchy and the frames of a file, as they are."""
+    file = str(path)
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="strict")
+    except OSError as e:
+        raise ParseError(f"cannot be read: {e.strerror or e}", file) from None
+    except UnicodeDecodeError:
+        raise ParseError("not a text file, and so no BVH", file) from None
+    lines = _Lines(file, text)
+    if lines.words("HIERARCHY")[0].upper() != "HIERARCHY":
+        lines.fail("not a BVH, which begins with HIERARCHY")
+    nodes = _hierarchy(lines)
+    frames, frame_time = _motion(lines, sum(len(n.channels) for n in nodes))
+    return Bvh(file, nodes, frames, frame_time)
+
+
+def _hierarchy(lines: _Lines) -> list[Node]:
+    nodes: list[Node] = []
+    open_: list[int] = []  # joints whose brace is open; -1 for an end site
+    known: dict[str, int] = {}
+    while True:
+        words = lines.words(f"the rest of {_opened(nodes, open_)}")
+        key = words[0].upper()
+        if key in ("ROOT", "JOINT"):
+            name = " ".join(words[1:])
+            if (key == "ROOT") != (not open_) or (open_ and open_[-1] < 0):
+                lines.fail(f"{words[0]} {name!r} does not belong here")
+            if not name or name in known:
+                lines.fail(
+                    f"there is a joint {name!r} already, in line {known[name]}" if name else "a joint has no name"
+                )
+            if key == "ROOT" and nodes:
+                lines.fail(f"a second ROOT, {name!r}: one skeleton a file")
+            known[name] = lines.number
+            nodes.append(
+                Node(name, open_[-1] if open_ else -1, lines.number, first=sum(len(n.channels) for n in nodes))
+            )
+            open_.append(len(nodes) - 1)
+            _brace(lines, words)
+        elif key == "END" and open_ and open_[-1] >= 0:
+            if nodes[open_[-1]].end is not None:
+                lines.fail(f"joint {nodes[open_[-1]].name!r} has a second end site")
+            open_.append(-1)
+            _brace(lines, words)
+        elif key == "OFFSET" and open_:
+            offset = lines.reals(words[1:], "OFFSET", 3)
+            if open_[-1] < 0:
+                nodes[open_[-2]].end = offset
+            elif not np.isnan(nodes[open_[-1]].offset[0]):
+                lines.fail(f"a second OFFSET of joint {nodes[open_[-1]].name!r}")
+            else:
+                nodes[open_[-1]].offset = offset
+        elif key == "CHANNELS" and open_ and open_[-1] >= 0:
+            _channels(lines, words, nodes, open_[-1])
+        elif key == "}" and open_:
+            closed = open_.pop()
+            if closed >= 0 and np.isnan(nodes[closed].offset[0]):
+                lines.fail(f"joint {nodes[closed].name!r} has no OFFSET")
+        elif key == "MOTION" and nodes and not open_:
+            return nodes
+        elif key == "MOTION" and open_:
+            lines.fail(f"MOTION begins within {_opened(nodes, open_)}: a closing brace is missing")
+        else:
+            lines.fail(f"{words[0]!r} is not expected here")
+
+
+def _opened(nodes: list[Node], open_: list[int]) -> str:
+    inner = [i for i in open_ if i >= 0]
+    return f"joint {nodes[inner[-1]].name!r} (line {nodes[inner[-1]].line})" if inner else "the hierarchy"
+
+
+def _brace(lines: _Lines, words: list[str]) -> None:
+    if words[-1] != "{" and lines.words("an opening brace")[0] != "{":
+        lines.fail("an opening brace is missing")
+
+
+def _channels(lines: _Lines, words: list[str], nodes: list[Node], i: int) -> None:
+    node = nodes[i]
+    if i != len(nodes) - 1 or node.channels:
+        lines.fail(f"CHANNELS of joint {node.name!r} must come once, and before its children")
+    if len(words) < 2 or not words[1].isdigit():
+        lines.fail("CHANNELS must say how many there are")
+    names = words[2:]
+    if int(words[1]) != len(names):
+        lines.fail(f"joint {node.name!r} says it has {words[1]} channels, and names {len(names)}")
+    for name in names:
+        if name not in CHANNELS:
+            lines.fail(f"{name!r} is no channel; there are {', '.join(CHANNELS)}")
+        if names.count(name) > 1:
+            lines.fail(f"joint {node.name!r} has the channel {name} twice")
+    node.channels = names
+
+
+def _motion(lines: _Lines, n_channels: int) -> tuple[Floats, float]:
+    words = lines.words("Frames:")
+    if words[0] != "Frames:" or len(words) != 2 or not words[1].isdigit():
+        lines.fail("the motion must begin with 'Frames:' and their number")
+    said, said_line = int(words[1]), lines.number
+    words = lines.words("Frame Time:")
+    if words[:2] != ["Frame", "Time:"]:
+        lines.fail("'Frame Time:' and the seconds of a frame must follow")
+    frame_time = float(lines.reals(words[2:], "Frame Time", 1)[0])
+    if frame_time <= 0:
+        lines.fail(f"a frame must take time, not {frame_time:g} s")
+    rows: list[Floats] = []
+    for words in lines.rest():
+        if len(rows) == said:
+            lines.fail(f"there are more frames than the {said} of line {said_line}")
+        if len(words) != n_channels:
+            which = f"frame {len(rows) + 1} has {len(words)} numbers, and the hierarchy {n_channels} channels"
+            cut = len(words) < n_channels and not any(True for _ in _peek(lines))
+            lines.fail(f"the file is cut off in the middle of a frame: {which}" if cut else which)
+        rows.append(lines.reals(words, f"frame {len(rows) + 1}", n_channels))
+    if len(rows) != said:
+        lines.fail(f"{said} frames are announced, and {len(rows)} are there", said_line)
+    return np.array(rows).reshape(said, n_channels), frame_time
+
+
+def _peek(lines: _Lines) -> Iterator[list[str]]:
+    at = lines.number
+    found = list(zip(range(1), lines.rest()))
+    lines.number = at
+    return iter([w for _, w in found])
+
+
+def _is_real(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,154 @@
+"""How the last body of a chain of bodies moves, from the joints of the chain alone. O(length of the chain).
+
+Along world axes: V and A are the spatial velocity and acceleration (of motion alone, without gravity) of the body, at
+its origin. B is where the body would be turned if every joint of the chain were neutral: its bind orientation [RR (9)].
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from supple.model.geometry import rotation_to_z
+from supple.model.joints import JointType
+from supple.model.model import Model
+from supple.spatial.algebra import Mat3, Motion, Vec3, crm, cross, rotation_of, shift_motion
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.rows import load_mat, load_vec
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+PRISMATIC, SCREW, CYLINDRICAL = int(JointType.PRISMATIC), int(JointType.SCREW), int(JointType.CYLINDRICAL)
+UNIVERSAL, PLANAR, BALL, FREE = (
+    int(x) for x in (JointType.UNIVERSAL, JointType.PLANAR, JointType.BALL, JointType.FREE)
+)
+
+R_, P_, B_, V_, A_, SIZE = 0, 9, 12, 21, 27, 33
+
+
+class End(NamedTuple):
+    """The last body of a chain: R, p, B, and V, A of six numbers each, angular first."""
+
+    R: Floats
+    p: Floats
+    B: Floats
+    V: Floats
+    A: Floats
+
+
+@helper
+def _about(axis, half):  # type: ignore[no-untyped-def]
+    """The rotation about a unit axis, by twice the angle given."""
+    s = np.sin(half)
+    return rotation_of(axis.x * s, axis.y * s, axis.z * s, np.cos(half))
+
+
+_F1, _F2, _F3 = types.float64[::1], types.float64[:, ::1], types.float64[:, :, ::1]
+_I1 = types.int64[::1]
+
+
+@kernel(
+    types.int64(types.int64, _I1, _I1, _I1, _I1, _F2, _F2, _F2, _F2, _F2, _F1, _F1, _F1, _F1, _I1, _F1),
+    "motion of a chain",
+)
+def _chain_end(  # type: ignore[no-untyped-def]
+    body, parent, kinds, iq, iv, position, rotation, axis, axis2, turns, pitch, q, v, a, chain, out
+):
+    """The chain from the world to a body, and how that body moves; returns how many bodies the chain has.
+
+    turns: the axes of the plane of a planar joint, and its normal, as the columns of a 3x3 matrix.
+    """
+    length = 0
+    i = body
+    while i >= 0:
+        length += 1
+        i = parent[i]
+    i = body
+    for m in range(length - 1, -1, -1):
+        chain[m] = i
+        i = parent[i]
+    o = Vec3(0.0, 0.0, 0.0)
+    R = Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+    B, P = R, o
+    V, A = Motion(o, o), Motion(o, o)
+    for m in range(length):
+        b = chain[m]
+        kind, k, j = kinds[b], iq[b], iv[b]
+        tree = load_mat(rotation, b, 0)
+        r = R @ load_vec(position, b, 0)
+        R, B = R @ tree, B @ tree
+        e = load_vec(axis, b, 0)
+        turning, w, w2, u, dw, du = o, o, o, o, o, o  # what the joint adds, along the body's axes
+        if kind == FREE:
+            r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
+            R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
+            u, w = Vec3(v[j], v[j + 1], v[j + 2]), Vec3(v[j + 3], v[j + 4], v[j + 5])
+            du, dw = Vec3(a[j], a[j + 1], a[j + 2]), Vec3(a[j + 3], a[j + 4], a[j + 5])
+        elif kind == BALL:
+            R = R @ rotation_of(q[k], q[k + 1], q[k + 2], q[k + 3])
+            w, dw = Vec3(v[j], v[j + 1], v[j + 2]), Vec3(a[j], a[j + 1], a[j + 2])
+        elif kind == PLANAR:
+            Q = load_mat(turns, b, 0)
+            r = r + R @ (Q @ Vec3(q[k], q[k + 1], 0.0))
+            half = 0.5 * np.arctan2(q[k + 3], q[k + 2])
+            R = R @ _about(e, half)
+            u, w = Q @ Vec3(v[j], v[j + 1], 0.0), e * v[j + 2]
+            du, dw = Q @ Vec3(a[j], a[j + 1], 0.0), e * a[j + 2]
+        elif kind == UNIVERSAL:
+            e2 = load_vec(axis2, b, 0)
+            R = R @ _about(e, 0.5 * q[k])
+            back = _about(e2, -0.5 * q[k + 1])
+            R = R @ _about(e2, 0.5 * q[k + 1])
+            w1, w2 = back @ e * v[j], e2 * v[j + 1]
+            w = w1 + w2
+            dw = back @ e * a[j] + e2 * a[j + 1]
+            turning = cross(w1, w2)  # the second axis turns with the first
+        elif kind == PRISMATIC:
+            r = r + R @ (e * q[k])
+            u, du = e * v[j], e * a[j]
+        elif kind == CYLINDRICAL:
+            r = r + R @ (e * q[k + 1])
+            R = R @ _about(e, 0.5 * q[k])
+            w, u, dw, du = e * v[j], e * v[j + 1], e * a[j], e * a[j + 1]
+        else:
+            h = pitch[b] if kind == SCREW else 0.0
+            r = r + R @ (e * (h * q[k]))
+            R = R @ _about(e, 0.5 * q[k])
+            w, u, dw, du = e * v[j], e * (h * v[j]), e * a[j], e * (h * a[j])
+        P = P + r
+        v_J = Motion(R @ w, R @ u)
+        V = shift_motion(r, V) + v_J
+        A = shift_motion(r, A) + crm(V, v_J) + Motion(R @ (dw + turning), R @ du)
+    for c in range(3):
+        out[P_ + c] = P[c]
+        out[V_ + c], out[V_ + 3 + c] = V.ang[c], V.lin[c]
+        out[A_ + c], out[A_ + 3 + c] = A.ang[c], A.lin[c]
+        for d in range(3):
+            out[R_ + 3 * c + d] = R[c][d]
+            out[B_ + 3 * c + d] = B[c][d]
+    return length
+
+
+_kernel = cache(_chain_end.load)
+
+
+def chain_end(model: Model, body: int, q: Floats, v: Floats | None, a: Floats | None) -> tuple[Ints, End]:
+    """The chain of bodies from the world to a body, and how that body moves (at rest where v or a are not given)."""
+    n, zeros = model.n_bodies, np.zeros(model.nv)
+    planar = model.joint_type == PLANAR
+    turns = np.zeros((n if planar.any() else 0, 9))
+    if len(turns):
+        turns[planar] = rotation_to_z(model.axis[planar]).reshape(-1, 9)
+    chain, out = np.empty(n, dtype=np.int64), np.empty(SIZE)
+    given = (model.position, model.rotation.reshape(n, 9), model.axis, model.axis2, turns, model.pitch)
+    columns = [np.ascontiguousarray(x) for x in given]
+    v, a = zeros if v is None else v, zeros if a is None else a
+    which = (model.parent, model.joint_type, model.q_index, model.v_index)
+    length = _kernel()(body, *which, *columns, q, v, a, chain, out)
+    end = End(out[:P_].reshape(3, 3), out[P_:B_], out[B_:V_].reshape(3, 3), out[V_:A_], out[A_:])
+    return chain[:length], end

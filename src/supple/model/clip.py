@@ -1,0 +1,30 @@
+"""A motion as it was captured: positions of a model, frame after frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Positions of a model at times that are evenly spaced. feet: the bodies that can stand on the ground."""
+
+    model: Model
+    times: Floats
+    q: Floats  #: (frames, nq)
+    feet: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def rate(self) -> float:
+        """Frames a second."""
+        return float((len(self) - 1) / (self.times[-1] - self.times[0]))

@@ -1,0 +1,242 @@
+"""Changing the root of a moving body on the fly [Stepien, Polanski, Wojciechowski 2012 (RR)].
+
+The bodies between the old root and the new one form the chain of inversion c_0 ... c_k: there parents become children,
+and each joint is used by the body that owned it. All else keeps its place in the tree.
+
+    E, t      tree rotation and offset of a joint, as the body that owns it sees them
+    s         the new origin of a chain body, seen from the old one: bodies keep their axes, origins move to the
+              joint they now use, which of c_m is that of c_(m+1) [RR (10)]; everything fixed to a body moves by -s
+    J         the pose across a joint, J' = E J^-1 E^T that across the reversed one
+
+A reversed joint has its axes turned round, S' = -E S, and so keeps its coordinates, with their limits, motors and
+recordings. (RR keeps the axis and changes the sign of q: the same motion.) The two angles of a universal joint change
+places. Rotations without an axis cannot be kept so: of a ball R' = E R^T E^T, w' = -E R w, of planar and free joints
+also p' = -E R^T p, u' = -E (R u + p x R w), and accelerations as velocities.
+
+New numbers: a tour around the tree that begins at the new root, so that subtrees off the chain keep their order.
+O(n) for copying the columns; everything else is O(length of the chain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import ModelError, StateError
+from supple.model.chain import End, chain_end
+from supple.model.geometry import as_vector
+from supple.model.joints import NQ, UNIT_PART, JointName, JointType
+from supple.model.manifold import checked
+from supple.model.model import Model
+from supple.model.report import Report
+from supple.model.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
+from supple.model.top_joint import TopJoint, fit, top_joint
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+UNIT_KINDS = np.isin(np.arange(len(NQ)), list(UNIT_PART))  #: joints with quaternions or cosine and sine
+UNIT_TOLERANCE = 1e-6  #: how far a quaternion may be from unit length
+
+
+class State(NamedTuple):
+    q: Floats
+    v: Floats | None
+    a: Floats | None
+
+
+@dataclass(frozen=True)
+class Rerooted:
+    """A model with another root, and its state. v and a are None where they were not given.
+
+    number: (n,) the new number of each old body. shift: (n, 3) its new origin in its old frame (axes are the same).
+    chain: the old numbers of the bodies from the old root to the new one. top: the joint that held the old root.
+    """
+
+    model: Model
+    q: Floats
+    v: Floats | None
+    a: Floats | None
+    number: Ints
+    shift: Floats
+    chain: Ints
+    top: TopJoint
+    _old: Model
+    _old_q: Floats
+    _new_top: TopJoint
+    _of_q: Ints
+    _of_v: Ints
+
+    def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
+        """Back to the old root, its place and its joint, in this state or one that the new model has got to since."""
+        state = (self.q, self.v, self.a) if q is None else (q, v, a)
+        root = int(self.chain[0])
+        body = int(self.number[root])
+        _, end = chain_end(self.model, body, _finite("q", state[0], self.model.nq), None, None)
+        return reroot(self.model, *state, body=body, point=end.p - end.R @ self.shift[root], joint=self.top)
+
+    def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> State:
+        """The same change of root in another state of the old model: q, v and a of the new one, which stays the same.
+
+        The new joint is taken to be where the body has its point now: on ground that is the same everywhere, the result
+        is the motion as seen from there.
+        """
+        model, body = self._old, int(self.chain[-1])
+        q, v, a = _checked_state(model, q, v, a)
+        _, end = chain_end(model, body, q, v, a)
+        origin = end.p + end.R @ self.shift[body]
+        return self._carry(q, v, a, end, replace(self._new_top, position=origin), origin)
+
+    def _carry(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> State:
+        """A state of the old model in coordinates of the new one, its top joint being as given."""
+        _check_units(self._old, self.chain, q)
+        together = self._together(q)
+        out = State(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
+        for joints in together:
+            joints.position(q, out.q)
+            for x, to in ((v, out.v), (a, out.a)):
+                if x is not None and to is not None:
+                    joints.velocity(x, to)
+        body = int(self.chain[-1])
+        fit(self._old.body_names[body], top, end, origin, self.model.joints[int(self.number[body])], *out)
+        return out
+
+    def _together(self, q: Floats) -> list[Together]:
+        kinds = self._old.joint_type[self.chain[1:]]
+        return [
+            Together.of(kind, self._old, self.model, self.chain, self.number, q)
+            for kind in TOGETHER
+            if (kinds == kind).any()
+        ]
+
+    def wrenches(self, wrenches: ArrayLike) -> Floats:
+        """External wrenches on the old bodies (n_bodies, 6), for the new ones: the same forces about new origins."""
+        w = np.asarray(wrenches, dtype=np.float64)
+        out = np.empty_like(w)
+        out[..., self.number, :3] = w[..., :3] - np.cross(self.shift, w[..., 3:])
+        out[..., self.number, 3:] = w[..., 3:]
+        return out
+
+    def forces(self, tau: ArrayLike) -> Floats:
+        """Joint forces of the old model, for the new one; none at its new top joint."""
+        tau = np.asarray(tau, dtype=np.float64)
+        out: Floats = tau[..., self._of_v]
+        for joints in self._together(self._old_q):
+            joints.force(tau, out)
+        out[..., self.model.joints[int(self.number[self.chain[-1]])].v] = 0.0
+        return out
+
+
+def reroot(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    *,
+    body: str | int,
+    point: ArrayLike | None = None,
+    joint: JointName | TopJoint = "revolute",
+    axis: ArrayLike | None = None,
+    axis2: ArrayLike | None = None,
+    pitch: float = 0.0,
+    position: ArrayLike | None = None,
+    rotation: ArrayLike | None = None,
+    joint_name: str | None = None,
+) -> Rerooted:
+    """The same bodies in the same state, with `body` hanging on the world by a new joint at `point`.
+
+    body: its name or number, or the name of a frame on it.
+    point: in the world; it becomes the origin of the body's frame, whose axes stay as they are. By default the origin
+    of the body or frame named.
+    joint, axis, axis2, pitch: of the new joint, as in ModelBuilder.add_body. axis is along the body's axes; by default
+    it is that of the joint the body hung on (z if that has none). Or a TopJoint, such as `.top` of an earlier result.
+    position, rotation: the new joint's frame in the world. By default at `point`, turned so that q = 0 is the pose in
+    which all joints are neutral [RR (18)]; of a free joint, the world's own frame. To begin with q = 0 instead, give
+    the body's rotation now.
+    The joint that held the old root is gone, with its limits, damping and armature; the new one takes its name unless
+    joint_name is given. All other joints keep theirs. Trees of a forest that the body is not in are left alone.
+
+    Raises StateError if the new joint cannot represent the pose, the velocity or the acceleration that the body has.
+    """
+    body, local = _place(model, body)
+    q, v, a = _checked_state(model, q, v, a)
+    chain, end = chain_end(model, body, q, v, a)
+    g = end.p + end.R @ local if point is None else as_vector("point", point)
+    root = int(chain[0])
+    if not isinstance(joint, TopJoint):
+        joint = top_joint(model, body, joint, axis, axis2, pitch, position, rotation, g, end.B)
+    top = replace(joint, name=joint_name or joint.name or model.joint_names[root])
+    shift = np.zeros((model.n_bodies, 3))
+    shift[chain[:-1]] = model.position[chain[1:]]
+    shift[body] = end.R.T @ (g - end.p)  # RR (13), (14)
+
+    number, order, ends = renumber(model, chain)
+    columns = Columns(model, chain, shift, number, order, top)
+    if top.name != model.joint_names[root] and top.name in model.joint_names:
+        raise ModelError(f"there is a joint named {top.name!r} already; give another joint_name")
+    joint_names: Sequence[str] = Reordered(model.joint_names, columns.users)
+    if top.name != model.joint_names[root]:
+        joint_names = (*joint_names[: columns.place], top.name, *joint_names[columns.place + 1 :])
+    new = Model(
+        name=model.name,
+        gravity=model.gravity,
+        subtree_end=ends,
+        **columns.arrays,
+        body_names=Reordered(model.body_names, order),
+        joint_names=joint_names,
+        frame_list=tuple(moved(f, number, shift) for f in model.frame_list),
+        visuals=tuple(moved(x, number, shift) for x in model.visuals),
+        report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
+    )
+    if "tables" in model._work:  # of bodies off the chain, what an algorithm found still holds
+        changed = number[chain]
+        new._work["kin"] = (model._work["tables"], order, changed)
+    of = columns.of_q, columns.of_v
+    old_top = TopJoint.of(model, root)
+    bare = Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)
+    state = bare._carry(q, v, a, end, top, g)
+    return replace(bare, q=state.q, v=state.v, a=state.a)
+
+
+def _place(model: Model, name: str | int) -> tuple[int, Floats]:
+    """The body that is named, or carries the frame that is, and the place on it."""
+    if isinstance(name, str) and name not in model.bodies and name in model.frames:
+        frame = model.frames[name]
+        if frame.body < 0:
+            raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
+        return frame.body, frame.position
+    return model.body_index(name), np.zeros(3)
+
+
+def _checked_state(
+    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
+) -> tuple[Floats, Floats | None, Floats | None]:
+    v, a = (None if x is None else _finite(name, x, model.nv) for name, x in (("v", v), ("a", a)))
+    return _finite("q", q, model.nq), v, a
+
+
+def _finite(name: str, x: ArrayLike, n: int) -> Floats:
+    out = np.ascontiguousarray(checked(name, x, n))
+    if out.ndim != 1:
+        raise StateError(f"{name} has shape {out.shape}; a root is changed in one state, expected ({n},)")
+    if not np.isfinite(out).all():
+        raise StateError(f"{name} has a number that is not finite, entry {int(np.flatnonzero(~np.isfinite(out))[0])}")
+    return out
+
+
+def _check_units(model: Model, chain: Ints, q: Floats) -> None:
+    kinds = model.joint_type[chain]
+    if not UNIT_KINDS[kinds].any():
+        return
+    for kind, (first, length) in UNIT_PART.items():
+        bodies = chain[kinds == kind]
+        parts = q[model.q_index[bodies][:, None] + np.arange(first, first + length)]
+        bad = np.abs(np.sum(parts * parts, axis=1) - 1.0) > UNIT_TOLERANCE
+        if bad.any():
+            who = model.joint_names[int(bodies[bad][0])]
+            what = "cosine and sine" if kind == JointType.PLANAR else "quaternion"
+            raise StateError(f"joint {who!r}: its {what} is not of unit length; model.normalize(q) makes it so")

@@ -1,0 +1,334 @@
+"""What happens to bodies and joints when the chain between two roots is reversed. See reroot.py for the symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from supple.errors import ModelError
+from supple.model.geometry import rotation_from_quaternion, rotation_to_z
+from supple.model.joints import NQ, NV, JointType
+from supple.model.model import Frame, Model, Visual
+from supple.model.report import Remark
+from supple.model.top_joint import LIMITS_OF_Q, LIMITS_OF_V, UNLIMITED, TopJoint
+from supple.spatial.algebra import transpose
+from supple.spatial.compiler import kernel
+from supple.spatial.rows import load_mat, load_vec, store_mat, store_vec
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+T = TypeVar("T", Frame, Visual)
+
+_NQ, _NV = np.asarray(NQ), np.asarray(NV)
+PLANAR, BALL, FREE, UNIVERSAL = JointType.PLANAR, JointType.BALL, JointType.FREE, JointType.UNIVERSAL
+TOGETHER = (PLANAR, BALL, FREE)  #: joints whose coordinates change together when reversed; all others keep each
+_TOGETHER = np.isin(np.arange(len(NQ)), TOGETHER)
+
+
+def renumber(model: Model, chain: Ints) -> tuple[Ints, Ints, Ints]:
+    """New number of each body, which body has each new number, and the new ends of subtrees.
+
+    A tour around the tree that begins at the new root c_k: c_k with its subtree; c_(k-1) with the children that came
+    after c_k; ... c_0 with those after c_1; then, on the way back, the children that came before.
+    """
+    n, root, end = model.n_bodies, int(chain[0]), model.subtree_end
+    stop = int(end[root])
+    last = int(chain[-1])
+    # c_m comes right before what followed the subtree of c_(m+1)
+    first = np.insert(np.arange(last, stop), end[chain[:0:-1]] - last, chain[-2::-1])
+    before = np.delete(np.arange(root, last), chain[:-1] - root)
+    order = np.concatenate([np.arange(root), first, before, np.arange(stop, n)])
+    number = np.empty(n, dtype=np.int64)
+    number[order] = np.arange(n)
+    ends = number + (end - np.arange(n))  # subtrees off the chain stay whole
+    # c_m's subtree now ends where the children begin that came before c_(m+1) on bodies further down the chain
+    begun = np.searchsorted(before, chain[1:])
+    ends[chain[-1]] = stop
+    ends[chain[:-1]] = stop - (len(before) - begun)
+    return number, order, ends[order]
+
+
+_WIDE = ("position", "rotation", "axis", "axis2", "com", "inertia")
+_I1, _F2 = types.int64[::1], types.float64[:, ::1]
+
+
+@kernel(types.void(*[_I1] * 4, *[_F2] * 13), "reversal of a chain")
+def _fill(  # type: ignore[no-untyped-def]
+    order, users, parents, kinds, shift, position, rotation, axis, axis2, com, inertia, p, R, e, e2, c, I
+):
+    """The columns in _WIDE, of the new model (the last six) from those of the old."""
+    for b in range(len(order)):
+        i, j = order[b], users[b]
+        up = parents[i]
+        store_vec(c, b, 0, load_vec(com, i, 0) - load_vec(shift, i, 0))
+        store_mat(I, b, 0, load_mat(inertia, i, 0))
+        E = load_mat(rotation, j, 0)
+        axis_j, axis2_j = load_vec(axis, j, 0), load_vec(axis2, j, 0)
+        if i == j:  # off the chain, or its end
+            r = load_vec(position, i, 0)
+            store_vec(p, b, 0, r - load_vec(shift, up, 0) if up >= 0 else r)
+        else:  # J' = E J^-1 E^T
+            store_vec(p, b, 0, load_vec(shift, j, 0) * -1.0)
+            axis_j, axis2_j = E @ axis_j * -1.0, E @ axis2_j * -1.0
+            if kinds[j] == UNIVERSAL:
+                axis_j, axis2_j = axis2_j, axis_j
+            elif kinds[j] == BALL or kinds[j] == FREE:  # has no meaning, and does not change
+                axis_j = load_vec(axis, j, 0)
+            E = transpose(E)
+        store_mat(R, b, 0, E)
+        store_vec(e, b, 0, axis_j)
+        store_vec(e2, b, 0, axis2_j)
+
+
+_fill_kernel = cache(_fill.load)
+
+
+class Columns:
+    """The arrays of the new model. of_q, of_v: where its coordinates come from in the old q and v (those of the new
+    top joint from nowhere: entry 0 stands there)."""
+
+    def __init__(self, model: Model, chain: Ints, shift: Floats, number: Ints, order: Ints, top: TopJoint) -> None:
+        self.model, self.top = model, top
+        up, down, last = chain[:-1], chain[1:], int(chain[-1])
+        to = number[up]  # joint down[m] is now used by the body of new number to[m]
+        self.place = int(number[last])
+        self.users = order.copy()  # whose joint each body uses; the new top joint counts as the old one's
+        self.users[to], self.users[self.place] = down, chain[0]
+        kinds = model.joint_type[self.users]
+        kinds[self.place] = top.shape.kind
+        nq, nv = _NQ[kinds], _NV[kinds]
+        q_index, v_index = nq.cumsum() - nq, nv.cumsum() - nv
+        kind = model.joint_type[down]
+        two = to[kind == UNIVERSAL]
+        self.of_q = self._sources(model.q_index, q_index, nq, two)
+        self.of_v = self._sources(model.v_index, v_index, nv, two)
+        parent = number[model.parent[order]]
+        parent[model.parent[order] < 0] = -1
+        parent[to], parent[self.place] = number[down], -1
+
+        n = model.n_bodies
+        wide = {name: np.empty(getattr(model, name).shape) for name in _WIDE}
+        old = [np.ascontiguousarray(getattr(model, name)).reshape(n, -1) for name in _WIDE]
+        new = [x.reshape(n, -1) for x in wide.values()]
+        _fill_kernel()(order, self.users, model.parent, model.joint_type, shift, *old, *new)
+        for name in ("position", "axis", "axis2"):
+            wide[name] += 0.0  # no negative zeros, which people read
+        for name, x in dict(position=top.position, rotation=top.rotation, axis=top.shape.axis).items():
+            wide[name][self.place] = x
+        wide["axis2"][self.place] = top.shape.axis2
+        pitch = model.pitch[self.users]
+        pitch[self.place] = top.shape.pitch
+        self.arrays: dict[str, Any] = dict(
+            wide,
+            parent=parent,
+            joint_type=kinds,
+            q_index=q_index,
+            v_index=v_index,
+            pitch=pitch,
+            mass=model.mass[order],
+        )
+        self.remarks: list[Remark] = []
+        for name, x in TopJoint.of(model, int(chain[0])).limits.items():
+            if (x != UNLIMITED[name]).any():
+                self._remark(chain[:1], "is gone with the old root", name)
+        together = _TOGETHER[kind]
+        self._limits(down[together], to[together], kind[together])
+        for x in self.arrays.values():
+            x.flags.writeable = False
+
+    def _sources(self, old: Ints, new: Ints, count: Ints, two: Ints) -> Ints:
+        at = old[self.users]
+        total = int(new[-1] + count[-1])
+        if total > len(at) or count.min() != 1:
+            at = (at - new).repeat(count) + np.arange(total)
+        first = int(new[self.place])
+        at[first : first + int(count[self.place])] = 0
+        at[new[two]] += 1
+        at[new[two] + 1] -= 1
+        return at
+
+    def _limits(self, old: Ints, new: Ints, kind: Ints) -> None:
+        """Limits, damping and the like follow their joint; of joints that change all coordinates together (their old
+        and new numbers, their kinds), what can."""
+        for names, at, which, counts in (
+            (LIMITS_OF_Q, self.of_q, "q_index", NQ),
+            (LIMITS_OF_V, self.of_v, "v_index", NV),
+        ):
+            begin = int(self.arrays[which][self.place])
+            top = slice(begin, begin + counts[self.top.shape.kind])
+            groups = [(k, kind == k) for k in TOGETHER if (kind == k).any()]
+            places = [(k, old[some], _range(self.arrays[which][new[some]], counts[k])) for k, some in groups]
+            for name in names:
+                out = getattr(self.model, name)[at]
+                out[top] = self.top.limits.get(name, UNLIMITED[name])
+                for k, bodies, here in places:
+                    values = out[here]
+                    if (values == UNLIMITED[name]).all():
+                        continue
+                    if name in ("damping", "armature"):
+                        _check_directions(self.model, bodies, name, k, values)
+                    else:
+                        lost = (values != UNLIMITED[name]).any(axis=1)
+                        self._remark(bodies[lost], "is reversed", name)
+                        out[here] = UNLIMITED[name]
+                self.arrays[name] = out
+
+    def _remark(self, bodies: Ints, why: str, what: str) -> None:
+        names = (self.model.joint_names[int(i)] for i in bodies)
+        self.remarks += [Remark("reroot", f"joint {name!r} {why}, and without its {what}") for name in names]
+
+
+def _check_directions(model: Model, bodies: Ints, name: str, kind: JointType, values: Floats) -> None:
+    """Refuse what would mean something else when the joint is reversed."""
+    bad = values.any(axis=1)
+    if kind == BALL:
+        bad &= (values != values[:, :1]).any(axis=1)
+    if bad.any():
+        raise ModelError(
+            f"joint {model.joint_names[int(bodies[bad][0])]!r}: the {name} of a {kind.name.lower()} joint acts along "
+            "the axes of the body it moves, and cannot follow when the joint is reversed; set it to 0"
+            + " or to one value for all three"
+            * (kind == BALL)
+        )
+
+
+def moved(part: T, number: Ints, shift: Floats) -> T:
+    """A frame or a shape on the body it was on, seen from the body's new origin."""
+    if part.body < 0:
+        return part
+    position = part.position - shift[part.body]
+    position.flags.writeable = False
+    return replace(part, body=int(number[part.body]), position=position)
+
+
+class Reordered(Sequence[str]):
+    """Names in another order, looked up when they are wanted: most of ten thousand never are."""
+
+    def __init__(self, names: Sequence[str], order: Ints) -> None:
+        again = isinstance(names, Reordered)
+        self._names: Sequence[str] = names._names if again else names  # type: ignore[attr-defined]
+        self._order: Ints = names._order[order] if again else order  # type: ignore[attr-defined]
+
+    def __getitem__(self, i: Any) -> Any:
+        at = self._order[i]
+        return self._names[at] if at.ndim == 0 else tuple(map(self._names.__getitem__, at.tolist()))
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self._names.__getitem__, self._order.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+
+def turn(E: Floats, x: Floats) -> Floats:
+    """(k, 3, 3) matrices times (..., k, 3) vectors."""
+    return np.asarray(np.einsum("kij,...kj->...ki", E, x))
+
+
+@dataclass(frozen=True)
+class Together:
+    """The reversed joints of one of the kinds in TOGETHER: R, p of each, old and new, and how their coordinates map."""
+
+    kind: JointType
+    q_from: Ints
+    v_from: Ints
+    q_to: Ints
+    v_to: Ints
+    E: Floats
+    R: Floats
+    p: Floats
+    planes: Floats  #: (k, 3, 3) the axes of planar joints' planes, and their normals, as columns
+    new_planes: Floats
+
+    @classmethod
+    def of(cls, kind: JointType, model: Model, new: Model, chain: Ints, number: Ints, q: Floats) -> Together:
+        which = np.flatnonzero(model.joint_type[chain[1:]] == kind)
+        old, body = chain[1:][which], number[chain[which]]
+        q_from, v_from = _range(model.q_index[old], kind.nq), _range(model.v_index[old], kind.nv)
+        x = q[q_from]
+        planes = new_planes = np.empty((0, 3, 3))
+        p = np.zeros((len(old), 3))
+        if kind == PLANAR:
+            planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[body])
+            c, s = (x[:, 2:] / np.linalg.norm(x[:, 2:], axis=1, keepdims=True)).T
+            R = planes.copy()
+            R[:, :, 0], R[:, :, 1] = (
+                c[:, None] * planes[:, :, 0] + s[:, None] * planes[:, :, 1],
+                c[:, None] * planes[:, :, 1] - s[:, None] * planes[:, :, 0],
+            )
+            R = R @ planes.transpose(0, 2, 1)
+            p = x[:, :1] * planes[:, :, 0] + x[:, 1:2] * planes[:, :, 1]
+        else:
+            R = rotation_from_quaternion(x[:, -4:])
+            if kind == FREE:
+                p = x[:, :3]
+        q_to, v_to = _range(new.q_index[body], kind.nq), _range(new.v_index[body], kind.nv)
+        return cls(kind, q_from, v_from, q_to, v_to, model.rotation[old], R, p, planes, new_planes)
+
+    def position(self, q: Floats, out: Floats) -> None:
+        """R' = E R^T E^T, p' = -E R^T p."""
+        x = q[self.q_from]
+        if self.kind != BALL:
+            p = -turn(self.E, turn(self.R.transpose(0, 2, 1), self.p))
+        if self.kind == PLANAR:  # its axis is turned round, its angle is not
+            out[self.q_to] = np.concatenate([turn(self.new_planes.transpose(0, 2, 1), p)[:, :2], x[:, 2:]], axis=1)
+            return
+        out[self.q_to[:, -4:-1]], out[self.q_to[:, -1]] = -turn(self.E, x[:, -4:-1]), x[:, -1]
+        if self.kind == FREE:
+            out[self.q_to[:, :3]] = p
+
+    def velocity(self, v: Floats, out: Floats) -> None:
+        """w' = -E R w, u' = -E (R u + p x R w); accelerations likewise."""
+        w = self._back(self._angular(v))
+        if self.kind == BALL:
+            out[..., self.v_to] = w
+        else:
+            self._put(out, w, self._back(self._linear(v)) + np.cross(turn(self.E, self.p), w))
+
+    def force(self, tau: Floats, out: Floats) -> None:
+        """f' = -E R f, n' = -E (R n + p x R f): the same force on the other body, about the other's origin."""
+        n = self._back(self._angular(tau))
+        if self.kind == BALL:
+            out[..., self.v_to] = n
+        else:
+            f = self._back(self._linear(tau))
+            self._put(out, n + np.cross(turn(self.E, self.p), f), f)
+
+    def _back(self, x: Floats) -> Floats:
+        return -turn(self.E, turn(self.R, x))
+
+    def _angular(self, v: Floats) -> Floats:
+        x = v[..., self.v_from]
+        return np.asarray(x[..., 2:] * self.planes[:, :, 2] if self.kind == PLANAR else x[..., -3:])
+
+    def _linear(self, v: Floats) -> Floats:
+        x = v[..., self.v_from]
+        if self.kind == PLANAR:
+            return np.asarray(x[..., :1] * self.planes[:, :, 0] + x[..., 1:2] * self.planes[:, :, 1])
+        return np.asarray(x[..., :3])
+
+    def _put(self, out: Floats, w: Floats, u: Floats) -> None:
+        if self.kind == PLANAR:
+            to = self.new_planes.transpose(0, 2, 1)
+            out[..., self.v_to] = np.concatenate([turn(to, u)[..., :2], turn(to, w)[..., 2:]], axis=-1)
+        else:
+            out[..., self.v_to[:, :3]], out[..., self.v_to[:, 3:]] = u, w
+
+
+def _range(first: Ints, count: int) -> Ints:
+    return np.asarray(first[:, None] + np.arange(count))

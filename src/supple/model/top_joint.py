@@ -1,0 +1,142 @@
+"""The joint by which a tree hangs on the world, and how it is fitted to the motion that its body has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import ModelError, StateError
+from supple.model.chain import End
+from supple.model.geometry import as_rotation, as_vector
+from supple.model.joint_motion import JointShape
+from supple.model.joints import HAS_AXIS, JOINT_NAMES, JointType
+from supple.model.model import Joint, Model, unknown
+
+Floats = NDArray[np.float64]
+
+LIMITS_OF_Q = ("lower", "upper")
+LIMITS_OF_V = ("velocity_limit", "effort_limit", "damping", "armature", "friction")
+UNLIMITED = dict(lower=-np.inf, upper=np.inf, velocity_limit=np.inf, effort_limit=np.inf)
+UNLIMITED |= dict(damping=0.0, armature=0.0, friction=0.0)
+
+TOLERANCE = 1e-9  #: how far a motion may be from what the joint allows: radians, or a share of the largest number
+
+
+@dataclass(frozen=True)
+class TopJoint:
+    """A joint on the world: its shape, its frame there, its name, its limits, damping, armature where it has any."""
+
+    shape: JointShape
+    position: Floats
+    rotation: Floats
+    name: str = ""
+    limits: dict[str, Floats] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: Model, body: int) -> TopJoint:
+        """That of a body that hangs on the world."""
+        joint = model.joints[body]
+        kind = JointType(int(model.joint_type[body]))
+        shape = JointShape(kind, model.axis[body], model.axis2[body], float(model.pitch[body]))
+        limits = {name: getattr(model, name)[joint.q] for name in LIMITS_OF_Q}
+        limits |= {name: getattr(model, name)[joint.v] for name in LIMITS_OF_V}
+        return cls(shape, model.position[body], model.rotation[body], joint.name, limits)
+
+
+def top_joint(
+    model: Model,
+    body: int,
+    joint: str,
+    axis: ArrayLike | None,
+    axis2: ArrayLike | None,
+    pitch: float,
+    position: ArrayLike | None,
+    rotation: ArrayLike | None,
+    point: Floats,
+    bind: Floats,
+) -> TopJoint:
+    """A new joint for a body, as reroot describes it. bind: the body's rotation when all joints are neutral."""
+    if joint not in JOINT_NAMES or joint == "fixed":
+        raise ModelError(
+            f"body {model.body_names[body]!r}: " + unknown("moving joint type", str(joint), JOINT_NAMES[1:])
+        )
+    kind = JointType[joint.upper()]
+    had = JointType(int(model.joint_type[body]))
+    e = model.axis[body] if had in HAS_AXIS else np.array([0.0, 0.0, 1.0])
+    e = _unit("axis", axis, model, body) if axis is not None else e
+    e2 = np.zeros(3)
+    if kind == JointType.UNIVERSAL:
+        if axis2 is None:
+            raise ModelError(f"body {model.body_names[body]!r}: a universal joint needs axis2, perpendicular to axis")
+        e2 = _unit("axis2", axis2, model, body)
+        if abs(e @ e2) > 1e-6:
+            raise ModelError(f"body {model.body_names[body]!r}: axis2 must be perpendicular to axis")
+        e2 = _unit("axis2", e2 - (e @ e2) * e, model, body)
+    free = kind == JointType.FREE
+    origin = (np.zeros(3) if free else point) if position is None else as_vector("position", position)
+    R = (np.eye(3) if free else bind) if rotation is None else as_rotation(rotation)
+    return TopJoint(JointShape(kind, e, e2, float(pitch)), origin, R)
+
+
+def _unit(what: str, x: ArrayLike, model: Model, body: int) -> Floats:
+    out = as_vector(what, x)
+    length = float(np.linalg.norm(out))
+    if length == 0:
+        raise ModelError(f"body {model.body_names[body]!r}: {what} is zero: it has no direction")
+    return out / length
+
+
+def fit(
+    body: str, top: TopJoint, end: End, origin: Floats, joint: Joint, q: Floats, v: Floats | None, a: Floats | None
+) -> None:
+    """Put the joint's coordinates into q, v and a; refuse a motion that the joint does not have.
+
+    origin: of the body's frame, in the world [RR (21), (22)]. What the body does there: end, about end.p.
+    """
+    shape, R, r = top.shape, top.rotation.T @ end.R, origin - end.p
+    p = top.rotation.T @ (origin - top.position)
+    q_J = shape.coordinates(R, p)
+    R_J, p_J = shape.pose(q_J)
+    turned, off = float(np.abs(R_J - R).max()), float(np.abs(p_J - p).max())
+    size = max(1.0, float(np.abs(origin).max()), float(np.abs(end.p).max()))
+    if turned > TOLERANCE or off > TOLERANCE * size:
+        how = [f"turned by {turned:.3g}" * (turned > TOLERANCE), f"{off:.3g} m away" * (off > TOLERANCE * size)]
+        raise StateError(
+            f"{_who(body, top)} cannot be where it is: it is {' and '.join(filter(None, how))} from any position that "
+            "the joint has; give the joint's rotation and position now, or another joint ('free' has them all)"
+        )
+    q[joint.q] = q_J
+    if v is None:
+        return
+    V, A = _about(end.V, r, end.R), _about(end.A, r, end.R)
+    v_J, left = shape.rates(q_J, V)
+    _refuse_rest(body, top, "velocity", left, V)
+    v[joint.v] = v_J
+    if a is not None:
+        a_J, left = shape.accelerations(q_J, v_J, A)
+        _refuse_rest(body, top, "acceleration", left, A)
+        a[joint.v] = a_J
+
+
+def _about(m: Floats, r: Floats, R: Floats) -> Floats:
+    """A motion known at the origin along world axes, at r along those of a body."""
+    w, u = m[:3], m[3:]
+    (a, b, c), (x, y, z) = w.tolist(), r.tolist()
+    return np.concatenate([w @ R, (u + [b * z - c * y, c * x - a * z, a * y - b * x]) @ R])
+
+
+def _refuse_rest(body: str, top: TopJoint, what: str, left: Floats, whole: Floats) -> None:
+    if np.abs(left).max() > TOLERANCE * max(1.0, float(np.abs(whole).max())):
+        raise StateError(
+            f"{_who(body, top)} cannot have the {what} that it has: {np.abs(left[:3]).max():.3g} of its angular and "
+            f"{np.abs(left[3:]).max():.3g} of its linear part are not the joint's; an impact would stop them, and "
+            "another joint ('free' has them all) could keep them"
+        )
+
+
+def _who(body: str, top: TopJoint) -> str:
+    kind = top.shape.kind
+    about = f" (axis {np.array2string(top.shape.axis, precision=4)})" if kind in HAS_AXIS else ""
+    return f"body {body!r} on a {kind.name.lower()} joint{about}"

@@ -1,0 +1,81 @@
+"""Torques and ground reaction of a captured motion as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from supple.errors import StateError
+from supple.simulating.capture import NONE, Loads, phases
+
+COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
+SHADES = ("#eaf1f6", "#fbf1e4", "#eef5ec", "#f5ecf3")
+
+
+def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | None = None) -> Any:
+    """The ground's reaction, and the torques of joints with the root at the support (lines) and at the pelvis (dashes).
+
+    joints: by default those from the first foot up to the trunk. The background says which foot stands.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise StateError("plots need matplotlib: pip install 'supple[figures]'") from None
+    clip = loads.moving.clip
+    names = list(joints) if joints is not None else leg_joints(loads)
+    figure = Figure(figsize=(9.5, 6.6), layout="constrained")
+    top, bottom = figure.subplots(2, 1, sharex=True)
+    t, weight = clip.times, -clip.model.total_mass * float(clip.model.gravity[2])
+    along = _ahead(loads)
+    up = loads.reaction[:, 2]
+    top.plot(t, up, COLOURS[0], label="up")
+    top.plot(t, loads.reaction[:, :2] @ along, COLOURS[1], label="forward")
+    top.plot(t, loads.reaction[:, :2] @ [-along[1], along[0]], COLOURS[2], label="to the left")
+    top.axhline(weight, color="0.5", lw=0.8, ls=":")
+    top.text(t[-1], weight, " weight", va="center", fontsize=8.5, color="0.4")
+    top.set_ylabel("ground reaction, N")
+    for name, colour in zip(names, COLOURS):
+        k = loads.joints.index(name)
+        label = name.removesuffix("_joint")
+        bottom.plot(t, loads.supported[:, k], colour, label=f"{label}, root at the support")
+        bottom.plot(t, loads.pelvis[:, k], colour, ls="--", lw=1.0, label=f"{label}, root at the pelvis")
+    bottom.set_ylabel("torque, N m")
+    bottom.set_xlabel("s")
+    seen: set[int] = set()
+    for phase in phases(loads.support.foot):
+        if phase.foot == NONE:
+            continue
+        stands = None if phase.foot in seen else f"{clip.feet[phase.foot]} stands"
+        seen.add(phase.foot)
+        span = t[phase.first], t[min(phase.stop, len(t) - 1)]
+        for axes, said in ((top, stands), (bottom, None)):
+            axes.axvspan(*span, color=SHADES[phase.foot % len(SHADES)], lw=0, zorder=0, label=said)
+    for axes in (top, bottom):
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False, fontsize=8.5)
+        axes.set_xlim(t[0], t[-1])
+    if path is not None:
+        figure.savefig(path, dpi=150)
+    return figure
+
+
+def leg_joints(loads: Loads) -> list[str]:
+    """The joints from the first foot up to the root."""
+    model = loads.moving.clip.model
+    i = model.body_index(loads.moving.clip.feet[0])
+    out = []
+    while model.parent[i] >= 0:
+        out.append(model.joint_names[i])
+        i = int(model.parent[i])
+    return out[::-1][: len(COLOURS)]
+
+
+def _ahead(loads: Loads) -> Any:
+    """The horizontal direction in which the root goes."""
+    model = loads.moving.clip.model
+    path = loads.moving.clip.q[:, model.joints[0].q][:, :2]
+    way = path[-1] - path[0]
+    length = float(np.linalg.norm(way))
+    return way / length if length > 1e-9 else np.array([1.0, 0.0])

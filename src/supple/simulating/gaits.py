@@ -1,0 +1,149 @@
+"""Periodic gaits: fixed points of the return map of a walker, and whether they are stable.
+
+The return map takes the state x = (q, v) just after an impact to that just after the next one. The other foot is then
+the support: for a walker that is its own mirror image the state is read as if it were the same foot again (joint by
+joint; a reversed joint has its axis turned round, and so the sign changes), else two steps make a return. The map does
+not depend on where on the way to the touchdown x is: one of its eigenvalues is 0 and is left out; the others say how
+small disturbances grow from step to step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SimulationError, StateError
+from supple.model.model import Model
+from supple.simulating.walking import Step, Steps, Walker, not_landed
+
+Floats = NDArray[np.float64]
+
+#: of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
+SIXTH = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
+APART = 1e-3  #: h; its sixth power and the integrator's error over it are both below 1e-11
+
+
+@dataclass(frozen=True)
+class Gait:
+    """A gait that repeats itself. walker: on it, just after an impact. steps: how many make a period.
+
+    period: seconds a period; step_length: metres a step along the ground; energy_lost: joules a step; eigenvalues: of
+    the return map, largest first. residual: how far the state after a period is from that before.
+    """
+
+    walker: Walker
+    steps: int
+    period: float
+    step_length: float
+    energy_lost: float
+    eigenvalues: NDArray[np.complex128]
+    residual: float
+    last: Step  #: the last step of the period
+
+    @property
+    def stable(self) -> bool:
+        return bool(np.abs(self.eigenvalues).max() < 1.0)
+
+
+class ReturnMap:
+    """x = (q, v) just after an impact to x after so many steps."""
+
+    def __init__(self, walker: Walker, steps: int = 1, tolerance: float = 1e-13) -> None:
+        if steps not in range(1, 65):
+            raise StateError(f"steps must be a whole number from 1 to 64, not {steps!r}")
+        self.walker, self.steps, self._walk = walker, steps, Steps(walker, tolerance)
+        self._n = walker.model.nq
+        self.path: list[Step] = []
+
+    def __call__(self, x: Floats) -> Floats:
+        """Raises SimulationError if the walker falls."""
+        stance, q, v = self._walk.first, x[: self._n], x[self._n :]
+        self.path = []
+        for i in range(self.steps):
+            step = self._walk.step(stance, q, v)
+            if not step.landed:
+                raise not_landed(self.walker, step, i + 1)
+            self.path.append(step)
+            assert stance.next is not None
+            stance, (q, v) = stance.next, step.after
+        signs = mirrored(self._walk.first.model, stance.model) if self.steps % 2 else np.ones(self._n)
+        return np.concatenate([signs * q, signs * v])
+
+    def derivative(self, x: Floats, weights: tuple[float, ...] = SIXTH, h: float = APART) -> Floats:
+        """The Jacobian by central differences."""
+        columns = []
+        for i in range(len(x)):
+            e = np.where(np.arange(len(x)) == i, h, 0.0)
+            columns.append(sum(w * (self(x + k * e) - self(x - k * e)) for k, w in enumerate(weights, 1)) / h)
+        return np.stack(columns, axis=1)
+
+
+def mirrored(model: Model, other: Model) -> Floats:
+    """The signs with which coordinates of a tree on its other foot are read as those of the first."""
+    along = np.einsum("ni,ni->n", model.axis, other.axis)
+    if not np.array_equal(model.joint_type, other.joint_type) or np.abs(np.abs(along) - 1).max() > 1e-9:
+        raise StateError(
+            f"{model.name!r} is not its own mirror image: its joints differ on its other foot; look at two steps"
+        )
+    return np.asarray(np.sign(along))
+
+
+def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Gait:
+    """The periodic gait near the walker's state, by Newton's method on the return map.
+
+    steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration. most:
+    how many corrections to try. Raises SimulationError if the walker falls on the way, or none is found.
+    """
+    back = ReturnMap(walker, steps, tolerance)
+    x = np.concatenate([walker.q, walker.v])
+    size, last = np.inf, np.inf
+    for _ in range(most):
+        off = back(x) - x
+        last, size = size, float(np.abs(off).max())
+        if size <= 1e-13 or (size < 1e-11 and size >= 0.5 * last):
+            break
+        J = back.derivative(x, (0.5,), 1e-6)
+        change = np.linalg.solve(np.eye(len(x)) - J, off)
+        x = x + change * min(1.0, 0.2 / float(np.abs(change).max()))
+    else:
+        raise SimulationError(f"walker {walker.name!r}: no gait of {steps} steps found; begin nearer to one")
+    residual = float(np.abs(back(x) - x).max())
+    path = back.path
+    J = back.derivative(x)
+    values = np.linalg.eigvals(J)
+    values = values[np.argsort(-np.abs(values), kind="stable")][:-1]
+    n = walker.model.nq
+    return Gait(
+        walker=walker.at(x[:n], x[n:]),
+        steps=steps,
+        period=sum(s.duration for s in path),
+        step_length=float(np.mean([np.linalg.norm(s.travel) for s in path])),
+        energy_lost=float(np.mean([s.energy_lost for s in path])),
+        eigenvalues=values.astype(np.complex128),
+        residual=residual,
+        last=path[-1],
+    )
+
+
+def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int = 1) -> Iterator[tuple[float, Gait]]:
+    """A gait continued over a parameter, such as the slope: each is looked for from the one before, stable or not."""
+    state: tuple[Floats, Floats] | None = None
+    for value in values:
+        walker = make(value)
+        found = gait(walker if state is None else walker.at(*state), steps)
+        state = found.walker.q, found.walker.v
+        yield value, found
+
+
+def settled(walker: Walker, settle: int = 200, keep: int = 32, tolerance: float = 1e-10) -> Floats:
+    """(keep, 2) duration and length of steps after a walk long enough to settle: where the walker ends up."""
+    out = []
+    for i, step in enumerate(Steps(walker, tolerance).walk(settle + keep)):
+        if not step.landed:
+            raise not_landed(walker, step, i + 1)
+        if i >= settle:
+            out.append((step.duration, float(np.linalg.norm(step.travel))))
+    return np.array(out)

@@ -1,0 +1,83 @@
+"""Impacts: a body meets the ground and stays there, without bounce or slip [RR 8.5, in general form].
+
+Nothing but the new support acts during the impact, so the momentum along every direction in which the tree can move
+about it is kept: for the compass the angular momenta about the new foot and about the hip [RR (23), corrected: that of
+the leg that was the stance leg]. With H the mass matrix of the re-rooted tree in its pose,
+
+    H v+ = p-,    p-_j = sum over bodies of J_j^T (I_b V_b),  V_b as they were before, and armature_j v_j
+
+which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support lets go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.exact.energy import kinetic_energy, momentum
+from supple.exact.forward import forward_dynamics
+from supple.exact.kinematics import velocities
+from supple.model.joints import JointName
+from supple.model.model import Model
+from supple.model.reroot import Rerooted, reroot
+from supple.model.top_joint import TopJoint
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Impact:
+    """The tree on its new support, just after the impact.
+
+    energy_lost: of kinetic energy, joules. impulse: (3,) what the support gave, N s, along world axes.
+    """
+
+    model: Model
+    q: Floats
+    v: Floats
+    energy_lost: float
+    impulse: Floats
+    rerooted: Rerooted
+
+
+def impact(
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    body: str | int,
+    point: ArrayLike | None = None,
+    joint: JointName | TopJoint = "revolute",
+    **more: Any,
+) -> Impact:
+    """The body meets the world at a point and hangs on it from then on, by the joint; velocities change at once.
+
+    Arguments are those of reroot. Motion that the joint does not allow is lost; what it does is found from the
+    conservation of momentum. Joints that were on the way to the old support move freely in the impact.
+    """
+    new = reroot(model, q, body=body, point=point, joint=joint, **more)
+    q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    v_after = velocities_after(model, q, v, new, new.q)
+    lost = kinetic_energy(model, q, v) - kinetic_energy(new.model, new.q, v_after)
+    root = int(new.chain[0])
+    dropped = model.joints[root].v  # the rotor of a joint that is gone takes its energy along
+    lost -= 0.5 * float(np.sum(model.armature[dropped] * v[dropped] ** 2))
+    impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
+    return Impact(new.model, new.q, v_after, float(lost), impulse, new)
+
+
+def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: Floats) -> Floats:
+    """v+ of the re-rooted tree at new_q, from the motion of the old one."""
+    V = velocities(model, q, v, "body")
+    w, c = V[:, :3], model.com
+    linear = model.mass[:, None] * (V[:, 3:] + np.cross(w, c))
+    angular = np.einsum("nij,nj->ni", model.inertia, w) + np.cross(c, linear)
+    momenta = new.wrenches(np.concatenate([angular, linear], axis=1))
+    rotors = new.forces(model.armature * v)
+    still = np.zeros(new.model.nv)
+    at_rest = forward_dynamics(new.model, new_q, still)  # what gravity does there
+    out: Floats = forward_dynamics(new.model, new_q, still, rotors, momenta) - at_rest
+    return out

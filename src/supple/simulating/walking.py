@@ -1,0 +1,239 @@
+"""Walkers: trees that stand on one foot until the other comes down, which then is the root [RR section 8].
+
+Between impacts a walker is a tree on its support foot and moves in compiled code (exact/stride.py). When the other foot
+comes down it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support lets go
+[RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for each
+foot, with the support where it was first, and each step says how far it took the walker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import SimulationError, StateError
+from supple.exact.energy import kinetic_energy, potential_energy
+from supple.exact.kinematics import poses
+from supple.exact.stride import FELL, LATE, TOUCHED, Place, Stride, Strider
+from supple.model.chain import chain_end
+from supple.model.model import Frame, Model
+from supple.model.reroot import Rerooted
+from supple.simulating.events import Event
+from supple.simulating.impacts import impact, velocities_after
+from supple.simulating.state import State
+
+Floats = NDArray[np.float64]
+
+LATEST = 20.0  #: seconds: a step that takes longer is none
+ROWS = 4000  #: of a trace
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A model that stands on a foot, and its state just after that foot came down.
+
+    feet: names of two frames, the one it stands on first; guard: a frame that comes below `least` above the ground only
+    in a fall. normal, forward: of the ground, in the world. axis: of the support joint, along the axes of both feet's
+    bodies. A foot counts as coming down only when it is ahead of the other by `clearance`.
+    """
+
+    name: str
+    model: Model
+    q: Floats
+    v: Floats
+    feet: tuple[str, str]
+    guard: str
+    least: float
+    normal: Floats
+    forward: Floats
+    axis: Floats
+    clearance: float = 1e-3
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    def at(self, q: ArrayLike, v: ArrayLike) -> Walker:
+        """The same walker in another state."""
+        return replace(self, q=np.array(q, dtype=np.float64), v=np.array(v, dtype=np.float64))
+
+
+def events(walker: Walker) -> tuple[Event, Event]:
+    """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
+    scuffs the ground on its way is an event, too, and nothing happens.)
+
+    simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="adaptive", ...) walks as `walk` does,
+    through the world, and takes forces and controllers.
+    """
+
+    def swinging(model: Model) -> Frame:
+        feet = [model.frames[x] for x in walker.feet]
+        return feet[1] if feet[0].body == 0 else feet[0]
+
+    def place(state: State, frame: Frame) -> Floats:
+        _, end = chain_end(state.model, frame.body, state.q, None, None)
+        return np.asarray(end.p + end.R @ frame.position - state.model.position[0])
+
+    def height(state: State) -> float:
+        return float(walker.normal @ place(state, swinging(state.model)))
+
+    def land(state: State) -> State | None:
+        foot = swinging(state.model)
+        if walker.forward @ place(state, foot) <= walker.clearance:
+            return None  # it scuffs the ground, which is ignored [RR B2]
+        hit = impact(state.model, state.q, state.v, body=foot.name, axis=walker.axis)
+        return state.replace(model=hit.model, q=hit.q, v=hit.v)
+
+    def stands(state: State) -> float:
+        return float(walker.normal @ place(state, state.model.frames[walker.guard])) - walker.least
+
+    return Event("foot at the ground", height, -1, land), Event("fall", stands, -1, "stop")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: from just after an impact to just after the next (or until the walker fell: `end` says so).
+
+    Positions are those of the model, whose support is at its own place; `origin` is where that is in the world relative
+    to there. before: q and v at the touchdown, of the same model; after: those just after the impact, of the next one.
+    """
+
+    model: Model
+    feet: tuple[str, str]
+    origin: Floats
+    begin: float
+    duration: float
+    end: int
+    before: tuple[Floats, Floats]
+    after: tuple[Floats, Floats]
+    energy_lost: float
+    kinetic: tuple[float, float]  #: energy before and after the impact
+    travel: Floats  #: (3,) from the support to where the other foot came down
+    trace: Floats  #: (k, 1 + nq + nv): time since `begin`, q, v
+
+    @property
+    def landed(self) -> bool:
+        return self.end == TOUCHED
+
+    def energies(self) -> tuple[Floats, Floats]:
+        """Kinetic and potential energy along the trace; potential energy counts from the world's origin."""
+        n = self.model.nq
+        q, v = np.ascontiguousarray(self.trace[:, 1 : 1 + n]), np.ascontiguousarray(self.trace[:, 1 + n :])
+        rise = -self.model.total_mass * float(self.model.gravity @ self.origin)
+        return kinetic_energy(self.model, q, v), potential_energy(self.model, q) + rise
+
+
+class _Stance:
+    """A model on one foot, ready to step; to: the change of root at the next touchdown, known after the first."""
+
+    def __init__(self, walker: Walker, model: Model, feet: tuple[str, str]) -> None:
+        self.model, self.feet, self.walker = model, feet, walker
+        self.to: Rerooted | None = None
+        self.next: _Stance | None = None
+        foot, guard = (model.frames[x] for x in (feet[1], walker.guard))
+        at = model.position[0]
+        plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
+        places = Place(foot.body, foot.position), Place(guard.body, guard.position)
+        self._stride = Strider(model, *places, plane, walker.clearance, walker.least)
+
+    def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float) -> Stride:
+        how = dict(rtol=tolerance, atol=tolerance, longest=longest, latest=LATEST, rows=rows)
+        return self._stride(q, v, **how)  # type: ignore[arg-type]
+
+    def land(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """q and v on the other foot."""
+        if self.to is None:
+            # In the pose of the bind, the support joint turns about the walker's axis.
+            hit = impact(self.model, q, v, body=self.feet[1], axis=self.walker.axis)
+            self.to = hit.rerooted
+            return hit.q, hit.v
+        new_q = self.to.again(q).q
+        return new_q, velocities_after(self.model, q, v, self.to, new_q)
+
+    def travel(self, q: Floats) -> Floats:
+        foot = self.model.frames[self.feet[1]]
+        _, end = chain_end(self.model, foot.body, q, None, None)
+        return np.asarray(end.p + end.R @ foot.position - self.model.position[0])
+
+
+class Steps:
+    """Walks: keeps the models of both feet. Each call of `step` is one step from a state on the first foot, or the
+    foot named."""
+
+    def __init__(self, walker: Walker, tolerance: float = 1e-11, longest: float = 0.1) -> None:
+        missing = [x for x in (*walker.feet, walker.guard) if x not in walker.model.frames]
+        if missing:
+            raise StateError(f"walker {walker.name!r}: its model has no frame {missing[0]!r}")
+        if not 1e-15 <= tolerance <= 1e-2:
+            raise StateError(f"tolerance must be between 1e-15 and 1e-2, not {tolerance!r}")
+        self.walker, self.tolerance, self.longest = walker, tolerance, longest
+        self.first = _Stance(walker, walker.model, walker.feet)
+        self._stances = {self._key(self.first): self.first}
+
+    @staticmethod
+    def _key(stance: _Stance) -> tuple[Any, ...]:
+        return (*stance.feet, *stance.model.body_names)
+
+    def step(
+        self, stance: _Stance, q: Floats, v: Floats, trace: bool = False, begin: float = 0.0, origin: ArrayLike = 0.0
+    ) -> Step:
+        done = stance.stride(q, v, self.tolerance, ROWS if trace else 0, self.longest)
+        travel, lost, kinetic, after = np.zeros(3), 0.0, (0.0, 0.0), (done.q, done.v)
+        if done.end == TOUCHED:
+            after = stance.land(done.q, done.v)
+            self._know_next(stance)
+            assert stance.to is not None
+            kinetic = kinetic_energy(stance.model, done.q, done.v), kinetic_energy(stance.to.model, *after)
+            travel, lost = stance.travel(done.q), kinetic[0] - kinetic[1]
+        rows = np.concatenate([[np.concatenate([[0.0], q, v])], done.trace]) if trace else done.trace
+        place = np.broadcast_to(np.asarray(origin, dtype=np.float64), (3,))
+        return Step(
+            stance.model, stance.feet, place, begin, done.time, done.end, (done.q, done.v), after, lost, kinetic,
+            travel, rows,
+        )  # fmt: skip
+
+    def _know_next(self, stance: _Stance) -> None:
+        if stance.next is None:
+            assert stance.to is not None
+            made = _Stance(self.walker, stance.to.model, stance.feet[::-1])
+            stance.next = self._stances.setdefault(self._key(made), made)
+
+    def walk(self, steps: int, trace: bool = False) -> Iterator[Step]:
+        """Step after step until the walker falls."""
+        stance, q, v, time, origin = self.first, self.walker.q, self.walker.v, 0.0, np.zeros(3)
+        for _ in range(steps):
+            step = self.step(stance, q, v, trace, time, origin)
+            yield step
+            if not step.landed:
+                return
+            assert stance.next is not None
+            arrived = origin + stance.model.position[0] + step.travel
+            stance, (q, v), time = stance.next, step.after, time + step.duration
+            origin = arrived - stance.model.position[0]
+
+
+def walk(walker: Walker, steps: int = 10, *, tolerance: float = 1e-11, trace: bool = True) -> list[Step]:
+    """So many steps, fewer if the walker falls (the last one's `landed` is then false).
+
+    tolerance: of the integration, relative and absolute. trace: keep the states on the way.
+    """
+    if int(steps) != steps or steps < 1:
+        raise StateError(f"steps must be a whole number, at least 1; not {steps!r}")
+    return list(Steps(walker, tolerance, longest=0.02 if trace else 0.1).walk(int(steps), trace))
+
+
+def not_landed(walker: Walker, step: Step, count: int) -> SimulationError:
+    """What to raise for a step that was none."""
+    how = {FELL: "falls", LATE: f"makes no step for {LATEST:g} s"}.get(step.end, "cannot be integrated any further")
+    return SimulationError(
+        f"walker {walker.name!r} {how} in step {count}, {step.duration:.4g} s after the last", step.begin
+    )
+
+
+def leg_angles(step: Step, bodies: tuple[str, str], up: ArrayLike = (0.0, 0.0, 1.0)) -> Floats:
+    """(k, 2) angles of two bodies' `up` axes from the vertical along the trace, counter-clockwise in the x-z plane."""
+    n = step.model.nq
+    R = poses(step.model, np.ascontiguousarray(step.trace[:, 1 : 1 + n])).rotation
+    ends = np.stack([R[:, step.model.bodies[b].index] @ np.asarray(up, dtype=np.float64) for b in bodies], axis=1)
+    return np.asarray(np.arctan2(-ends[..., 0], ends[..., 2]))

@@ -1,0 +1,75 @@
+"""Plastic impacts of any tree on any new support, against a dense formula.
+
+Oracle: in coordinates of the floating tree the impact is the projection of the velocity onto what the new joint allows,
+orthogonal in the mass matrix H: v+ = M (M^T H M)^-1 M^T H v-, M's columns being motions about the support.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import supple
+from drawn import SETTINGS, near
+from oracle import MOVING, random_model
+
+ALLOWED = {"ball": [3, 4, 5], "free": [0, 1, 2, 3, 4, 5]}  #: entries of a free joint's v that the joint has, too
+
+
+@SETTINGS
+@given(
+    st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(["revolute", "prismatic", "ball", "planar", "free"])
+)
+def test_equal_to_the_projection(seed, n, joint):
+    rng = np.random.default_rng(seed)
+    kinds = ("revolute", "prismatic", "screw", "cylindrical", "universal", "ball")
+    model = random_model(rng, n, kinds, world=0.0, extras=False)
+    q, v = model.random(rng), rng.standard_normal(model.nv)
+    body, point = int(rng.integers(n)), rng.standard_normal(3)
+    now = supple.poses(model, q).rotation[body]
+    hit = supple.impact(model, q, v, body=body, point=point, joint=joint, axis=(0, 0, 1), rotation=now)
+    # the same tree floating, about the same point, with the same axes
+    free = supple.reroot(model, q, v, body=body, point=point, joint="free")
+    H = supple.mass_matrix(free.model, free.q)
+    allowed = {"revolute": [5], "prismatic": [2], "planar": [0, 1, 5]} | ALLOWED
+    M = np.eye(free.model.nv)[:, [*allowed[joint], *range(6, free.model.nv)]]
+    wanted = np.linalg.solve(M.T @ H @ M, M.T @ H @ free.v)
+    near(hit.v, wanted, 1e-8)
+    left = free.v - M @ wanted
+    near(hit.energy_lost, 0.5 * left @ H @ left, 1e-8)
+    assert hit.energy_lost > -1e-9 * max(1.0, supple.kinetic_energy(model, q, v))
+    near(hit.impulse, supple.momentum(hit.model, hit.q, hit.v)[3:] - supple.momentum(model, q, v)[3:], 1e-9)
+
+
+def test_rotors_keep_their_momentum():
+    """Armature counts in the momentum of joints that stay; an impact on the free joint it had changes nothing."""
+    rng = np.random.default_rng(4)
+    kinds = ("revolute", "prismatic", "ball")
+    for _ in range(10):
+        tree = random_model(rng, 6, kinds, world=0.0)
+        q, v = tree.random(rng), rng.standard_normal(tree.nv)
+        hit = supple.impact(tree, q, v, body=4, point=rng.standard_normal(3), joint="free")
+        new = supple.reroot(tree, q, v, body=4, point=hit.rerooted.shift[0], joint="free")
+        kept = [i for i in range(1, 6)]
+        for name in (tree.joint_names[i] for i in kept):
+            np.testing.assert_allclose(hit.v[hit.model.joints[name].v], new.v[new.model.joints[name].v], atol=1e-8)
+        assert abs(hit.energy_lost) < 1e-8
+
+
+def test_a_motion_the_support_allows_loses_nothing():
+    rng = np.random.default_rng(2)
+    model = random_model(rng, 5, MOVING, world=0.0, extras=False)
+    q = model.random(rng)
+    new = supple.reroot(model, q, body=3, point=(1, 2, 3), joint="ball")
+    v = rng.standard_normal(new.model.nv)
+    again = supple.impact(new.model, new.q, v, body=0, point=(1, 2, 3), joint="ball")
+    assert abs(again.energy_lost) < 1e-9
+    np.testing.assert_allclose(again.v, v, atol=1e-9)
+
+
+def test_a_pose_that_the_support_does_not_have_is_refused():
+    model = random_model(np.random.default_rng(2), 5, ("ball",), world=0.0)
+    with pytest.raises(supple.StateError, match="body3"):
+        supple.impact(model, model.random(1), np.ones(model.nv), body="body3", axis=(0, 1, 0))

@@ -1,0 +1,217 @@
+"""BVH files: hierarchy, channels, units, masses; and what is wrong with a file, by line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import supple
+from supple.files.bvh_text import read_bvh
+from supple.files.segments import PARTS, TWICE, inertias, part_of
+from supple.scenes import walk_bvh
+
+SMALL = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 1 2 3
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT LeftUpLeg
+  {
+    OFFSET 10 0 0
+    CHANNELS 3 Yrotation Zrotation Xrotation
+    JOINT LeftLeg
+    {
+      OFFSET 0 -45 0
+      CHANNELS 1 Xrotation
+      JOINT LeftFoot
+      {
+        OFFSET 0 -45 0
+        End Site
+        {
+          OFFSET 0 -5 15
+        }
+      }
+    }
+  }
+  JOINT Spine
+  {
+    OFFSET 0 20 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 0 60 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.01
+0 90 0 0 0 0 0 0 0 0 0 0 0
+5 91 -7 10 20 30 40 -50 60 70 15 -25 35
+"""
+
+
+def write(tmp_path, text, name="small.bvh"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_positions_are_those_of_the_file(tmp_path):
+    """Oracle: SciPy's rotations, multiplied up the hierarchy in the file's own axes and units."""
+    clip = supple.load_bvh(write(tmp_path, SMALL))
+    assert clip.times.tolist() == [0.0, 0.01] and clip.rate == 100.0 and clip.feet == ()
+    hips = Rotation.from_euler("ZXY", [10, 20, 30], degrees=True)
+    thigh = hips * Rotation.from_euler("YZX", [40, -50, 60], degrees=True)
+    shank = thigh * Rotation.from_euler("X", 70, degrees=True)
+    spine = hips * Rotation.from_euler("ZXY", [15, -25, 35], degrees=True)
+    root = np.array([5.0, 91.0, -7.0])
+    hip = root + hips.apply([10, 0, 0])
+    knee = hip + thigh.apply([0, -45, 0])
+    toe = knee + shank.apply([0, -50, 15])
+    head = root + hips.apply([0, 20, 0]) + spine.apply([0, 60, 0])
+
+    def world(p):  # y up to z up, centimetres to metres
+        return 0.01 * np.array([p[0], -p[2], p[1]])
+
+    poses = supple.poses(clip.model, clip.q[1])
+    model = clip.model
+
+    def found(name):
+        f = model.frames[name]
+        return poses.rotation[f.body] @ f.position + poses.position[f.body]
+
+    np.testing.assert_allclose(poses.position[model.bodies["LeftUpLeg"].index], world(hip), atol=1e-12)
+    np.testing.assert_allclose(poses.position[model.bodies["LeftLeg"].index], world(knee), atol=1e-12)
+    np.testing.assert_allclose(found("LeftFoot/end"), world(toe), atol=1e-12)
+    np.testing.assert_allclose(found("Spine/end"), world(head), atol=1e-12)
+    assert [model.joints[i].type for i in range(4)] == ["free", "ball", "revolute", "ball"]
+    assert "LeftFoot" in model.frames, "without channels it is part of the shank"
+    assert abs(model.total_mass - 70) < 1e-12
+    assert "taken to be in cm" in str(model.report)
+
+
+def test_units_and_axes(tmp_path):
+    path = write(tmp_path, SMALL)
+    inches = supple.load_bvh(path, unit="in", up="z", mass=50, sex="female")
+    assert "taken" not in str(inches.model.report) and abs(inches.model.total_mass - 50) < 1e-12
+    np.testing.assert_allclose(inches.q[1, :3], 0.0254 * np.array([5.0, 91.0, -7.0]))
+    assert supple.load_bvh(path, unit=2.0).q[1, 2] == 182.0
+    assert supple.load(path).nq == inches.model.nq
+
+
+def test_our_file_is_what_its_maker_makes():
+    assert walk_bvh.FILE.read_text() == walk_bvh.text()
+    clip = supple.load_bvh(walk_bvh.FILE)
+    assert len(clip) == 101 and clip.feet == ("LeftFoot", "RightFoot") and clip.model.nv == 51
+    assert np.abs(np.diff(clip.q, axis=0)).max() < 0.2, "no jumps, of quaternions either"
+
+
+def test_segments_add_up_and_are_recognised():
+    for sex in PARTS:
+        total = sum(p.mass * (2 if name in TWICE else 1) for name, p in PARTS[sex].items())
+        assert abs(total - 1) < 2e-3
+    names = {
+        "LeftUpLeg": "thigh", "rThigh": "thigh", "RightHip": "thigh", "lShin": "shank", "LeftKnee": "shank",
+        "LeftFoot": "foot", "LeftToeBase": "foot", "RightAnkle": "foot", "Hips": "pelvis", "hip": "pelvis",
+        "Spine1": "trunk", "Chest2": "trunk", "LeftCollar": "trunk", "lShldr": "upper arm", "LeftArm": "upper arm",
+        "RightForeArm": "forearm", "LeftElbow": "forearm", "LeftWrist": "hand", "RightHandThumb1": "hand",
+        "Neck": "head", "Head": "head", "LeftShoulder": "trunk", "Tail": None,
+    }  # fmt: skip
+    assert {name: part_of(name) for name in names} == names
+    masses, com, inertia, unknown = inertias(["LeftUpLeg", "RightUpLeg", "Tail"], np.eye(3) * [0.4, 0.4, 0.3], 10.0)
+    assert unknown == ["Tail"] and masses[0] == masses[1] and abs(masses.sum() - 10) < 1e-12
+    np.testing.assert_allclose(com[0], [0.4095 * 0.4, 0, 0])
+    np.testing.assert_allclose(np.linalg.eigvalsh(inertia[0]), masses[0] * 0.16 * np.array([0.149, 0.329, 0.329]) ** 2)
+
+
+# --- what is wrong, and where ---------------------------------------------------------------------------------------
+
+
+def changed(old: str, new: str) -> str:
+    assert old in SMALL
+    return SMALL.replace(old, new, 1)
+
+
+def at(text: str) -> int:
+    """The line in which a text stands first."""
+    return SMALL[: SMALL.index(text)].count("\n") + 1
+
+
+ROW, LATER = "0 90 0 0 0 0 0 0 0 0 0 0 0", "5 91 -7"
+THIGH = "CHANNELS 3 Yrotation Zrotation Xrotation"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "ends where HIERARCHY"),
+        ("<robot/>\n", 1, "not a BVH"),
+        (SMALL[: SMALL.index(" -25 35")], at(LATER), "cut off in the middle of a frame: frame 2 has 11 numbers"),
+        (SMALL + "0 1 2\n", at(LATER) + 1, f"more frames than the 2 of line {at('Frames')}"),
+        (changed("Frames: 2", "Frames: 5"), at("Frames"), "5 frames are announced, and 2 are there"),
+        (changed(ROW, "0 90 0 0"), at(ROW), "frame 1 has 4 numbers, and the hierarchy 13 channels"),
+        (changed("0 90 0 0 0 0", "0 90 0 0 x 0"), at(ROW), "'x' is not a number"),
+        (changed("0 90 0 0 0 0", "0 nan 0 0 0 0"), at(ROW), "not finite"),
+        (changed(THIGH, "CHANNELS 3 Yrotation Zrotation"), at(THIGH), "says it has 3"),
+        (changed(THIGH, "CHANNELS 1 Wrotation"), at(THIGH), "'Wrotation' is no channel"),
+        (changed(THIGH, "CHANNELS 2 Yrotation Yrotation"), at(THIGH), "Yrotation twice"),
+        (changed("OFFSET 10 0 0", "OFFSET 10 0"), at("OFFSET 10"), "needs 3 numbers, and has 2"),
+        (changed("OFFSET 10 0 0", "OFFSET 10 zero 0"), at("OFFSET 10"), "'zero' is not a number"),
+        (changed("JOINT Spine", "JOINT LeftLeg"), at("JOINT Spine"), f"already, in line {at('JOINT LeftLeg')}"),
+        (changed("JOINT Spine", "ROOT Spine"), at("JOINT Spine"), "does not belong here"),
+        (changed("JOINT Spine", "BONE Spine"), at("JOINT Spine"), "'BONE' is not expected"),
+        (changed("Frame Time: 0.01", "Frame Time: 0"), at("Frame Time"), "must take time"),
+        (changed("Frame Time: 0.01", "Time: 0.01"), at("Frame Time"), "Frame Time"),
+        (changed("Frames: 2", "Frames: two"), at("Frames"), "Frames"),
+        (SMALL[: SMALL.index("      JOINT LeftFoot")], at("JOINT LeftFoot") - 1, "the rest of joint 'LeftLeg'"),
+        (SMALL[: SMALL.index("Frames")], at("MOTION"), "ends where Frames"),
+        (changed("    OFFSET 0 20 0\n", ""), at("}\nMOTION") - 2, "'Spine' has no OFFSET"),
+        (changed("}\nMOTION", "MOTION"), at("}\nMOTION"), "a closing brace is missing"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_line(tmp_path, text, line, message):
+    with pytest.raises(supple.ParseError) as e:
+        read_bvh(write(tmp_path, text))
+    assert message in str(e.value)
+    assert e.value.line == line and e.value.file.endswith("small.bvh")
+
+
+def test_other_things_that_are_refused(tmp_path):
+    with pytest.raises(supple.ParseError, match="cannot be read"):
+        supple.load_bvh(tmp_path / "nothing.bvh")
+    (tmp_path / "binary.bvh").write_bytes(b"\x80\x81\xff")
+    with pytest.raises(supple.ParseError, match="not a text file"):
+        supple.load_bvh(tmp_path / "binary.bvh")
+    path = write(tmp_path, SMALL)
+    for how, message in (
+        (dict(unit="ell"), "unit must be"),
+        (dict(up="x"), "up must be"),
+        (dict(mass=-1.0), "mass of a body"),
+        (dict(sex="?"), "sex must be"),
+    ):
+        with pytest.raises(supple.ModelError, match=message):
+            supple.load_bvh(path, **how)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_garbled_file_raises_anything_else(tmp_path, seed):
+    """Lines dropped, doubled, cut, swapped: a clip or a ParseError."""
+    rng = np.random.default_rng(seed)
+    lines = SMALL.splitlines()
+    for _ in range(int(rng.integers(1, 4))):
+        i, j = rng.integers(len(lines), size=2)
+        what = rng.integers(4)
+        if what == 0:
+            del lines[i]
+        elif what == 1:
+            lines.insert(i, lines[j])
+        elif what == 2:
+            lines[i] = lines[i][: len(lines[i]) // 2]
+        else:
+            lines[i], lines[j] = lines[j], lines[i]
+    try:
+        supple.load_bvh(write(tmp_path, "\n".join(lines)))
+    except supple.ParseError as e:
+        assert e.file

@@ -1,0 +1,126 @@
+"""Walkers: parameters, falls, gaits that do not exist, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import supple
+from supple.scenes import compass
+from supple.simulating.gaits import ReturnMap, gait
+from supple.simulating.walking import Steps, events, walk
+
+
+def test_gaits_scale_with_size():
+    """A walker twice as long under twice the gravity has the same angles, at the same times."""
+    one, two = gait(compass()), gait(compass(length=2.0, gravity=2 * 9.81))
+    assert abs(one.period - two.period) < 1e-9 and abs(2 * one.step_length - two.step_length) < 1e-9
+    heavy = gait(compass(hip_mass=4.0, leg_mass=2.0))
+    assert abs(heavy.period - one.period) < 1e-9 and abs(heavy.energy_lost - 2 * one.energy_lost) < 1e-9
+
+
+def test_started_on_the_cycle_every_step_is_the_same():
+    steps = walk(compass(start="cycle"), 6, trace=False)
+    assert np.ptp([s.duration for s in steps]) < 1e-9 and np.ptp([s.energy_lost for s in steps]) < 1e-9
+    assert [s.feet[0] for s in steps] == ["right foot", "left foot"] * 3
+
+
+def test_steps_lead_down_the_slope():
+    walker = compass(start="cycle")
+    steps = walk(walker, 4)
+    for s in steps:
+        assert abs(walker.normal @ s.travel) < 1e-13 and walker.forward @ s.travel > 0.5
+    there = steps[-1].origin + steps[-1].model.position[0] - walker.model.position[0]
+    np.testing.assert_allclose(there, sum(s.travel for s in steps[:-1]), atol=1e-12)
+
+
+def test_what_is_lost_is_what_the_slope_gave():
+    """Total energy after n steps on the cycle: what gravity gave went into impacts."""
+    steps = walk(compass(start="cycle"), 3)
+    before, after = (sum(steps[i].energies())[0] for i in (0, 2))
+    assert abs((before - after) - 2 * steps[0].energy_lost) < 1e-9
+
+
+def test_a_fall_is_noticed():
+    walker = compass()
+    fast = walk(walker.at(walker.q, 3.0 * walker.v), 10)
+    assert not fast[-1].landed and len(fast) < 10
+    with pytest.raises(supple.SimulationError, match=r"'compass' falls in step 1"):
+        gait(walker.at(walker.q, 3.0 * walker.v))
+    still = walk(compass(slope=0.0), 30)
+    assert not still[-1].landed, "on level ground it comes to a halt"
+
+
+def test_scuffing_is_ignored():
+    """The swing foot passes below the ground on its way; only a foot that is ahead comes down."""
+    step = walk(compass(start="cycle"), 1)[0]
+    foot = step.model.frames[step.feet[1]]
+    poses = supple.poses(step.model, np.ascontiguousarray(step.trace[:, 1:3]))
+    places = poses.position[:, foot.body] + poses.rotation[:, foot.body] @ foot.position - step.model.position[0]
+    walker = compass()
+    assert (places @ walker.normal).min() < -1e-3
+
+
+def test_the_return_map_does_not_depend_on_the_root_it_began_with():
+    walker = compass(start="cycle")
+    x = np.concatenate([walker.q, walker.v]) + 1e-3
+    twice = ReturnMap(walker, 2)(x)
+    once = ReturnMap(walker, 1)
+    np.testing.assert_allclose(once(once(x)), twice, atol=1e-10)
+
+
+def test_simulate_with_events_walks_the_same():
+    """One time line across models that change at each touchdown; the same instants and states as `walk`."""
+    walker = compass()
+    steps = walk(walker, 3, trace=False)
+    times = np.cumsum([s.duration for s in steps])
+    how = dict(integrator="adaptive", rtol=1e-11, atol=1e-11, dt=0.02, events=events(walker))
+    run = supple.simulate(walker.model, walker.q, walker.v, duration=float(times[-1]) + 0.1, **how)
+    assert len(run.segments) == 4 and (np.diff(run.times) >= 0).all()
+    np.testing.assert_allclose([s.times[-1] for s in run.segments[:3]], times, atol=1e-10)
+    for step, segment in zip(steps, run.segments):
+        np.testing.assert_allclose(
+            np.concatenate([segment.q[-1], segment.v[-1]]), np.concatenate(step.before), atol=1e-9
+        )
+        total = segment.kinetic + segment.potential
+        assert np.abs(total - total[0]).max() < 1e-9
+    feet = [s.model.position[0] for s in run.segments]
+    np.testing.assert_allclose(np.diff(feet, axis=0), [s.travel for s in steps], atol=1e-9)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(run.segments[0].q[-1], run.segments[1].q[0])
+
+
+def test_simulate_with_events_ends_with_a_fall():
+    walker = compass()
+    run = supple.simulate(walker.model, walker.q, 3 * walker.v, duration=5.0, integrator="adaptive",
+                          events=events(walker))  # fmt: skip
+    assert run.events[-1].name == "fall" and run.times[-1] < 5.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (dict(length=-1.0), "length must be a number above zero"),
+        (dict(leg_center=1.5), "leg_center must be .* up to 1"),
+        (dict(hip_mass=np.nan), "hip_mass must be"),
+        (dict(slope=2.0), "slope must be"),
+        (dict(start="middle"), "start must be"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, message):
+    with pytest.raises(supple.StateError, match=message):
+        compass(**arguments)
+
+
+def test_bad_walkers_are_refused():
+    walker = compass()
+    with pytest.raises(supple.StateError, match="no frame 'paw'"):
+        walk(replace(walker, feet=("right foot", "paw")))
+    with pytest.raises(supple.StateError, match="steps must be"):
+        walk(walker, 0)
+    with pytest.raises(supple.StateError, match="tolerance"):
+        Steps(walker, 0.0)
+    with pytest.raises(supple.StateError, match="steps must be"):
+        gait(walker, steps=0)
