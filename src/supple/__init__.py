@@ -19,6 +19,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from supple.adaptive.quasistatics import Approximation as Approximation
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
+    from supple.cite import citation as citation
     from supple.errors import ModelError as ModelError
     from supple.errors import ParseError as ParseError
     from supple.errors import RecordingError as RecordingError
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "adaptive.quasistatics": "Approximation QuasiStatics",
+    "cite": "citation",
     "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",
     "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",
