@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,19 @@ from supple.simulating.state import State, checked_state
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*FIXED, "adaptive")
-#: Methods that have a way of their own to step: how they are made, from model, q, v and options.
-OWN: dict[str, Callable[..., Any]] = {
-    "quasi-statics": lambda model, q, v, **options: QuasiStatics(model, q, **options),
+
+
+class Own(NamedTuple):
+    """A method that has a way of its own to step: how its stepper is made, from model, q, v and options, and which."""
+
+    make: Callable[..., drivers.Stepper]
+    options: tuple[str, ...]
+
+
+OWN = {
+    "quasi-statics": Own(
+        lambda model, q, v, **options: QuasiStatics(model, q, **options), ("error", "measure", "order")
+    ),
 }
 METHODS = (*EXACT, *OWN)
 
@@ -88,13 +98,16 @@ class Simulation:
         q, v = checked_state(model, model.neutral() if q is None else q, v)
         self.cursor = Cursor(model, q, v, h=self.dt)
         self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
+        self._resumed = False
         self.stepper: Any = None
         self._options = options
+        takes = OWN[method].options if method in OWN else ()
+        for name in options:
+            if name not in takes:
+                raise StateError(f"method {method!r} takes no {name}; beside what all take it has {_list(takes)}")
         if method in OWN:
             self._refuse_for_own(events, v)
             self._make_stepper()
-        elif options:
-            raise StateError(f"method {method!r} takes no {', '.join(options)}; {', '.join(OWN)} do")
         self._dynamics = self._renewed(model)
 
     @property
@@ -112,14 +125,14 @@ class Simulation:
             yield from map(sample.piece.state, range(len(sample.piece.times)))
 
     def samples(self) -> Iterator[Sample]:
-        """The run piece by piece, from where the cursor is; the cursor's own state comes first if it is the beginning.
+        """The run piece by piece, from where the cursor is; the cursor's own state comes first, unless it is resumed.
 
         When an error is raised, all that was good has been given, and the error has the last good state.
         """
         if self._adaptive is not None:
             self._adaptive.h = self.cursor.h
         guard: EnergyGuard | None = None
-        if self.cursor.time == 0.0 and self.cursor.fresh is None:
+        if not self._resumed:
             first = self._first()
             guard = self._guard(first)
             yield first
@@ -171,13 +184,13 @@ class Simulation:
 
     def _make_stepper(self) -> None:
         c = self.cursor
-        self.stepper = OWN[self.method](c.model, c.q, c.v, **self._options)
+        self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options)
         drivers.load_stepper(self.stepper, self._forces, self._tau)
         self.stepper.time = c.time
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
         """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
-        self.cursor = cursor
+        self.cursor, self._resumed = cursor, True
         if self.stepper is not None:
             self._make_stepper()
             if saved:
@@ -217,6 +230,10 @@ def _integrator(method: str, integrator: str | None) -> str:
     if name not in INTEGRATORS:
         raise StateError(unknown("integrator", str(name), INTEGRATORS))
     return name
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words) or "nothing"
 
 
 def _positive(name: str, value: Any, zero: bool = False) -> float:
