@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
+    from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
     from supple.adaptive.quasistatics import Approximation as Approximation
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
     from supple.cite import citation as citation
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from supple.simulating.state import State as State
 
 _HOME = {
+    "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
     "cite": "citation",
     "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",

@@ -1,7 +1,13 @@
-"""The command line as a person uses it: real processes, exit codes, what they print, and what they refuse."""
+"""The command line as a person uses it: exit codes, what commands print, and what they refuse.
+
+Commands that start quickly, stop oddly or start others run as processes; the rest through the same entry point here,
+since most of a process's time would go into its imports.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import signal
@@ -15,6 +21,8 @@ import pytest
 import supple
 from robots import robot
 from supple import cli
+from supple.bench import exact, measure
+from supple.exact import threads
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm">
@@ -43,21 +51,39 @@ def command(*arguments: object) -> list[str]:
     return [str(Path(sys.executable).with_name("supple")), *map(str, arguments)]
 
 
-def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+
+
+def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     """A command in a terminal of 100 columns, without colours."""
-    env = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"} | environment
-    return subprocess.run(command(*arguments), capture_output=True, text=True, env=env, timeout=300)
+    out, error, code = io.StringIO(), io.StringIO(), 0
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        for name, value in TERMINAL.items():
+            patch.setenv(name, value)
+        try:
+            cli.main([str(x) for x in arguments])
+        except SystemExit as e:
+            code = int(e.code or 0)
+    return subprocess.CompletedProcess(arguments, code, out.getvalue(), error.getvalue())
 
 
-def succeeds(*arguments: object, **environment: str) -> str:
-    done = run(*arguments, **environment)
+def process(*arguments: object) -> str:
+    """The same as a process of its own that succeeds."""
+    env = os.environ | TERMINAL
+    done = subprocess.run(command(*arguments), capture_output=True, text=True, env=env, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def refused(*arguments: object, **environment: str) -> str:
+def succeeds(*arguments: object) -> str:
+    done = run(*arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def refused(*arguments: object) -> str:
     """The one sentence that a wrong command is answered with."""
-    done = run(*arguments, **environment)
+    done = run(*arguments)
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     assert done.stderr.startswith("supple: ") and done.stderr.count("\n") == 1, done.stderr
@@ -75,11 +101,11 @@ def arm(tmp_path: Path) -> Path:
 
 
 def test_version():
-    assert succeeds("--version") == f"supple {supple.__version__}\n"
+    assert process("--version") == f"supple {supple.__version__}\n"
 
 
 def test_alone_it_names_every_command():
-    out = succeeds()
+    out = process()
     for name in ("demo", "run", "export", "inspect", "convert", "reproduce", "bench", "compile"):
         assert f"supple {name}" in out
         assert "Usage" in succeeds(name, "--help")
@@ -202,7 +228,7 @@ def test_convert_refuses_what_it_cannot_write(arm: Path, tmp_path: Path):
 
 
 def test_demo_compares_the_methods_and_draws_a_picture(tmp_path: Path):
-    out = succeeds("demo", "--out", tmp_path / "new" / "folder")
+    out = process("demo", "--out", tmp_path / "new" / "folder")
     for said in ("aba", "crba", "dense", "10,000 joints", "left out"):
         assert said in out
     picture = (tmp_path / "new" / "folder" / "demo.png").read_bytes()
@@ -215,8 +241,16 @@ def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path):
     assert "file" in refused("reproduce", "sf", "--out", tmp_path / "file")
 
 
-def test_reproduce_runs_a_paper(tmp_path: Path):
-    assert succeeds("reproduce", "sf", "--quick", "--out", tmp_path)
+def test_reproduce_runs_the_papers_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """What they write is checked in tests/papers."""
+    ran = []
+    for name in cli.PAPERS:
+        module = import_module(f"supple.reproduce.{name}")
+        monkeypatch.setattr(module, "run", lambda *given, name=name: ran.append((name, *given[:2])))
+    succeeds("reproduce", "sf", "--quick", "--out", tmp_path)
+    assert ran == [("sf", tmp_path, True)]
+    succeeds("reproduce", "--out", tmp_path)
+    assert ran[1:] == [(name, tmp_path, False) for name in cli.PAPERS]
 
 
 def test_every_paper_and_benchmark_is_there():
@@ -226,7 +260,10 @@ def test_every_paper_and_benchmark_is_there():
         assert callable(import_module(f"supple.bench.{name.replace('-', '_')}").groups)
 
 
-def test_bench_writes_its_figures(tmp_path: Path):
+def test_bench_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads, "_threads", threads._threads)  # the benchmark sets it
+    monkeypatch.setattr(measure, "BLOCK", 1e-5)
+    monkeypatch.setattr(exact, "BATCH", 64)
     file = tmp_path / "figures.json"
     out = succeeds("bench", "exact", "--quick", "--json", file)
     groups = json.loads(file.read_text())["groups"]
@@ -239,8 +276,8 @@ def test_bench_refuses_a_file_it_cannot_write_before_measuring(tmp_path: Path):
 
 
 def test_compile_finds_everything_ready_the_second_time():
-    assert "kernels ready" in succeeds("compile")
-    assert " 0 of them compiled now" in succeeds("compile", "--jobs", "1")
+    assert "kernels ready" in process("compile")
+    assert " 0 of them compiled now" in process("compile", "--jobs", "1")
 
 
 # --- being stopped ----------------------------------------------------------------------------------
@@ -263,6 +300,12 @@ def test_ctrl_c_ends_with_one_line_and_130():
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "supple: stopped" and "Traceback" not in err
+
+
+def test_a_wrong_command_ends_with_one_sentence_and_2():
+    done = subprocess.run(command("insepct", "x.urdf"), capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("supple: ") and done.stderr.count("\n") == 1
 
 
 def test_a_reader_that_leaves_early_is_no_error(arm: Path):

@@ -35,7 +35,7 @@ def test_without_splitting_n_joints_on_a_link_cost_n_cubed(counted):
     assert (np.diff(cost, 3) == 6 * 216).all()  # (1 + 1/2) n³/3 products of 6x6 matrices, 216 m and a each
 
 
-@pytest.mark.parametrize("method", ["split", "virtual work", "ABA"])
+@pytest.mark.parametrize("method", ["split", "virtual work", "ABA", "DCA"])
 def test_with_splitting_or_absorbing_they_cost_n(counted, method):
     cost = totals(counted, method)
     assert (np.diff(cost, 2) == 0).all() and (np.diff(cost) > 0).all()
@@ -52,6 +52,18 @@ def test_every_link_of_a_chain_costs_the_same(counted):
         assert (c - b) / 4 < most  # operations a joint; more would be a slip somewhere
     matrix = totals(counted, "CRBA + LTDL", "chain", (4, 8, 12))
     assert matrix[2] - matrix[1] > matrix[1] - matrix[0]
+
+
+def test_divide_and_conquer_costs_a_chain_so_much_a_joint(counted):
+    """A body, a joint, and a node that joins two stretches: the more nodes have two handles, the more a joint costs."""
+    cost = totals(counted, "DCA", "chain", (4, 8, 12))
+    each = np.diff(cost) / 4
+    assert (each > 3000).all() and (each < 5000).all()  # about twelve products of 6x6 matrices
+    assert (each > 3 * np.diff(totals(counted, "ABA", "chain", (4, 8, 12))) / 4).all()
+    # five forbidden directions, a pivot each and its root; sines and cosines are made for forces, and up, and down
+    for n in (4, 8, 12):
+        dca = counted[f"chain:{n}"]["DCA"]
+        assert (dca.div, dca.sqrt, dca.sincos) == (5 * n, 5 * n, 3 * n - 1)
 
 
 def test_virtual_work_depends_on_links_more_than_on_degrees_of_freedom(counted):
@@ -152,7 +164,15 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch):
     assert figures == {f"vw-{x}.png" for x in ("figure-6", "figure-7", "operations", "accuracy")}
     assert all((tmp_path / f).stat().st_size > 10_000 for f in figures)
     text = (tmp_path / "vw.md").read_text(encoding="utf-8")
-    for wanted in (*figures, *vw_methods.METHODS, "growth, theirs", "at most 2", "stretched chains"):
+    for wanted in (
+        *figures,
+        *vw_methods.METHODS,
+        "**DCA**",
+        "| DCA |",
+        "growth, theirs",
+        "at most 2",
+        "stretched chains",
+    ):
         assert wanted in text
     assert text.count("✗") == 1  # the n² of section 4
 

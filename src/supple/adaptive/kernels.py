@@ -12,32 +12,29 @@ from typing import Any, NamedTuple
 from numba import types
 
 from supple.adaptive.heap import pop, push
+from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.totals import total
 from supple.assembly.desk import open_desk
-from supple.assembly.frames import BASIS
-from supple.assembly.joints import SCREW, advance, identity
+from supple.assembly.joints import advance, identity
+from supple.assembly.loads import set_force
 from supple.assembly.nodes import BT, TOP
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
-from supple.spatial.algebra import Vec3, cross
+from supple.spatial.algebra import Force, Vec3, cross
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
 from supple.spatial.references import float_vector, int_vector, ints_at
-from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
 FORCES, MATRICES = 1, 2
 BUILD, RENEW, BEGIN, GO_ON, ADVANCE = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
-PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
 
 # counts
 DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, COUNTS = range(9)
 # numbers
 ROOT, LARGEST, LOW, HIGH, GRAVITY, NUMBERS = 0, 1, 2, 3, 4, 7
-# columns of pushes
-KIND, STIFFNESS, VECTOR, MOMENT, POINT, PUSH_ROW = 0, 1, 2, 5, 8, 11
 
 
 class Work(NamedTuple):
@@ -107,22 +104,16 @@ def place_pushes(t, d, w):
         R, r = load_pose(w.world, 12 * item(t.leaf_of, b))
         ang, lin = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
         for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
-            v = Vec3(item(w.pushes, k + VECTOR), item(w.pushes, k + VECTOR + 1), item(w.pushes, k + VECTOR + 2))
-            m = Vec3(item(w.pushes, k + MOMENT), item(w.pushes, k + MOMENT + 1), item(w.pushes, k + MOMENT + 2))
-            p = Vec3(item(w.pushes, k + POINT), item(w.pushes, k + POINT + 1), item(w.pushes, k + POINT + 2))
-            kind = item(w.pushes, k + KIND)
+            v = Vec3(item(w.pushes, k + P_VECTOR), item(w.pushes, k + P_VECTOR + 1), item(w.pushes, k + P_VECTOR + 2))
+            m = Vec3(item(w.pushes, k + P_MOMENT), item(w.pushes, k + P_MOMENT + 1), item(w.pushes, k + P_MOMENT + 2))
+            p = Vec3(item(w.pushes, k + P_POINT), item(w.pushes, k + P_POINT + 1), item(w.pushes, k + P_POINT + 2))
+            kind = item(w.pushes, k + P_KIND)
             if kind == SPRING:
-                v = (v - (R @ p + r)) * item(w.pushes, k + STIFFNESS)
+                v = (v - (R @ p + r)) * item(w.pushes, k + P_STIFFNESS)
             if kind != OWN_PUSH:
                 v, m = v @ R, m @ R  # R^T v
             ang, lin = ang + m + cross(p, v), lin + v
-        kind = item(t.joint, b)
-        if kind == SCREW:
-            ang = Vec3(ang.x, ang.y, ang.z + t.pitch[b] * lin.z)
-        set_vec(d.w, 0, ang)
-        set_vec(d.w, 3, lin)
-        for k in range(6):
-            set_item(d.external, 6 * b + k, item(d.w, BASIS[kind, k]))
+        set_force(t, b, Force(ang, lin), d.external, 6 * b, d.w)
         mark(t, w, item(t.leaf_of, b), FORCES)
 
 

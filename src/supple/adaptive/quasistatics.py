@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import kernels as k
+from supple.adaptive.pushes import Pushed
 from supple.assembly.desk import HostDesk
+from supple.assembly.passes import node_kernels
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, SingularError, StateError
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats, as_triple
-from supple.model.inside import inside_turns, tree_poses
+from supple.exact.refusals import as_floats
+from supple.model.inside import tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, unknown
 from supple.spatial.references import address_of
@@ -59,33 +61,7 @@ class Approximation:
         return out
 
 
-class Push:
-    """A force on a body, as QuasiStatics.apply or .spring gave it: change it, or take it away."""
-
-    def __init__(self, owner: QuasiStatics, body: int, row: Floats) -> None:
-        self._owner, self.body, self._row = owner, body, row
-        self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
-
-    def set(
-        self, force: ArrayLike | None = None, torque: ArrayLike | None = None, anchor: ArrayLike | None = None
-    ) -> None:
-        """Another force or torque, or for a spring another anchor; the rest stays as it is."""
-        spring = self._row[k.KIND] == k.SPRING
-        if (anchor is not None) != spring and (anchor is not None or force is not None):
-            raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
-        vector = anchor if spring else force
-        turn = self._owner._turn(self.body) if self._row[k.KIND] == k.OWN_PUSH else np.eye(3)
-        row = self._row.copy()
-        for value, at, name in ((vector, k.VECTOR, "anchor" if spring else "force"), (torque, k.MOMENT, "torque")):
-            if value is not None:
-                row[at : at + 3] = turn.T @ as_triple(name, value)
-        self._owner._change(self, row)
-
-    def remove(self) -> None:
-        self._owner._remove(self)
-
-
-class QuasiStatics:
+class QuasiStatics(Pushed):
     """A body under forces, moved as if it were at rest at every instant, within a promised error.
 
         qs = supple.QuasiStatics(model, q, error=2**-19)
@@ -111,6 +87,7 @@ class QuasiStatics:
         order: str | ArrayLike = "balanced",
     ) -> None:
         self.model, self.time = model, 0.0
+        self._begin_pushes(model)
         self.measure = measure
         self.error = error
         assembly = assemble(model, order)
@@ -154,46 +131,6 @@ class QuasiStatics:
         self._assemble()
 
     # --- forces ---------------------------------------------------------------------------------------------------
-
-    def apply(
-        self,
-        body: str | int,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        torque: ArrayLike = (0.0, 0.0, 0.0),
-        frame: Literal["world", "body"] = "world",
-    ) -> Push:
-        """Push a body with a force at one of its points (in its frame), and turn it with a torque, from now on.
-
-        frame: "world" keeps the directions in the world while the body turns, "body" turns them with it.
-        """
-        if frame not in ("world", "body"):
-            raise StateError(f"frame must be 'world' or 'body', not {frame!r}")
-        b = self.model.body_index(body)
-        turn = self._turn(b) if frame == "body" else np.eye(3)
-        row = np.zeros(k.PUSH_ROW)
-        row[k.KIND] = k.PUSH if frame == "world" else k.OWN_PUSH
-        row[k.VECTOR : k.VECTOR + 3] = turn.T @ as_triple("force", force)
-        row[k.MOMENT : k.MOMENT + 3] = turn.T @ as_triple("torque", torque)
-        row[k.POINT : k.POINT + 3] = self._turn(b).T @ as_triple("point", point)
-        return self._add(b, row)
-
-    def spring(
-        self,
-        body: str | int,
-        anchor: ArrayLike,
-        stiffness: float,
-        point: ArrayLike = (0.0, 0.0, 0.0),
-    ) -> Push:
-        """A spring of no length at rest, from a point of a body (in its frame) to an anchor in the world."""
-        if not (np.isfinite(stiffness) and stiffness >= 0):
-            raise StateError(f"stiffness must be a finite number, not below zero; not {stiffness!r}")
-        b = self.model.body_index(body)
-        row = np.zeros(k.PUSH_ROW)
-        row[k.KIND], row[k.STIFFNESS] = k.SPRING, stiffness
-        row[k.VECTOR : k.VECTOR + 3] = as_triple("anchor", anchor)
-        row[k.POINT : k.POINT + 3] = self._turn(b).T @ as_triple("point", point)
-        return self._add(b, row)
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
@@ -276,7 +213,7 @@ class QuasiStatics:
         external, force, qdd = np.zeros(6 * n), np.zeros(model.nv), np.zeros(model.nv)
         self._desk = HostDesk(
             tables, np.zeros(tables.size), ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), q,
-            external, force, qdd, keep_tails=True,
+            external, force, qdd, keep_tails=True, kernels=node_kernels(),
         )  # fmt: skip
         R, r = tree_poses(model)
         trees = np.concatenate([R.reshape(n, 9), r], axis=1).reshape(-1)
@@ -293,9 +230,6 @@ class QuasiStatics:
         ]  # fmt: skip
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
         self._point_at_arrays()
-        self._pushes: list[Push] = []
-        self._arranged = True  #: whether the arrays have all pushes
-        self._turns = inside_turns(model)
         self._kernel = k.step_kernel.load()
         self._assemble()
 
@@ -347,58 +281,26 @@ class QuasiStatics:
         low, high, root = (float(self._numbers[i]) for i in (k.LOW, k.HIGH, k.ROOT))
         return Approximation(joints, dofs, self._desk.qdd[dofs], (low, high), float(np.sqrt(root)), model.nv)
 
-    def _turn(self, body: int) -> Floats:
-        turn: Floats = self._turns[body]
-        return turn
-
     def _mark(self, node: int) -> None:
         k.mark_kernel.load()(self._desk.address, address_of(self._words), node, k.FORCES)
         self._solved = False
 
-    def _add(self, body: int, row: Floats) -> Push:
-        push = Push(self, body, row)
-        self._pushes.append(push)
-        self._solved = self._arranged = False
-        return push
-
-    def _remove(self, push: Push) -> None:
-        if not push._there:
-            raise StateError("this force has been removed already")
-        self._pushes.remove(push)
-        push._there = False
-        if all(other.body != push.body for other in self._pushes):
-            self._desk.external[6 * push.body : 6 * push.body + 6] = 0.0
-            self._mark(int(self._tables.assembly.leaf_of[push.body]))
-        self._solved = self._arranged = False
-
-    def _change(self, push: Push, row: Floats) -> None:
-        if not push._there:
-            raise StateError("this force has been removed")
-        push._row = row
-        if self._arranged:
-            self._arrays[13][push._at : push._at + k.PUSH_ROW] = row
+    def _pushes_changed(self) -> None:
         self._solved = False
 
+    def _no_longer_pushed(self, body: int) -> None:
+        self._desk.external[6 * body : 6 * body + 6] = 0.0
+        self._mark(int(self._tables.assembly.leaf_of[body]))
+
+    def _push_rows(self) -> Floats:
+        rows: Floats = self._arrays[13]
+        return rows
+
     def _arrange(self) -> None:
-        """The pushes by body, and the nodes above those bodies."""
-        pushes = sorted(self._pushes, key=lambda push: push.body)
-        for i, push in enumerate(pushes):
-            push._at = i * k.PUSH_ROW
-        bodies = np.array([p.body for p in pushes], dtype=np.int64)
-        unique, starts = np.unique(bodies, return_index=True)
-        rows = np.concatenate([p._row for p in pushes]) if pushes else np.zeros(0)
-        assembly = self._tables.assembly
-        above: list[Ints] = []
-        nodes = assembly.leaf_of[unique]
-        while len(nodes):
-            above.append(nodes)
-            nodes = assembly.up[nodes]
-            nodes = np.unique(nodes[nodes >= 0])
-        paths = np.unique(np.concatenate(above)) if above else np.zeros(0, dtype=np.int64)
-        self._arrays[11:15] = [unique, np.append(starts, len(pushes)).astype(np.int64), rows, paths.astype(np.int64)]
-        self._counts[k.PUSHED], self._counts[k.PATHS] = len(unique), len(paths)
+        bodies, starts, rows, paths = self._arrangement(self._tables.assembly)
+        self._arrays[11:15] = [bodies, starts, rows, paths]
+        self._counts[k.PUSHED], self._counts[k.PATHS] = len(bodies), len(paths)
         self._point_at_arrays()
-        self._arranged = True
 
 
 def _state(model: Model, q: ArrayLike | None) -> Floats:

@@ -62,8 +62,10 @@ W, TAIL = 0, 36
 M, V, Y, Z, VS, YS, ZS, SS, XA, XB, T1, T2, E, ET, EB, EBT, X = range(0, 17 * 36, 36)
 BETA, GAMMA_A, GAMMA_B, QV, XV, ROOM = (17 * 36 + 6 * i for i in range(6))
 K, N, C = ROOM, ROOM + 36, ROOM + 72
-SPARE = ROOM + 108  # the second part of a joint, where it is not kept
-SCRATCH = SPARE + TAIL + 36 + 36 + 8
+WU, WR, MOVED = ROOM + 108, ROOM + 144, ROOM + 150
+SPARE = ROOM + 156  # the second part of a joint, where it is not kept
+LOADS = SPARE + TAIL + 36 + 36 + 8  # what loads.py needs
+SCRATCH = LOADS + 512
 
 
 @helper
@@ -360,12 +362,12 @@ def join(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, nc, arm
         else:
             set_rows(out, oc + CROSS, product_T(w, ZS, w, YS, n))
     if psi:
-        join_totals(out, oa, ob, oc, oj, sa, sb, w, turned, below, right, 6 - nc)
+        join_totals(t, j, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, 6 - nc)
     return smallest
 
 
 @helper
-def join_totals(out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
+def join_totals(t, j, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
     """Psi of a JOIN [QS (9)], from the joint's rows."""
     if sa:
         set_rows(w, SS, moved_both(out, oa + SBOT, w, turned))
@@ -380,83 +382,130 @@ def join_totals(out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
     ut, ub = oj + JOINT, oj + JOINT + 6 * k
     set_rows(w, T1, minus(product(w, SS, out, oj + FT), rows(w, XA)))
     x = minus(product_T(out, oj + FT, w, T1, 6), product_T(w, XA, out, oj + FT, 6))
-    x = plus(x, product_T(out, ut, out, ut, k))
+    weigh_rows(t, j, k, out, ut, w)
+    x = plus(x, product_T(out, ut, w, WU, k))
     set_rows(out, oc + STOP, plus(x, rows(out, oa + STOP)) if sa else x)
     if below:
         set_rows(w, T2, minus(product(w, SS, out, oj + FB), rows(w, XB)))
         x = minus(product_T(out, oj + FB, w, T2, 6), product_T(w, XB, out, oj + FB, 6))
-        x = plus(x, product_T(out, ub, out, ub, k))
+        weigh_rows(t, j, k, out, ub, w)
+        x = plus(x, product_T(out, ub, w, WU, k))
         set_rows(out, oc + SBOT, plus(x, rows(out, ob + SBOT)) if sb else x)
         if right:  # Psi12 = (Psi21)^T
             x = minus(product_T(out, oj + FT, w, XB, 6), product_T(w, T1, out, oj + FB, 6))
-            x = minus(x, product_T(out, ut, out, ub, k))
+            x = minus(x, product_T(out, ut, w, WU, k))
         else:
             x = minus(product_T(w, XB, out, oj + FT, 6), product_T(out, oj + FB, w, T1, 6))
-            x = minus(x, product_T(out, ub, out, ut, k))
+            x = minus(x, product_T(w, WU, out, ut, k))
         set_rows(out, oc + SCROSS, x)
 
 
 @helper
 def join_forces(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, k, force):
     """What of a JOIN depends on forces: gamma, r, b, and p and eta. force: the joints' own, at their place in v."""
+    r = oj + JOINT + 12 * k
+    x, sx, p = join_linear(
+        t, c, j, out, oa, ob, oj, tail, ot, sa, sb, w, psi, turned, k, force, 1.0, out, oa, out, ob, out, oc, out, r
+    )
+    set_six(out, oj + GAMMA, x)
+    if psi:
+        eta = constant(x, sx, p, w, out, r, k)
+        if sa:
+            eta += item(out, oa + ETA)
+        if sb:
+            eta += item(out, ob + ETA)
+        set_item(out, oc + ETA, eta)
+
+
+@helper
+def join_linear(
+    t, c, j, out, oa, ob, oj, tail, ot, sa, sb, w, psi, turned, k, force, drive, xa, la, xb, lb, xc, lc, xr, r
+):
+    """b and p of a JOIN, at xc[lc:], from those of its parts, at xa[la:] and xb[lb:]; its r goes to xr[r:]. drive: what
+    part of `force` is to be taken. Returns what `constant` needs."""
     below, iv = item(t.open, c) != 0, item(t.iv, j)
-    ut, ub, r = oj + JOINT, oj + JOINT + 6 * k, oj + JOINT + 12 * k
+    ut, ub = oj + JOINT, oj + JOINT + 6 * k
     z, n = ot + TAIL, ot + TAIL + 6 * k
-    set_six(w, XV, six(out, ob + BT))
+    set_six(w, XV, six(xb, lb + BT))
     lower = lower_vector(w, XV, turned)
-    set_six(w, XV, six(out, oa + BB))
+    set_six(w, XV, six(xa, la + BB))
     beta = forth(w, XV, turned) - lower
     set_six(w, BETA, beta)
     gamma = times(w, BETA, tail, ot + W)
-    top = six(out, oa + BT) - times(w, BETA, out, oj + FT)
+    top = six(xa, la + BT) - times(w, BETA, out, oj + FT)
     for i in range(k):
         x = 0.0
         for l in range(k):
             x += item(tail, n + k * i + l) * item(force, iv + l)
-        set_item(out, r + i, x - dot(six(tail, z + 6 * i), beta))
-        gamma += six(tail, z + 6 * i) * item(force, iv + i)
-        top += six(out, ut + 6 * i) * item(force, iv + i)
-    set_six(out, oj + GAMMA, gamma)
-    set_six(out, oc + BT, top)
+        set_item(xr, r + i, x * drive - dot(six(tail, z + 6 * i), beta))
+        gamma += six(tail, z + 6 * i) * (item(force, iv + i) * drive)
+        top += six(out, ut + 6 * i) * (item(force, iv + i) * drive)
+    set_six(xc, lc + BT, top)
     if below:
-        bottom = six(out, ob + BB) + times(w, BETA, out, oj + FB)
+        bottom = six(xb, lb + BB) + times(w, BETA, out, oj + FB)
         for i in range(k):
-            bottom -= six(out, ub + 6 * i) * item(force, iv + i)
-        set_six(out, oc + BB, bottom)
+            bottom -= six(out, ub + 6 * i) * (item(force, iv + i) * drive)
+        set_six(xc, lc + BB, bottom)
+    ps, sg = gamma * 0.0, gamma * 0.0
     if psi:
         set_six(w, XV, gamma)
         set_six(w, GAMMA_A, back(w, XV, turned))
         set_six(w, GAMMA_B, to_lower(w, XV, turned))
-        ps, sg, eta = gamma * 0.0, gamma * 0.0, 0.0
         p_top, p_bottom = gamma * 0.0, gamma * 0.0
         if sa:
             set_six(w, QV, times(w, GAMMA_A, out, oa + SBOT))
             sg = forth(w, QV, turned)
-            set_six(w, QV, six(out, oa + PB))
+            set_six(w, QV, six(xa, la + PB))
             ps = forth(w, QV, turned) * -1.0
-            p_top = six(out, oa + PT) - times(w, GAMMA_A, out, oa + SCROSS) * 2.0
-            eta = item(out, oa + ETA)
+            p_top = six(xa, la + PT) - times(w, GAMMA_A, out, oa + SCROSS) * 2.0
         if sb:
             set_six(w, QV, times(w, GAMMA_B, out, ob + STOP))
             sg = sg + lower_vector(w, QV, turned)
-            set_six(w, QV, six(out, ob + PT))
+            set_six(w, QV, six(xb, lb + PT))
             ps = ps + lower_vector(w, QV, turned)
             if below:
-                p_bottom = six(out, ob + PB) + times(w, GAMMA_B, out, ob + SCROSS) * 2.0
-            eta += item(out, ob + ETA)
+                p_bottom = six(xb, lb + PB) + times(w, GAMMA_B, out, ob + SCROSS) * 2.0
         set_six(w, QV, ps + sg * 2.0)
         p_top += times(w, QV, out, oj + FT)
-        eta += dot(gamma, sg) + dot(ps, gamma)
+        weigh_numbers(t, j, k, xr, r, w)
         for i in range(k):
-            p_top += six(out, ut + 6 * i) * (2.0 * item(out, r + i))
-            eta += item(out, r + i) * item(out, r + i)
-        set_six(out, oc + PT, p_top)
-        set_item(out, oc + ETA, eta)
+            p_top += six(out, ut + 6 * i) * (2.0 * item(w, WR + i))
+        set_six(xc, lc + PT, p_top)
         if below:
             p_bottom -= times(w, QV, out, oj + FB)
             for i in range(k):
-                p_bottom -= six(out, ub + 6 * i) * (2.0 * item(out, r + i))
-            set_six(out, oc + PB, p_bottom)
+                p_bottom -= six(out, ub + 6 * i) * (2.0 * item(w, WR + i))
+            set_six(xc, lc + PB, p_bottom)
+    return gamma, sg, ps
+
+
+@helper
+def weigh_numbers(t, j, k, x, at, w):
+    """The weight of joint j times its k numbers at x[at:], to WR."""
+    for i in range(k):
+        total = 0.0
+        for l in range(k):
+            total += item(t.weight, item(t.iw, j) + k * i + l) * item(x, at + l)
+        set_item(w, WR + i, total)
+
+
+@helper
+def weigh_rows(t, j, k, a, at, w):
+    """The weight of joint j times its k rows at a[at:], to WU."""
+    for i in range(k):
+        row = six(a, at) * item(t.weight, item(t.iw, j) + k * i)
+        for l in range(1, k):
+            row += six(a, at + 6 * l) * item(t.weight, item(t.iw, j) + k * i + l)
+        set_six(w, WU + 6 * i, row)
+
+
+@helper
+def constant(x, sx, p, w, xr, r, k):
+    """What a node adds to eta: x.S x + p.x of the vector by which it moves its parts, and r.A r of its joint."""
+    eta = dot(x, sx) + dot(p, x)
+    for i in range(k):
+        eta += item(xr, r + i) * item(w, WR + i)
+    return eta
 
 
 # --- a body and what is absorbed into it ----------------------------------------------------------------------------
@@ -494,36 +543,46 @@ def spread(T, to, out, top, bottom, cross, right, w):
 @helper
 def leaf_forces(t, b, node, left, out, oc, ol, w, psi, external):
     """What of a LEAF depends on forces. external: on the bodies, six numbers each, in their bases."""
-    z = six(external, 6 * b)
-    if left:
-        z = z - six(out, ol + BIAS)
-    set_six(w, XV, z)
-    b1 = times(w, XV, out, oc + TOP)
-    set_six(out, oc + BT, b1)
-    below = item(t.open, node) != 0
-    right = item(t.right, item(t.up, node)) == node
-    if below:
-        at_bottom(out, oc + BB, z, w, XV, oc + CROSS, right)
+    x, sx, p = leaf_linear(t, b, node, left, out, oc, ol, w, psi, external, 6 * b, out, ol, out, oc)
     if psi and left:
-        set_six(w, XV, b1)
-        pb = times(w, XV, out, ol + QUADRATIC)
-        p = six(out, ol + LINEAR)
-        set_item(out, oc + ETA, dot(pb, b1) + dot(p, b1) + item(out, ol + CONSTANT))
-        z = pb * 2.0 + p
-        set_six(w, XV, z)
-        set_six(out, oc + PT, times(w, XV, out, oc + TOP))
-        if below:
-            at_bottom(out, oc + PB, z, w, XV, oc + CROSS, right)
+        set_item(out, oc + ETA, constant(x, sx, p, w, w, WR, 0) + item(out, ol + CONSTANT))
 
 
 @helper
-def at_bottom(out, to, f, w, x, cross, right):
-    """T Phi f to out[to:], from the rows that the body keeps of it; f is also at w[x:]."""
+def leaf_linear(t, b, node, left, out, oc, ol, w, psi, external, e, xl, ll, xc, lc):
+    """b and p of a LEAF, at xc[lc:], under the force at external[e:], from what is absorbed into it, at xl[ll:].
+    Returns what `constant` needs."""
+    z = six(external, e)
+    if left:
+        z = z - six(xl, ll + BIAS)
+    set_six(w, XV, z)
+    b1 = times(w, XV, out, oc + TOP)
+    set_six(xc, lc + BT, b1)
+    below = item(t.open, node) != 0
+    right = item(t.right, item(t.up, node)) == node
+    if below:
+        at_bottom(out, xc, lc + BB, z, w, XV, oc + CROSS, right)
+    pb, p = b1 * 0.0, b1 * 0.0
+    if psi and left:
+        set_six(w, XV, b1)
+        pb = times(w, XV, out, ol + QUADRATIC)
+        p = six(xl, ll + LINEAR)
+        z = pb * 2.0 + p
+        set_six(w, XV, z)
+        set_six(xc, lc + PT, times(w, XV, out, oc + TOP))
+        if below:
+            at_bottom(out, xc, lc + PB, z, w, XV, oc + CROSS, right)
+    return b1, pb, p
+
+
+@helper
+def at_bottom(out, xc, to, f, w, x, cross, right):
+    """T Phi f to xc[to:], from the rows that the body keeps of it; f is also at w[x:]."""
     if right:
-        set_six(out, to, times(w, x, out, cross))
+        set_six(xc, to, times(w, x, out, cross))
     else:
         for i in range(6):
-            set_item(out, to + i, dot(six(out, cross + 6 * i), f))
+            set_item(xc, to + i, dot(six(out, cross + 6 * i), f))
 
 
 # --- what hangs on a body beside its path ---------------------------------------------------------------------------
@@ -550,7 +609,8 @@ def light(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned):
     if psi:
         ut = oj + JOINT
         set_rows(w, T2, product(w, SS, w, T1))
-        set_rows(w, Y, plus(product_T(w, T1, w, T2, 6), product_T(out, ut, out, ut, k)))
+        weigh_rows(t, j, k, out, ut, w)
+        set_rows(w, Y, plus(product_T(w, T1, w, T2, 6), product_T(out, ut, w, WU, k)))
         congruence(w, Y, out, oj + FB, out, oc + QUADRATIC, w)
     return smallest
 
@@ -600,26 +660,53 @@ def congruence(a, j, x, k, out, to, w):
 @helper
 def light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, force, external):
     """What of a LIGHT depends on forces."""
+    k = 6 - item(t.forbidden, j)
+    r = oj + JOINT + 12 * k
+    gamma, x, sx, p = light_linear(
+        t, j, lone, out, ob, ol, oj, tail, ot, sb, w, psi, turned, force, 1.0, external, 6 * j, out, ob, out, ol, False,
+        out, oc, out, r,
+    )  # fmt: skip
+    set_six(out, oj + GAMMA, gamma)
+    if psi:
+        eta = constant(x, sx, p, w, out, r, k)
+        if lone:
+            eta += item(out, ol + CONSTANT) if ol >= 0 else 0.0
+        elif sb:
+            eta += item(out, ob + ETA)
+        set_item(out, oc + CONSTANT, eta)
+
+
+@helper
+def light_linear(
+    t, j, lone, out, ob, ol, oj, tail, ot, sb, w, psi, turned, force, drive, external, e, xb, lb, xl, ll, moved, xc,
+    lc, xr, r,
+):  # fmt: skip
+    """z and p of a LIGHT, at xc[lc:], from the path under it, at xb[lb:], or, lone, from the force at external[e:] and
+    what is absorbed, at xl[ll:]; moved: lone, its body has, when no joint accelerates, the acceleration at MOVED. Its r
+    goes to xr[r:]. Returns gamma, and what `constant` needs."""
     k, iv = 6 - item(t.forbidden, j), item(t.iv, j)
-    ut, r, z, n = oj + JOINT, oj + JOINT + 12 * k, ot + TAIL, ot + TAIL + 6 * k
-    eta = 0.0
+    ut, z, n = oj + JOINT, ot + TAIL, ot + TAIL + 6 * k
     if lone:
-        zeta = six(external, 6 * j) * -1.0
+        zeta = six(external, e) * -1.0
         if ol >= 0:
-            zeta = zeta + six(out, ol + BIAS)
+            zeta = zeta + six(xl, ll + BIAS)
+        if moved:
+            zeta = zeta + times(w, MOVED, t.inertia, 36 * j)
+            if ol >= 0:
+                zeta = zeta + times(w, MOVED, out, ol + INERTIA)
         set_six(w, XV, zeta)
         zeta = lower_vector(w, XV, turned)
         set_six(w, BETA, zeta)
         gamma = zeta
         for i in range(k):
-            x = item(force, iv + i) - item(w, BETA + 6 - k + i)
+            x = item(force, iv + i) * drive - item(w, BETA + 6 - k + i)
             gamma -= six(out, ut + 6 * i) * x
             total = 0.0
             for l in range(k):
-                total += item(tail, n + k * i + l) * (item(force, iv + l) - item(w, BETA + 6 - k + l))
-            set_item(out, r + i, total)
+                total += item(tail, n + k * i + l) * (item(force, iv + l) * drive - item(w, BETA + 6 - k + l))
+            set_item(xr, r + i, total)
     else:
-        set_six(w, XV, six(out, ob + BT) * -1.0)
+        set_six(w, XV, six(xb, lb + BT) * -1.0)
         beta = lower_vector(w, XV, turned)
         set_six(w, BETA, beta)
         gamma = times(w, BETA, tail, ot + W)
@@ -627,43 +714,44 @@ def light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, 
             x = 0.0
             for l in range(k):
                 x += item(tail, n + k * i + l) * item(force, iv + l)
-            set_item(out, r + i, x - dot(six(tail, z + 6 * i), beta))
-            gamma += six(tail, z + 6 * i) * item(force, iv + i)
-    set_six(out, oj + GAMMA, gamma)
+            set_item(xr, r + i, x * drive - dot(six(tail, z + 6 * i), beta))
+            gamma += six(tail, z + 6 * i) * (item(force, iv + i) * drive)
     set_six(w, XV, gamma)
-    set_six(out, oc + BIAS, times(w, XV, out, oj + FB))
+    set_six(xc, lc + BIAS, times(w, XV, out, oj + FB))
+    x, sx, p = gamma * 0.0, gamma * 0.0, gamma * 0.0
     if psi:
         linear = gamma * 0.0
         if lone:
-            if ol >= 0:  # a = (1 + S UT) a' + S r
+            if ol >= 0:  # a = (1 + S UT) a' + S r, and what `moved` says
                 for i in range(6):
                     set_item(w, GAMMA_A + i, 0.0)
                 for i in range(k):
-                    set_item(w, GAMMA_A + 6 - k + i, item(out, r + i))
-                shift = to_lower(w, GAMMA_A, turned)
-                set_six(w, GAMMA_B, shift)
-                sg = times(w, GAMMA_B, out, ol + QUADRATIC)
-                p = six(out, ol + LINEAR)
-                eta = dot(shift, sg) + dot(p, shift) + item(out, ol + CONSTANT)
-                set_six(w, QV, sg * 2.0 + p)
+                    set_item(w, GAMMA_A + 6 - k + i, item(xr, r + i))
+                x = to_lower(w, GAMMA_A, turned)
+                if moved:
+                    x = x + six(w, MOVED)
+                set_six(w, GAMMA_B, x)
+                sx = times(w, GAMMA_B, out, ol + QUADRATIC)
+                p = six(xl, ll + LINEAR)
+                set_six(w, QV, sx * 2.0 + p)
                 linear = lower_vector(w, QV, turned)
                 set_six(w, QV, linear)
                 for i in range(k):
                     linear += six(out, ut + 6 * i) * item(w, QV + 6 - k + i)
         elif sb:
-            set_six(w, GAMMA_B, to_lower(w, XV, turned))
-            sg = times(w, GAMMA_B, out, ob + STOP)
-            p = six(out, ob + PT)
-            eta = dot(six(w, GAMMA_B), sg) + dot(p, six(w, GAMMA_B)) + item(out, ob + ETA)
-            set_six(w, QV, sg * 2.0 + p)
+            x = to_lower(w, XV, turned)
+            set_six(w, GAMMA_B, x)
+            sx = times(w, GAMMA_B, out, ob + STOP)
+            p = six(xb, lb + PT)
+            set_six(w, QV, sx * 2.0 + p)
             set_six(w, QV, lower_vector(w, QV, turned))
             linear = times(w, QV, out, oj + FT)
+        weigh_numbers(t, j, k, xr, r, w)
         for i in range(k):
-            linear += six(out, ut + 6 * i) * (2.0 * item(out, r + i))
-            eta += item(out, r + i) * item(out, r + i)
+            linear += six(out, ut + 6 * i) * (2.0 * item(w, WR + i))
         set_six(w, XV, linear)
-        set_six(out, oc + LINEAR, times(w, XV, out, oj + FB))
-        set_item(out, oc + CONSTANT, eta)
+        set_six(xc, lc + LINEAR, times(w, XV, out, oj + FB))
+    return gamma, x, sx, p
 
 
 @helper

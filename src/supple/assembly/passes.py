@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from supple.assembly.desk import open_desk
+from supple.assembly.desk import ANY_JOIN, ANY_LEAF, ANY_LIGHT, PLAIN_JOIN, open_desk
 from supple.assembly.joints import REVOLUTE, UNIVERSAL, turn_of_joint
 from supple.assembly.nodes import (
     FB,
@@ -24,8 +24,9 @@ from supple.assembly.nodes import (
     to_lower,
 )
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.spatial.compiler import helper, part
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
+from supple.spatial.references import LINKED, call_at
 from supple.spatial.sixes import dot, set_six, six
 
 
@@ -35,28 +36,26 @@ def renew(t, d, desk, i, psi, matrices):
     smallest pivot: if it is not positive, there is no inertia where some is needed."""
     kind, j = item(t.kind, i), item(t.item, i)
     if kind == JOIN:
-        if item(t.joint, j) == REVOLUTE and item(t.armature, item(t.iv, j)) == 0.0:
-            return plain_join(desk, i, psi, matrices)
-        return any_join(desk, i, psi, matrices)
+        if item(t.joint, j) == REVOLUTE and item(t.forbidden, j) == 5 and item(t.armature, item(t.iv, j)) == 0.0:
+            return call_at(item(d.kernels, PLAIN_JOIN), desk, i, psi, matrices)
+        return call_at(item(d.kernels, ANY_JOIN), desk, i, psi, matrices)
     if kind == LEAF:
         if item(t.lone, i):
             return 1.0e300
         if item(t.left, i) < 0 and not matrices:
             leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, psi, d.external)
             return 1.0e300
-        return any_leaf(desk, i, psi, matrices)
+        return call_at(item(d.kernels, ANY_LEAF), desk, i, psi, matrices)
     if kind == LIGHT:
-        return any_light(desk, i, psi, matrices)
+        return call_at(item(d.kernels, ANY_LIGHT), desk, i, psi, matrices)
     return any_sum(desk, i, psi, matrices)
 
 
-# Each of these is compiled on its own: together they would take the compiler much longer.
-
-
-@part
-def plain_join(desk, i, psi, matrices):
+@kernel(LINKED, "revolute joints of an assembly", effort=4, nogil=True)
+def plain_join(desk, i, with_psi, with_matrices):
     """A JOIN at a revolute joint without armature, of which there are most: with the numbers known, loops unroll."""
     t, d = open_desk(desk)
+    psi, matrices = with_psi != 0, with_matrices != 0
     j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
     _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
     turned = (True, cos, sin, False)
@@ -68,9 +67,10 @@ def plain_join(desk, i, psi, matrices):
     return smallest
 
 
-@part
-def any_join(desk, i, psi, matrices):
+@kernel(LINKED, "joints of an assembly", effort=5, nogil=True)
+def any_join(desk, i, with_psi, with_matrices):
     t, d = open_desk(desk)
+    psi, matrices = with_psi != 0, with_matrices != 0
     j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
     turned, nc = turn_of_joint(t, j, d.q, d.w), item(t.forbidden, j)
     oa, ob, oc, oj, ot = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i), item(d.tail_at, i)
@@ -81,9 +81,10 @@ def any_join(desk, i, psi, matrices):
     return smallest
 
 
-@part
-def any_leaf(desk, i, psi, matrices):
+@kernel(LINKED, "bodies of an assembly", effort=2, nogil=True)
+def any_leaf(desk, i, with_psi, with_matrices):
     t, d = open_desk(desk)
+    psi, matrices = with_psi != 0, with_matrices != 0
     j, l, oc, smallest = item(t.item, i), item(t.left, i), item(d.at, i), 1.0e300
     ol = item(d.at, l) if l >= 0 else 0
     if matrices:
@@ -92,9 +93,10 @@ def any_leaf(desk, i, psi, matrices):
     return smallest
 
 
-@part
-def any_light(desk, i, psi, matrices):
+@kernel(LINKED, "branches of an assembly", effort=4, nogil=True)
+def any_light(desk, i, with_psi, with_matrices):
     t, d = open_desk(desk)
+    psi, matrices = with_psi != 0, with_matrices != 0
     j, l, smallest = item(t.item, i), item(t.left, i), 1.0e300
     turned = turn_of_joint(t, j, d.q, d.w)
     lone, absorbed = item(t.lone, l) != 0, item(t.left, l)
@@ -107,7 +109,12 @@ def any_light(desk, i, psi, matrices):
     return smallest
 
 
-@part
+def node_kernels() -> list[int]:
+    """The kernels that `renew` calls, in the order of desk.py."""
+    return [x.address() for x in (plain_join, any_join, any_leaf, any_light)]
+
+
+@helper
 def any_sum(desk, i, psi, matrices):
     t, d = open_desk(desk)
     ol, orr, oc = item(d.at, item(t.left, i)), item(d.at, item(t.right, i)), item(d.at, i)
@@ -125,7 +132,7 @@ def any_sum(desk, i, psi, matrices):
 def join_down(t, d, i):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
     j = item(t.item, i)
-    if item(t.joint, j) == REVOLUTE:
+    if item(t.joint, j) == REVOLUTE and item(t.forbidden, j) == 5:
         _, cos, sin, _ = turn_of_joint(t, j, d.q, d.w)
         _join_down(t, d, i, j, 1, (True, cos, sin, False))
     else:

@@ -6,6 +6,7 @@ What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from supple.spatial.references import address_of, float_vector, int_vector, ints
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, WORDS = range(10)
+_FORBIDDEN = 4  # row of body_ints
+_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, _WEIGHT, _N_WEIGHT, WORDS = range(12)
 
 
 class Tree(NamedTuple):
@@ -44,6 +46,8 @@ class Tree(NamedTuple):
     tail_at: Any
     joints: Any
     level: Any
+    top: Any  #: the top body of a stretch; of LIGHT and SUM the body they hang on, -1: the world
+    after: Any  #: the joint after an open stretch
     parent: Any  #: of bodies
     joint: Any
     iq: Any
@@ -52,10 +56,12 @@ class Tree(NamedTuple):
     heavy: Any
     leaf_of: Any
     node_of: Any
+    iw: Any  #: where the weight of a joint begins
     to_joint: Any  #: T, flat
     inertia: Any  #: flat
     pitch: Any
     armature: Any  #: (nv,)
+    weight: Any  #: of k degrees of freedom k x k numbers: what their accelerations count for in the total
 
 
 @helper
@@ -69,11 +75,12 @@ def open_tree(address):
         int_vector(a, m), int_vector(a + s, m), int_vector(a + 2 * s, m), int_vector(a + 3 * s, m),
         int_vector(a + 4 * s, m), int_vector(a + 5 * s, m), int_vector(a + 6 * s, m), int_vector(a + 7 * s, m),
         int_vector(a + 8 * s, m), int_vector(a + 9 * s, m), int_vector(a + 10 * s, m), int_vector(a + 11 * s, m),
-        int_vector(a + 12 * s, m),
+        int_vector(a + 12 * s, m), int_vector(a + 13 * s, m), int_vector(a + 14 * s, m),
         int_vector(b, n), int_vector(b + r, n), int_vector(b + 2 * r, n), int_vector(b + 3 * r, n),
         int_vector(b + 4 * r, n), int_vector(b + 5 * r, n), int_vector(b + 6 * r, n), int_vector(b + 7 * r, n),
+        int_vector(b + 8 * r, n),
         float_vector(h[_T], 36 * n), float_vector(h[_INERTIA], 36 * n), float_vector(h[_PITCH], n),
-        float_vector(h[_ARMATURE], h[_NV]),
+        float_vector(h[_ARMATURE], h[_NV]), float_vector(h[_WEIGHT], h[_N_WEIGHT]),
     )  # fmt: skip
 
 
@@ -89,12 +96,15 @@ class TreeTables:
         above = np.where(up < 0, 0, up)
         lone = (kind == LEAF) & (kind[above] == LIGHT)
         # a stretch is open unless it is all of a path, or the lower part of a stretch that is not
-        is_open = np.zeros(len(kind), dtype=np.int64)
+        is_open, after = np.zeros((2, len(kind)), dtype=np.int64)
+        top = np.where(kind == LIGHT, model.parent[assembly.item], assembly.item)
         for level in _by_level(assembly.level):
             nodes = level[stretch[level]]
             over = up[nodes]
             lower = assembly.right[over] == nodes
             is_open[nodes] = np.where(kind[over] != JOIN, 0, np.where(lower, is_open[over], 1))
+            top[nodes] = np.where((kind[over] == JOIN) & ~lower, top[over], assembly.item[over])
+            after[nodes] = np.where(lower, after[over], assembly.item[over])
         k = np.where((kind == JOIN) | (kind == LIGHT), dof[assembly.item], 0)
         coefficients = np.select(
             [lone, (kind == LEAF) & (assembly.left < 0), stretch, kind == SUM, kind == LIGHT],
@@ -109,19 +119,41 @@ class TreeTables:
         self.lone = lone
         self.ints = np.stack(
             [kind, assembly.left, assembly.right, up, assembly.item, assembly.first, is_open, lone, at,
-             at + coefficients, at + coefficients + self.joint_size, assembly.joints, assembly.level]
+             at + coefficients, at + coefficients + self.joint_size, assembly.joints, assembly.level, top, after]
         ).astype(np.int64)  # fmt: skip
         self.body_ints = np.stack(
             [model.parent, joint, model.q_index, model.v_index, 6 - dof, assembly.heavy, assembly.leaf_of,
-             assembly.node_of]
+             assembly.node_of, np.cumsum(dof * dof) - dof * dof]
         ).astype(np.int64)  # fmt: skip
         self.to_joint = to_joints(model)
         self.inertia = adapted_inertias(model)
         self.pitch = np.array(model.pitch)
         self.armature = np.array(model.armature)
-        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature)
-        self.words = np.array([model.n_bodies, len(kind), model.nv, *map(address_of, kept)], dtype=np.int64)
+        self._sizes = model.n_bodies, len(kind), model.nv
+        self.weight = unit_weights(dof)
+        self._point()
+
+    def _point(self) -> None:
+        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature, self.weight)
+        self.words = np.array([*self._sizes, *map(address_of, kept), len(self.weight)], dtype=np.int64)
         self.address = address_of(self.words)
+
+    def changed(self, weight: Floats, locked: Ints) -> TreeTables:
+        """The same tables with other weights, and with joints that cannot move."""
+        other = copy(self)
+        other.weight, other.body_ints = weight, self.body_ints.copy()
+        other.body_ints[_FORBIDDEN, locked] = 6
+        other._point()
+        return other
+
+
+def unit_weights(dof: Ints) -> Floats:
+    """Weights with which the total is the plain sum of squares."""
+    out = np.zeros(int((dof * dof).sum()))
+    begins = np.cumsum(dof * dof) - dof * dof
+    for k in range(int(dof.max(initial=0))):  # the k-th entry of each diagonal
+        out[(begins + k * (dof + 1))[dof > k]] = 1.0
+    return out
 
 
 def _by_level(level: Ints) -> list[Ints]:

@@ -91,6 +91,12 @@ def joint_force(m, tau, v, j):
 def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
     without_joints(m, q, v, has_wrenches, wrenches, path, work, S)
+    return with_joints(m, q, v, tau, qdd, path, work, S, dofs)
+
+
+@helper
+def with_joints(m, q, v, tau, qdd, path, work, S, dofs):
+    """The two passes in which joints accelerate, after without_joints. Returns the smallest D."""
     far = m.n > CACHED
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):

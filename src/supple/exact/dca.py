@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
 from supple.assembly.nodes import BT, SPARE, STILL, TOP, leaf, leaf_forces
-from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError, StateError
@@ -232,8 +232,9 @@ class Scratch:
         external, force = aligned((6 * model.n_bodies,)), np.empty(model.nv)
         places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
         state = np.empty(model.nq), external, force, np.empty(model.nv)
+        kernels = node_kernels()
         self.desks = [  # one for each part: they have scratch of their own
-            HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
+            HostDesk(layout.tables, out, *places, *state, keep_tails=False, kernels=kernels) for _ in layout.parts
         ]
         worst = int(rigid_kernel.load()(self.desks[0].address))
         if worst >= 0:

@@ -97,16 +97,18 @@ def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
 
 @helper
 def newton_euler(R, Y, V, A):
-    """I A + V x* I V [RBDA 5.16], the inertia Y in the body's axes and all else along the world's.
+    """I A + V x* I V [RBDA 5.16], the inertia Y in the body's axes and all else along the world's: cheaper than turning
+    the inertia."""
+    a = (A.lin + cross(V.ang, V.lin)) @ R  # R^T x
+    return rotate_force(R, rigid_force(Y, V.ang @ R, A.ang @ R, a))
 
-    With the acceleration a of the origin as a point, the force is m a + dw x h + w x (w x h) and the moment about the
-    origin I dw + w x I w + h x a: cheaper than turning the inertia.
-    """
-    w, dw = V.ang @ R, A.ang @ R  # R^T x
-    a = (A.lin + cross(V.ang, V.lin)) @ R
+
+@helper
+def rigid_force(Y, w, dw, a):
+    """The force on a body that turns with w and dw and whose origin, as a point, accelerates by a: m a + dw x h +
+    w x (w x h), and about the origin the moment I dw + w x I w + h x a."""
     lin = a * Y.m + cross(dw, Y.h) + cross(w, cross(w, Y.h))
-    ang = Y.I @ dw + cross(w, Y.I @ w) + cross(Y.h, a)
-    return rotate_force(R, Force(ang, lin))
+    return Force(Y.I @ dw + cross(w, Y.I @ w) + cross(Y.h, a), lin)
 
 
 @helper

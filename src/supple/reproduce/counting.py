@@ -29,6 +29,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.assembly import joints, nodes
 from supple.errors import SuppleError
 from supple.exact import costs, motion
 from supple.exact import ltdl as factors
@@ -47,6 +48,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
+Hand = Callable[[NDArray[Any]], Any]  #: how a kernel is handed an array
 
 SYSTEMS: dict[str, Callable[..., Model]] = {
     "humanoid": trees.humanoid,
@@ -88,6 +90,12 @@ def _sqrt(x: float) -> Counted:
     return Counted(math.sqrt(x))
 
 
+def _cos(x: float) -> Counted:
+    """A cosine, and the sine that is always wanted with it."""
+    Counted.tally["sincos"] += 1
+    return Counted(math.cos(x))
+
+
 def _sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
     for k in range(first, stop):
         Counted.tally["sincos"] += 1
@@ -107,7 +115,8 @@ def count(function: Callable[..., Any], *arguments: Any) -> Cost:
     """What a call of a helper costs."""
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise SuppleError("operations can be counted only where the compiler is disabled: use counts()")
-    vars(factors)["math"] = SimpleNamespace(sqrt=_sqrt)
+    for module in (factors, nodes, joints):
+        vars(module)["math"] = SimpleNamespace(sqrt=_sqrt, cos=_cos, sin=lambda x: Counted(math.sin(x)))
     vars(motion)["sincos_ring"] = _sincos_ring
     Counted.tally = dict.fromkeys((f.name for f in dataclasses.fields(Cost)), 0)
     function(*arguments)
@@ -160,28 +169,45 @@ def of_factors(parent: ArrayLike) -> dict[str, Cost]:
 # --- dynamics -----------------------------------------------------------------------------------------------
 
 
-def _tables(model: Model) -> Tables:
+def as_it_is(array: NDArray[Any]) -> NDArray[Any]:
+    return array
+
+
+def room(*shape: int) -> NDArray[Any]:
+    """An array without numbers: to read one before it is written fails."""
+    return np.empty(shape, dtype=object)
+
+
+def tables(model: Model, hand: Hand = as_it_is) -> Tables:
+    """What open_tables gives a kernel, counting."""
     host, p = host_tables(model), host_tables(model).pattern
-    found: dict[str, Any] = dict(
-        n=model.n_bodies, nq=model.nq, nv=model.nv, bodies=host.bodies, units=host.units, angles=host.angles,
-        lam=p.packed_parent, starts=p.starts, depth=p.depth, ends=p.ends,
-        rows=counted(host.rows), outward=counted(host.outward), dofs=counted(host.dofs),
-        zeros=counted(host.zeros), inertias=counted(host.inertias), gravity=Vec3(*counted(host.gravity)),
+    ints = dict(
+        bodies=host.bodies, units=host.units, angles=host.angles, lam=p.packed_parent, starts=p.starts, depth=p.depth,
+        ends=p.ends,
     )  # fmt: skip
-    return Tables(**found)
+    floats = dict(
+        rows=host.rows, outward=host.outward, dofs=host.dofs, zeros=host.zeros, inertias=host.inertias
+    )  # fmt: skip
+    found: dict[str, Any] = {name: hand(array) for name, array in ints.items()}
+    found |= {name: hand(counted(array)) for name, array in floats.items()}
+    return Tables(n=model.n_bodies, nq=model.nq, nv=model.nv, gravity=Vec3(*counted(host.gravity)), **found)
 
 
-def run(algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any]) -> tuple[Cost, Floats]:
+def run(
+    algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any], wrenches: Floats | None = None,
+    hand: Hand = as_it_is,
+) -> tuple[Cost, Floats]:  # fmt: skip
     """An algorithm's core on one state: what it costs, and its result."""
-    sizes = algorithm.scratch_sizes(model)
-    path, work, axes, ring, dofs, scratch = (np.empty(shape, dtype=object) for shape in sizes)
+    path, work, axes, ring, dofs, scratch = (hand(room(*shape)) for shape in algorithm.scratch_sizes(model))
     extra: Any = scratch
     if algorithm.constants is not None:
-        constants = counted(algorithm.constants(model))
-        extra = constants if algorithm.tables is None else Extras(scratch, constants, algorithm.tables(model))
-    out = np.empty(math.prod(algorithm.output(model)), dtype=object)
-    inputs = _tables(model), counted(q), counted(v), x if x.dtype == object else counted(x), False, None
-    cost = count(algorithm.core, *inputs, out, path, work, motion.Axes(axes, ring), dofs, extra)
+        constants = hand(counted(algorithm.constants(model)))
+        extra = constants if algorithm.tables is None else Extras(scratch, constants, hand(algorithm.tables(model)))
+    out = room(math.prod(algorithm.output(model)))
+    known = hand(x if x.dtype == object else counted(x))
+    pushes = None if wrenches is None else hand(counted(wrenches))
+    inputs = tables(model, hand), hand(counted(q)), hand(counted(v)), known, wrenches is not None, pushes
+    cost = count(algorithm.core, *inputs, hand(out), path, work, motion.Axes(axes, ring), dofs, extra)
     return cost, out.astype(np.float64)
 
 

@@ -7,8 +7,9 @@ import sys
 import numpy as np
 
 from supple.exact.costs import Cost
+from supple.reproduce import counting_dca
 from supple.reproduce.counting import answer, require, run, system
-from supple.reproduce.vw_methods import METHODS, OF_HUBS, SYSTEMS
+from supple.reproduce.vw_methods import DCA, METHODS, OF_HUBS, SYSTEMS
 
 
 def of_system(name: str) -> dict[str, Cost]:
@@ -19,6 +20,7 @@ def of_system(name: str) -> dict[str, Cost]:
     for what, method in METHODS.items():
         if "star" in name or what not in OF_HUBS:
             out[what], found[what] = run(method.algorithm, method.of(model), q, v, tau)
+    out[DCA], found[DCA] = counting_dca.run(model, q, v, tau)
     for what, accelerations in found.items():
         require(np.allclose(accelerations[: model.nv], found["ABA"], rtol=1e-6), f"{what} finds the accelerations")
     return out

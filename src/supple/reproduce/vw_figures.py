@@ -22,6 +22,7 @@ LOOKS = {
     "unit vectors": ("#555555", "x", "--"),
     "ABA": ("#3c7a3c", "^", "-"),
     "CRBA + LTDL": ("#8e3b76", "v", "-"),
+    "DCA": ("#2a9d8f", "*", "-"),
     "absorbed": ("#1b4f72", "o", "-"),
     "split, absorbed": ("#5b9bd5", "o", "-."),
     "split, pairs": ("#c0792a", "D", "-."),

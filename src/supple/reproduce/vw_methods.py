@@ -43,6 +43,9 @@ METHODS = {
     "ABA": Method(ABA, as_it_is, "articulated-body algorithm"),
     "CRBA + LTDL": Method(CRBA_LTDL, as_it_is, "composite-rigid-body algorithm, sparse factors"),
 }
+#: Counted beside them, and not timed: small bodies are not what it is for.
+DCA = "DCA"
+DCA_MEANING = "divide and conquer over a balanced tree of assemblies; counted only"
 OF_HUBS = ("pairs", "split")  #: on chains they do what virtual work does
 
 

@@ -10,14 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from supple.scenes.bicycle_chain import bicycle_chain
+from supple.scenes.crowd import crowd
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
-from supple.scenes.scene import Pushes, Scene
+from supple.scenes.pendulum import pendulum
+from supple.scenes.scene import Pushes, Scene, Springs
+from supple.scenes.spring_pendulum import spring_pendulum
 
-__all__ = ["NAMES", "Pushes", "Scene", "bicycle_chain", "millipede", "molecule"]
+__all__ = [
+    "NAMES",
+    "Pushes",
+    "Scene",
+    "Springs",
+    "bicycle_chain",
+    "crowd",
+    "millipede",
+    "molecule",
+    "pendulum",
+    "spring_pendulum",
+]
 
 NAMES: dict[str, Callable[..., Scene]] = {
     "bicycle-chain": bicycle_chain,
     "millipede": millipede,
     "molecule": molecule,
+    "pendulum": pendulum,
+    "spring-pendulum": spring_pendulum,
+    "crowd": crowd,
 }

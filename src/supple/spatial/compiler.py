@@ -4,6 +4,8 @@ helper   a small function that is inlined into kernels. It has no entry for Pyth
          (its .py_func may be called).
 part     a larger one that is called, so that it is compiled once for all its callers.
 kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
+         One may call another through its address (references.call_at): Numba would optimise a large part again with
+         every function that calls it, and with those that call these.
 
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
 where none is writable), in a subfolder named by a hash of every source file that kernels can depend on, of the
@@ -48,6 +50,8 @@ part = njit(**dict(INLINE, forceinline=False))
 
 #: Every kernel of the modules imported so far, by name.
 KERNELS: dict[str, Kernel] = {}
+#: With the compiler disabled: kernels by what stands for their addresses.
+PLAIN: dict[int, Callable[..., Any]] = {}
 
 
 class Kernel:
@@ -73,7 +77,10 @@ class Kernel:
         return entry
 
     def address(self) -> int:
-        """The compiled function as C may call it."""
+        """The compiled function as C may call it; with the compiler disabled, a number that stands for it."""
+        if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):
+            PLAIN[id(self)] = self.dispatcher
+            return id(self)
         compiled = self._compiled()
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
+from numba.core import config
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -163,6 +164,10 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
         return builder.extract_element(half, ir.Constant(ir.IntType(32), index % 4))
 
     return types.float64(sixes_type, i), codegen
+
+
+if config.DISABLE_JIT:
+    from supple.spatial.plain_sixes import dot, entry, make_six, set_six, six, swap_pairs  # noqa: F401
 
 
 # --- 6x6 matrices ---------------------------------------------------------------------------------------------------

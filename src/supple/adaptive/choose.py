@@ -1,0 +1,210 @@
+"""Which joints matter: the acceleration update region [AD section 5.3.1] and the new active region [AD section 5.4.1].
+
+Both are found from the last node down, the node with the largest value of the metric first, until what is left is small
+enough, or enough joints have been taken. Nodes with something under them that must be active come before all others.
+"""
+
+from __future__ import annotations
+
+import math
+
+from supple.adaptive.convert import evaluate, is_passive, prepare_parts, set_move
+from supple.adaptive.convert import get_move as move_of
+from supple.adaptive.heap import pop, push
+from supple.adaptive.store import (
+    CHOSEN,
+    CURRENT,
+    ERROR,
+    EXPANDED,
+    MOST,
+    MOST_REACHED,
+    MOTION,
+    QUEUE,
+    REACH_ERROR,
+    REACHED,
+    REST,
+    ROOT,
+    SEEN,
+    UPDATE,
+    VELOCITY_REST,
+    open_store,
+)
+from supple.adaptive.totals import total
+from supple.assembly.desk import open_desk
+from supple.assembly.nodes import BT, TOP
+from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import item, set_item
+from supple.spatial.references import LINKED
+from supple.spatial.sixes import set_six, six
+
+
+@helper
+def put_in_queue(s, i, value):
+    set_item(s.amount, i, value)
+    key = math.inf if item(s.must, i) else value
+    set_item(s.counts, QUEUE, push(s.queue, s.keys, item(s.counts, QUEUE), i, key))
+
+
+@helper
+def take_first(t, s, flag):
+    """The first node of the queue, which gets the flag, as does the LEAF that it is absorbed into."""
+    i = item(s.queue, 0)
+    set_item(s.counts, QUEUE, pop(s.queue, s.keys, item(s.counts, QUEUE)))
+    set_item(s.flags, i, item(s.flags, i) | flag)
+    note_expanded(s, i)
+    up = item(t.up, i)
+    if up >= 0 and item(t.kind, up) == LEAF:
+        set_item(s.flags, up, item(s.flags, up) | flag)
+        note_expanded(s, up)
+    return i
+
+
+@helper
+def note_expanded(s, i):
+    set_item(s.expanded, item(s.counts, EXPANDED), i)
+    set_item(s.counts, EXPANDED, item(s.counts, EXPANDED) + 1)
+
+
+@helper
+def counts_as_joint(t, i):
+    """1 for a node with a joint that can move."""
+    kind = item(t.kind, i)
+    return 1 if (kind in (JOIN, LIGHT)) and item(t.forbidden, item(t.item, i)) < 6 else 0
+
+
+@helper
+def go_on(s, rest, error, count, most):
+    """Whether the first node of the queue is to be taken, too. (rest may be off by rounding, so zero means: all.)"""
+    if item(s.counts, QUEUE) == 0:
+        return False
+    key = item(s.keys, 0)
+    return key == math.inf or (key > 0.0 and (error == 0.0 or rest > error) and count < most)
+
+
+@helper
+def enqueue(t, d, s, desk, store, i):
+    """Node i, told what acts on it, goes to the queue with its acceleration metric [AD (7)]; what a LEAF has absorbed
+    goes in its place. Returns the metric."""
+    if item(t.joints, i) == 0:
+        return 0.0
+    if item(t.kind, i) == LEAF:
+        l = item(t.left, i)
+        if item(t.lone, i):
+            set_six(d.told, item(d.told_at, l), six(d.told, item(d.told_at, i)))
+        else:
+            if is_passive(s, i):
+                w, dw, a = move_of(s.motion, MOTION * i)
+                set_move(s, l, w, dw, a)
+                evaluate(s, desk, store, l)
+            leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
+        i = l
+    a = total(t, d, i)
+    put_in_queue(s, i, a)
+    return a
+
+
+@kernel(LINKED, "acceleration update region", effort=3, nogil=True)
+def reach_kernel(desk, store, unused, unused_too):
+    """The acceleration update region: nodes with the flag UPDATE, whose joints' accelerations are then known."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    error, most = item(s.numbers, REACH_ERROR), item(s.counts, MOST_REACHED)
+    root = t.nodes - 1
+    for k in range(6):
+        set_item(d.told, item(d.told_at, root) + k, 0.0)
+    set_item(s.counts, QUEUE, 0)
+    set_item(s.counts, EXPANDED, 0)
+    rest = enqueue(t, d, s, desk, store, root)
+    set_item(s.numbers, ROOT, rest)
+    count = 0
+    while go_on(s, rest, error, count, most):
+        i = take_first(t, s, UPDATE)
+        rest -= item(s.amount, i)
+        count += counts_as_joint(t, i)
+        if is_passive(s, i):
+            prepare_parts(desk, store, i)
+            renew(t, d, desk, i, True, False)
+        kind, l, r = item(t.kind, i), item(t.left, i), item(t.right, i)
+        if kind == SUM:
+            told = six(d.told, item(d.told_at, i))
+            set_six(d.told, item(d.told_at, l), told)
+            set_six(d.told, item(d.told_at, r), told)
+        elif kind == JOIN:
+            join_down(t, d, i)
+        else:
+            light_down(t, d, i)
+        child = l
+        while child >= 0:
+            rest += enqueue(t, d, s, desk, store, child)
+            child = r if child == l and kind != LIGHT else -1
+    set_item(s.counts, REACHED, count)
+    set_item(s.numbers, REST, left_over(s))
+    return 0.0
+
+
+@helper
+def left_over(s):
+    """The metric of what is still in the queue."""
+    rest = 0.0
+    for k in range(item(s.counts, QUEUE)):
+        rest += item(s.amount, item(s.queue, k))
+    return rest
+
+
+@helper
+def velocity_metric(t, s, i):
+    """The velocity metric of node i's own joint."""
+    j = item(t.item, i)
+    k, iv, iw = 6 - item(t.forbidden, j), item(t.iv, j), item(t.iw, j)
+    total = 0.0
+    for a in range(k):
+        for b in range(k):
+            total += item(s.v, iv + a) * item(s.velocity_weight, iw + k * a + b) * item(s.v, iv + b)
+    return total
+
+
+@kernel(LINKED, "new active region", nogil=True)
+def choose_kernel(desk, store, unused, unused_too):
+    """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns how many joints it has."""
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    error, most = item(s.numbers, ERROR), item(s.counts, MOST)
+    for k in range(item(s.counts, SEEN) - 1, -1, -1):
+        i = item(s.seen, k)
+        amount = 0.0
+        if item(s.flags, i) & (CURRENT | UPDATE):
+            kind, l, r = item(t.kind, i), item(t.left, i), item(t.right, i)
+            amount = item(s.amount, l)
+            if kind in (JOIN, SUM):
+                amount += item(s.amount, r)
+            if kind in (JOIN, LIGHT):
+                amount += velocity_metric(t, s, i)
+        set_item(s.amount, i, amount)
+    set_item(s.counts, QUEUE, 0)
+    set_item(s.counts, EXPANDED, 0)
+    root, count = t.nodes - 1, 0
+    rest = item(s.amount, root)
+    offer(t, s, root)
+    while go_on(s, rest, error, count, most):
+        i = take_first(t, s, CHOSEN)
+        count += counts_as_joint(t, i)
+        rest -= item(s.amount, i)
+        rest += offer(t, s, item(t.left, i))
+        if item(t.kind, i) != LIGHT:
+            rest += offer(t, s, item(t.right, i))
+    set_item(s.numbers, VELOCITY_REST, left_over(s))
+    return float(count)
+
+
+@helper
+def offer(t, s, i):
+    """Node i, or what a LEAF has absorbed, goes to the queue if it is transiently active. Returns its metric."""
+    if item(t.kind, i) == LEAF:
+        i = item(t.left, i)
+    if i < 0 or not item(s.flags, i) & (CURRENT | UPDATE):
+        return 0.0
+    amount = item(s.amount, i)
+    put_in_queue(s, i, amount)
+    return amount

@@ -1,0 +1,159 @@
+"""Forces on bodies, which stay until they are changed or taken away: what a user says, and rows for the kernels."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.assembly.tree import Assembly
+from supple.errors import StateError
+from supple.exact.refusals import as_triple
+from supple.model.inside import inside_turns
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# a row: what kind of push it is; of a spring, stiffness and damping; force or anchor; moment; the point of the body
+P_KIND, P_STIFFNESS, P_DAMPING, P_VECTOR, P_MOMENT, P_POINT, PUSH_ROW = 0, 1, 2, 3, 6, 9, 12
+PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
+
+
+class Push:
+    """A force on a body, as .apply or .spring gave it: change it, or take it away."""
+
+    def __init__(self, owner: Pushed, body: int, row: Floats) -> None:
+        self._owner, self.body, self._row = owner, body, row
+        self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
+
+    def set(
+        self, force: ArrayLike | None = None, torque: ArrayLike | None = None, anchor: ArrayLike | None = None
+    ) -> None:
+        """Another force or torque, or for a spring another anchor; the rest stays as it is."""
+        spring = self._row[P_KIND] == SPRING
+        if (anchor is not None) != spring and (anchor is not None or force is not None):
+            raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
+        vector = anchor if spring else force
+        turn = self._owner._turns[self.body] if self._row[P_KIND] == OWN_PUSH else np.eye(3)
+        row = self._row.copy()
+        for value, at, name in ((vector, P_VECTOR, "anchor" if spring else "force"), (torque, P_MOMENT, "torque")):
+            if value is not None:
+                row[at : at + 3] = turn.T @ as_triple(name, value)
+        self._owner._change(self, row)
+
+    def remove(self) -> None:
+        self._owner._remove(self)
+
+
+class Pushed:
+    """What can be pushed."""
+
+    model: Model
+
+    def _begin_pushes(self, model: Model) -> None:
+        self._pushes: list[Push] = []
+        self._arranged = True  #: whether the kernels' arrays have all pushes
+        self._turns = inside_turns(model)
+
+    def apply(
+        self,
+        body: str | int,
+        force: ArrayLike = (0.0, 0.0, 0.0),
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        torque: ArrayLike = (0.0, 0.0, 0.0),
+        frame: Literal["world", "body"] = "world",
+    ) -> Push:
+        """Push a body with a force at one of its points (in its frame), and turn it with a torque, from now on.
+
+        frame: "world" keeps the directions in the world while the body turns, "body" turns them with it.
+        """
+        if frame not in ("world", "body"):
+            raise StateError(f"frame must be 'world' or 'body', not {frame!r}")
+        b = self.model.body_index(body)
+        turn = self._turns[b] if frame == "body" else np.eye(3)
+        row = np.zeros(PUSH_ROW)
+        row[P_KIND] = PUSH if frame == "world" else OWN_PUSH
+        row[P_VECTOR : P_VECTOR + 3] = turn.T @ as_triple("force", force)
+        row[P_MOMENT : P_MOMENT + 3] = turn.T @ as_triple("torque", torque)
+        row[P_POINT : P_POINT + 3] = self._turns[b].T @ as_triple("point", point)
+        return self._add(b, row)
+
+    def spring(
+        self,
+        body: str | int,
+        anchor: ArrayLike,
+        stiffness: float,
+        point: ArrayLike = (0.0, 0.0, 0.0),
+        damping: float = 0.0,
+    ) -> Push:
+        """A spring of no length at rest, from a point of a body (in its frame) to an anchor in the world.
+
+        damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
+        """
+        for name, value in (("stiffness", stiffness), ("damping", damping)):
+            if not (np.isfinite(value) and value >= 0):
+                raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
+        b = self.model.body_index(body)
+        row = np.zeros(PUSH_ROW)
+        row[P_KIND], row[P_STIFFNESS], row[P_DAMPING] = SPRING, stiffness, damping
+        row[P_VECTOR : P_VECTOR + 3] = as_triple("anchor", anchor)
+        row[P_POINT : P_POINT + 3] = self._turns[b].T @ as_triple("point", point)
+        return self._add(b, row)
+
+    # What the subclass does about it.
+
+    def _pushes_changed(self) -> None:
+        raise NotImplementedError
+
+    def _no_longer_pushed(self, body: int) -> None:
+        raise NotImplementedError
+
+    def _push_rows(self) -> Floats:
+        """The rows as the kernels have them."""
+        raise NotImplementedError
+
+    # Inside.
+
+    def _add(self, body: int, row: Floats) -> Push:
+        push = Push(self, body, row)
+        self._pushes.append(push)
+        self._arranged = False
+        self._pushes_changed()
+        return push
+
+    def _remove(self, push: Push) -> None:
+        if not push._there:
+            raise StateError("this force has been removed already")
+        self._pushes.remove(push)
+        push._there = self._arranged = False
+        if all(other.body != push.body for other in self._pushes):
+            self._no_longer_pushed(push.body)
+        self._pushes_changed()
+
+    def _change(self, push: Push, row: Floats) -> None:
+        if not push._there:
+            raise StateError("this force has been removed")
+        push._row = row
+        if self._arranged:
+            self._push_rows()[push._at : push._at + PUSH_ROW] = row
+        self._pushes_changed()
+
+    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, Floats, Ints]:
+        """The bodies that are pushed, where the pushes of each begin, all their rows, and the nodes above them."""
+        pushes = sorted(self._pushes, key=lambda push: push.body)
+        for i, push in enumerate(pushes):
+            push._at = i * PUSH_ROW
+        bodies = np.array([p.body for p in pushes], dtype=np.int64)
+        unique, starts = np.unique(bodies, return_index=True)
+        rows = np.concatenate([p._row for p in pushes]) if pushes else np.zeros(0)
+        above: list[Ints] = []
+        nodes = assembly.leaf_of[unique]
+        while len(nodes):
+            above.append(nodes)
+            nodes = assembly.up[nodes]
+            nodes = np.unique(nodes[nodes >= 0])
+        paths = np.unique(np.concatenate(above)) if above else np.zeros(0, dtype=np.int64)
+        self._arranged = True
+        return unique, np.append(starts, len(pushes)).astype(np.int64), rows, paths.astype(np.int64)

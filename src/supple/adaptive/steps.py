@@ -1,0 +1,331 @@
+"""Steps of adaptive dynamics in compiled code: plain ones, and those with an active region update [AD section 5.1]."""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from supple.adaptive.choose import choose_kernel, reach_kernel
+from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
+from supple.adaptive.reduced import (
+    accelerate,
+    change_positions,
+    change_velocities,
+    joint_passes_kernel,
+    momenta,
+    potential,
+    velocities_of,
+    without_joints,
+    without_joints_kernel,
+)
+from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
+from supple.adaptive.store import (
+    CHOOSE,
+    CHOSEN,
+    CONVERT,
+    CURRENT,
+    DT,
+    DUE,
+    ENERGY,
+    EVERY,
+    EXPANDED,
+    FORM,
+    KEPT_TIME,
+    KINETIC,
+    MOST_KINETIC,
+    POSE,
+    REACH,
+    REMOVED,
+    RIGIDIFY,
+    SEEN,
+    SETTLE,
+    STEPS,
+    TIME,
+    UPDATE,
+    UPDATE_STEP,
+    UPDATES,
+    WAYS,
+    WORK_DONE,
+    WORST,
+    open_reduced,
+    open_store,
+)
+from supple.assembly.desk import open_desk
+from supple.assembly.passes import renew
+from supple.assembly.poses import compose, load_pose, renew_span
+from supple.assembly.tree import JOIN, LIGHT
+from supple.exact.motion import DOF
+from supple.exact.tables import IQ, IV, KIND
+from supple.model.joints import NQ
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import LINKED, call_at
+
+DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
+GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
+UNEXPLAINED = 0.5  #: of the largest kinetic energy so far: more than this from nowhere is no accuracy but instability
+
+
+@kernel(LINKED, "hybrid body", effort=2, nogil=True)
+def form_kernel(desk, store, mask, unused):
+    """The reduced tree of a region, and the forces on it."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    build_reduced(t, d, m, s, x.angles, mask, s.queue)
+    place_pushes(t, d, s, mask, s.queue)
+    return 0.0
+
+
+@kernel(LINKED, "nodes that become rigid", effort=5, nogil=True)
+def settle_kernel(desk, store, i, unused):
+    t, d = open_desk(desk)
+    s = open_store(store)
+    _, x = open_reduced(store)
+    kind = item(t.kind, i)
+    if kind in (JOIN, LIGHT):
+        rest_force(t, s, x, d, item(t.item, i))
+    settle(t, d, s, desk, store, i)
+    return 0.0
+
+
+@helper
+def is_new(s):
+    """Whether the acceleration update region has a node that is not active."""
+    found = False
+    for k in range(item(s.counts, EXPANDED)):
+        found = found or not item(s.flags, item(s.expanded, k)) & CURRENT
+    return found
+
+
+@helper
+def copy_joint(m, x, s, b, back):
+    """The state of an active joint, to the kept one or back."""
+    nq = x.q.shape[0]
+    kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+    for k in range(iq, iq + NQ[kind]):
+        if back:
+            set_item(x.q, k, item(s.kept, k))
+        else:
+            set_item(s.kept, k, item(x.q, k))
+    for k in range(iv, iv + DOF[kind]):
+        if back:
+            set_item(x.v, k, item(s.kept, nq + k))
+        else:
+            set_item(s.kept, nq + k, item(x.v, k))
+
+
+@helper
+def fastest(m, s, x):
+    """The joint that moves fastest, or whose velocity is not a number."""
+    worst, most = 0, -1.0
+    for b in range(m.n):
+        iv = get(m.bodies, b, IV)
+        for k in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
+            v = abs(item(x.v, k))
+            if not v <= most:
+                worst, most = item(s.joints, b), v
+                if v != v:
+                    return worst
+    return worst
+
+
+@kernel(LINKED, "rigidification", nogil=True)
+def rigidify_kernel(desk, store, dropped, unused):
+    """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
+
+    AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
+    the momenta that they had before: one pass up and one solution, O(active joints), instead of a matrix of impulses.
+    Returns the smallest pivot.
+    """
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    before = momenta(store) if dropped else 0.0
+    changed = False
+    for k in range(item(s.counts, SEEN) - 1, -1, -1):
+        i = item(s.seen, k)
+        flags = item(s.flags, i)
+        chosen = (flags & CHOSEN) != 0
+        if flags & CURRENT and not chosen:
+            call_at(item(s.links, SETTLE), desk, store, i, 0)
+        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0)
+        set_item(s.flags, i, CURRENT if chosen else 0)
+    if not changed:
+        return 1.0
+    for b in range(m.n):
+        if not item(s.flags, item(t.node_of, item(s.joints, b))):
+            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+                set_item(x.v, k, 0.0)
+            copy_joint(m, x, s, b, False)
+    call_at(item(s.links, FORM), desk, store, CURRENT, 0)
+    smallest = 1.0
+    if dropped:
+        after, smallest = velocities_of(store)
+        set_item(s.numbers, REMOVED, item(s.numbers, REMOVED) + before - after)
+        set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - (before - after))
+    return smallest
+
+
+@kernel(LINKED, "active region update", effort=2, nogil=True)
+def update_kernel(desk, store, unused, unused_too):
+    """A step with an active region update. Returns how it ended."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    m, x = open_reduced(store)
+    ways, dt = item(s.counts, WAYS), item(s.numbers, DT)
+    if ways & FIXED:
+        without_joints(s, store, True, False, True)
+        smallest = 1.0
+    else:
+        smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
+    now = item(s.numbers, KINETIC) + potential(m, s)
+    set_item(s.numbers, MOST_KINETIC, max(item(s.numbers, MOST_KINETIC), item(s.numbers, KINETIC)))
+    if item(s.counts, UPDATES) > 0:
+        gained = now - item(s.numbers, ENERGY) - item(s.numbers, WORK_DONE)
+        if not gained <= UNEXPLAINED * item(s.numbers, MOST_KINETIC) + 1e-9 * abs(now):
+            set_item(s.counts, WORST, fastest(m, s, x))
+            return UNSTABLE
+    if not smallest > 0.0:
+        return SINGULAR
+    set_item(s.numbers, ENERGY, now)
+    set_item(s.numbers, WORK_DONE, 0.0)
+    if not ways & FIXED:
+        call_at(item(s.links, REACH), desk, store, 0, 0)
+        if is_new(s):
+            call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
+            m, x = open_reduced(store)
+    if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
+        for b in range(m.n):
+            if not item(s.flags, item(t.node_of, item(s.joints, b))) & UPDATE:
+                for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+                    set_item(x.qdd, k, 0.0)
+    elif not accelerate(store, dt) > 0.0:
+        return SINGULAR
+    if not math.isfinite(change_velocities(m, s, x, dt)):
+        set_item(s.counts, WORST, fastest(m, s, x))
+        return NOT_FINITE
+    if ways & GUARANTEED:
+        for k in range(item(s.counts, SEEN)):
+            i = item(s.seen, k)
+            if item(s.flags, i):
+                set_item(s.flags, i, CURRENT)
+    elif not ways & FIXED:
+        count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
+        if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
+            return SINGULAR
+        m, x = open_reduced(store)
+    change_positions(t, d, m, s, dt)
+    for b in range(m.n):
+        copy_joint(m, x, s, b, False)
+    set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME) + dt)
+    set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
+    return DONE
+
+
+def links() -> list[int]:
+    """The kernels that others call, in the order of store.py."""
+    kernels = (
+        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, form_kernel, convert_kernel,
+        reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
+    )  # fmt: skip
+    return [x.address() for x in kernels]
+
+
+_int, _float = types.int64, types.float64
+
+
+@kernel(_int(_int, _int, _int, _float), "adaptive dynamics", effort=2, nogil=True)
+def run_kernel(desk, store, steps, dt):
+    """So many steps. Returns how that ended."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    set_item(s.numbers, DT, dt)
+    for _ in range(steps):
+        ended = DONE
+        if item(s.counts, DUE) <= 0:
+            ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
+            set_item(s.counts, DUE, item(s.counts, EVERY))
+        elif accelerate(store, dt) > 0.0:
+            m, x = open_reduced(store)
+            if math.isfinite(change_velocities(m, s, x, dt)):
+                change_positions(t, d, m, s, dt)
+            else:
+                set_item(s.counts, WORST, fastest(m, s, x))
+                ended = NOT_FINITE
+        else:
+            ended = SINGULAR
+        if ended != DONE:
+            m, x = open_reduced(store)
+            for b in range(m.n):
+                copy_joint(m, x, s, b, True)
+            return ended
+        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
+        set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
+        set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
+    return DONE
+
+
+@kernel(_float(_int, _int), "adaptive dynamics, assembly", effort=6, nogil=True)
+def build_kernel(desk, store):
+    """Everything of all nodes, from below, and the reduced tree. Returns the smallest pivot."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    _, x = open_reduced(store)
+    smallest = 1.0e300
+    for i in range(t.nodes):
+        kind = item(t.kind, i)
+        if kind == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, s.trees, s.spans)
+        if kind in (JOIN, LIGHT):
+            rest_force(t, s, x, d, item(t.item, i))
+        pivot = renew(t, d, desk, i, True, True)
+        if not pivot >= smallest:
+            smallest = pivot
+            set_item(s.counts, WORST, i)
+        call_at(item(s.links, SETTLE), desk, store, i, 0)
+    return smallest
+
+
+@kernel(types.void(_int, _int, _int), "adaptive dynamics, forces")
+def resettle_kernel(desk, store, i):
+    """Node i, rigid, and those above it as far as they are rigid: after a force in it changed."""
+    t, _ = open_desk(desk)
+    s = open_store(store)
+    while i >= 0 and not item(s.flags, i):
+        call_at(item(s.links, SETTLE), desk, store, i, 0)
+        i = item(t.up, i)
+
+
+@kernel(_float(_int), "adaptive dynamics, energy")
+def energy_kernel(store):
+    """Kinetic and potential energy; poses are noted."""
+    m, _ = open_reduced(store)
+    s = open_store(store)
+    without_joints(s, store, True, False, True)
+    return item(s.numbers, KINETIC) + potential(m, s)
+
+
+@kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
+def poses_kernel(desk, store, bodies, out):
+    """Poses in the world of some bodies, twelve numbers each, after energy_kernel; and their reduced bodies."""
+    t, d = open_desk(desk)
+    s = open_store(store)
+    for x in range(bodies.shape[0]):
+        rb, R, r = find_piece(t, d, s, CURRENT, item(t.leaf_of, bodies[x]))
+        S, o = load_pose(s.world, POSE * rb)
+        R, r = compose(S, o, R, r)
+        for k in range(3):
+            out[x, k], out[x, 3 + k], out[x, 6 + k], out[x, 9 + k] = R.r0[k], R.r1[k], R.r2[k], r[k]
+
+
+@kernel(_float(_int), "adaptive dynamics, momenta")
+def momenta_kernel(store):
+    return momenta(store)
+
+
+@kernel(_float(_int), "adaptive dynamics, velocities")
+def velocities_kernel(store):
+    energy, _ = velocities_of(store)
+    return energy

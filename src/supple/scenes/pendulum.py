@@ -1,0 +1,56 @@
+"""A pendulum of many links that falls under its own weight [AD section 7.1, Figure 5]."""
+
+from __future__ import annotations
+
+from math import pi
+
+import numpy as np
+
+from supple.errors import StateError
+from supple.model.builder import ModelBuilder
+from supple.scenes.scene import NO_PUSHES, Scene, at_least
+
+THICKNESS = 0.2  #: of a link, as a share of its length
+
+
+def pendulum(
+    links: int = 300,
+    length: float = 3.0,
+    mass: float = 3.0,
+    planar: bool = False,
+    angle: float = pi / 2,
+    damping: float = 0.0,
+) -> Scene:
+    """A chain of equal links, its first pin in the world, straight and at an angle to the vertical: at first sideways,
+    along x.
+
+    length, mass: of the whole. Links are round rods; they turn about y and about x by turns, or, planar, all about y.
+    damping: of each joint. Nothing pushes: gravity does all.
+    """
+    n = at_least("links", links, 1)
+    if not (length > 0 and mass > 0 and np.isfinite([length, mass]).all()):
+        raise StateError(f"a pendulum needs a finite positive length and mass, not {length!r} m and {mass!r} kg")
+    each, m = length / n, mass / n
+    radius = 0.5 * THICKNESS * each
+    across, along = m * (each**2 / 12 + radius**2 / 4), 0.5 * m * radius**2
+    position, axis = np.zeros((n, 3)), np.zeros((n, 3))
+    position[1:, 2] = -each
+    axis[:, 1] = 1.0
+    if not planar:
+        axis[1::2] = (1.0, 0.0, 0.0)
+    b = ModelBuilder("pendulum")
+    b.add_bodies(
+        np.arange(-1, n - 1),
+        names=[f"link{i}" for i in range(n)],
+        axis=axis,
+        position=position,
+        mass=m,
+        com=(0.0, 0.0, -0.5 * each),
+        inertia=np.diag([across, across, along]),
+        damping=damping,
+    )
+    q0 = np.zeros(n)
+    q0[0] = -angle  # turns -z towards +x
+    rods = np.zeros((n, 2, 3))
+    rods[:, 1, 2] = -each
+    return Scene(b.build(), q0, NO_PUSHES, 1e-3, rods)
