@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SimulationError, StateError
 from supple.model.model import Model, unknown
@@ -35,6 +36,19 @@ class Own(NamedTuple):
 OWN = {
     "quasi-statics": Own(
         lambda model, q, v, **options: QuasiStatics(model, q, **options), ("error", "measure", "order")
+    ),
+    "adaptive": Own(
+        AdaptiveDynamics,
+        (
+            "active",
+            "error",
+            "update_every",
+            "acceleration_region",
+            "weights",
+            "velocity_weights",
+            "guaranteed",
+            "order",
+        ),
     ),
 }
 METHODS = (*EXACT, *OWN)
@@ -158,11 +172,12 @@ class Simulation:
     def _first(self) -> Sample:
         c = self.cursor
         piece = Piece(c.model, np.array([c.time]), c.q[None].copy(), c.v[None].copy())
-        if self.method == "quasi-statics":
-            found = self.stepper.solve()
-            piece.active, piece.error = [found.joints], np.array([found.error])
-        elif self.stepper is not None and hasattr(self.stepper, "active_joints"):
-            piece.active = [np.array(self.stepper.active_joints, dtype=np.int64)]
+        if self.stepper is not None:
+            active, error = drivers.how_exact(self.stepper)
+            piece.active, piece.error = (
+                None if active is None else [active],
+                None if error is None else np.array([error]),
+            )
         return self._sample(piece)
 
     def _pieces(self) -> Iterator[Piece]:
@@ -186,7 +201,8 @@ class Simulation:
         c = self.cursor
         self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options)
         drivers.load_stepper(self.stepper, self._forces, self._tau)
-        self.stepper.time = c.time
+        if isinstance(self.stepper, QuasiStatics):
+            self.stepper.time = c.time
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
         """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
