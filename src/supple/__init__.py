@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
     from supple.adaptive.quasistatics import Approximation as Approximation
     from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
+    from supple.cite import citation as citation
     from supple.errors import ModelError as ModelError
     from supple.errors import ParseError as ParseError
     from supple.errors import RecordingError as RecordingError
@@ -89,6 +90,7 @@ _HOME = {
     "adaptive.camera": "camera_weights",
     "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
+    "cite": "citation",
     "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",
     "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",

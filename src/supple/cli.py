@@ -131,10 +131,15 @@ def inspect(
     file: File,
     floating_base: Floating = False,
     everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
+    time: Annotated[bool, typer.Option("--time", help="Measure every method of forward dynamics.")] = False,
 ) -> None:
-    """What is in a file: bodies, joints, masses, frames, and what in it is not used or looks wrong."""
+    """What is in a file: bodies, joints, masses, frames, what in it is not used or looks wrong, what it costs."""
+    from supple.commands.costs import show_costs
+
+    console = _console()
     model = supple.load(file, floating_base=floating_base)
-    _show_model(_console(), model, None if everything else SHOWN)
+    _show_model(console, model, None if everything else SHOWN)
+    show_costs(console, model, time)
 
 
 @app.command()

@@ -132,6 +132,20 @@ def test_compiled_steps_are_those_in_python():
     assert fast.times[-1] == 0.05 and len(fast) == 1 + 7 + 1  # the last step is kept though it is not a seventh
 
 
+@given(systems(largest=8))
+@settings(max_examples=25, deadline=None)
+def test_any_body_marches_as_it_steps(drawn):
+    """Random trees of all joints, compiled and in Python, by every fixed step: the same up to rounding."""
+    model, q, v, _, _ = drawn
+    for integrator in ORDER:
+        how = dict(duration=0.01, dt=1e-3, integrator=integrator, check_energy=False)
+        fast = supple.simulate(model, q, 0.3 * v, **how)
+        slow = supple.simulate(model, q, 0.3 * v, tau=lambda t, q, v: np.zeros(model.nv), **how)
+        scale = 1.0 + np.abs(slow.v).max()
+        assert np.abs(model.difference(fast.final.q, slow.final.q)).max() < 1e-11 * scale**2
+        assert np.abs(fast.final.v - slow.final.v).max() < 1e-9 * scale**2
+
+
 @pytest.mark.parametrize("method", ["aba", "crba", "virtual-work", "dca"])
 def test_energy_and_momentum_are_conserved(method):
     """A floating tree with springs to the world keeps its energy; without them and gravity its momentum, too."""
@@ -290,6 +304,26 @@ def test_quasi_statics_is_a_method_like_others():
     assert len(r[3].active) == r.active_counts[3]
 
 
+def test_adaptive_dynamics_is_a_method_like_others():
+    """With all joints active it is semi-implicit Euler; with some, what AdaptiveDynamics does by hand."""
+    model = supple.trees.chain(20, gravity=(0, 0, -9.81))
+    q = model.random(0)
+    forces = [supple.Push(19, force=(0, 1, 0)), supple.Controller(model.joint_names[3], 2.0, 0.1, target=q[3])]
+    how = dict(duration=0.1, dt=1e-3, forces=forces, every=10, check_energy=False)
+    exact = supple.simulate(model, q, integrator="semi-implicit", **how)
+    full = supple.simulate(model, q, method="adaptive", active=20, **how)
+    np.testing.assert_allclose(full.q, exact.q, rtol=0, atol=1e-8)
+    some = supple.simulate(model, q, method="adaptive", active=5, update_every=4, **how)
+    ad = supple.AdaptiveDynamics(model, q, active=5, update_every=4)
+    ad.apply(19, force=(0, 1, 0))
+    ad.control(model.joint_names[3], 2.0, 0.1, q[3])
+    for _ in range(100):
+        ad.step(1e-3)
+    np.testing.assert_array_equal(some.final.q, ad.q)
+    np.testing.assert_array_equal(some.final.active, ad.active_joints)
+    assert some.active_counts is not None and some.active_counts[1:].max() <= 5
+
+
 def test_joint_wrenches_of_a_run():
     model, tau = supple.trees.chain(3), np.array([0.1, 0.2, 0.3])
     r = supple.simulate(model, duration=0.02, dt=0.01, tau=tau, joint_wrenches=True)
@@ -336,9 +370,10 @@ def test_results_show_themselves(tmp_path):
         ({"forces": [lambda t, q, v: np.zeros(3)]}, r"returned shape \(3,\)"),
         ({"events": [3]}, "supple.Event"),
         ({"error": 1e-3}, "'aba' takes no error"),
+        ({"method": "quasi-statics", "active": 3}, "takes no active; .* error, measure, order"),
         ({"method": "quasi-statics", "integrator": "rk4"}, "leave the integrator out"),
         ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
-        ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "an exact method takes them all"),
+        ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "takes them all"),
     ],
 )
 def test_what_is_refused(changes, message):

@@ -27,7 +27,7 @@ from supple.files import load
 from supple.model.model import Model, unknown
 from supple.scenes import Scene
 from supple.simulating.forces import Limits, Push, Spring
-from supple.simulating.simulation import OWN, Simulation
+from supple.simulating.simulation import Simulation
 
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
 STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
@@ -89,7 +89,7 @@ class Request:
         q = body.neutral() if made is None else made.q0
         return Simulation(
             body, self._position(body, q), None if made is None else made.v0, duration=duration, dt=dt,
-            integrator=self.integrator, method=method, forces=self._forces(body, made, method), tau=self._tau(body),
+            integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
         )  # fmt: skip
 
@@ -116,7 +116,7 @@ class Request:
             out[part.q] = numbers
         return model.normalize(out) if self.at else out
 
-    def _forces(self, model: Model, made: Scene | None, method: str) -> list[Any]:
+    def _forces(self, model: Model, made: Scene | None) -> list[Any]:
         out = [] if made is None else made.all_forces()
         for text in self.force:
             body, rest = _named("--force", text, ":")
@@ -130,8 +130,6 @@ class Request:
             *anchor, stiffness = _numbers("--spring", text, rest, 4)
             out.append(Spring(_known(model, body), anchor, stiffness))
         if self.limits is not None:
-            if method in OWN:
-                raise StateError(f"--limits is for exact methods, not for {method}")
             out.append(Limits(self.limits, 0.01 * self.limits))
         return out
 

@@ -26,7 +26,7 @@ def run(
         Path | None, typer.Option("--config", help="A TOML file with options, and a table `set`.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option("--method", help="aba, crba, virtual-work, dca, dense, quasi-statics.")
+        str | None, typer.Option("--method", help="aba, crba, virtual-work, dca, dense, quasi-statics, adaptive.")
     ] = None,
     integrator: Annotated[
         str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or adaptive.")

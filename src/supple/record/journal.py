@@ -81,7 +81,7 @@ class Journaled:
         view = memoryview(buffer).cast("B")
         begin = self._position
         n = max(0, min(len(view), self.size - begin))
-        got = b"" if n == 0 else os.pread(self._file, n, begin)
+        got = b"" if n == 0 else _read_at(self._file, n, begin)
         view[: len(got)] = got
         view[len(got) : n] = bytes(n - len(got))  # beyond what was ever written
         for page, start, stop in _pages_of(begin, begin + n):
@@ -96,7 +96,7 @@ class Journaled:
         old = -(-self._committed // PAGE) * PAGE  # pages that the last commit left
         for page, start, stop in _pages_of(begin, min(end, old)):
             if page not in self._pages:
-                self._pages[page] = bytearray(os.pread(self._file, PAGE, page * PAGE).ljust(PAGE, b"\0"))
+                self._pages[page] = bytearray(_read_at(self._file, PAGE, page * PAGE).ljust(PAGE, b"\0"))
             self._pages[page][start - page * PAGE : stop - page * PAGE] = view[start - begin : stop - begin]
         if end > old:
             self._put(view[max(0, old - begin) :], max(begin, old))
@@ -147,7 +147,7 @@ class Journaled:
         try:
             done = 0
             while done < len(data):
-                done += os.pwrite(self._file, data[done:], offset + done)
+                done += _write_at(self._file, data[done:], offset + done)
             self._physical = max(self._physical, offset + done)
         except OSError as e:
             self._failed = OSError(e.errno, e.strerror, str(self.path))
@@ -243,8 +243,22 @@ def _apply(file: int, pages: dict[int, bytearray]) -> None:
     for number, page in pages.items():
         done = 0
         while done < PAGE:
-            done += os.pwrite(file, page[done:], number * PAGE + done)
+            done += _write_at(file, page[done:], number * PAGE + done)
     os.fsync(file)
+
+
+def _read_at(file: int, size: int, offset: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(file, size, offset)
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.read(file, size)
+
+
+def _write_at(file: int, data: Any, offset: int) -> int:
+    if hasattr(os, "pwrite"):
+        return os.pwrite(file, data, offset)
+    os.lseek(file, offset, os.SEEK_SET)
+    return os.write(file, data)
 
 
 def _sync_folder(path: Path) -> None:

@@ -20,7 +20,7 @@ from supple.exact.march import March
 from supple.model.model import Model
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
 from supple.simulating.events import Fresh, Happened, Watch, outcome
-from supple.simulating.forces import Push, Spring
+from supple.simulating.forces import Controller, Limits, Push, Spring
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State, checked_state
 
@@ -30,6 +30,7 @@ Ints = NDArray[np.int64]
 SECONDS = 0.05  #: a piece is handed on after so long,
 NUMBERS = 500_000  #: or when it has so many
 FOREVER = 1 << 62
+AT_ONCE = 1000  #: steps that a stepper takes before anybody looks
 
 
 @dataclass
@@ -110,7 +111,9 @@ class Stepper(Protocol):
     """
 
     model: Model
-    time: float
+
+    @property
+    def time(self) -> float: ...
 
     @property
     def q(self) -> Floats: ...
@@ -249,13 +252,18 @@ def _sample(rows: Rows, cursor: Cursor, step: Step, until: float, grid: Grid, ad
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
     """Steps of something that has its own way to step; v is zero where it has none."""
     rows, at_rest = Rows(cursor.model), np.zeros(cursor.model.nv)
-    has_v, solve = hasattr(stepper, "v"), getattr(stepper, "solve", None)
+    has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
-        end = grid.time(cursor.step + 1)
+        count = min(grid.every - cursor.step % grid.every, grid.whole - cursor.step, AT_ONCE) if many else 1
+        count = max(count, 1)
+        end = grid.time(cursor.step + count)
         with Keeping(last):
-            stepper.step(grid.dt if end == (cursor.step + 1) * grid.dt else end - cursor.time)
-        cursor.step += 1
+            if many and count > 1:
+                many(count * grid.dt, grid.dt)
+            else:
+                stepper.step(grid.dt if end == (cursor.step + 1) * grid.dt else end - cursor.time)
+        cursor.step += count
         cursor.time = end
         kept = grid.kept(cursor.step)
         if kept or not cursor.goes_on:
@@ -264,17 +272,26 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
         if not kept:
             continue
         rows.add(end, cursor.q, cursor.v)
-        if solve is not None:  # what the next step will use
-            found = solve()
-            rows.active.append(found.joints)
-            rows.error.append(found.error)
-        elif hasattr(stepper, "active_joints"):
-            rows.active.append(np.array(stepper.active_joints, dtype=np.int64))
+        active, error = how_exact(stepper)
+        if active is not None:
+            rows.active.append(active)
+        if error is not None:
+            rows.error.append(error)
         if rows.enough:
             yield rows.piece()
             rows = Rows(cursor.model)
     if rows.times:
         yield rows.piece()
+
+
+def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
+    """The joints that a stepper computes just now, and what it says of the error."""
+    if hasattr(stepper, "solve"):  # what its next step will use
+        found = stepper.solve()
+        return found.joints, float(found.error)
+    active = stepper.active_joints.copy() if hasattr(stepper, "active_joints") else None
+    error = getattr(getattr(stepper, "stats", None), "acceleration_error", None)
+    return active, None if error is None else float(error)
 
 
 def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
@@ -284,10 +301,20 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
             stepper.apply(force.body, force=force.force, point=force.point, torque=force.torque, frame=force.frame)
         elif isinstance(force, Spring) and force.damping == 0.0 and force.length == 0.0:
             stepper.spring(force.body, force.anchor, force.stiffness, point=force.point)
+        elif (
+            isinstance(force, Controller)
+            and hasattr(stepper, "control")
+            and force.most == np.inf
+            and not np.any(force.rate)
+        ):
+            stepper.control(force.joint, force.stiffness, force.damping, force.target)
+        elif isinstance(force, Limits) and hasattr(stepper, "limits") and force.joints is None:
+            stepper.limits(force.stiffness, force.damping)
         else:
             raise StateError(
-                f"this method takes supple.Push, supple.Spring (of no length and no damping) and a constant tau, not "
-                f"{force!r}; an exact method takes them all"
+                f"this method does not take {force!r}, but supple.Push, supple.Spring of no length and no damping, a "
+                "constant tau, and adaptive dynamics supple.Controller and supple.Limits of all joints, too; an exact "
+                "method takes them all"
             )
     if tau is None:
         return

@@ -50,8 +50,9 @@ def simulate(
     q, v: where it begins; the neutral position, at rest, by default. duration, dt: seconds. Every `every`-th step is
     kept, and the last; an adaptive integrator steps as it likes, and is asked where it is every dt.
 
-    method: one of forward_dynamics, or "quasi-statics". integrator: "rk4" (by default), "euler", "semi-implicit", or
-    "adaptive" with rtol and atol. Quasi-statics takes error and measure (see QuasiStatics), and steps as it does.
+    method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
+    measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
+    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol.
     forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
     at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SimulationError, StateError
 from supple.model.model import Model, unknown
@@ -23,9 +24,32 @@ from supple.simulating.state import State, checked_state
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*FIXED, "adaptive")
-#: Methods that have a way of their own to step: how they are made, from model, q, v and options.
-OWN: dict[str, Callable[..., Any]] = {
-    "quasi-statics": lambda model, q, v, **options: QuasiStatics(model, q, **options),
+
+
+class Own(NamedTuple):
+    """A method that has a way of its own to step: how its stepper is made, from model, q, v and options, and which."""
+
+    make: Callable[..., drivers.Stepper]
+    options: tuple[str, ...]
+
+
+OWN = {
+    "quasi-statics": Own(
+        lambda model, q, v, **options: QuasiStatics(model, q, **options), ("error", "measure", "order")
+    ),
+    "adaptive": Own(
+        AdaptiveDynamics,
+        (
+            "active",
+            "error",
+            "update_every",
+            "acceleration_region",
+            "weights",
+            "velocity_weights",
+            "guaranteed",
+            "order",
+        ),
+    ),
 }
 METHODS = (*EXACT, *OWN)
 
@@ -88,13 +112,16 @@ class Simulation:
         q, v = checked_state(model, model.neutral() if q is None else q, v)
         self.cursor = Cursor(model, q, v, h=self.dt)
         self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
+        self._resumed = False
         self.stepper: Any = None
         self._options = options
+        takes = OWN[method].options if method in OWN else ()
+        for name in options:
+            if name not in takes:
+                raise StateError(f"method {method!r} takes no {name}; beside what all take it has {_list(takes)}")
         if method in OWN:
             self._refuse_for_own(events, v)
             self._make_stepper()
-        elif options:
-            raise StateError(f"method {method!r} takes no {', '.join(options)}; {', '.join(OWN)} do")
         self._dynamics = self._renewed(model)
 
     @property
@@ -112,14 +139,14 @@ class Simulation:
             yield from map(sample.piece.state, range(len(sample.piece.times)))
 
     def samples(self) -> Iterator[Sample]:
-        """The run piece by piece, from where the cursor is; the cursor's own state comes first if it is the beginning.
+        """The run piece by piece, from where the cursor is; the cursor's own state comes first, unless it is resumed.
 
         When an error is raised, all that was good has been given, and the error has the last good state.
         """
         if self._adaptive is not None:
             self._adaptive.h = self.cursor.h
         guard: EnergyGuard | None = None
-        if self.cursor.time == 0.0 and self.cursor.fresh is None:
+        if not self._resumed:
             first = self._first()
             guard = self._guard(first)
             yield first
@@ -145,11 +172,12 @@ class Simulation:
     def _first(self) -> Sample:
         c = self.cursor
         piece = Piece(c.model, np.array([c.time]), c.q[None].copy(), c.v[None].copy())
-        if self.method == "quasi-statics":
-            found = self.stepper.solve()
-            piece.active, piece.error = [found.joints], np.array([found.error])
-        elif self.stepper is not None and hasattr(self.stepper, "active_joints"):
-            piece.active = [np.array(self.stepper.active_joints, dtype=np.int64)]
+        if self.stepper is not None:
+            active, error = drivers.how_exact(self.stepper)
+            piece.active, piece.error = (
+                None if active is None else [active],
+                None if error is None else np.array([error]),
+            )
         return self._sample(piece)
 
     def _pieces(self) -> Iterator[Piece]:
@@ -171,13 +199,14 @@ class Simulation:
 
     def _make_stepper(self) -> None:
         c = self.cursor
-        self.stepper = OWN[self.method](c.model, c.q, c.v, **self._options)
+        self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options)
         drivers.load_stepper(self.stepper, self._forces, self._tau)
-        self.stepper.time = c.time
+        if isinstance(self.stepper, QuasiStatics):
+            self.stepper.time = c.time
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
         """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
-        self.cursor = cursor
+        self.cursor, self._resumed = cursor, True
         if self.stepper is not None:
             self._make_stepper()
             if saved:
@@ -217,6 +246,10 @@ def _integrator(method: str, integrator: str | None) -> str:
     if name not in INTEGRATORS:
         raise StateError(unknown("integrator", str(name), INTEGRATORS))
     return name
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words) or "nothing"
 
 
 def _positive(name: str, value: Any, zero: bool = False) -> float:
