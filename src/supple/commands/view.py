@@ -55,16 +55,13 @@ def say_where(server: Any, missing: list[str], open_page: bool) -> None:
 
 def scene_rods(result: Result) -> Any:
     """The rods by which a scene draws its bodies, if the recording is one of a scene."""
-    from supple import scenes
-    from supple.commands.request import parameters
+    from supple.commands.request import Request
     from supple.errors import SuppleError
 
-    request = result.about.get("request") or {}
-    make = scenes.NAMES.get(str(request.get("scene")))
-    if make is None:
+    if "request" not in result.about:
         return None
     try:
-        made = make(**parameters(request["scene"], make, request["set"]))
-    except (SuppleError, KeyError, TypeError):  # of a version that had other scenes
+        rods = Request(**result.about["request"]).rods()
+    except (SuppleError, TypeError):  # of a version that had other scenes
         return None
-    return made.rods if len(made.rods) == result.segments[0].model.n_bodies else None
+    return rods if rods is not None and len(rods) == result.segments[0].model.n_bodies else None

@@ -43,6 +43,7 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
                 ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # it would print a banner of its own
         server = viser.ViserServer(HOST, PORT if port is None else port, label=title, verbose=False)
+    server.scene.configure_default_lights(cast_shadow=False)  # shadows would draw everything several times
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     return server
 
