@@ -40,6 +40,7 @@ BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
     "quasistatics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
+    "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
 }
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.
