@@ -135,6 +135,10 @@ def test_bad_walkers_are_refused():
         walk(replace(walker, feet=("right foot", "paw")))
     with pytest.raises(supple.StateError, match="steps must be"):
         walk(walker, 0)
+    with pytest.raises(supple.StateError, match="v has shape"):
+        walk(walker.at(walker.q, walker.v[:1]))
+    with pytest.raises(supple.StateError, match="finite"):
+        walk(walker.at(np.nan * walker.q, walker.v))
     with pytest.raises(supple.StateError, match="tolerance"):
         Steps(walker, 0.0)
     with pytest.raises(supple.StateError, match="steps must be"):
