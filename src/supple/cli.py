@@ -32,6 +32,7 @@ PAPERS = {
     "sf": "Featherstone 2005: sparse factorization of the mass matrix",
     "vw": "Yamane and Nakamura: forward dynamics by virtual work",
     "qs": "Redon and Lin 2005: quasi-statics within a promised error",
+    "ad": "Redon, Galoppo and Lin 2005: dynamics of the joints that matter most",
 }
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",

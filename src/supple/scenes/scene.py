@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import Measure, QuasiStatics
 from supple.errors import StateError
 from supple.exact.kinematics import poses
@@ -74,12 +77,21 @@ class Scene:
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
         """The scene under its forces, ready to be stepped."""
         qs = QuasiStatics(self.model, self.q0, error, measure)
+        self._push(qs)
+        return qs
+
+    def adaptive_dynamics(self, active: int | Sequence[str | int] | None = None, **settings: Any) -> AdaptiveDynamics:
+        """The scene at rest, under its forces, ready to be stepped; settings: what AdaptiveDynamics takes."""
+        ad = AdaptiveDynamics(self.model, self.q0, active=active, **settings)
+        self._push(ad)
+        return ad
+
+    def _push(self, body: QuasiStatics | AdaptiveDynamics) -> None:
         for b, f, p in zip(self.pushes.bodies.tolist(), self.pushes.forces, self.pushes.points):
-            qs.apply(b, force=f, point=p)
+            body.apply(b, force=f, point=p)
         s = self.springs
         for b, p, a, k in zip(s.bodies.tolist(), s.points, s.anchors, s.stiffness.tolist()):
-            qs.spring(b, a, k, p)
-        return qs
+            body.spring(b, a, k, p)
 
     def wrenches(self, q: ArrayLike) -> Floats:
         """(n_bodies, 6) all forces at a position, as forward_dynamics takes them."""
