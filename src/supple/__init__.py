@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from supple.errors import SingularError as SingularError
     from supple.errors import StateError as StateError
     from supple.errors import SuppleError as SuppleError
+    from supple.errors import ViewError as ViewError
     from supple.exact.crba import mass_matrix as mass_matrix
     from supple.exact.energy import center_of_mass as center_of_mass
     from supple.exact.energy import kinetic_energy as kinetic_energy
@@ -91,7 +92,7 @@ _HOME = {
     "adaptive.dynamics": "AdaptiveDynamics AdaptiveStats",
     "adaptive.quasistatics": "Approximation QuasiStatics",
     "cite": "citation",
-    "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError",
+    "errors": "ModelError ParseError RecordingError SimulationError SingularError StateError SuppleError ViewError",
     "exact.threads": "set_threads",
     "exact.crba": "mass_matrix",
     "exact.energy": "center_of_mass kinetic_energy momentum potential_energy",

@@ -20,6 +20,7 @@ import typer
 import supple
 from supple.commands.export import export
 from supple.commands.run import run
+from supple.commands.view import view
 from supple.errors import SuppleError
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ SHOWN = 12  #: remarks and frames that inspect shows unless asked for all
 OVERVIEW = {
     "demo": "a robot, a 10,000-joint tree, a picture",
     "run molecule --record run.h5": "a scene or a robot through time, recorded",
+    "view run.h5": "a recording in a browser page",
     "export run.h5 --to csv": "a recording as CSV, NumPy or Parquet",
     "inspect robot.urdf": "what is in a file, what of it is not used",
     "convert robot.xml -o robot.urdf": "MJCF to URDF",
@@ -125,6 +127,7 @@ def demo(out: Out = Path("out")) -> None:
 
 
 app.command()(run)
+app.command()(view)
 app.command()(export)
 
 

@@ -6,7 +6,8 @@
     ├── StateError          q, v, tau, wrenches: shape, dtype, non-finite, quaternion not of unit length
     ├── SingularError       the mass matrix has no inverse, or a method no digits left; names the joint or body
     ├── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
-    └── RecordingError      a recording that cannot be written, read or continued; names the file
+    ├── RecordingError      a recording that cannot be written, read or continued; names the file
+    └── ViewError           a page or picture that cannot be made
 
 A message says what was wrong, where, and what to do about it.
 """
@@ -52,3 +53,7 @@ class SimulationError(SuppleError, RuntimeError):
 
 class RecordingError(SuppleError, OSError):
     """A recording that cannot be written, read or continued."""
+
+
+class ViewError(SuppleError, RuntimeError):
+    """A page or picture that cannot be made."""

@@ -149,10 +149,9 @@ class AdaptiveDynamics(Pushed):
             raise StateError("guaranteed=True promises an error: give error=...")
         self._most = _ALL if error is not None else int(active)  # type: ignore[arg-type]
         self._error = 0.0 if error is None else float(error)
-        if guaranteed:
-            self._reach, self._reach_error = _ALL, self._error
-        elif region is None:
-            self._reach, self._reach_error = (self._most, 0.0) if error is None else (_ALL, self._error)
+        self._same_region = guaranteed or region is None  #: both regions are asked for in the same words
+        if guaranteed or region is None:
+            self._reach, self._reach_error = self._most, self._error
         elif isinstance(region, (int, np.integer)):
             self._reach, self._reach_error = int(region), 0.0
         else:
@@ -175,9 +174,7 @@ class AdaptiveDynamics(Pushed):
             raise StateError("which joints move was fixed when this was made")
         if int(value) != value or value < 0:
             raise StateError(f"active must be a whole number, not below zero; not {value!r}")
-        if self._reach == self._most:
-            self._reach = int(value)
-        self._most, self._error = int(value), 0.0
+        self._ask_for(int(value), 0.0)
         self._check_pins()
         if self._all_fixed():
             flags = self._store.flags
@@ -185,6 +182,26 @@ class AdaptiveDynamics(Pushed):
             k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
         self._set_asked()
         self._due()
+
+    @property
+    def error(self) -> float | None:
+        """What may be neglected; None: as much as the number of joints asks for. May be changed at any time."""
+        return self._error if self._most == _ALL else None
+
+    @error.setter
+    def error(self, value: float) -> None:
+        if self._fixed:
+            raise StateError("which joints move was fixed when this was made")
+        if not (np.isfinite(value) and value >= 0):
+            raise StateError(f"error must be a finite number, not below zero; not {value!r}")
+        self._ask_for(_ALL, float(value))
+        self._set_asked()
+        self._due()
+
+    def _ask_for(self, most: int, error: float) -> None:
+        self._most, self._error = most, error
+        if self._same_region:
+            self._reach, self._reach_error = most, error
 
     @property
     def q(self) -> Floats:

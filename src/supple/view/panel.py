@@ -1,0 +1,120 @@
+"""The part of the page's panel that recordings and live runs share: where it is, colours, a body's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.exact.kinematics import Poses
+from supple.simulating.state import State
+from supple.view.colours import MEANING
+from supple.view.stage import Stage
+
+Floats = NDArray[np.float64]
+
+
+class Panel:
+    """changed: called, from another thread, when what is drawn must be drawn anew."""
+
+    def __init__(self, server: Any, chooses: bool, changed: Callable[[], None]) -> None:
+        """chooses: whether the method chose joints."""
+        self.server, self._changed = server, changed
+        self.stage = Stage(server, self.pick)
+        self.picked: int | None = None
+        self._said = server.gui.add_markdown("")
+        self._chooses = chooses
+
+    def add_view(self) -> None:
+        """How it is drawn: colours, and whether at all."""
+        gui = self.server.gui
+        with gui.add_folder("View"):
+            options = ("active", "error", "own") if self._chooses else ("own",)
+            self._by = gui.add_dropdown(
+                "colour by", options, initial_value=options[0], hint="; ".join(MEANING.values())
+            )
+            self._shown = gui.add_checkbox("show links", True)
+        self._by.on_update(lambda _: self._changed())
+        self._shown.on_update(lambda _: self._changed())
+
+    def add_body(self) -> None:
+        """Where a body's numbers are shown."""
+        gui = self.server.gui
+        with gui.add_folder("Body"):
+            self._name = gui.add_text("name", "", hint="click on a body, or write its name or number")
+            self._numbers = gui.add_markdown("*Click on a body to see its numbers.*")
+        self._name.on_update(lambda _: self._find())
+
+    def pick(self, body: int) -> None:
+        self.picked = body
+        model = self.stage.model
+        if model is not None:
+            self._name.value = model.body_names[body]
+        self._changed()
+
+    def show(self, state: State, energy: float, joint_wrench: Callable[[int], Floats | None] | None = None) -> None:
+        """Draw a state, and say its numbers."""
+        stage = self.stage
+        stage.by = self._by.value
+        if stage.visible != self._shown.value:
+            stage.visible = self._shown.value
+        pose = stage.show(state.model, state.q, state.active, state.error)
+        self._said.content = said(state, energy)
+        if self.picked is not None and self.picked < state.model.n_bodies:
+            wrench = None if joint_wrench is None else joint_wrench(self.picked)
+            self._numbers.content = numbers(state, self.picked, pose, wrench)
+
+    def _find(self) -> None:
+        model, name = self.stage.model, self._name.value.strip()
+        if model is None or not name:
+            return
+        if name.isdigit() and name not in model.bodies:
+            found = int(name) if int(name) < model.n_bodies else None
+        else:
+            found = model.bodies[name].index if name in model.bodies else None
+        if found is None:
+            self._numbers.content = f"There is no body {name!r}."
+        elif found != self.picked:
+            self.picked = found
+            self._changed()
+
+
+def said(state: State, energy: float) -> str:
+    """A state in a few words."""
+    rows = {"time": f"{state.time:.6g} s", "energy": f"{energy:.6g} J"}
+    if state.active is not None:
+        rows["active joints"] = f"{len(state.active)} of {state.model.n_joints}"
+    if state.error is not None:
+        rows["error"] = f"{state.error:.3g}"
+    return _table(rows)
+
+
+def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
+    """What is known of a body."""
+    model, joint = state.model, state.model.joints[body]  # type: ignore[index]
+    parent = int(model.parent[body])
+    rows = {
+        "body": f"{model.body_names[body]}, number {body}",
+        "on": "the world" if parent < 0 else model.body_names[parent],
+        "joint": f"{joint.name}, {joint.type}",
+        "mass": f"{model.mass[body]:.6g} kg",
+        "position": _list(pose.position[body]) + " m",
+        "q": _list(state.q[joint.q]),
+        "v": _list(state.v[joint.v]),
+    }
+    if state.active is not None:
+        rows["now"] = "active" if body in state.active else "rigid"
+    if wrench is not None:
+        rows["joint carries"] = f"moment {_list(wrench[:3])} Nm, force {_list(wrench[3:])} N"
+    return _table(rows)
+
+
+def _table(rows: dict[str, str]) -> str:
+    plain = {name: value.replace("|", "\\|").replace("<", "&lt;") for name, value in rows.items()}
+    return "| | |\n|-|-|\n" + "\n".join(f"| {name} | {value} |" for name, value in plain.items())
+
+
+def _list(x: Floats) -> str:
+    return ", ".join(f"{value:.4g}" for value in x)

@@ -1,0 +1,110 @@
+"""A result in a page, with play, pause and scrub."""
+
+from __future__ import annotations
+
+import threading
+import time as clock
+from typing import Any
+
+from supple.simulating.result import Result
+from supple.view.panel import Floats, Panel
+from supple.view.plots import Plots
+from supple.view.timeline import Timeline
+
+RATE = 30.0  #: pictures a second, at most
+PLOTS = 0.2  #: seconds between those of the plots, while it plays
+
+
+class Player:
+    """Everything is drawn by one thread, that of `run`; what happens in the page only says what is wanted."""
+
+    def __init__(self, server: Any, result: Result, rods: Floats | None = None) -> None:
+        self.timeline = Timeline(result)
+        self._wanted = threading.Event()
+        self._stopped, self._plotted = False, 0.0
+        self._frame = 0  #: the one that is drawn
+        self._clock = (0.0, 0.0)  #: when playing began, and the time of the run then
+        gui, n = server.gui, len(self.timeline)
+        self._panel = Panel(server, self.timeline.active is not None, self._wanted.set)
+        self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
+        with gui.add_folder("Timeline"):
+            self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
+            self._play = gui.add_checkbox("play", False)
+            self._loop = gui.add_checkbox("again and again", True)
+            self._speed = gui.add_number("speed", self.timeline.speed, min=1e-9, hint="seconds of the run in a second")
+        self._panel.add_view()
+        with gui.add_folder("Plots"):
+            self._plots = Plots(gui, curves(self.timeline))
+        self._panel.add_body()
+        self._slider.on_update(lambda event: self._seek(event))
+        self._play.on_update(lambda _: self._begin())
+        self._speed.on_update(lambda _: self._begin())
+        self._draw(0)
+
+    @property
+    def missing(self) -> list[str]:
+        """What could not be drawn, and why."""
+        return self._panel.stage.missing
+
+    def run(self) -> None:
+        """Until stop(), or Ctrl-C."""
+        while not self._stopped:
+            playing = self._play.value
+            asked = self._wanted.wait(1.0 / RATE if playing else None)
+            self._wanted.clear()
+            begun = clock.perf_counter()
+            frame = self._due() if playing else int(self._slider.value)
+            if asked or frame != self._frame:
+                self._draw(frame)
+            if playing and self._slider.value != self._frame:
+                self._slider.value = self._frame
+            clock.sleep(max(0.0, 1.0 / RATE - (clock.perf_counter() - begun)) if playing else 0.0)
+
+    def stop(self) -> None:
+        self._stopped = True
+        self._wanted.set()
+
+    def _seek(self, event: Any) -> None:
+        if event.client is not None:  # by hand, not by playing
+            self._frame_time(int(self._slider.value))
+            self._wanted.set()
+
+    def _begin(self) -> None:
+        here = int(self._slider.value)
+        self._frame_time(0 if here >= len(self.timeline) - 1 else here)
+        self._wanted.set()
+
+    def _frame_time(self, frame: int) -> None:
+        self._clock = clock.perf_counter(), float(self.timeline.times[frame])
+
+    def _due(self) -> int:
+        """The frame to be shown now."""
+        begun, since = self._clock
+        times = self.timeline.times
+        now = since + (clock.perf_counter() - begun) * float(self._speed.value)
+        if now > times[-1]:
+            if self._loop.value:
+                self._frame_time(0)
+            else:
+                self._play.value = False
+            now = float(times[-1])
+        return self.timeline.at(now)
+
+    def _draw(self, frame: int) -> None:
+        t = self.timeline
+        energy = float(t.kinetic[frame] + t.potential[frame])
+        self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body))
+        now = clock.perf_counter()
+        if now - self._plotted > PLOTS or not self._play.value:
+            self._plots.show(float(t.times[frame]))
+            self._plotted = now
+        self._frame = frame
+
+
+def curves(t: Timeline) -> dict[str, Floats]:
+    out = {"time": t.times, "kinetic": t.kinetic, "potential": t.potential, "total": t.kinetic + t.potential}
+    if t.error is not None:
+        out["error"] = t.error
+    if t.active is not None:
+        out["active"] = t.active
+    return out

@@ -1,0 +1,63 @@
+"""Energy, error and active joints over time, beside the body."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+POINTS = 600  #: of a curve, at most
+HEIGHT, WIDE = 150, 72  #: pixels, of a plot and of the numbers on its left
+NOW = "#111111"  #: the dot that says where the page is
+CURVES = {
+    "energy (J)": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
+    "error (log 10)": (("error", "#8a6d00"),),
+    "active joints": (("active", "#0f7c83"),),
+}
+
+
+class Plots:
+    """A plot each for what there is."""
+
+    def __init__(self, gui: Any, curves: dict[str, Floats]) -> None:
+        """curves: by name: time and others of CURVES, as long as each other."""
+        self._handles: dict[str, Any] = {}
+        self._thin(curves)
+        for title, lines in CURVES.items():
+            if lines[0][0] in curves:
+                series = [{"label": "time (s)"}, *({"label": n, "stroke": c, "width": 1.5} for n, c in lines)]
+                dot = {"label": "now", "stroke": NOW, "width": 0, "points": {"show": True, "size": 8, "fill": NOW}}
+                self._handles[title] = gui.add_uplot(
+                    self._data(title, None), (*series, dot), title=title, height=HEIGHT, legend={"show": False},
+                    scales={"x": {"time": False}}, axes=({}, {"size": WIDE}),
+                )  # fmt: skip
+
+    def show(self, time: float) -> None:
+        """Say where the page is."""
+        for title, handle in self._handles.items():
+            handle.data = self._data(title, int(np.argmin(np.abs(self._curves["time"] - time))))
+
+    def renew(self, curves: dict[str, Floats]) -> None:
+        """Other curves of the same names, at whose end the page is."""
+        self._thin(curves)
+        for title, handle in self._handles.items():
+            handle.data = self._data(title, len(self._curves["time"]) - 1)
+
+    def _thin(self, curves: dict[str, Floats]) -> None:
+        n = len(curves["time"])
+        rows = np.unique(np.linspace(0, n - 1, min(n, POINTS)).astype(int))
+        self._curves = {name: np.asarray(x, dtype=float)[rows] for name, x in curves.items()}
+        if "error" in curves:
+            e = self._curves["error"]
+            least = e[e > 0].min(initial=1.0)  # what zeros are drawn as
+            self._curves["error"] = np.log10(np.maximum(e, least))
+
+    def _data(self, title: str, now: int | None) -> tuple[Floats, ...]:
+        lines = [self._curves[name] for name, _ in CURVES[title]]
+        dot = np.full(len(lines[0]), np.nan)
+        if now is not None:
+            dot[now] = lines[-1][now]
+        return (self._curves["time"], *lines, dot)

@@ -1,0 +1,76 @@
+"""The states of a result by their number, and what is said of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import ViewError
+from supple.simulating.result import Result
+from supple.simulating.state import State
+
+Floats = NDArray[np.float64]
+
+REAL_TIME = (2.0, 60.0)  #: seconds: runs between these are played at the speed at which they happen,
+OTHERWISE = 10.0  #: others in so many seconds
+
+
+class Timeline:
+    """States are read when they are asked for; numbers that there is one of for each state are held."""
+
+    def __init__(self, result: Result) -> None:
+        self.result, self.segments = result, [s for s in result.segments if len(s)]
+        if not self.segments:
+            raise ViewError(f"{result.recording or 'this result'} has no states to look at")
+        self._starts = np.cumsum([0] + [len(s) for s in self.segments])
+        self.times = np.concatenate([s.times for s in self.segments])
+        self.kinetic = np.concatenate([s.kinetic for s in self.segments])
+        self.potential = np.concatenate([s.potential for s in self.segments])
+        errors, counts = [s.error for s in self.segments], [s.active_counts for s in self.segments]
+        self.error = np.concatenate([e for e in errors if e is not None]) if errors[0] is not None else None
+        self.active = np.concatenate([c for c in counts if c is not None]) if counts[0] is not None else None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def state(self, i: int) -> State:
+        s, k = self._where(i)
+        error = None if self.error is None else float(self.error[i])
+        return State(float(self.times[i]), s.q[k], s.v[k], s.model, s.active(k), error)
+
+    def wrench(self, i: int, body: int) -> Floats | None:
+        """What the joint of a body carries, where that was kept."""
+        s, k = self._where(i)
+        return None if s.joint_wrenches is None else np.asarray(s.joint_wrenches[k, body])
+
+    def at(self, time: float) -> int:
+        """The last state that is not later."""
+        return max(0, int(np.searchsorted(self.times, time, side="right")) - 1)
+
+    @property
+    def largest_error(self) -> float:
+        return 0.0 if self.error is None else float(self.error.max())
+
+    @property
+    def speed(self) -> float:
+        """How many seconds of the run to play in one."""
+        return fit_speed(float(self.times[-1] - self.times[0]))
+
+    def spread(self, most: int) -> list[int]:
+        """At most so many states, evenly in time, the first and the last among them."""
+        if len(self) <= most:
+            return list(range(len(self)))
+        wanted = np.linspace(self.times[0], self.times[-1], most)
+        return sorted({self.at(float(t)) for t in wanted} | {len(self) - 1})[-most:]
+
+    def _where(self, i: int) -> tuple[Any, int]:
+        n = int(np.searchsorted(self._starts, i, side="right")) - 1
+        return self.segments[n], i - int(self._starts[n])
+
+
+def fit_speed(span: float) -> float:
+    if REAL_TIME[0] <= span <= REAL_TIME[1] or not 0 < span < np.inf:
+        return 1.0
+    return float(f"{span / OTHERWISE:.2g}")
