@@ -90,6 +90,18 @@ def springs(scene: Scene, runs: Mapping[str, Run], titles: Mapping[str, str]) ->
     return figure
 
 
+def spring_anywhere(off: Sequence[tuple[float, float]]) -> Figure:
+    """How far off fixed and chosen joints are, by the link that the spring pulls."""
+    figure = new_figure(11.5, 3.8)
+    ax = figure.subplots()
+    for found, colour, name in zip(1e3 * np.array(off).T, (GREY, ACTIVE), ("fixed, breadth-first", "chosen")):
+        ax.plot(found, color=colour, marker="o", markersize=4, label=name)
+    ax.set(xlabel="link that the spring pulls", ylabel="distance from the rest\nof all joints (mm)", ylim=(0, None))
+    ax.legend(frameon=False, loc="upper left")
+    _plain(ax)
+    return figure
+
+
 def _coil(a: Floats, b: Floats) -> Floats:
     """A zigzag from a to b."""
     along = b - a
