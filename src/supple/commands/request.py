@@ -75,8 +75,9 @@ class Request:
             said["set"] = below.get("set", {}) | said["set"]
         return Request(**(below | said))
 
-    def simulation(self, model: Model | None = None) -> Simulation:
-        """The run. model: instead of the one in the file, for a recording that is continued."""
+    def simulation(self, model: Model | None = None, endless: bool = False) -> Simulation:
+        """The run. model: instead of the one in the file, for a recording that is continued. endless: it has no
+        duration."""
         made = self._scene() if self.scene in scenes.NAMES else None
         if made is None and self.set:
             raise StateError("--set is for the parameters of a scene; a file has none")
@@ -88,10 +89,15 @@ class Request:
         given = {name: value for name, value in options.items() if value is not None}
         q = body.neutral() if made is None else made.q0
         return Simulation(
-            body, self._position(body, q), None if made is None else made.v0, duration=duration, dt=dt,
+            body, self._position(body, q), None if made is None else made.v0,
+            duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
         )  # fmt: skip
+
+    def rods(self) -> Any:
+        """Between which points the scene draws its bodies, if it is one."""
+        return self._scene().rods if self.scene in scenes.NAMES else None
 
     def _scene(self) -> Scene:
         make = scenes.NAMES[str(self.scene)]

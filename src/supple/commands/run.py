@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+
+from supple.commands.view import Open, Port
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,9 +52,15 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording if it is there.")] = False,
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this recording.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw energies and coordinates to this file.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Watch and steer it in a browser page; see --duration.")] = False,
+    port: Port = None,
+    open_page: Open = False,
     listed: Annotated[bool, typer.Option("--list", help="List scenes and their parameters.")] = False,
 ) -> None:
-    """Follow a scene or a robot through time; record it, resume it."""
+    """Follow a scene or a robot through time; record it, resume it, watch it.
+
+    With --view, it goes on until Ctrl-C unless --duration or --record is given; after that, the page plays it again.
+    """
     from rich.console import Console
 
     from supple.commands.request import Request, assignments
@@ -64,13 +73,17 @@ def run(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
     )  # fmt: skip
+    if (port is not None or open_page) and not view:
+        raise typer.BadParameter("--port and --open are for the page of --view")
+    if resume is not None and view:
+        raise typer.BadParameter("a run that is resumed is not watched: `supple view` shows its recording")
     if resume is not None:
         result = _resume(resume, asked, record, config)
     else:
         request = asked.over(config)
         if request.scene is None:
             raise typer.BadParameter("name a scene or a file; `supple run --list` lists the scenes")
-        result = _follow(request, record, overwrite)
+        result = _watch(request, record, overwrite, port, open_page) if view else _follow(request, record, overwrite)
     _say_done(console, result, resume or record)
     if plot is not None:
         result.plot(str(plot))
@@ -86,6 +99,35 @@ def _follow(request: Any, record: Path | None, overwrite: bool) -> Result:
     return follow(request.simulation(), record, overwrite=overwrite, progress=True, about=about)
 
 
+def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None, open_page: bool) -> Result:
+    """The same in a page; then the page plays what was kept, until Ctrl-C."""
+    from supple.commands.view import say_where
+    from supple.simulating.run import follow
+    from supple.view.live import Live
+    from supple.view.player import Player
+    from supple.view.stage import close_server, open_server
+
+    endless = request.duration is None and record is None
+    run, rods = request.simulation(endless=endless), request.rods()
+    server = open_server(port, request.scene)
+    try:
+        live = Live(server, run, rods)
+        say_where(server, [], open_page)
+        live.wait_for_page()
+        about = {"request": asdict(request), "steered": True}
+        result = follow(run, record, overwrite=overwrite, progress=True, about=about, watch=live.look, keep=not endless)
+        if not endless and "stopped at" not in str(result.about.get("stopped", "")):
+            print("It is over; the page plays it again.", flush=True)
+            server.gui.reset()
+            server.scene.reset()
+            player = Player(server, result, rods)
+            with suppress(KeyboardInterrupt):
+                player.run()
+        return result
+    finally:
+        close_server(server)
+
+
 def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) -> Result:
     """Everything is as it was asked for when the recording was begun, but for the duration."""
     from supple.commands.request import Request
@@ -96,6 +138,8 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     if asked != Request(duration=asked.duration) or record is not None or config is not None:
         raise typer.BadParameter("a run is resumed as it was begun: beside --resume only --duration may be given")
     with Recording(path) as r:
+        if r.about.get("steered"):
+            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
         request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,15 +22,32 @@ def view(
     recording: Annotated[Path, typer.Argument(help="A recording, as `supple run --record` makes it.")],
     port: Port = None,
     open_page: Open = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Instead, write a page that needs nothing else to this file.")
+    ] = None,
+    gif: Annotated[
+        Path | None, typer.Option("--gif", help="Instead, write a moving picture to this file (.gif, .webp).")
+    ] = None,
+    frames: Annotated[int | None, typer.Option("--frames", help="Of --html and --gif, at most.")] = None,
+    colour: Annotated[str, typer.Option("--colour", help="Of --html and --gif, by: active, error or own.")] = "active",
 ) -> None:
     """Look at a recording in a browser page: play, pause and scrub; pick bodies; plots beside it."""
+    from supple.model.model import unknown
     from supple.simulating.run import load_run
+    from supple.view.colours import MEANING
     from supple.view.player import Player
     from supple.view.stage import close_server, open_server
 
+    if frames is not None and html is None and gif is None:
+        raise typer.BadParameter("--frames is for --html and --gif; the page has all")
+    if colour not in MEANING:
+        raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
     result = load_run(recording)
     try:
         rods = scene_rods(result)
+        if html is not None or gif is not None:
+            _write(result, rods, html, gif, frames, colour)
+            return
         server = open_server(port, recording.name)
         player = Player(server, result, rods)
         say_where(server, player.missing, open_page)
@@ -39,6 +57,24 @@ def view(
             close_server(server)
     finally:
         result.close()
+
+
+def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
+    from rich.progress import Progress
+
+    from supple.view.export import export_gif, export_html
+
+    for write, path in ((export_html, html), (export_gif, gif)):
+        if path is None:
+            continue
+        with Progress(transient=True) as bar:
+            tell = partial(_tell, bar, bar.add_task(path.name))
+            write(result, path, frames=frames, by=by, rods=rods, tell=tell)
+        print(f"{path}: {path.stat().st_size / 1e6:.3g} MB")
+
+
+def _tell(bar: Any, task: Any, done: int, of: int) -> None:
+    bar.update(task, completed=done, total=of)
 
 
 def say_where(server: Any, missing: list[str], open_page: bool) -> None:
@@ -55,16 +91,13 @@ def say_where(server: Any, missing: list[str], open_page: bool) -> None:
 
 def scene_rods(result: Result) -> Any:
     """The rods by which a scene draws its bodies, if the recording is one of a scene."""
-    from supple import scenes
-    from supple.commands.request import parameters
+    from supple.commands.request import Request
     from supple.errors import SuppleError
 
-    request = result.about.get("request") or {}
-    make = scenes.NAMES.get(str(request.get("scene")))
-    if make is None:
+    if "request" not in result.about:
         return None
     try:
-        made = make(**parameters(request["scene"], make, request["set"]))
-    except (SuppleError, KeyError, TypeError):  # of a version that had other scenes
+        rods = Request(**result.about["request"]).rods()
+    except (SuppleError, TypeError):  # of a version that had other scenes
         return None
-    return made.rods if len(made.rods) == result.segments[0].model.n_bodies else None
+    return rods if rods is not None and len(rods) == result.segments[0].model.n_bodies else None

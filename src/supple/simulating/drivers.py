@@ -46,6 +46,7 @@ class Cursor:
     fresh: Fresh | None = None  #: the event that happened just here
     over: str | None = None  #: the event that stopped it for good
     halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
+    watched: bool = False  #: set from outside: every state that is kept is handed on at once
 
     @property
     def state(self) -> State:
@@ -174,7 +175,7 @@ def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[
                 f.acceleration(last.time, last.q, last.v)
             raise not_finite(model, last.time, last.q, last.v, last)
         took = clock.perf_counter() - begun
-        count = max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
+        count = 1 if cursor.watched else max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
     yield from stepping(cursor, f, grid, integrator, Watch(()))  # what is left is less than a step
 
 
@@ -211,7 +212,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     rows.add(until, q, v)
                     yield full.piece(ends_segment=True)
                 cursor.over = event.name if stop else None
-            if rows.times and rows.enough:
+            if rows.times and (rows.enough or cursor.watched):
                 full, rows = rows, Rows(cursor.model)
                 yield full.piece()
     except SimulationError:
@@ -277,7 +278,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
             rows.active.append(active)
         if error is not None:
             rows.error.append(error)
-        if rows.enough:
+        if rows.enough or cursor.watched:
             yield rows.piece()
             rows = Rows(cursor.model)
     if rows.times:
@@ -294,11 +295,13 @@ def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
     return active, None if error is None else float(error)
 
 
-def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
-    """Put forces on something that has apply, spring and torque."""
+def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Push, Any]]:
+    """Put forces on something that has apply, spring and torque. The pushes, and what it gave for each."""
+    pushes: list[tuple[Push, Any]] = []
     for force in forces:
         if isinstance(force, Push):
-            stepper.apply(force.body, force=force.force, point=force.point, torque=force.torque, frame=force.frame)
+            how = {"force": force.force, "point": force.point, "torque": force.torque, "frame": force.frame}
+            pushes.append((force, stepper.apply(force.body, **how)))
         elif isinstance(force, Spring) and force.damping == 0.0 and force.length == 0.0:
             stepper.spring(force.body, force.anchor, force.stiffness, point=force.point)
         elif (
@@ -317,7 +320,7 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
                 "method takes them all"
             )
     if tau is None:
-        return
+        return pushes
     if callable(tau):
         raise StateError("this method takes a constant tau, not a function; an exact method takes both")
     values = np.asarray(tau, dtype=float)
@@ -325,3 +328,4 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> None:
         raise StateError(f"tau has shape {values.shape}; expected ({stepper.model.nv},)")
     for joint in np.unique(stepper.model.dof_body[np.flatnonzero(values)]):
         stepper.torque(int(joint), values[stepper.model.joints[int(joint)].v])
+    return pushes

@@ -133,6 +133,11 @@ class Forces:
         self.law = np.array(rows).reshape(len(rows), march.LAW)
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
 
+    def scale_pushes(self, scale: float) -> None:
+        """Pushes are so many times what they were given as."""
+        if self.world is not None:
+            self.world.force, self.world.torque = (scale * x for x in self.world.given)
+
     @property
     def at_joints_only(self) -> bool:
         """Whether compiled code can do it all: constant forces and the law, at the joints."""
@@ -191,6 +196,7 @@ class WorldForces:
         self.n = len(pushes)
         self.force = np.array([f.force for f in pushes], dtype=float).reshape(-1, 3)
         self.torque = np.array([f.torque for f in pushes], dtype=float).reshape(-1, 3)
+        self.given = self.force, self.torque
         self.own = np.array([f.frame == "body" for f in pushes], dtype=bool)
         self.anchor = np.array([s.anchor for s in springs], dtype=float).reshape(-1, 3)
         self.stiffness = np.array([s.stiffness for s in springs], dtype=float)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -84,12 +84,14 @@ class Keeper(Protocol):
 class InMemory:
     """Gathers samples into the segments of a result."""
 
-    def __init__(self, run: Simulation) -> None:
-        self._run = run
+    def __init__(self, run: Simulation, keep: bool = True) -> None:
+        self._run, self._keep = run, keep
         self.segments: list[Segment] = []
         self._open: list[Sample] = []
 
     def add(self, sample: Sample) -> None:
+        if not self._keep:
+            self._open, self.segments = [], []
         self._open.append(sample)
         if sample.piece.ends_segment:
             self._end_segment()
@@ -210,10 +212,16 @@ def follow(
     overwrite: bool = False,
     progress: bool = False,
     about: dict[str, Any] | None = None,
+    watch: Callable[[Sample], None] | None = None,
+    keep: bool = True,
 ) -> Result:
-    """A run to its end, to Ctrl-C, or to what goes wrong. about: more to be kept in the recording."""
+    """A run to its end, to Ctrl-C, or to what goes wrong.
+
+    about: more to be kept in the recording. watch: is shown every sample, and may change the run before the next.
+    keep: False keeps only the last sample, in memory.
+    """
     begun, extra = clock.perf_counter(), about or {}
-    keeper: Keeper = InMemory(run) if record is None else InFile(run, record, resume, overwrite, extra)
+    keeper: Keeper = InMemory(run, keep) if record is None else InFile(run, record, resume, overwrite, extra)
 
     def result(failed: str | None = None, stopped: str | None = None) -> Result:
         more = {"seconds": clock.perf_counter() - begun} | ({"stopped": stopped} if stopped else {})
@@ -224,6 +232,8 @@ def follow(
             for sample in run.samples():
                 keeper.add(sample)
                 bar.show(sample)
+                if watch is not None:
+                    watch(sample)
         return result(stopped=f"stopped at {run.cursor.time:.6g} s" if interrupted.told else None)
     except SimulationError as e:
         e.result = result(str(e), str(e))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from supple.simulating import drivers
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
 from supple.simulating.events import Event, Happened, Watch
-from supple.simulating.forces import Force
+from supple.simulating.forces import Force, Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.state import State, checked_state
 
@@ -113,6 +114,9 @@ class Simulation:
         self.cursor = Cursor(model, q, v, h=self.dt)
         self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
         self._resumed = False
+        self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
+        self.push_scale, self._rescaled = 1.0, False
+        self._pushes: list[tuple[Push, Any]] = []
         self.stepper: Any = None
         self._options = options
         takes = OWN[method].options if method in OWN else ()
@@ -162,6 +166,7 @@ class Simulation:
                 raise energy_grew(*(piece.state(i) for i in (bad, max(bad - 1, 0))))
             guard = None if piece.ends_segment else guard
             yield sample
+            guard, self._rescaled = None if self._rescaled else guard, False
 
     def _guard(self, sample: Sample) -> EnergyGuard | None:
         f, p = self._dynamics, sample.piece
@@ -195,14 +200,32 @@ class Simulation:
             raise SimulationError(
                 "tau is a vector, and an event changed the model: give tau as a function (time, q, v)"
             )
-        return Dynamics(model, "aba" if self.method in OWN else self.method, self._forces, self._tau)
+        made = Dynamics(model, "aba" if self.method in OWN else self.method, self._forces, self._tau)
+        made.forces.scale_pushes(self.push_scale)
+        self._made.append(made)
+        return made
 
     def _make_stepper(self) -> None:
         c = self.cursor
         self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options)
-        drivers.load_stepper(self.stepper, self._forces, self._tau)
+        self._pushes = drivers.load_stepper(self.stepper, self._forces, self._tau)
         if isinstance(self.stepper, QuasiStatics):
             self.stepper.time = c.time
+
+    @property
+    def has_pushes(self) -> bool:
+        """Whether there is a supple.Push among the forces."""
+        return any(isinstance(force, Push) for force in self._forces)
+
+    def scale_pushes(self, scale: float) -> None:
+        """From the next step on, every supple.Push is so many times what it was given as."""
+        if not np.isfinite(scale):
+            raise StateError(f"the scale of pushes must be a finite number, not {scale!r}")
+        self.push_scale, self._rescaled = float(scale), True
+        for made in self._made:
+            made.forces.scale_pushes(self.push_scale)
+        for given, push in self._pushes:
+            push.set(force=scale * np.asarray(given.force), torque=scale * np.asarray(given.torque))
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
         """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""

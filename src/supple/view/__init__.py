@@ -3,6 +3,8 @@
     shapes    what is drawn of a model: rods, solids, meshes, many of one shape at a time
     colours   active and rigid, or by error
     stage     the page: the drawn body, what can be picked, the camera
+    picking   which body a click is on
+    panel     what recordings and live runs have in common beside it
     plots     energy, error and active joints over time
     timeline  the states of a result by their number
     player    a result with play, pause and scrub

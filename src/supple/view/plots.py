@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 
 POINTS = 600  #: of a curve, at most
 HEIGHT, WIDE = 150, 72  #: pixels, of a plot and of the numbers on its left
-NOW = "#111111"  #: the dot that says where the page is
+PAST = "rgba(20, 40, 80, 0.09)"  #: the ground of what is over
 CURVES = {
     "energy (J)": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
     "error (log 10)": (("error", "#8a6d00"),),
@@ -29,10 +29,10 @@ class Plots:
         for title, lines in CURVES.items():
             if lines[0][0] in curves:
                 series = [{"label": "time (s)"}, *({"label": n, "stroke": c, "width": 1.5} for n, c in lines)]
-                dot = {"label": "now", "stroke": NOW, "width": 0, "points": {"show": True, "size": 8, "fill": NOW}}
+                past = {"label": "over", "scale": "over", "fill": PAST, "width": 0, "points": {"show": False}}
                 self._handles[title] = gui.add_uplot(
-                    self._data(title, None), (*series, dot), title=title, height=HEIGHT, legend={"show": False},
-                    scales={"x": {"time": False}}, axes=({}, {"size": WIDE}),
+                    self._data(title, 0), (*series, past), title=title, height=HEIGHT, legend={"show": False},
+                    scales={"x": {"time": False}, "over": {"range": (0.0, 1.0)}}, axes=({}, {"size": WIDE}),
                 )  # fmt: skip
 
     def show(self, time: float) -> None:
@@ -55,9 +55,6 @@ class Plots:
             least = e[e > 0].min(initial=1.0)  # what zeros are drawn as
             self._curves["error"] = np.log10(np.maximum(e, least))
 
-    def _data(self, title: str, now: int | None) -> tuple[Floats, ...]:
-        lines = [self._curves[name] for name, _ in CURVES[title]]
-        dot = np.full(len(lines[0]), np.nan)
-        if now is not None:
-            dot[now] = lines[-1][now]
-        return (self._curves["time"], *lines, dot)
+    def _data(self, title: str, now: int) -> tuple[Floats, ...]:
+        time, lines = self._curves["time"], [self._curves[name] for name, _ in CURVES[title]]
+        return (time, *lines, np.where(np.arange(len(time)) <= now, 1.0, 0.0))

@@ -22,9 +22,9 @@ Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-CHUNK = 4096  #: instances of a batch: what did not move among so many is not sent
+CHUNK = 16_384  #: instances of a batch: what did not move among so many is not sent
 SIDES = 8  #: of a rod,
-SIMPLY = 5000  #: where there are no more than so many; beyond, 4, for the sake of graphics cards
+SIMPLY = 5000  #: where there are no more than so many; beyond, as few as there can be, for the sake of graphics cards
 THICKNESS = 0.2  #: of a rod, as a share of its length or of the usual one, whichever is smaller
 THINNEST = 0.005  #: of a rod, as a share of what all is as large as; though no thicker than long
 MANY_FACES = 200_000  #: of one mesh, beyond which it is not drawn: a page would not bear a robot of such
@@ -121,23 +121,25 @@ def _rods(body: Ints, begin: Floats, end: Floats, least: float) -> list[Batch]:
     scale = np.stack([thick, thick, length], axis=1)
     own = np.tile(np.array(PLAIN, dtype=np.uint8), (len(body), 1))
     parts = [slice(i, i + CHUNK) for i in range(0, len(body), CHUNK)]
-    mesh = _rod(SIDES if len(body) <= SIMPLY else 4)
+    mesh = _rod(SIDES if len(body) <= SIMPLY else 3)
     return [Batch(*mesh, body[s], begin[s], rotation[s], scale[s], own[s], True) for s in parts]
 
 
 @cache
 def _rod(sides: int) -> tuple[Floats, Ints]:
     """A rod along z from 0 to 1, of radius 1/2, thicker near where it begins: a body's joint is there."""
-    ends = ((0.0, 0.0), (1.0, 0.0))
-    rings = (ends[0], (0.06, 0.5), (0.94, 0.38), ends[1]) if sides > 4 else (ends[0], (0.2, 0.5), ends[1])
+    rings = ((0.06, 0.5), (0.94, 0.38)) if sides > 3 else ((0.2, 0.5),)
     angle = 2 * np.pi * np.arange(sides) / sides
-    vertices = np.concatenate([np.stack([r * np.cos(angle), r * np.sin(angle), 0 * angle + z], 1) for z, r in rings])
+    around = [np.stack([r * np.cos(angle), r * np.sin(angle), 0 * angle + z], 1) for z, r in rings]
+    vertices = np.concatenate([*around, [(0.0, 0.0, 0.0), (0.0, 0.0, 1.0)]])
+    first, last = len(vertices) - 2 + 0 * angle.astype(int), len(vertices) - 1 + 0 * angle.astype(int)
     i = np.arange(sides)
-    j = (i + 1) % sides
-    under, over = np.stack([i, j, j + sides], 1), np.stack([i, j + sides, i + sides], 1)
-    # the first ring and the last are points: of two triangles, one is left there
-    middle = [f + k * sides for k in range(1, len(rings) - 2) for f in (under, over)]
-    return vertices, np.concatenate([over, *middle, under + (len(rings) - 2) * sides])
+    j, top = (i + 1) % sides, (len(rings) - 1) * sides
+    faces = [(j, i, first), (i + top, j + top, last)]
+    faces += [
+        f for k in range(0, top, sides) for f in ((i + k, j + k, j + k + sides), (i + k, j + k + sides, i + k + sides))
+    ]
+    return vertices, np.concatenate([np.stack(f, 1) for f in faces])
 
 
 # --- visuals ------------------------------------------------------------------------------------------------------

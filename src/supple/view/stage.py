@@ -15,6 +15,7 @@ from supple.errors import ViewError
 from supple.exact.kinematics import Poses, poses
 from supple.model.model import Model
 from supple.view.colours import By, paint
+from supple.view.picking import pick
 from supple.view.shapes import Batch, batches, with_world
 
 Floats = NDArray[np.float64]
@@ -43,6 +44,7 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
                 ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # it would print a banner of its own
         server = viser.ViserServer(HOST, PORT if port is None else port, label=title, verbose=False)
+    server.scene.configure_default_lights(cast_shadow=False)  # shadows would draw everything several times
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     return server
 
@@ -63,7 +65,7 @@ class Stage:
     """
 
     def __init__(self, server: Any, picked: Callable[[int], None] | None = None) -> None:
-        self.server, self._picked = server, picked
+        self.server = server
         self.model: Model | None = None
         self._parts: list[tuple[Batch, Any]] = []
         self._visible = True
@@ -71,6 +73,14 @@ class Stage:
         self.by: By = "own"
         self.largest_error = 0.0
         self.rods: Floats | None = None  #: of the first model, where its scene says them
+        self._placed: tuple[Floats, Floats] | None = None
+        if picked is not None:
+
+            @server.scene.on_click()
+            def _(event: Any) -> None:
+                body = self.under(np.array(event.ray_origin), np.array(event.ray_direction))
+                if body is not None:
+                    picked(body)
 
     def show(self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None) -> Poses:
         """Draw a state. active: the joints that are computed; error: what is certified of the others."""
@@ -78,12 +88,18 @@ class Stage:
         with self.server.atomic():
             if model is not self.model:
                 self._put(model, pose)
-            placed = with_world(pose)
+            self._placed = placed = with_world(pose)
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
             for batch, node in self._parts:
                 node.batched_wxyzs, node.batched_positions = batch.place(*placed)
                 node.batched_colors = batch.colours(painted)
         return pose
+
+    def under(self, eye: Floats, ahead: Floats) -> int | None:
+        """The body that a ray from the eye meets."""
+        if self._placed is None:
+            return None
+        return pick([batch for batch, _ in self._parts], *self._placed, eye, ahead / np.linalg.norm(ahead))
 
     @property
     def visible(self) -> bool:
@@ -107,20 +123,11 @@ class Stage:
 
     def _add(self, i: int, batch: Batch, pose: Poses) -> Any:
         wxyz, position = batch.place(*with_world(pose))
-        node = self.server.scene.add_batched_meshes_simple(
+        return self.server.scene.add_batched_meshes_simple(
             f"/body/{i}", batch.vertices, batch.faces, wxyz, position, batched_scales=batch.scale,
             batched_colors=batch.own, lod="off", flat_shading=not batch.rods, visible=self._visible,
             cast_shadow=False, receive_shadow=False,
         )  # fmt: skip
-        if self._picked is not None:
-            picked, body = self._picked, batch.body
-
-            @node.on_click
-            def _(event: Any) -> None:
-                if event.instance_index is not None and body[event.instance_index] >= 0:
-                    picked(int(body[event.instance_index]))
-
-        return node
 
     def _look_at(self, pose: Poses, floor: bool) -> None:
         centre, radius = bounds(pose.position)
@@ -142,8 +149,8 @@ def bounds(points: Floats) -> tuple[Floats, float]:
 
 
 def first_eye(centre: Floats, radius: float) -> Floats:
-    """From where all of a ball is in view."""
-    return np.asarray(centre + EYE / np.linalg.norm(EYE) * radius / np.sin(FIELD / 2))
+    """From where about all of a ball is in view: bodies seldom fill one."""
+    return np.asarray(centre + 0.8 * EYE / np.linalg.norm(EYE) * radius / np.sin(FIELD / 2))
 
 
 def _round(length: float) -> float:

@@ -1,0 +1,171 @@
+"""A run in a page while it goes on, with sliders for what may be changed."""
+
+from __future__ import annotations
+
+import time as clock
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.quasistatics import QuasiStatics
+from supple.simulating.simulation import Sample, Simulation
+from supple.view.panel import Floats, Panel
+from supple.view.plots import POINTS, Plots
+from supple.view.timeline import fit_speed
+
+RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
+LOOKS = 0.5  #: seconds between two looks at where the camera is
+DECADES = {"relative": (-9.0, 0.0), "other": (-12.0, 12.0)}  #: of the error's slider
+MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
+
+
+class Live:
+    """Shown every sample of a run (follow(run, watch=live.look)), it draws, waits, and hands on what the page asks for.
+
+    All that touches the run happens in `look`, in the run's own thread, between two steps.
+    """
+
+    def __init__(self, server: Any, run: Simulation, rods: Floats | None = None) -> None:
+        self.server, self.run = server, run
+        run.cursor.watched = True
+        self._asked: dict[str, float] = {}  #: what sliders were moved to, and the run does not know yet
+        self._redraw = False
+        self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
+        self._plots: Plots | None = None
+        self._drawn = self._plotted = self._looked = 0.0
+        self._camera: Floats | None = None  #: the one that the weights are for
+        self._clock: tuple[float, float] | None = None
+        gui = server.gui
+        self._panel = Panel(server, run.stepper is not None, self._again)
+        self._panel.stage.rods = rods
+        with gui.add_folder("Run"):
+            self._paused = gui.add_checkbox("pause", False)
+            speed = fit_speed(run.grid.end)
+            self._speed = gui.add_number("speed", speed, min=1e-9, hint="seconds of the run in a second, at most")
+            self._add_sliders(gui)
+        self._panel.add_view()
+        self._plots_here = gui.add_folder("Plots")
+        self._panel.add_body()
+        self._speed.on_update(lambda _: self._begin())
+
+    def wait_for_page(self) -> None:
+        """Until somebody has opened the page."""
+        while not self.server.get_clients():
+            clock.sleep(0.05)
+
+    def look(self, sample: Sample) -> None:
+        """A sample of the run: drawn, and not left before it is due; then the run goes on, as the page asks."""
+        now = clock.perf_counter()
+        self._note(sample)
+        if now - self._drawn >= 1.0 / RATE or self._redraw:
+            self._draw(sample, now)
+        time = float(sample.piece.times[-1])
+        if self._clock is None:
+            self._clock = now, time
+        while not self.run.cursor.halt:
+            self._hand_on()
+            if self._redraw:
+                self._draw(sample, clock.perf_counter())
+            left = self._clock[0] + (time - self._clock[1]) / float(self._speed.value) - clock.perf_counter()
+            if self._paused.value:
+                self._clock = clock.perf_counter(), time
+            elif left <= 0.0:
+                break
+            clock.sleep(0.02 if self._paused.value else min(left, 0.02))
+        if clock.perf_counter() - self._clock[0] > (time - self._clock[1]) / float(self._speed.value) + 1.0:
+            self._begin(time)  # it cannot keep up: no hurry afterwards
+
+    # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _add_sliders(self, gui: Any) -> None:
+        stepper, n = self.run.stepper, self.run.model.n_joints
+        if isinstance(stepper, AdaptiveDynamics) and not stepper.guaranteed and stepper.active is not None:
+            self._slider("active", gui.add_slider("active joints", 0, n, 1, min(stepper.active, n)))
+        elif isinstance(stepper, AdaptiveDynamics) and not stepper.guaranteed:
+            self._slider("active", gui.add_slider("active joints", 0, n, 1, len(stepper.active_joints)))
+        if isinstance(stepper, (AdaptiveDynamics, QuasiStatics)):
+            low, high = DECADES["relative" if "relative" in getattr(stepper, "measure", "") else "other"]
+            now = np.log10(stepper.error) if stepper.error else low
+            hint = "of what may be neglected, instead of a number of joints; following the camera, in pixels squared"
+            error = gui.add_slider("error, log 10", low, high, 0.1, float(np.clip(round(now, 1), low, high)), hint=hint)
+            self._slider("error", error)
+        if self.run.has_pushes:
+            self._slider("force", gui.add_slider("force", 0.0, MOST_FORCE, 0.05, 1.0, hint="times what was asked for"))
+        self._follow = None
+        if isinstance(stepper, AdaptiveDynamics):
+            self._follow = gui.add_checkbox(
+                "follow the camera", False, hint="joints count for what they move in this picture"
+            )
+
+    def _slider(self, name: str, slider: Any) -> None:
+        def moved(event: Any) -> None:
+            self._asked[name] = float(slider.value)
+
+        slider.on_update(moved)
+
+    def _hand_on(self) -> None:
+        """What the page asks for, to the run."""
+        stepper = self.run.stepper
+        while self._asked:
+            name, value = self._asked.popitem()
+            if name == "active":
+                stepper.active = int(value)
+            elif name == "error":
+                stepper.error = 10.0**value
+            else:
+                self.run.scale_pushes(value)
+        if self._follow is not None and clock.perf_counter() - self._looked > LOOKS:
+            self._looked = clock.perf_counter()
+            self._follow_camera(stepper)
+
+    def _follow_camera(self, ad: AdaptiveDynamics) -> None:
+        """Weights for the camera that was moved last, if it is not the one they are for."""
+        assert self._follow is not None
+        cameras = [client.camera for client in self.server.get_clients().values()]
+        if not self._follow.value or not cameras:
+            if self._camera is not None:
+                ad.set_weights(*(self.run.settings.get(name) for name in ("weights", "velocity_weights")))
+                self._camera = None
+            return
+        camera = max(cameras, key=lambda c: float(c.update_timestamp))
+        here = np.array([*camera.position, *camera.look_at, camera.fov, camera.aspect, camera.image_height])
+        if self._camera is None or not np.array_equal(here, self._camera):
+            self._camera = here
+            up = np.tan(0.5 * camera.fov)
+            whole = 2.0 * np.arctan(up * np.hypot(1.0, camera.aspect))  # of a cone around the picture
+            focal = 0.5 * camera.image_height / up
+            ad.look_from(camera.position, camera.look_at, focal=focal, view_angle=min(whole, 3.0))
+
+    def _note(self, sample: Sample) -> None:
+        p = sample.piece
+        kinetic, potential = float(sample.kinetic[-1]), float(sample.potential[-1])
+        row = {"time": float(p.times[-1]), "kinetic": kinetic, "potential": potential, "total": kinetic + potential}
+        if p.error is not None:
+            row["error"] = float(p.error[-1])
+            self._panel.stage.largest_error = max(self._panel.stage.largest_error, row["error"])
+        if p.active is not None:
+            row["active"] = float(len(p.active[-1]))
+        self._names = tuple(row)
+        self._history.append(tuple(row.values()))
+
+    def _draw(self, sample: Sample, now: float) -> None:
+        self._redraw, self._drawn = False, now
+        wrench = sample.joint_wrenches
+        carried = None if wrench is None else (lambda body: wrench[-1, body])
+        self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)
+        if now - self._plotted > PLOTS and len(self._history) > 1:
+            self._plotted = now
+            curves = dict(zip(self._names, np.array(self._history).T))
+            if self._plots is None:
+                with self._plots_here:
+                    self._plots = Plots(self.server.gui, curves)
+            self._plots.renew(curves)
+
+    def _again(self) -> None:
+        self._redraw = True
+
+    def _begin(self, time: float | None = None) -> None:
+        """The clock anew."""
+        self._clock = None if time is None else (clock.perf_counter(), time)
