@@ -35,12 +35,14 @@ PAPERS = {
     "sf": "Featherstone 2005: sparse factorization of the mass matrix",
     "vw": "Yamane and Nakamura: forward dynamics by virtual work",
     "qs": "Redon and Lin 2005: quasi-statics within a promised error",
+    "ad": "Redon, Galoppo and Lin 2005: dynamics of the joints that matter most",
     "rr": "Stepien et al. 2012: changing the root of a moving tree; a passive walker",
 }
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
     "quasistatics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
+    "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
 }
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.

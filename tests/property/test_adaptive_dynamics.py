@@ -425,3 +425,26 @@ def test_what_is_far_or_unseen_is_simplified_first():
     without = AdaptiveDynamics(model, active=10)
     without.run(0.1, 1e-3)
     assert sum(model.joint_names[j].startswith("p2") for j in without.active_joints) > count[2]
+
+
+@pytest.mark.parametrize("options", [dict(active=3), dict(active=30), dict(error=1e-9, guaranteed=True)])
+def test_forces_that_work_are_no_instability(options):
+    """A strong push from rest, with an update at every step: all the energy there is comes from it."""
+    model = trees.chain(30, gravity=(0, 0, 0))
+    ad = AdaptiveDynamics(model, np.full(30, 0.2), update_every=1, **options)
+    ad.apply(20, force=(0, 0, 5.0))
+    for _ in range(100):
+        ad.step(1e-4)
+    assert ad.energy().kinetic > 0
+    assert "30 joints active" in repr(ad)
+
+
+def test_nothing_moves_when_nothing_matters():
+    """With an error that forgives all motion, every joint is stopped at every update, and that is no instability."""
+    model = trees.chain(40)
+    q = model.random(np.random.default_rng(0))
+    ad = AdaptiveDynamics(model, q, error=1e9)
+    ad.run(0.1, 1e-3)
+    assert ad.stats.active == 0
+    np.testing.assert_array_equal(ad.q, q)
+    assert ad.stats.velocity_error <= 1e9

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from supple import scenes
+from supple.bench import dynamics, virtual_work
 from supple.bench import run as runner
-from supple.bench import virtual_work
 from supple.bench.measure import agree
 from supple.bench.rows import ABOVE_AIM, BELOW_FLOOR, Row
 from supple.errors import SuppleError
+from supple.exact import threads
 
 
 def test_results_that_differ_are_not_timed():
@@ -43,3 +45,33 @@ def test_virtual_work_measures_chains_and_a_star(tmp_path, monkeypatch):
     for said in ("chain of 40", "ns/joint", "absorbed", "split into pieces", "a matrix for every pair, 8 joints"):
         assert said in out
     assert "≤ 3 x" in out and '"ratio"' in file.read_text()
+
+
+def test_dynamics_measures_a_pendulum_a_crowd_and_a_molecule(tmp_path, monkeypatch):
+    monkeypatch.setattr(dynamics, "SIZES", {"pendulum": (30,), "crowd": (1, 2), "molecule": (400,)})
+    monkeypatch.setattr(dynamics, "PENDULUM", {1: dynamics.PENDULUM[1], 10: dynamics.PENDULUM[20]})
+    monkeypatch.setattr(dynamics, "WARM", 40)
+    monkeypatch.setattr(threads, "_threads", threads._threads)  # the benchmark sets it
+    screen = io.StringIO()
+    file = tmp_path / "figures.json"
+    runner.run(["dynamics"], Console(file=screen, width=100), True, file)
+    for said in (
+        "pendulum of 30 links",
+        "1 active / DCA",
+        "all active",
+        "≤ 1.5 x DCA",
+        "5% active / ABA",
+        "100 active",
+    ):
+        assert said in screen.getvalue()
+    assert '"aim": 250.0' in file.read_text()
+
+
+def test_stretches_of_adaptive_dynamics_start_where_they_started_before():
+    stretch = dynamics._adaptive(scenes.crowd(1, 1), 20, 40)
+    ends = []
+    for _ in range(2):
+        stretch.start()
+        ends.append(stretch.go())
+    assert ends[0].active == ends[1].active == 20
+    assert ends[0].acceleration_error == ends[1].acceleration_error > 0

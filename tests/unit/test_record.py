@@ -228,6 +228,7 @@ def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
     return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": scene.dt}
 
 
+CHAIN = supple.trees.chain(40)
 CASES = {
     "march": (MODEL, {"q": MODEL.random(0), "every": 7}),
     "crba": (MODEL, {"q": MODEL.random(0), "method": "crba", "integrator": "semi-implicit"}),
@@ -236,6 +237,17 @@ CASES = {
     "events": bouncing(),
     "events, adaptive": (bouncing()[0], bouncing()[1] | {"integrator": "adaptive", "dt": 0.01}),
     "quasi-statics": pulled_chain(),
+    "adaptive dynamics": (
+        CHAIN,
+        {
+            "q": CHAIN.random(0),
+            "method": "adaptive",
+            "active": 6,
+            "update_every": 5,
+            "dt": 3e-4,
+            "forces": [supple.Push(39, force=(0, 1, 0.5)), supple.Spring(5, (0, 0, 0), 3.0)],
+        },
+    ),
 }
 
 

@@ -182,6 +182,17 @@ def test_bad_arguments_are_named(arguments, message):
         supple.reroot(arm(), np.zeros(3), **arguments)
 
 
+def test_forces_of_the_wrong_shape_are_refused():
+    new = supple.reroot(arm(), np.zeros(3), body="hand", joint="free")
+    with pytest.raises(supple.StateError, match="tau has shape"):
+        new.forces(np.ones(4))
+    with pytest.raises(supple.StateError, match="wrenches has shape"):
+        new.wrenches(np.ones((4, 6)))
+    batch = np.random.default_rng(0).standard_normal((5, 3, 6))
+    np.testing.assert_array_equal(new.wrenches(batch)[2], new.wrenches(batch[2]))
+    np.testing.assert_array_equal(new.forces(batch[:, 0, :3])[1], new.forces(batch[1, 0, :3]))
+
+
 def test_bad_states_are_named():
     model = trees.chain(3, joint="ball")
     q = model.neutral()

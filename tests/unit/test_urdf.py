@@ -608,7 +608,9 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 def test_suffixes(tmp_path: Path) -> None:
     assert load(put(tmp_path, two_links(), "robot.xml")).n_bodies == 1
     assert load(put(tmp_path, two_links(), "robot.URDF")).n_bodies == 1
-    with pytest.raises(ParseError, match=r"robot.sdf: the suffix '.sdf' is not known; supported are URDF .* and MJCF"):
+    with pytest.raises(
+        ParseError, match=r"robot.sdf: the suffix '.sdf' is not known; supported are URDF .*, MJCF .* and BVH"
+    ):
         load(put(tmp_path, two_links(), "robot.sdf"))
     with pytest.raises(ParseError, match=r"robot.xml: the outermost element is <sdf>; supported"):
         load(put(tmp_path, "<sdf/>", "robot.xml"))

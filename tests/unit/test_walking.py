@@ -71,6 +71,21 @@ def test_the_return_map_does_not_depend_on_the_root_it_began_with():
     np.testing.assert_allclose(once(once(x)), twice, atol=1e-10)
 
 
+def test_legs_that_differ_need_two_steps():
+    """With one leg a little heavier, a step is not read as one of the other leg; two steps have a gait."""
+    even = compass(start="cycle")
+    heavier = even.model.mass * np.where(np.arange(2) == 0, 1.02, 1.0)
+    uneven = replace(even, model=replace(even.model, mass=heavier))
+    with pytest.raises(supple.StateError, match="not its own mirror image"):
+        gait(uneven)
+    limps = gait(uneven, steps=2)
+    steps = walk(limps.walker, 4, trace=False)
+    assert limps.stable and abs(steps[0].duration - steps[1].duration) > 1e-4
+    assert abs(steps[0].duration - steps[2].duration) < 1e-9
+    twice = gait(even, steps=2)
+    np.testing.assert_allclose(twice.eigenvalues[:2].prod(), (gait(even).eigenvalues[:2] ** 2).prod(), atol=1e-8)
+
+
 def test_simulate_with_events_walks_the_same():
     """One time line across models that change at each touchdown; the same instants and states as `walk`."""
     walker = compass()
@@ -120,6 +135,10 @@ def test_bad_walkers_are_refused():
         walk(replace(walker, feet=("right foot", "paw")))
     with pytest.raises(supple.StateError, match="steps must be"):
         walk(walker, 0)
+    with pytest.raises(supple.StateError, match="v has shape"):
+        walk(walker.at(walker.q, walker.v[:1]))
+    with pytest.raises(supple.StateError, match="finite"):
+        walk(walker.at(np.nan * walker.q, walker.v))
     with pytest.raises(supple.StateError, match="tolerance"):
         Steps(walker, 0.0)
     with pytest.raises(supple.StateError, match="steps must be"):

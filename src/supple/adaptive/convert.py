@@ -11,7 +11,7 @@ world then does not accelerate, and velocities and gravity enter as forces on th
 from __future__ import annotations
 
 from supple.adaptive.pushes import PUSH_ROW
-from supple.adaptive.reduced import drive_joints, own_force, push_force, vec_at, without_joints
+from supple.adaptive.reduced import count_work, drive_joints, own_force, push_force, vec_at, without_joints
 from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
@@ -161,7 +161,7 @@ def convert_kernel(desk, store, unused, unused_too):
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    without_joints(s, store, True, False, True)
+    count_work(s, without_joints(s, store, True, True, True), 0.0)
     drive_joints(m, s, x)
     for b in range(m.n):
         iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]

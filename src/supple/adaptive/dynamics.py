@@ -73,7 +73,7 @@ class AdaptiveDynamics(Pushed):
     active: how many joints may move; or a list of joints: these, always. error: instead of a number, what may be
     neglected of the velocity metric, the sum of v.V v over joints. Every `update_every` steps the choice is made anew.
     acceleration_region: how many joints are looked at beyond those that move, by their accelerations (a whole number),
-    or what may be neglected of the acceleration metric (any other number); as many as may move, by default.
+    or what may be neglected of the acceleration metric (any other number); by default as many as may move, or `error`.
 
     weights, velocity_weights: of joints in the two metrics, A and V: a number for each joint, or a dictionary by names
     of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
@@ -110,6 +110,10 @@ class AdaptiveDynamics(Pushed):
         self._weights = WeightTable(model, weights, self._q)
         self._velocity_weights = WeightTable(model, velocity_weights, self._q)
         self._build()
+
+    def __repr__(self) -> str:
+        n = self.model.n_bodies
+        return f"<AdaptiveDynamics: {len(self.active_joints):,} of {n:,} joints active, at {self.time:.6g} s>"
 
     # --- what is asked --------------------------------------------------------------------------------------------
 
@@ -338,6 +342,23 @@ class AdaptiveDynamics(Pushed):
         """Let the next step choose the active joints anew, whenever the last choice was."""
         self._due()
 
+    def save(self) -> dict[str, NDArray[Any]]:
+        """What decides, beside q, v and forces, how it goes on: which joints are active, and where it is between
+        updates."""
+        return {name: self._store.arrays[name].copy() for name in ("flags", "counts", "numbers", "kept")}
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Go on as another one would have when it saved this: one of the same model, at its q and v, asked for the same
+        and under the same forces. It gives the same bits. Costs O(n)."""
+        store = self._store
+        if any(store.arrays[name].shape != saved[name].shape for name in ("flags", "counts", "numbers", "kept")):
+            raise StateError("what was saved is of another model")
+        self._arrange_now()
+        store.flags[:], store.kept[:] = saved["flags"], saved["kept"]
+        k.form_kernel.load()(self._desk.address, store.address, st.CURRENT, 0)
+        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
+            store.arrays[name][list(own)] = saved[name][list(own)]
+
     # --- what can be seen -----------------------------------------------------------------------------------------
 
     def energy(self) -> Energy:
@@ -456,6 +477,7 @@ class AdaptiveDynamics(Pushed):
             self._mark_above(flags, first, st.CURRENT)
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
         self._store.counts[st.UPDATES] = 0
+        self._store.numbers[[st.WORK_DONE, st.POWER_DT]] = 0.0
         self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
         self._store.numbers[st.KEPT_TIME] = self.time
         self._set_asked()
@@ -526,7 +548,7 @@ class AdaptiveDynamics(Pushed):
         """Say what happened; the state is already the one that was kept."""
         numbers, failed = self._store.numbers, self.time
         numbers[st.TIME] = numbers[st.KEPT_TIME]
-        numbers[st.WORK_DONE], self._store.counts[st.UPDATES] = 0.0, 0
+        numbers[[st.WORK_DONE, st.POWER_DT]], self._store.counts[st.UPDATES] = 0.0, 0
         self._due()
         if ended == k.SINGULAR:
             self._refuse_singular(None)

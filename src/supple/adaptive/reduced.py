@@ -33,6 +33,8 @@ from supple.adaptive.store import (
     KINETIC,
     MOVE,
     POSE,
+    POWER,
+    POWER_DT,
     WORK_DONE,
     Reduced,
     open_reduced,
@@ -234,9 +236,18 @@ def accelerate(store, dt):
     m, x = open_reduced(store)
     s = open_store(store)
     drive_joints(m, s, x)
-    power = without_joints(s, store, True, True, False)
-    set_item(s.numbers, WORK_DONE, item(s.numbers, WORK_DONE) + dt * power)
+    count_work(s, without_joints(s, store, True, True, False), dt)
     return joint_passes(s, store, True)
+
+
+@helper
+def count_work(s, power, dt):
+    """Add the work of forces since the last step began, by the mean of their power then and now; dt: of the step that
+    begins."""
+    mean = 0.5 * (power + item(s.numbers, POWER))
+    set_item(s.numbers, WORK_DONE, item(s.numbers, WORK_DONE) + item(s.numbers, POWER_DT) * mean)
+    set_item(s.numbers, POWER, power)
+    set_item(s.numbers, POWER_DT, dt)
 
 
 @helper

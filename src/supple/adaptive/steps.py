@@ -12,6 +12,7 @@ from supple.adaptive.reduced import (
     accelerate,
     change_positions,
     change_velocities,
+    count_work,
     joint_passes_kernel,
     momenta,
     potential,
@@ -35,6 +36,7 @@ from supple.adaptive.store import (
     KINETIC,
     MOST_KINETIC,
     POSE,
+    POWER_DT,
     REACH,
     REMOVED,
     RIGIDIFY,
@@ -164,7 +166,7 @@ def rigidify_kernel(desk, store, dropped, unused):
     if dropped:
         after, smallest = velocities_of(store)
         set_item(s.numbers, REMOVED, item(s.numbers, REMOVED) + before - after)
-        set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - (before - after))
+        set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - item(s.numbers, KINETIC) + after)
     return smallest
 
 
@@ -176,7 +178,7 @@ def update_kernel(desk, store, unused, unused_too):
     m, x = open_reduced(store)
     ways, dt = item(s.counts, WAYS), item(s.numbers, DT)
     if ways & FIXED:
-        without_joints(s, store, True, False, True)
+        count_work(s, without_joints(s, store, True, True, True), 0.0)
         smallest = 1.0
     else:
         smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
@@ -197,6 +199,7 @@ def update_kernel(desk, store, unused, unused_too):
             call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
             m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
+        set_item(s.numbers, POWER_DT, dt)
         for b in range(m.n):
             if not item(s.flags, item(t.node_of, item(s.joints, b))) & UPDATE:
                 for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):

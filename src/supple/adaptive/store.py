@@ -34,7 +34,10 @@ STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, COUNTS = range(9, 17)
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
 # that of the state kept; what is asked
 GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, WORK_DONE, ENERGY, KINETIC, MOST_KINETIC = 0, *range(3, 11)
-TIME, KEPT_TIME, DT, ERROR, REACH_ERROR, NUMBERS = range(11, 17)
+TIME, KEPT_TIME, DT, ERROR, REACH_ERROR, POWER, POWER_DT, NUMBERS = range(11, 19)
+# what of them a run carries along, and is not asked for or found anew
+OWN_COUNTS = (STEPS, UPDATES, DUE)
+OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, POWER, POWER_DT)
 # links
 SETTLE, EVALUATE, FREELY, JOINED, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(10)
 # a row of controls, of a degree of freedom: what its joint does of its own

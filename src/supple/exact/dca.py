@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
+from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
 from supple.assembly.nodes import BT, SPARE, STILL, TOP, leaf, leaf_forces
 from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
@@ -48,7 +49,7 @@ Ints = NDArray[np.int64]
 
 MANY = 2000  #: bodies from which subtrees run on several threads
 GROUPS = 16  #: subtrees
-AHEAD, JOINT_LINES = 6, 12  # so many nodes ahead, cache lines are asked for; those of a joint
+AHEAD, JOINT_LINES = 6, 11  # so many nodes ahead, cache lines are asked for; those of a joint
 MASK = (1 << STATE_SHIFT) - 1
 
 
@@ -100,11 +101,12 @@ def assemble_nodes(t, d, desk, order, start, stop, save_at):
                 fetch_from(d.out, item(d.joint_at, soon), JOINT_LINES)
             else:
                 fetch_from(d.out, item(d.at, soon), STILL // LINE)
-        still = item(t.kind, i) == LEAF and item(t.left, i) < 0
-        pivot = 1.0e300
-        if still:
+        kind, j, pivot = item(t.kind, i), item(t.item, i), 1.0e300
+        if kind == JOIN and is_lean(t, j):
+            pivot = lean_join(t, d, i)
+        elif kind == LEAF and item(t.left, i) < 0:  # its matrices are constant
             if not item(t.lone, i):
-                leaf_forces(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False, d.external)
+                leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, False, d.external)
         else:
             pivot = renew(t, d, desk, i, False, True)
         if not pivot >= smallest:
@@ -124,7 +126,10 @@ def accelerate_nodes(t, d, order, start, stop, save_at):
             fetch_from(d.out, item(d.joint_at, item(order, x - 4 * AHEAD)), JOINT_LINES)
         kind, l = item(t.kind, i), item(t.left, i)
         if kind == JOIN:
-            join_down(t, d, i)
+            if is_lean(t, item(t.item, i)):
+                lean_down(t, d, i)
+            else:
+                join_down(t, d, i)
         elif kind == LIGHT:
             light_down(t, d, i)
         elif kind == SUM:
@@ -210,7 +215,11 @@ class Layout:
         self.told_at = 12 * slot
         still = (kind == LEAF) & (assembly.left < 0) & (tables.lone == 0)
         saved = (kind == LEAF) & (assembly.left >= 0) & (tables.lone == 0)
-        sizes = [np.full(self.n_slots, STILL), tables.joint_size, np.where(still, STILL, 0), np.where(saved, 42, 0)]
+        joint = assembly.item
+        lean = (kind == JOIN) & (tables.body_ints[1, joint] == REVOLUTE)
+        lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
+        joint_size = np.where(lean, LEAN, tables.joint_size)
+        sizes = [np.full(self.n_slots, STILL), joint_size, np.where(still, STILL, 0), np.where(saved, 42, 0)]
         begins, total = [], 0
         for size in sizes:
             begins.append(total + np.cumsum(size) - size)

@@ -115,7 +115,9 @@ class Rerooted:
 
     def wrenches(self, wrenches: ArrayLike) -> Floats:
         """External wrenches on the old bodies (n_bodies, 6), for the new ones: the same forces about new origins."""
-        w = np.asarray(wrenches, dtype=np.float64)
+        w, n = np.asarray(wrenches, dtype=np.float64), len(self.number)
+        if w.shape[-2:] != (n, 6):
+            raise StateError(f"wrenches has shape {w.shape}; expected ({n}, 6), or (B, {n}, 6) for a batch")
         out = np.empty_like(w)
         out[..., self.number, :3] = w[..., :3] - np.cross(self.shift, w[..., 3:])
         out[..., self.number, 3:] = w[..., 3:]
@@ -123,7 +125,7 @@ class Rerooted:
 
     def forces(self, tau: ArrayLike) -> Floats:
         """Joint forces of the old model, for the new one; none at its new top joint."""
-        tau = np.asarray(tau, dtype=np.float64)
+        tau = checked("tau", tau, self._old.nv)
         out: Floats = tau[..., self._of_v]
         for joints in self._together(self._old_q):
             joints.force(tau, out)

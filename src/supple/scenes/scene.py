@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,23 +94,23 @@ class Scene:
         pushes = [Push(b, force=f, point=p) for b, f, p in self.pushes.each()]
         return [*pushes, *(Spring(b, a, k, p) for b, a, k, p in self.springs.each()), *self.forces]
 
-    def adaptive(self, **options: Any) -> AdaptiveDynamics:
-        """The scene under its pushes and springs, ready for adaptive dynamics; options: of AdaptiveDynamics."""
-        ad = AdaptiveDynamics(self.model, self.q0, self.v0, **options)
-        for b, f, p in self.pushes.each():
-            ad.apply(b, force=f, point=p)
-        for b, a, k, p in self.springs.each():
-            ad.spring(b, a, k, p)
-        return ad
-
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
         """The scene under its forces, ready to be stepped."""
         qs = QuasiStatics(self.model, self.q0, error, measure)
-        for b, f, p in self.pushes.each():
-            qs.apply(b, force=f, point=p)
-        for b, a, k, p in self.springs.each():
-            qs.spring(b, a, k, p)
+        self._push(qs)
         return qs
+
+    def adaptive_dynamics(self, active: int | Sequence[str | int] | None = None, **settings: Any) -> AdaptiveDynamics:
+        """The scene under its forces, ready to be stepped; settings: what AdaptiveDynamics takes."""
+        ad = AdaptiveDynamics(self.model, self.q0, self.v0, active, **settings)
+        self._push(ad)
+        return ad
+
+    def _push(self, body: QuasiStatics | AdaptiveDynamics) -> None:
+        for b, f, p in self.pushes.each():
+            body.apply(b, force=f, point=p)
+        for b, a, k, p in self.springs.each():
+            body.spring(b, a, k, p)
 
     def wrenches(self, q: ArrayLike) -> Floats:
         """(n_bodies, 6) all forces at a position, as forward_dynamics takes them."""

@@ -145,7 +145,8 @@ class Result:
 
     @property
     def error(self) -> Floats | None:
-        """(k,) certified, of an adaptive method."""
+        """(k,) of quasi-statics, the certified error; of adaptive dynamics, the acceleration metric of what its last
+        update did not reach."""
         return None if self.segments[0].error is None else self._all("error")
 
     @property

@@ -26,7 +26,7 @@ class State:
     v: Floats
     model: Model
     active: Ints | None = None  #: the joints that were computed, where not all were
-    error: float | None = None  #: what is certified of those that were not
+    error: float | None = None  #: what the method says of those that were not
 
     def replace(self, **changes: Any) -> State:
         """The same state with another q, v or model."""

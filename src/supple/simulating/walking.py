@@ -24,7 +24,7 @@ from supple.model.model import Frame, Model
 from supple.model.reroot import Rerooted
 from supple.simulating.events import Event
 from supple.simulating.impacts import impact, velocities_after
-from supple.simulating.state import State
+from supple.simulating.state import State, checked_state
 
 Floats = NDArray[np.float64]
 
@@ -165,6 +165,7 @@ class Steps:
         missing = [x for x in (*walker.feet, walker.guard) if x not in walker.model.frames]
         if missing:
             raise StateError(f"walker {walker.name!r}: its model has no frame {missing[0]!r}")
+        checked_state(walker.model, walker.q, walker.v)
         if not 1e-15 <= tolerance <= 1e-2:
             raise StateError(f"tolerance must be between 1e-15 and 1e-2, not {tolerance!r}")
         self.walker, self.tolerance, self.longest = walker, tolerance, longest

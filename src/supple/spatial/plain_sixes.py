@@ -49,12 +49,17 @@ def set_six(a: Any, k: int, x: Six) -> None:
         a[k + i] = x.of[i]
 
 
+def total(x: Six) -> Any:
+    """The sum of the six numbers."""
+    first, *rest = x.of
+    for number in rest:
+        first = first + number
+    return first
+
+
 def dot(x: Six, y: Six) -> Any:
     """The sum of the six products."""
-    first, *rest = (x * y).of
-    for product in rest:
-        first = first + product
-    return first
+    return total(x * y)
 
 
 def swap_pairs(x: Six) -> Six:

@@ -105,22 +105,31 @@ def set_six(typingctx: Any, a: Any, k: Any, x: Any) -> Any:
     return types.void(a, types.int64, sixes_type), codegen
 
 
+def _sum(builder: Any, four: Any, two: Any) -> Any:
+    """Of six numbers, by halves."""
+    nothing = ir.Constant(_FOUR, ir.Undefined)
+    low, high = (
+        builder.shuffle_vector(four, nothing, ir.Constant(ir.VectorType(ir.IntType(32), 2), mask))
+        for mask in ([0, 1], [2, 3])
+    )
+    both = builder.fadd(builder.fadd(low, high, flags=_FLAGS), two, flags=_FLAGS)
+    first, second = (builder.extract_element(both, ir.Constant(ir.IntType(32), i)) for i in (0, 1))
+    return builder.fadd(first, second, flags=_FLAGS)
+
+
+@intrinsic
+def total(typingctx: Any, x: Any) -> Any:
+    """The sum of the six numbers."""
+    return types.float64(sixes_type), lambda context, builder, sig, args: _sum(builder, *_parts(builder, args[0]))
+
+
 @intrinsic
 def dot(typingctx: Any, x: Any, y: Any) -> Any:
     """The sum of the six products."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        four, two = (
-            builder.fmul(a, b, flags=_FLAGS) for a, b in zip(_parts(builder, args[0]), _parts(builder, args[1]))
-        )
-        nothing = ir.Constant(_FOUR, ir.Undefined)
-        low, high = (
-            builder.shuffle_vector(four, nothing, ir.Constant(ir.VectorType(ir.IntType(32), 2), mask))
-            for mask in ([0, 1], [2, 3])
-        )
-        both = builder.fadd(builder.fadd(low, high, flags=_FLAGS), two, flags=_FLAGS)
-        first, second = (builder.extract_element(both, ir.Constant(ir.IntType(32), i)) for i in (0, 1))
-        return builder.fadd(first, second, flags=_FLAGS)
+        sides = zip(_parts(builder, args[0]), _parts(builder, args[1]))
+        return _sum(builder, *(builder.fmul(a, b, flags=_FLAGS) for a, b in sides))
 
     return types.float64(sixes_type, sixes_type), codegen
 
@@ -167,7 +176,7 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    from supple.spatial.plain_sixes import dot, entry, make_six, set_six, six, swap_pairs  # noqa: F401
+    from supple.spatial.plain_sixes import dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
 
 
 # --- 6x6 matrices ---------------------------------------------------------------------------------------------------

@@ -1,0 +1,166 @@
+"""`supple bench dynamics`: steps of adaptive dynamics beside full steps by divide and conquer and by the ABA.
+
+A step of either side is the accelerations, then velocities, then positions with the new ones. A full one is
+forward_dynamics, and that integration in NumPy. Every repeat starts where the one before started, so that all do the
+same work, updates of the active region included; forces turn with their bodies, which spares full steps finding them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+import supple
+from supple import scenes
+from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.bench.measure import agree
+from supple.bench.rows import Row
+from supple.scenes import Scene
+
+Floats = NDArray[np.float64]
+Bounds = tuple[float | None, float | None]
+
+NOTHING: Bounds = (None, None)
+WARM = 2000  #: steps before anything is timed, at most
+SPEED = 1e-3  #: of joints where full steps start: numbers so small that processors are slow with them would flatter us
+#: Active joints: (floor, aim) against divide and conquer, and against the ABA.
+PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
+    1: ((60.0, 250.0), (15.0, 50.0)),
+    20: ((8.0, 20.0), NOTHING),
+    100: ((2.0, 3.0), NOTHING),
+}
+ALL = 1.5  #: all joints active: times the cost of divide and conquer, at most
+CROWD = {0.05: 4.0, 0.01: 15.0}  #: share of the joints: times faster than the ABA, at least
+MOLECULE, FASTER = 100, 60.0  #: active joints: times faster than the ABA, at least
+SIZES: dict[str, tuple[int, ...]] = {"pendulum": (300,), "crowd": (20, 10), "molecule": (50_000,)}
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """So many steps, always the same: start puts everything back, and is not timed."""
+
+    start: Callable[[], Any]
+    go: Callable[[], Any]
+    steps: int
+
+
+def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+    supple.set_threads(1)
+    console.print(
+        "Steps on one thread, each repeat from the same state. Active joints are chosen anew every 20 steps, which the "
+        "times include. A full step (DCA, ABA) is forward_dynamics and the same integration.\n",
+        highlight=False,
+    )
+    made = {name: scenes.NAMES[name](*size) for name, size in SIZES.items()}
+    rounds = 3 if quick else 15
+    n = made["pendulum"].model.n_bodies
+    yield f"A step of a pendulum of {n} links, one force", _pendulum(made["pendulum"], rounds)
+    n = made["crowd"].model.n_bodies
+    yield f"A step of a crowd of {len(made['crowd'].pushes)}, {n:,} joints", _crowd(made["crowd"], rounds)
+    yield f"A step of a molecule of {made['molecule'].model.n_bodies:,} joints", _molecule(made["molecule"], rounds)
+
+
+def _pendulum(scene: Scene, rounds: int) -> list[Row]:
+    n = scene.model.n_bodies
+    middle = scenes.Pushes(np.array([n // 2]), np.array([[0.0, 0.3, 0.0]]), np.zeros((1, 3)))
+    scene = scene.with_pushes(middle)
+    active = {count: _adaptive(scene, count, 2000 if count <= n // 10 else 200) for count in (*PENDULUM, n)}
+    best = _least({**active, "DCA": full(scene, "dca", 10), "ABA": full(scene, "aba", 40)}, rounds)
+    rows = []
+    for count, bounds in PENDULUM.items():
+        for peer, (floor, aim) in zip(("DCA", "ABA"), bounds):
+            rows.append(Row(f"{count} active", best[count], "s", best[peer], peer, floor, aim))
+    rows.append(Row("all active", best[n] / best["DCA"], "x DCA", floor=ALL))
+    return rows
+
+
+def _crowd(scene: Scene, rounds: int) -> list[Row]:
+    n = scene.model.n_bodies
+    active = {share: _adaptive(scene, round(share * n), 200) for share in CROWD}
+    best = _least(
+        {**active, "ABA": full(scene, "aba", 5), "ABA, not integrated": full(scene, "aba", 5, move=False)}, rounds
+    )
+    rows = []
+    for share, floor in CROWD.items():
+        rows.append(Row(f"{share:.0%} active", best[share], "s", best["ABA"], "ABA", floor))
+        alone = "ABA, not integrated"
+        rows.append(Row(f"{share:.0%} active", best[share], "s", best[alone], alone))
+    return rows
+
+
+def _molecule(scene: Scene, rounds: int) -> list[Row]:
+    best = _least({"ours": _adaptive(scene, MOLECULE, 400), "ABA": full(scene, "aba", 3)}, rounds)
+    return [Row(f"{MOLECULE} active", best["ours"], "s", best["ABA"], "ABA", FASTER)]
+
+
+def _adaptive(scene: Scene, active: int, steps: int) -> Stretch:
+    """Steps of a body that has been moving for a while."""
+    ad = adaptive(scene, active)
+    dt = _dt(scene)
+    ad.run(min(WARM, 10 * steps) * dt, dt)
+    q, v = ad.q.copy(), ad.v.copy()
+    return Stretch(lambda: ad.set_state(q, v), lambda: ad.run(steps * dt, dt), steps)
+
+
+def _dt(scene: Scene) -> float:
+    """Seconds of a step: short, so that the body remains in much the same motion."""
+    return 0.1 * scene.dt
+
+
+def adaptive(scene: Scene, active: int) -> AdaptiveDynamics:
+    ad = AdaptiveDynamics(scene.model, scene.q0, active=active)
+    for b, f, p in zip(scene.pushes.bodies.tolist(), scene.pushes.forces, scene.pushes.points):
+        ad.apply(b, force=f, point=p, frame="body")
+    return ad
+
+
+def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
+    """Steps of all joints, once they are known to be what adaptive dynamics does with all joints active.
+
+    move: whether positions and velocities are renewed.
+    """
+    model, dt = scene.model, _dt(scene)
+    W = np.zeros((model.n_bodies, 6))
+    W[scene.pushes.bodies] = np.concatenate(
+        [np.cross(scene.pushes.points, scene.pushes.forces), scene.pushes.forces], axis=1
+    )
+    first = SPEED * np.random.default_rng(0).standard_normal(model.nv)
+    plain = model.nq == model.nv  # coordinates are plain numbers
+    q, v = scene.q0.copy(), first.copy()
+
+    def start() -> None:
+        q[:], v[:] = scene.q0, first
+
+    def go() -> None:
+        for _ in range(steps):
+            a = supple.forward_dynamics(model, q, v, None, W, method=method)
+            if move:
+                np.add(v, dt * a, out=v)
+                q[:] = q + dt * v if plain else model.integrate(q, v, dt)
+
+    if move:
+        start()
+        go()
+        ours = adaptive(scene, model.n_bodies)
+        ours.set_state(scene.q0, first)
+        ours.run(steps * dt, dt)
+        agree(f"{model.name}: full steps and those of all joints", ours.v, v, 1e-9)
+    return Stretch(start, go, steps)
+
+
+def _least(stretches: Mapping[Any, Stretch], rounds: int) -> dict[Any, float]:
+    """The least seconds of a step of each, all taking turns."""
+    best: dict[Any, float] = dict.fromkeys(stretches, np.inf)
+    for _ in range(rounds):
+        for name, stretch in stretches.items():
+            stretch.start()
+            start = time.perf_counter()
+            stretch.go()
+            best[name] = min(best[name], (time.perf_counter() - start) / stretch.steps)
+    return best
