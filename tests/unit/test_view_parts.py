@@ -121,7 +121,7 @@ def test_pushes_scaled_before_a_run_are_pushes_of_that_size(method: str) -> None
 
 def test_adaptive_dynamics_takes_another_error_while_it_runs() -> None:
     scene = scenes.molecule(200)
-    ad = scene.adaptive(active=20)
+    ad = scene.adaptive_dynamics(20)
     ad.run(0.1, 0.01)
     assert (ad.error, ad.stats.active) == (None, 20)
     ad.error = 0.0
