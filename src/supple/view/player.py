@@ -48,9 +48,10 @@ class Player:
 
     def run(self) -> None:
         """Until stop(), or Ctrl-C."""
+        took = 0.0
         while not self._stopped:
             playing = self._play.value
-            asked = self._wanted.wait(1.0 / RATE if playing else None)
+            asked = self._wanted.wait(max(1e-3, 1.0 / RATE - took) if playing else None)
             self._wanted.clear()
             begun = clock.perf_counter()
             frame = self._due() if playing else int(self._slider.value)
@@ -58,7 +59,7 @@ class Player:
                 self._draw(frame)
             if playing and self._slider.value != self._frame:
                 self._slider.value = self._frame
-            clock.sleep(max(0.0, 1.0 / RATE - (clock.perf_counter() - begun)) if playing else 0.0)
+            took = clock.perf_counter() - begun
 
     def stop(self) -> None:
         self._stopped = True
