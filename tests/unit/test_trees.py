@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import time
+import sys
+import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -194,13 +196,35 @@ def test_gravity_and_name() -> None:
 
 
 def test_builds_in_linear_time() -> None:
-    def seconds(n: int) -> float:
-        start = time.perf_counter()
-        trees.branching(n, 1.5)
-        return time.perf_counter() - start
+    """... and memory: sixteen times the bodies take about sixteen times the lines of Python and the bytes at most;
+    quadratic growth would be 256 times."""
 
-    small = min(seconds(4_000) for _ in range(3))
-    assert seconds(64_000) < 16 * 6 * small  # quadratic growth would be 256 times
+    def lines(n: int) -> int:
+        count = 0
+
+        def trace(frame: Any, event: str, argument: Any) -> Any:
+            nonlocal count
+            count += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            trees.branching(n, 1.5)
+        finally:
+            sys.settrace(before)
+        return count
+
+    def peak(n: int) -> int:
+        tracemalloc.start()
+        try:
+            trees.branching(n, 1.5)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert lines(32_000) < 16 * 1.5 * lines(2_000)
+    assert peak(32_000) < 16 * 1.5 * peak(2_000)
 
 
 # --- add_bodies ---------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Literal
 
 import numpy as np
@@ -47,7 +48,7 @@ class Push:
         self._owner._remove(self)
 
 
-class Pushed:
+class Pushed(ABC):
     """What can be pushed."""
 
     model: Model
@@ -104,15 +105,15 @@ class Pushed:
 
     # What the subclass does about it.
 
-    def _pushes_changed(self) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _pushes_changed(self) -> None: ...
 
-    def _no_longer_pushed(self, body: int) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _no_longer_pushed(self, body: int) -> None: ...
 
+    @abstractmethod
     def _push_rows(self) -> Floats:
         """The rows as the kernels have them."""
-        raise NotImplementedError
 
     # Inside.
 

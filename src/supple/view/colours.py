@@ -20,7 +20,7 @@ EXACT, WORST = np.array([38, 70, 140]), np.array([240, 225, 70])  #: of the erro
 By = Literal["active", "error", "own"]
 MEANING: dict[str, str] = {
     "active": "orange: the joint is computed; grey: it is rigid",
-    "error": "blue: computed; towards yellow: taken for zero, the larger the certified error (log scale)",
+    "error": "blue: computed; towards yellow: taken for zero, the larger the error of the whole (log scale)",
     "own": "the file's own colours",
 }
 
