@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+FAINTEST = 1e-9  #: of the largest acceleration; joints that are only on the way to others have much smaller ones
+
 
 def _plain(ax: Any) -> None:
     ax.grid(True, color="#e6e6e6", linewidth=0.7)
@@ -32,6 +34,9 @@ def accelerations(title: str, dofs: Ints, values: Floats) -> Figure:
     left.set(xlabel="in the order in which they were computed", ylabel="size of the acceleration", yscale="log")
     right.plot(dofs, size, "o", color=ORANGE, markersize=3.5)
     right.set(xlabel="degree of freedom")
+    if np.isfinite(size).any():
+        largest = float(np.nanmax(size))
+        left.set_ylim(FAINTEST * largest, 3 * largest)
     for ax in (left, right):
         _plain(ax)
     left.set_title(title, loc="left", fontsize=11)

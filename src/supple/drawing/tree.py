@@ -56,7 +56,7 @@ def _named(
     n = len(parent)
     depth = lanes(parent)[0]
     x, y, up = 0.9 * depth.astype(float), np.arange(n), parent.tolist()
-    figure = new_figure(6.0 + 0.3 * int(depth.max()), 0.7 + LINE * n)
+    figure = new_figure(6.0 + min(0.3 * int(depth.max()), 5.0), 0.7 + LINE * n)
     ax = figure.subplots()
     for i, (p, colour) in enumerate(zip(up, _colours(kinds, mark))):
         start = (x[p], y[p]) if p >= 0 else (0.0, -1.0)
