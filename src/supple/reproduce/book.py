@@ -7,15 +7,35 @@ without a network.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from supple.reproduce import PAPERS, markdown, page
 from supple.reproduce.markdown import duration
-from supple.reproduce.parts import Paper, load_paper
+from supple.reproduce.parts import Claim, Paper, load_paper
 
 TITLE = "Five papers reproduced by Supple"
-COLUMNS = ["paper", "section", "claim", "theirs", "ours", ""]
+COLUMNS = ["section", "claim", "theirs", "ours", ""]
+
+
+class ClaimTable(NamedTuple):
+    """A table of claims. rows: with the anchor of where each is."""
+
+    anchor: str
+    title: str
+    columns: list[str]
+    rows: list[tuple[str, list[str]]]
+
+    def linked(self, link: Callable[[str, str], str], plain: Callable[[str], str]) -> list[list[str]]:
+        """The cells, what is claimed being a link."""
+        what = self.columns.index("claim")
+        return [[link(at, x) if i == what else plain(x) for i, x in enumerate(row)] for at, row in self.rows]
+
+    @property
+    def words(self) -> list[int]:
+        return list(range(self.columns.index("claim") + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,18 +85,20 @@ class Book:
             rows.append((paper, [form, paper.command, paper.date, duration(paper.seconds), held]))
         return rows
 
-    def claims(self) -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
-        """Tables of claims under COLUMNS: anchor, title, and rows with the anchors of where they are. First come those
-        that do not hold, then those of each paper."""
-        all_of = {
-            paper: [(anchor, c, [paper.key.upper(), c.where, c.what, c.theirs, c.ours, c.mark]) for anchor, c in found]
-            for paper, found in ((p, p.claims()) for p in self.papers)
-        }
-        failed = [(anchor, row) for rows in all_of.values() for anchor, c, row in rows if not c.holds]
-        tables = [("claims-failed", "What does not hold", failed)] if failed else []
-        for paper, rows in all_of.items():
-            tables.append((f"claims-{paper.key}", paper.title, [(anchor, row) for anchor, _, row in rows]))
+    def claims(self) -> list[ClaimTable]:
+        """First those that do not hold, with their papers; then those of each paper."""
+        tables = []
+        failed = [(at, [p.key.upper(), *cells(c)]) for p in self.papers for at, c in p.claims() if not c.holds]
+        if failed:
+            tables.append(ClaimTable("claims-failed", "What does not hold", ["paper", *COLUMNS], failed))
+        for p in self.papers:
+            rows = [(at, cells(c)) for at, c in p.claims()]
+            tables.append(ClaimTable(f"claims-{p.key}", p.title, COLUMNS, rows))
         return tables
+
+
+def cells(claim: Claim) -> list[str]:
+    return [claim.where, claim.what, claim.theirs, claim.ours, claim.mark]
 
 
 OVERVIEW = ["paper", "form", "command", "begun", "took", "claims that hold"]
@@ -95,14 +117,17 @@ def write(folder: Path) -> list[Path]:
 
 def as_markdown(book: Book) -> list[str]:
     lines = [f"# {TITLE}", "", book.introduction(), ""]
-    papers = [[f"[{paper.title}](#{paper.key})", *cells] for paper, cells in book.overview()]
+    papers = [
+        [f"[{paper.title}](#{paper.key})", form, f"`{command}`", *rest]
+        for paper, (form, command, *rest) in book.overview()
+    ]
     lines += markdown.table(OVERVIEW, papers, [0, 1, 2])
     for keys, machine in book.machines():
         lines += ["", *markdown.table(["machine and versions", keys], list(map(list, machine.items())), [0, 1])]
     lines += ["", "## Claims"]
-    for anchor, title, rows in book.claims():
-        cells = [[key, where, f"[{what}](#{at})", *rest] for at, (key, where, what, *rest) in rows]
-        lines += ["", f'### <a id="{anchor}"></a>{title}', "", *markdown.table(COLUMNS, cells, [0, 1, 2])]
+    for t in book.claims():
+        shown = t.linked(lambda anchor, text: f"[{text}](#{anchor})", str)
+        lines += ["", f'### <a id="{t.anchor}"></a>{t.title}', "", *markdown.table(t.columns, shown, t.words)]
     for paper in book.papers:
         lines += ["", *markdown.section(paper)]
     return lines
@@ -110,18 +135,21 @@ def as_markdown(book: Book) -> list[str]:
 
 def as_page(book: Book, folder: Path) -> str:
     link, plain = page.link, page.escape
-    rows = [[link(paper.key, paper.title), *map(plain, cells)] for paper, cells in book.overview()]
+    rows = [
+        [link(paper.key, paper.title), plain(form), f"<code>{plain(command)}</code>", *map(plain, rest)]
+        for paper, (form, command, *rest) in book.overview()
+    ]
     body = [f"<h1>{TITLE}</h1>", page.paragraph(book.introduction()), page.table(OVERVIEW, rows, [0, 1, 2])]
     for papers, machine in book.machines():
         cells = [[plain(name), plain(value)] for name, value in machine.items()]
         body.append(page.table(["machine and versions", papers], cells, [0, 1]))
     body.append('<h2 id="claims">Claims</h2>')
-    for anchor, title, found in book.claims():
-        shown = [
-            [plain(key), plain(where), link(at, what), *map(plain, rest)] for at, (key, where, what, *rest) in found
+    for t in book.claims():
+        body += [
+            f'<h3 id="{t.anchor}">{plain(t.title)}</h3>',
+            page.table(t.columns, t.linked(link, plain), t.words),
         ]
-        body += [f'<h3 id="{anchor}">{plain(title)}</h3>', page.table(COLUMNS, shown, [0, 1, 2])]
     body += [page.section(paper, folder) for paper in book.papers]
-    headings = [(anchor, title) for anchor, title, _ in book.claims()]
+    headings = [(t.anchor, t.title) for t in book.claims()]
     contents = [("claims", "Claims", headings), *((p.key, p.title, p.headings()) for p in book.papers)]
     return page.document(TITLE, page.navigation(contents), "\n".join(body))

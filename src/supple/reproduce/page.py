@@ -12,6 +12,7 @@ from pathlib import Path
 from supple.reproduce.markdown import provenance
 from supple.reproduce.parts import CROSS, TICK, Claims, Heading, Paper, Picture, Table, Text
 
+LONG = 24  #: characters of a cell that may be broken into lines, and needs room for them
 _VERDICT = {TICK: ("held", "holds"), CROSS: ("failed", "does not hold")}
 
 
@@ -80,13 +81,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[
     """Cells are HTML; a tick or a cross becomes a mark that can also be read aloud."""
     words = [i in left for i in range(len(columns))]
     head = "".join(f'<th scope="col"{_side(w)}>{escape(x)}</th>' for x, w in zip(columns, words))
-    lines = ["".join(f"<td{_side(w)}>{_cell(x)}</td>" for x, w in zip(row, words)) for row in rows]
+    lines = ["".join(f"<td{_side(w, len(x) > LONG)}>{_cell(x)}</td>" for x, w in zip(row, words)) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return f'<div class="table"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table></div>'
 
 
-def _side(words: bool) -> str:
-    return ' class="words"' if words else ""
+def _side(words: bool, long: bool = False) -> str:
+    kinds = ["words"] * words + ["long"] * long
+    return f' class="{" ".join(kinds)}"' if kinds else ""
 
 
 def _cell(text: str) -> str:
