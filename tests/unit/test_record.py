@@ -25,6 +25,7 @@ from supple.record.journal import PAGE, Journaled
 from supple.record.model_group import read_model, same_model, write_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
+from supple.record.rows import Rows
 
 MODEL = supple.trees.random_tree(6, seed=2)
 
@@ -127,13 +128,14 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
     """After every single change of a file, and in the middle of each write: the recording is that of a commit, reads as
     a whole, and can be written on."""
     system, path = LoggedSystem(monkeypatch), tmp_path / "run.h5"
+    monkeypatch.setattr("supple.record.layout.CHUNK", 2048)
     recorder = Recorder(path, {"dt": 0.1})
     for k in range(1, 4):
-        recorder.add(MODEL, *numbers(400 * k))  # beyond the size of a chunk
+        recorder.add(MODEL, *numbers(60 * k))  # beyond the size of a chunk
         recorder.commit(checkpoint(k), ends(k))
     recorder.close()
     monkeypatch.undo()
-    whole = {k: [np.concatenate(x) for x in zip(*(numbers(400 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
+    whole = {k: [np.concatenate(x) for x in zip(*(numbers(60 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
     copy, steps, with_journal = tmp_path / "copy" / "run.h5", [], 0
     copy.parent.mkdir()
     for i, files in enumerate(replayed(system.log)):
@@ -169,26 +171,26 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
 
 
 def test_a_journaled_file_is_a_file(tmp_path):
-    """Random writes, reads and commits, against bytes in memory."""
+    """Random writes, reads and commits after the first page, which is its own, against bytes in memory."""
     rng = np.random.default_rng(0)
     path, mirror = tmp_path / "file", bytearray()
     f = Journaled(path, "w")
     for _ in range(300):
-        at, data = int(rng.integers(0, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
+        at, data = int(rng.integers(PAGE, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
         mirror.extend(bytes(max(0, at + len(data) - len(mirror))))
         mirror[at : at + len(data)] = data
         f.seek(at)
         f.write(data)
-        a, b = sorted(rng.integers(0, len(mirror) + 1, 2).tolist())
+        a, b = sorted(rng.integers(PAGE, len(mirror) + 1, 2).tolist())
         f.seek(a)
         assert f.read(b - a) == mirror[a:b]
         if rng.random() < 0.1:
             f.commit()
-            assert path.read_bytes()[: len(mirror)] == mirror
+            assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:]
     f.commit()
     f.close()
     rest = path.read_bytes()[len(mirror) :]
-    assert path.read_bytes()[: len(mirror)] == mirror and len(rest) < PAGE and not any(rest)
+    assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:] and len(rest) < PAGE and not any(rest)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -298,7 +300,7 @@ def test_what_a_recording_has(tmp_path):
     kept = supple.simulate(MODEL, MODEL.random(0), duration=0.01, joint_wrenches=True)
     np.testing.assert_array_equal(r.joint_wrenches, kept.joint_wrenches)
     assert r.about["versions"]["supple"] == supple.__version__ and "argv" in r.about
-    assert isinstance(r.segments[0].q, h5py.Dataset) and r[3].q.shape == (MODEL.nq,)
+    assert isinstance(r.segments[0].q, Rows) and r[3].q.shape == (MODEL.nq,)
     model, how = pulled_chain()
     a = supple.simulate(model, duration=0.3, record=tmp_path / "b.h5", **how)
     b = supple.simulate(model, duration=0.3, **how)
@@ -465,8 +467,8 @@ def test_kill_9_at_random_instants(tmp_path):
             os.kill(child, signal.SIGKILL)
             if path.exists():
                 with Recording(path) as r:
-                    assert r.checkpoint[0]["time"] >= reached and not r.finished
-                    reached = r.checkpoint[0]["time"]
+                    assert r.state["time"] >= reached and not r.finished
+                    reached = r.state["time"]
         server.stdin.close()
     assert reached > 0.0
     how = {"dt": 1e-3, "every": 5, "check_energy": False}

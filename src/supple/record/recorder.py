@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from supple.errors import RecordingError
 from supple.model.model import Model
-from supple.record.journal import Journaled
-from supple.record.layout import EVENT, FORMAT, LIBVER, VERSION, append, growing
+from supple.record.journal import PAGE, Journaled, being_written
+from supple.record.layout import EVENT, LIBVER, VERSION, append, growing
 from supple.record.model_group import write_model
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,15 @@ class Recorder:
     leaves the last commit; so does a disk that is full.
     """
 
-    def __init__(self, path: str | Path, about: dict[str, Any] | None = None, overwrite: bool = False) -> None:
-        """A new recording; or, about None, one that is there, to be continued."""
+    def __init__(
+        self,
+        path: str | Path,
+        about: dict[str, Any] | None = None,
+        overwrite: bool = False,
+        generation: int | None = None,
+    ) -> None:
+        """A new recording; or, about None, one that is there, to be continued: refused if it is not of the generation
+        that its reader saw."""
         import h5py
 
         self.path = Path(path)
@@ -47,7 +54,10 @@ class Recorder:
         with _as_said(self.path, "written"):
             self._file = Journaled(self.path, "r+" if resumed else "w")
             try:
-                self._h5 = h5py.File(self._file, "r+" if resumed else "w", libver=LIBVER)
+                if generation is not None and self._file.generation != generation:
+                    raise being_written(self.path)
+                mode = {"mode": "r+"} if resumed else {"mode": "w", "userblock_size": PAGE}
+                self._h5 = h5py.File(self._file, libver=LIBVER, **mode)
             except BaseException:
                 self._file.close()
                 raise
@@ -65,7 +75,7 @@ class Recorder:
 
         h5 = self._h5
         h5.attrs.update(
-            format=FORMAT, version=VERSION, supple=import_module("supple").__version__,
+            version=VERSION, supple=import_module("supple").__version__,
             python=platform.python_version(), numpy=np.__version__, h5py=h5py.__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"), finished=False,
             about=json.dumps(about | {"argv": sys.argv}),
