@@ -6,10 +6,6 @@ import errno
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -19,15 +15,13 @@ import numpy as np
 import pytest
 
 import supple
+from recorded import CASES, MODEL, bouncing, equal, pulled_chain
 from robots import robot
 from supple.record import journal
 from supple.record.journal import PAGE, Journaled
 from supple.record.model_group import read_model, same_model, write_model
 from supple.record.recorder import Recorder
-from supple.record.recording import Recording
 from supple.record.rows import Rows
-
-MODEL = supple.trees.random_tree(6, seed=2)
 
 
 def numbers(n: int) -> tuple[np.ndarray, ...]:
@@ -44,14 +38,6 @@ def ends(n: int) -> dict[str, np.ndarray]:
     """The last q and v of so many states."""
     _, q, v, _, _ = numbers(n)
     return {"q": q[-1], "v": v[-1]}
-
-
-def equal(a: supple.Result, b: supple.Result) -> None:
-    """Two results, bit by bit."""
-    assert len(a.segments) == len(b.segments) and a.events == b.events
-    for x, y in zip(a.segments, b.segments):
-        for name in ("times", "q", "v", "kinetic", "potential"):
-            np.testing.assert_array_equal(np.asarray(getattr(x, name)), np.asarray(getattr(y, name)))
 
 
 class LoggedSystem:
@@ -210,47 +196,6 @@ def test_models_come_back_as_they_were(tmp_path):
             q = model.random(0)
             np.testing.assert_array_equal(supple.poses(model, q).position, supple.poses(back, q).position)
     assert same_model(models[0], models[1]) is not None
-
-
-def bouncing() -> tuple[supple.Model, dict[str, object]]:
-    b = supple.ModelBuilder("ball")
-    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1.0)
-    floor = supple.Event("floor", lambda s: s.q[0], -1, lambda s: s.replace(v=-0.7 * s.v))
-    return b.build(), {"q": [1.0], "events": [floor]}
-
-
-def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
-    from supple import scenes
-
-    scene = scenes.molecule(400, forces=3, where="spread")
-    pull = [
-        supple.Push(int(b), force=f, point=p)
-        for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
-    ]
-    return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": scene.dt}
-
-
-CHAIN = supple.trees.chain(40)
-CASES = {
-    "march": (MODEL, {"q": MODEL.random(0), "every": 7}),
-    "crba": (MODEL, {"q": MODEL.random(0), "method": "crba", "integrator": "semi-implicit"}),
-    "adaptive": (MODEL, {"q": MODEL.random(0), "integrator": "adaptive", "dt": 3e-3}),
-    "function": (MODEL, {"q": MODEL.random(0), "tau": lambda t, q, v: np.sin(t) - 0.1 * v}),
-    "events": bouncing(),
-    "events, adaptive": (bouncing()[0], bouncing()[1] | {"integrator": "adaptive", "dt": 0.01}),
-    "quasi-statics": pulled_chain(),
-    "adaptive dynamics": (
-        CHAIN,
-        {
-            "q": CHAIN.random(0),
-            "method": "adaptive",
-            "active": 6,
-            "update_every": 5,
-            "dt": 3e-4,
-            "forces": [supple.Push(39, force=(0, 1, 0.5)), supple.Spring(5, (0, 0, 0), 3.0)],
-        },
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -435,48 +380,6 @@ def test_what_is_refused(tmp_path):
         supple.simulate(MODEL, **how, overwrite=True)
     writer.close()
     supple.simulate(MODEL, **how, overwrite=True)
-
-
-SERVER = """
-import os, sys, h5py, supple
-from supple.record import recorder
-recorder.SECONDS = 0.0
-model = supple.trees.random_tree(6, seed=2)
-how = dict(dt=1e-3, every=5, check_energy=False)
-supple.simulate(model, model.random(0), duration=0.1, **how)  # loads what is compiled
-for _ in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        supple.simulate(model, model.random(0), duration=1e9, record=sys.argv[1], resume=True, **how)
-    print(child, flush=True)
-    os.waitpid(child, 0)
-"""
-
-
-def test_kill_9_at_random_instants(tmp_path):
-    """One run, killed twenty times and resumed each time: readable after each, and in the end the bits of one go."""
-    path, rng, reached = tmp_path / "run.h5", np.random.default_rng(), 0.0
-    env = os.environ | {"SUPPLE_THREADS": "1"}
-    words = [sys.executable, "-c", SERVER, str(path)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as server:
-        assert server.stdin is not None and server.stdout is not None
-        for k in range(20):
-            print("go", file=server.stdin, flush=True)
-            child = int(server.stdout.readline())
-            time.sleep(float(rng.uniform(0.02, 0.15)) + (0.1 if k == 0 else 0.0))
-            os.kill(child, signal.SIGKILL)
-            if path.exists():
-                with Recording(path) as r:
-                    assert r.state["time"] >= reached and not r.finished
-                    reached = r.state["time"]
-        server.stdin.close()
-    assert reached > 0.0
-    how = {"dt": 1e-3, "every": 5, "check_energy": False}
-    recorded = supple.simulate(MODEL, MODEL.random(0), duration=reached + 0.1, record=path, resume=True, **how)
-    final = supple.simulate(MODEL, MODEL.random(0), duration=reached + 0.1, **how).final
-    np.testing.assert_array_equal(recorded.final.q, final.q)
-    np.testing.assert_array_equal(recorded.final.v, final.v)
-    assert len(recorded) == round((reached + 0.1) / 5e-3) + 1
 
 
 def test_exports_have_the_same_numbers(tmp_path):

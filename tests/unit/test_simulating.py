@@ -259,6 +259,16 @@ def test_energy_from_nowhere_is_refused(tau):
     assert supple.simulate(pendulum(), [1.0], check_energy=False, **how).final.time == 60.0
 
 
+@pytest.mark.parametrize("dt", [1e-2, 1e-6])
+def test_energy_of_the_first_steps_is_not_from_nowhere(dt):
+    """A body at rest, pushed where there is no gravity: of k explicit steps' kinetic energy 1/k is too much, however
+    short they are, and that is no reason to stop."""
+    b = supple.ModelBuilder("puck", gravity=(0, 0, 0))
+    b.add_body("puck", joint="prismatic", axis=(1, 0, 0), mass=2.0)
+    r = supple.simulate(b.build(), duration=20 * dt, dt=dt, integrator="euler", forces=[supple.Push("puck", (3, 0, 0))])
+    assert len(r) == 21 and r.energy[1] == pytest.approx(r.kinetic[1])
+
+
 @pytest.mark.parametrize("stiff", ["compiled", "in Python"])
 def test_states_that_are_not_finite_are_refused(stiff):
     """A spring far too stiff for the step."""
