@@ -243,6 +243,14 @@ def test_an_event_that_stands_still_is_refused():
         supple.simulate(model, [1.0], duration=2.0, dt=0.01, events=[stuck])
 
 
+def test_the_last_good_state_may_be_of_the_piece_before(monkeypatch):
+    monkeypatch.setattr("supple.simulating.drivers.NUMBERS", 1)  # a state each
+    with pytest.raises(supple.SimulationError, match="energy grows") as caught:
+        supple.simulate(pendulum(), [1.0], duration=60.0, dt=0.05, integrator="euler")
+    e = caught.value
+    assert e.result.final.time == e.state.time == pytest.approx(e.time - 0.05)
+
+
 @pytest.mark.parametrize("tau", [None, lambda t, q, v: np.zeros(1)], ids=["compiled", "in Python"])
 def test_energy_from_nowhere_is_refused(tau):
     """Explicit Euler with long steps; the joint, the time and the last good state are told, and what was good is kept.

@@ -75,6 +75,8 @@ def run(
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")
+    if plot is not None:
+        _drawable(plot)
     if resume is not None and view:
         raise typer.BadParameter("a run that is resumed is not watched: `supple view` shows its recording")
     if resume is not None:
@@ -143,8 +145,21 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
         request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
-    request.duration = asked.duration or ended
+    request.duration = ended if asked.duration is None else asked.duration
     return follow(request.simulation(model), path, resume=True, progress=True)
+
+
+def _drawable(path: Path) -> None:
+    """Refuses before the run what could not be drawn after it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise typer.BadParameter("--plot needs matplotlib: pip install 'supple[figures]'") from None
+    kinds = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.lstrip(".").lower() not in kinds:
+        raise typer.BadParameter(f"--plot {path}: a picture's name ends in one of {', '.join(kinds)}")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"--plot {path}: there is no folder {path.parent}")
 
 
 def _say_done(console: Console, result: Result, record: Path | None) -> None:

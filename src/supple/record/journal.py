@@ -62,6 +62,8 @@ class Journaled:
 
     def __init__(self, path: Path, mode: str) -> None:
         """mode: "r", "r+" (both of a file that is there), or "w" (a new one, or one in place of an old one)."""
+        if path.is_symlink():
+            path = path.resolve()  # the journal lies beside the file itself
         self.path, self.writable = path, mode != "r"
         self._pages: dict[int, bytearray] = {}
         self._position = 0

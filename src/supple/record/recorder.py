@@ -47,6 +47,9 @@ class Recorder:
 
         self.path = Path(path)
         resumed = about is None
+        if self.path.exists() and not self.path.is_file():
+            what = "a folder" if self.path.is_dir() else "no file"
+            raise RecordingError(f"{self.path} is {what}: a recording must be a file of its own")
         if not resumed and self.path.exists() and not overwrite:
             raise RecordingError(
                 f"{self.path} is there already; give another name, or resume it, or say that it may be overwritten"

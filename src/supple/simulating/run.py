@@ -52,7 +52,7 @@ def simulate(
 
     method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
     measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
-    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol.
+    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol (1e-9, by default).
     forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
     at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
 
@@ -182,6 +182,8 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
                 raise RecordingError(
                     f"{path} was recorded with {name} {r.about.get(name)!r}, not {value!r}; give the same to resume it"
                 )
+        if run.grid.end < state["time"]:
+            raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")
         models = [run.model, *r.models[1:]]
         last = models[r.models.index(r.segments[-1].model)]
         fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
