@@ -375,6 +375,9 @@ def test_what_is_refused(tmp_path):
     for message, call in cases.items():
         with pytest.raises(supple.RecordingError, match=message):
             call()  # type: ignore[operator]
+    with pytest.raises(supple.RecordingError, match=r"is at 0\.01 s already"):
+        supple.simulate(MODEL, **(how | {"duration": 0.005}), resume=True)
+    assert supple.load_run(path).about["duration"] == 0.01
     writer = Recorder(path)
     with pytest.raises(supple.RecordingError, match="being written by another run"):
         supple.simulate(MODEL, **how, overwrite=True)
@@ -417,6 +420,72 @@ def test_exports_have_the_same_numbers(tmp_path):
     assert [p.name for p in supple.export(tmp_path / "two.h5", to="csv")] == ["two-0.csv", "two-1.csv"]
     with pytest.raises(supple.RecordingError, match="did you mean 'parquet'"):
         supple.export(tmp_path / "two.h5", to="parket")  # type: ignore[arg-type]
+
+
+def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
+    """It never takes the recording's place, leaves what was there until it is whole, and writes devices as they are."""
+    from supple.record import export
+
+    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
+    (tmp_path / "link.npz").symlink_to(tmp_path / "run.h5")
+    for name in ("run.h5", "link.npz"):
+        with pytest.raises(supple.RecordingError, match="is the recording itself"):
+            supple.export(tmp_path / "run.h5", tmp_path / name, to="npz")
+    (tmp_path / "run.csv").write_text("before")
+
+    def full(segments: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export, "_csv", full)
+    with pytest.raises(supple.RecordingError, match=r"run\.csv cannot be written: No space left"):
+        supple.export(tmp_path / "run.h5", to="csv")
+    assert (tmp_path / "run.csv").read_text() == "before" and not list(tmp_path.glob("*.new"))
+    monkeypatch.undo()
+    if Path("/dev/null").is_char_device():
+        supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
+        assert Path("/dev/null").is_char_device()
+
+
+def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):
+    """Cut off anywhere; without HDF5's mark; with lengths that the file cannot have; with columns that are missing."""
+    path, copy, rng = tmp_path / "run.h5", tmp_path / "copy.h5", np.random.default_rng(0)
+    how = {"q": MODEL.random(0), "duration": 0.01}
+    supple.simulate(MODEL, record=path, **how).close()
+    data = path.read_bytes()
+    whole = journal.read_head(data).size  # type: ignore[union-attr]
+    for size in (0, 1, 47, 48, PAGE, PAGE + 100, *rng.integers(0, whole, 10).tolist(), whole - 1):
+        copy.write_bytes(data[:size])
+        with pytest.raises(supple.RecordingError, match=r"truncated|empty|not a recording"):
+            supple.load_run(copy)
+    copy.write_bytes(data[:PAGE] + b"nothing" + data[PAGE + 7 :])
+    with pytest.raises(supple.RecordingError, match="damaged, and refused"):
+        supple.load_run(copy)
+    for name, rows in (("q", 12), ("time", 10**12), ("checkpoint", None)):
+        copy.write_bytes(data)
+        with h5py.File(copy, "r+") as h5:
+            if rows is None:
+                del h5["checkpoint"]
+            for column in h5["segments/0"].values() if name == "time" else ():
+                column.resize(rows, axis=0)
+            if name == "q":
+                h5["segments/0/q"].resize(rows, axis=0)
+        with pytest.raises(supple.RecordingError, match="(damaged|truncated), and refused"):
+            supple.load_run(copy)
+    copy.write_bytes(data)
+    recorder = Recorder(copy)
+    del recorder._h5["segments/0/kinetic"]
+    with pytest.raises(supple.RecordingError, match="damaged, and cannot be written on"):
+        recorder.add(MODEL, *numbers(2))
+    recorder.close()
+
+
+def test_a_link_to_a_recording_is_the_recording(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run.h5").symlink_to(tmp_path / "disk" / "run.h5")
+    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
+    assert (tmp_path / "run.h5").is_symlink() and [p.name for p in (tmp_path / "disk").iterdir()] == ["run.h5"]
+    assert len(supple.load_run(tmp_path / "run.h5")) == 11
 
 
 def test_memory_does_not_grow_with_a_recording(tmp_path):

@@ -85,11 +85,6 @@ class Journaled:
                 self._head = _begins(self._file, path)
                 self._pages = dict(_read_journal(path, self._head))
                 self._head = read_head(self._pages.get(0, b"")) or self._head
-                left = os.fstat(self._file).st_size
-                if left < self._head.size:
-                    raise RecordingError(
-                        f"{path} is truncated: {left} of its {self._head.size} bytes are left; it is refused"
-                    )
                 if self.writable:
                     self._recover()
         except BaseException:
@@ -102,6 +97,11 @@ class Journaled:
     def generation(self) -> int:
         """Commits so far."""
         return self._head.generation
+
+    @property
+    def missing(self) -> int:
+        """Bytes that the last commit left and that are not there: it was cut off, or another tool made it shorter."""
+        return max(0, self._head.size - self.size)
 
     # --- what h5py asks of a file -------------------------------------------------------------------------------
 

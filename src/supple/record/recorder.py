@@ -68,10 +68,11 @@ class Recorder:
         self._segment: Any = None
         self._waiting = 0
         self._last = clock.perf_counter()
-        if about is not None:
-            self._begin(about)
-        else:
-            self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
+        with _as_said(self.path, "written"):
+            if about is not None:
+                self._begin(about)
+            else:
+                self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
 
     def _begin(self, about: dict[str, Any]) -> None:
         import h5py
@@ -106,26 +107,28 @@ class Recorder:
         joint_wrenches: Floats | None = None,
     ) -> None:
         """States of the segment that is open; of a new one, if there is none."""
-        if self._segment is None:
-            self._segment = self._open_segment(model, v, error, active, joint_wrenches)
-        columns = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
-        columns |= {"error": error, "joint_wrenches": joint_wrenches}
-        for name, rows in columns.items():
-            if rows is not None:
-                append(self._segment[name], rows)
-                self._waiting += rows.nbytes
-        if active is not None:
-            begin = len(self._segment["active"])
-            append(self._segment["active_end"], begin + np.cumsum([len(a) for a in active], dtype=np.int64))
-            append(self._segment["active"], np.concatenate(active) if active else np.zeros(0, dtype=np.int64))
-            self._waiting += 8 * sum(map(len, active))
+        with _as_said(self.path, "written"):
+            if self._segment is None:
+                self._segment = self._open_segment(model, v, error, active, joint_wrenches)
+            columns = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
+            columns |= {"error": error, "joint_wrenches": joint_wrenches}
+            for name, rows in columns.items():
+                if rows is not None:
+                    append(self._segment[name], rows)
+                    self._waiting += rows.nbytes
+            if active is not None:
+                begin = len(self._segment["active"])
+                append(self._segment["active_end"], begin + np.cumsum([len(a) for a in active], dtype=np.int64))
+                append(self._segment["active"], np.concatenate(active) if active else np.zeros(0, dtype=np.int64))
+                self._waiting += 8 * sum(map(len, active))
 
     def end_segment(self) -> None:
         """The states that follow are of another segment."""
         self._segment = None
 
     def event(self, time: float, name: str) -> None:
-        append(self._h5["events"], np.array([(time, name.encode())], dtype=EVENT))
+        with _as_said(self.path, "written"):
+            append(self._h5["events"], np.array([(time, name.encode())], dtype=EVENT))
 
     @property
     def due(self) -> bool:
@@ -198,3 +201,5 @@ class _as_said:
                 if self._path.exists()
                 else f"{self._path} cannot be {self._what}: {reason}"
             ) from e
+        if isinstance(e, KeyError | RuntimeError):  # of HDF5, where the file is not what it should be
+            raise RecordingError(f"{self._path} is damaged, and cannot be {self._what} on: {e}") from e

@@ -85,6 +85,9 @@ class Recording:
                     raise self._damaged(e) from None
 
     def _damaged(self, e: Exception) -> RecordingError:
+        left, missing = self._file.size, self._file.missing
+        if missing:
+            return RecordingError(f"{self.path} is truncated, and refused: of {left + missing} bytes {left} are left")
         return RecordingError(f"{self.path} is damaged, and refused: {e}")
 
     def _look(self, h5: Any) -> Contents:
@@ -95,6 +98,10 @@ class Recording:
                 f"{self.path} is of format {made}, made by Supple {by}; this one reads format {VERSION}: use that one"
             )
         groups = [h5["segments"][str(i)] for i in range(len(h5["segments"]))]
+        rows = [{x.shape[0] for name, x in g.items() if name != "active"} for g in groups]
+        stored = sum(x.nbytes for g in groups for x in g.values())
+        if any(len(x) != 1 for x in rows) or stored > self._file.size:
+            raise RecordingError(f"{self.path} is damaged, and refused: its lengths cannot be true")
         return Contents(
             json.loads(attributes["about"]),
             {name: str(attributes[name]) for name in ("supple", "python", "numpy", "h5py", "created")},
