@@ -470,7 +470,7 @@ def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):
                 column.resize(rows, axis=0)
             if name == "q":
                 h5["segments/0/q"].resize(rows, axis=0)
-        with pytest.raises(supple.RecordingError, match="(damaged|truncated), and refused"):
+        with pytest.raises(supple.RecordingError, match=r"(damaged|truncated), and refused"):
             supple.load_run(copy)
     copy.write_bytes(data)
     recorder = Recorder(copy)
