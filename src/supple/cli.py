@@ -79,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         code = 1
     except SuppleError as e:
         code = _complain(str(e))
+    except MemoryError as e:
+        code = _complain(f"there is not enough memory: {e}" if str(e) else "there is not enough memory")
     except OSError as e:
         code = _complain(f"{e.filename}: {e.strerror}" if e.filename else str(e))
     except Exception as e:

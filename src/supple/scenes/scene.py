@@ -131,8 +131,14 @@ class Scene:
         return replace(self, pushes=pushes)
 
 
-def at_least(name: str, value: int, least: int) -> int:
-    """value, refused if it is not a whole number or too small."""
+MOST = 10**8  #: of anything that a scene has
+SEEDS = 2**63
+
+
+def at_least(name: str, value: int, least: int, most: int = MOST) -> int:
+    """value, refused if it is not a whole number, too small, or beyond all measure."""
     if int(value) != value or value < least:
         raise StateError(f"{name} must be a whole number, at least {least}; not {value!r}")
+    if value > most:
+        raise StateError(f"{name} must be at most {most}, not {value!r}")
     return int(value)
