@@ -318,6 +318,13 @@ def test_ctrl_c_ends_with_one_line_and_130():
     assert err.splitlines()[-1] == "supple: stopped" and "Traceback" not in err
 
 
+def test_ctrl_c_while_it_is_still_being_imported(tmp_path: Path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-m", "supple"], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "supple: stopped\n")
+
+
 def test_a_wrong_command_ends_with_one_sentence_and_2():
     done = subprocess.run(command("insepct", "x.urdf"), capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (2, "")
