@@ -26,6 +26,8 @@ def to_mathml(tex: str, display: str) -> str:
     unknown = re.findall(r"\\\w*|<merror|<mi>&</mi>", out)
     if unknown:
         raise ValueError(f"cannot be turned into MathML, {unknown[0]!r} is not known: {tex}")
+    for bar in ("&#x02016;", "&#x0007C;"):  # of norms: as high as a letter, not as the line
+        out = out.replace(f"<mo>{bar}</mo>", f'<mo stretchy="false">{bar}</mo>')
     return out
 
 
