@@ -23,7 +23,7 @@ test: $(STAMP)
 	$(BIN)/pytest -n 2
 
 docs: $(STAMP)
-	$(BIN)/mkdocs build --quiet
+	$(BIN)/mkdocs build --strict
 	@echo "The documents are in out/docs: open out/docs/index.html"
 
 bench: $(STAMP)
