@@ -61,7 +61,8 @@ def _assembly(quick: bool) -> list[Row]:
     desk, kernel, bounds = scratch.desks[-1], assemble_kernel.load(), layout.parts[-1]
     desk.look_at(q, out)
     best = minima(
-        {"assembly": lambda: kernel(desk.address, layout.order, layout.save_at, *bounds)}, 20 if quick else 200
+        {"assembly": lambda: kernel(desk.address, scratch.turns, layout.order, layout.save_at, *bounds)},
+        20 if quick else 200,
     )
     return [Row("assembly, chain of 1,024", 1e9 * best["assembly"] / n, "ns/joint", floor=NODE)]
 
