@@ -1,8 +1,8 @@
 """Joining two stretches at a revolute joint without armature, when only forward dynamics is wanted.
 
-nodes.py makes matrices of a joint that quasi-statics needs; here nothing is made but what divide and conquer uses. M is
-L D L^T over the five forbidden directions; Y, Z and b are what elimination leaves of Phi21^A, Phi12^B and beta in
-those rows (L^-1 Y in the letters of nodes.py), m is what it leaves there of the allowed row of M:
+stretches.py makes matrices of a joint that quasi-statics needs; here nothing is made but what divide and conquer uses.
+M is L D L^T over the five forbidden directions; Y, Z and b are what elimination leaves of Phi21^A, Phi12^B and beta in
+those rows (L^-1 Y in the letters of elimination.py), m is what it leaves there of the allowed row of M:
 
     YD = D^-1 Y    ZD = D^-1 Z    h = D^-1 (b - m Q)        five rows each
     f = L^-T (YD f1 - ZD f2 + h) in the forbidden directions, Q in the allowed one        qdd = UT f1 - UB f2 + r
@@ -13,25 +13,9 @@ so that neither W nor FT nor FB is formed, L is not inverted, and no root is tak
 
 from __future__ import annotations
 
+from supple.assembly.coefficients import BB, BETA, BOT, BT, CROSS, TOP, XV, M, Y, Z
 from supple.assembly.joints import REVOLUTE
-from supple.assembly.nodes import (
-    BB,
-    BETA,
-    BOT,
-    BT,
-    CROSS,
-    TOP,
-    XV,
-    M,
-    Y,
-    Z,
-    back,
-    cosines,
-    sines,
-    turn_both,
-    turn_row,
-    turn_rows,
-)
+from supple.assembly.turning import back, cosines, sines, turn_both, turn_row, turn_rows
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item, set_item
 from supple.spatial.sixes import make_six, minus, plus, product_T, rows, set_rows, set_six, six, total

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import supple
 from supple import scenes
-from supple.adaptive import kernels as k
+from supple.adaptive import backsubstitution as k
 from supple.assembly.tree import assemble
 from supple.bench.measure import agree, minima
 from supple.bench.peers import State

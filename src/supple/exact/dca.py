@@ -21,10 +21,11 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from supple.assembly.absorbing import leaf, leaf_forces
+from supple.assembly.coefficients import BT, SPARE, STILL, TOP
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
 from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
-from supple.assembly.nodes import BT, SPARE, STILL, TOP, leaf, leaf_forces
 from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from supple.assembly import passes
+from supple.assembly.coefficients import SCRATCH
 from supple.assembly.desk import Desk
-from supple.assembly.nodes import SCRATCH
 from supple.assembly.tables import Tree
 from supple.assembly.tree import assemble
 from supple.exact import dca
