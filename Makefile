@@ -1,5 +1,6 @@
 # make run    set up the environment and run a first demonstration
 # make test   set up the environment, then lint, type-check and run every test
+# make docs   build the documents to out/docs; a warning is an error
 # make bench  measure, beside Pinocchio and MuJoCo
 # make clean  remove what the others made
 
@@ -8,7 +9,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: run test bench clean
+.PHONY: run test docs bench clean
 
 run: $(STAMP)
 	$(BIN)/supple demo --out out
@@ -20,6 +21,10 @@ test: $(STAMP)
 	$(BIN)/lint-imports
 	$(BIN)/supple compile
 	$(BIN)/pytest -n 2
+
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
+	@echo "The documents are in out/docs: open out/docs/index.html"
 
 bench: $(STAMP)
 	$(BIN)/supple bench

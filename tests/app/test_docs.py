@@ -1,0 +1,197 @@
+"""The documents: their Python and their commands run, what they name is there, and they build without a warning.
+
+Blocks of a page run in order, in one folder: Python in one namespace, `sh` line by line through the command line's own
+entry point (what takes minutes, or waits for a browser, is only parsed), `toml` becomes the file run.toml, `text` is
+not to be typed as it stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import typer
+
+import supple
+from supple import cli, scenes
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PARSED_ONLY = ("demo", "reproduce", "bench", "compile")  #: commands that take minutes
+WIDEST = 120  #: characters in a line that is not a row of a table
+LARGEST = 150_000  #: bytes of a picture
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync"]  # fmt: skip
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int  #: at which it begins
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path) -> list[Block]:
+    text = page.read_text()
+    found = re.finditer(r"^```(\w+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [Block(m[1], m[2], text[: m.start(2)].count("\n")) for m in found]
+
+
+def inline_code(page: Path) -> list[str]:
+    """What stands between backticks within the text, on one line each."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", text)]
+
+
+def words_of(line: str) -> list[str]:
+    return shlex.split(line, comments=True)
+
+
+def parse(words: list[str]) -> None:
+    """A command as the command line reads it, with all its options, but not run."""
+    command: Any = typer.main.get_command(cli.app)
+    if len(words) > 1 and not words[1].startswith("-"):
+        assert words[1] in command.commands, f"there is no command {words[1]}"
+        with contextlib.redirect_stdout(io.StringIO()):
+            asked = command.commands[words[1]].make_context(words[1], words[2:]).params
+        for option, known in (("paper", cli.PAPERS), ("what", cli.BENCHES)):
+            assert asked.get(option) is None or asked[option] in known
+        scene = asked.get("scene")
+        assert scene is None or scene in scenes.NAMES or Path(scene).suffix
+
+
+def run(words: list[str]) -> None:
+    """A command, run as a person runs it; one that takes minutes, or waits for a browser, only parsed."""
+    parse(words)
+    waits = "--view" in words or (words[1] == "view" and not {"--html", "--gif"} & set(words))
+    if words[1] in PARSED_ONLY or waits:
+        return
+    out, error = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(error), pytest.raises(SystemExit) as ended:
+        cli.main(words[1:])
+    assert not ended.value.code, error.getvalue()
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
+def test_what_a_page_says_to_type_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made: dict[str, Any] = {"__name__": "__main__"}
+    for language, text, line in blocks(page):
+        if language == "python":
+            exec(compile("\n" * line + text, str(page), "exec"), made)
+        elif language == "toml":
+            Path("run.toml").write_text(text)
+        elif language == "sh":
+            for words in filter(None, map(words_of, text.splitlines())):
+                check_other(words) if words[0] != "supple" else run(words)
+        else:
+            assert language == "text", f"{page}: what is a block of {language}?"
+
+
+def check_other(words: list[str]) -> None:
+    """make and pip are not run: what they are asked for is there."""
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    else:
+        assert words[:2] == ["pip", "install"], words
+        extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        for extra in re.findall(r"\[(\w+)\]", words[2]):
+            assert extra in extras
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_commands_and_files_named_in_the_text_are_there(page: Path) -> None:
+    for code in inline_code(page):
+        words = code.split()
+        if words[0] == "supple" and len(words) > 1 and not words[1].isupper():
+            command: Any = typer.main.get_command(cli.app)
+            known = {option for p in command.commands[words[1]].params for option in p.opts}
+            assert {word for word in words if word.startswith("--")} <= known, f"{page}: {code}"
+        if words[0] == "make" and len(words) > 1:
+            check_other(words)
+        if re.fullmatch(r"[\w.*-]+(/[\w.*-]+)+(\.py|\.bvh|\.md)", code):
+            assert [x for base in ("", "src", "src/supple") for x in (ROOT / base).glob(code)], f"{page}: {code}"
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md"], ids=name_of)
+def test_lines_are_wrapped(page: Path) -> None:
+    wide = [i for i, x in enumerate(page.read_text().splitlines(), 1) if len(x) > WIDEST and x[0] not in "|!"]
+    assert not wide, f"lines wider than {WIDEST}: {wide}"
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text()):
+        assert target.startswith("https://") or (ROOT / target).exists(), target
+
+
+def test_pictures_are_used_small_and_say_what_drew_them() -> None:
+    pages = {page: page.read_text() for page in PAGES}
+    for picture in (ROOT / "docs/pictures").iterdir():
+        assert picture.stat().st_size <= LARGEST, picture
+        users = [text for text in pages.values() if f"pictures/{picture.name})" in text]
+        assert users, f"{picture} is on no page"
+        for text in users:
+            after = text.split(f"pictures/{picture.name})", 1)[1]
+            assert "`supple " in after[:400], f"which command drew {picture}?"
+
+
+def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr  # (--quiet would hide warnings from --strict, too)
+    assert "WARNING" not in done.stderr
+
+    api = (site / "api.html").read_text()
+    assert [name for name in supple.__all__ if f'id="{name.lower()}"' not in api.lower()] == []
+    told = (site / "commands.html").read_text()
+    command: Any = typer.main.get_command(cli.app)
+    for name, each in command.commands.items():
+        assert f'id="supple-{name}"' in told
+        assert [p.opts[0] for p in each.params if p.param_type_name == "option" and p.opts[0] not in told] == []
+
+    for page in site.rglob("*.html"):
+        text = page.read_text()
+        assert not re.findall(r'(?:src|<link[^>]*href)="(?:https?:)?//', text), f"{page} loads from another host"
+        words_only = re.sub(r"<(code|pre)\b.*?</\1>", "", text, flags=re.DOTALL)
+        assert "$" not in words_only, f"{page} has an equation that was not read"
+        if page.parent.name == "algorithms":
+            assert text.count("<math") > 2
+    assert "//" not in re.sub(r"/\*.*?\*/", "", (site / "style.css").read_text(), flags=re.DOTALL)
+    if CHROMIUM is not None:
+        look_at(site)
+
+
+def look_at(site: Path) -> None:
+    """In a Chromium: nothing is asked of another host, pages fit a narrow window, equations and search work."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    asked: list[str] = []
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        page.on("request", lambda request: asked.append(request.url))
+        for path in sorted(site.rglob("*.html")):
+            page.goto(path.as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{path} is too wide"
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto((site / "algorithms" / "virtual-work.html").as_uri())
+        assert page.locator(".equation math").first.bounding_box()["height"] > 15
+        page.fill("#search", "mobility")
+        assert "Virtual work" in page.locator("#results").inner_text() or page.locator("#results li").count() > 1
+        page.locator("#results a").first.click()
+        assert page.locator("h1").count() == 1
+        browser.close()
+    assert [url for url in asked if not url.startswith("file:")] == []
