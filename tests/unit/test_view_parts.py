@@ -10,6 +10,7 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.view import batch as batches_of
 from supple.view import shapes
 from supple.view.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
 from supple.view.picking import pick
@@ -30,7 +31,7 @@ def test_rods_reach_between_the_points_of_their_bodies() -> None:
     pose = supple.poses(scene.model, scene.q0)
     (batch,), missing = shapes.batches(scene.model, 10.0, scene.rods)
     assert missing == []
-    wxyz, begin = batch.place(*shapes.with_world(pose))
+    wxyz, begin = batch.place(*batches_of.with_world(pose))
     end = begin + batch.scale[:, 2:] * turned(wxyz)[:, :, 2]
     ends = pose.position[:, None] + np.einsum("nij,nkj->nki", pose.rotation, scene.rods)
     np.testing.assert_allclose(begin[1:], ends[1:, 0], atol=1e-4)  # single precision, at 100 angstroms
@@ -52,7 +53,7 @@ def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
     model = supple.load(tmp_path / "arm.urdf")
     solid, rods = shapes.batches(model, 1.0)[0]
     assert (solid.rods, solid.body.tolist(), rods.rods, rods.body.tolist()) == (False, [0], True, [1])
-    world = shapes.with_world(supple.poses(model, [np.pi / 2, 0.0]))
+    world = batches_of.with_world(supple.poses(model, [np.pi / 2, 0.0]))
     wxyz, position = solid.place(*world)
     corners = position + (solid.scale * solid.vertices) @ turned(wxyz)[0].T
     np.testing.assert_allclose(corners.max(axis=0), [0.8, 0.2, 0.1], atol=1e-6)

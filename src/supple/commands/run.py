@@ -112,9 +112,9 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     server = open_server(port, request.scene)
     try:
         live = Live(server, run, rods)
-        say_where(server, [], open_page)
+        say_where(server, run.model, live.missing, open_page)
         live.wait_for_page()
-        about = {"request": asdict(request), "steered": True}
+        about = {"request": asdict(request)}
         result = follow(run, record, overwrite=overwrite, progress=True, about=about, watch=live.look, keep=not endless)
         if not endless and "stopped at" not in str(result.about.get("stopped", "")):
             print("It is over; the page plays it again.", flush=True)
@@ -138,8 +138,6 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     if asked != Request(duration=asked.duration) or record is not None or config is not None:
         raise typer.BadParameter("a run is resumed as it was begun: beside --resume only --duration may be given")
     with Recording(path) as r:
-        if r.about.get("steered"):
-            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
         request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
@@ -174,7 +172,7 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table, markup=False)
-    if record is not None and result.about.get("stopped"):
+    if record is not None and result.about.get("stopped") and not result.about.get("steered"):
         console.print(f"\nTo go on: supple run --resume {record}", highlight=False, soft_wrap=True, markup=False)
 
 

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from supple.errors import ViewError
 from supple.exact.kinematics import poses
 from supple.simulating.result import Result
+from supple.view.batch import Batch, with_world
 from supple.view.colours import By, paint
-from supple.view.shapes import Batch, batches, with_world
+from supple.view.shapes import batches
 from supple.view.stage import EYE, Stage, bounds, close_server, open_server
 from supple.view.timeline import Timeline
 
@@ -47,7 +48,7 @@ def export_html(
     """One file with viser's page and the motion in it, to be opened from anywhere, without a network."""
     timeline = Timeline(result)
     chosen, speed = frames_for(timeline, frames), timeline.speed
-    server = open_server(0)
+    server = open_server(0, own_light=False)  # the page would go back to its own whenever it begins anew
     try:
         stage = Stage(server)
         stage.rods, stage.by, stage.largest_error = rods, by, timeline.largest_error
