@@ -42,7 +42,7 @@ class Live:
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.stage.rods = rods
         with gui.add_folder("Run"):
-            self._play = PlayButton(gui, True)
+            self._play = PlayButton(gui, True, self._begin)
             speed = fit_speed(run.grid.end)
             self._speed = gui.add_number("speed", speed, min=1e-9, hint="seconds of the run in a second, at most")
             self._add_sliders(gui)

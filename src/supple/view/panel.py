@@ -86,9 +86,11 @@ class Panel:
 class PlayButton:
     """Says what a click on it would do."""
 
-    def __init__(self, gui: Any, playing: bool) -> None:
-        self._button = gui.add_button("")
+    def __init__(self, gui: Any, playing: bool, then: Callable[[], None]) -> None:
+        """then: called when it was clicked on."""
+        self._button, self._then = gui.add_button(""), then
         self.playing = playing
+        self._button.on_click(self._clicked)
 
     @property
     def playing(self) -> bool:
@@ -102,12 +104,9 @@ class PlayButton:
         self._button.label = "Pause" if value else "Play"
         self._button.icon = Icon.PLAYER_PAUSE if value else Icon.PLAYER_PLAY
 
-    def on_click(self, then: Callable[[], None]) -> None:
-        def clicked(event: Any) -> None:
-            self.playing = not self.playing
-            then()
-
-        self._button.on_click(clicked)
+    def _clicked(self, event: Any) -> None:
+        self.playing = not self.playing
+        self._then()
 
 
 def said(state: State, energy: float) -> str:

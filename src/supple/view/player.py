@@ -33,7 +33,7 @@ class Player:
         self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
         with gui.add_folder("Timeline"):
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
-            self._play = PlayButton(gui, False)
+            self._play = PlayButton(gui, False, self._begin)
             self._loop = gui.add_checkbox("repeat", True)
             self._speed = gui.add_number("speed", self.timeline.speed, min=1e-9, hint="seconds of the run in a second")
         self._panel.add_view()
@@ -41,7 +41,6 @@ class Player:
         with gui.add_folder("Plots"):
             self._plots = Plots(gui, curves(self.timeline))
         self._slider.on_update(lambda event: self._seek(event))
-        self._play.on_click(self._begin)
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)
 
