@@ -65,15 +65,18 @@ def view(
 def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
     from rich.progress import Progress
 
-    from supple.view.export import export_gif, export_html
+    from supple.view.export import export_gif, export_html, frames_for
+    from supple.view.timeline import Timeline
 
+    taken = len(frames_for(Timeline(result), frames))
+    more = "" if taken == len(result) or frames is not None else "; --frames takes more"
     for write, path in ((export_html, html), (export_gif, gif)):
         if path is None:
             continue
         with Progress(transient=True) as bar:
             tell = partial(_tell, bar, bar.add_task(path.name))
             write(result, path, frames=frames, by=by, rods=rods, tell=tell)
-        print(f"{path}: {path.stat().st_size / 1e6:.3g} MB")
+        print(f"{path}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
 
 
 def _tell(bar: Any, task: Any, done: int, of: int) -> None:

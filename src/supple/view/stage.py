@@ -26,7 +26,7 @@ Ints = NDArray[np.int64]
 HOST, PORT = "127.0.0.1", 8080
 FIELD = np.radians(50.0)  #: of view, upright
 LIGHT = np.array([-0.9, 0.25, 0.9])  #: where most light comes from, and less from across
-EYE = np.array([-0.75, -0.55, 0.35])  #: the direction from a body to where it is first looked at from
+EYE = np.array([-0.75, -0.55, 0.35])  #: see first_look
 
 
 def open_server(port: int | None = None, title: str = "Supple", own_light: bool = True) -> Any:
@@ -138,11 +138,10 @@ class Stage:
         self._parts = [(b, node(scene, f"/body/{i}", b, *placed, self._visible)) for i, b in enumerate(made)]
         if first:
             reach = np.concatenate([b.corners(*placed) for b in made])
-            self._look_at(reach, bool(model.visuals), bool(np.any(model.gravity)))
+            self._look_at(reach, first_look(model), bool(np.any(model.gravity)))
 
-    def _look_at(self, points: Floats, robot: bool, floor: bool) -> None:
+    def _look_at(self, points: Floats, eye: Floats, floor: bool) -> None:
         centre, radius = bounds(points)
-        eye = EYE * (-1.0, 1.0, 1.0) if robot else EYE  # robots face along x
         camera = self.server.initial_camera
         camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
         camera.position, camera.look_at = first_eye(eye, centre, radius), centre
@@ -158,6 +157,11 @@ def bounds(points: Floats) -> tuple[Floats, float]:
     """The centre of a box around points, and the distance from there to its corners."""
     low, high = points.min(axis=0), points.max(axis=0)
     return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-3) * 1.05
+
+
+def first_look(model: Model) -> Floats:
+    """The direction from a body to where it is first looked at from: robots face along x."""
+    return EYE * (-1.0, 1.0, 1.0) if model.visuals else EYE
 
 
 def first_eye(ahead: Floats, centre: Floats, radius: float) -> Floats:
