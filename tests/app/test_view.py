@@ -39,7 +39,7 @@ WIDTH, HEIGHT, SCENE_WIDTH = 744, 320, 360  # the panel is beside the scene
 SCENE = {"x": 0, "y": 0, "width": SCENE_WIDTH, "height": HEIGHT}
 COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
 LINKS, ACTIVE_JOINTS, FRAMES = 2000, 60, 5
-PATIENCE = 180.0  # seconds, before something that does not come is a failure
+PATIENCE = 120.0  # seconds, before something that does not come is a failure
 
 
 @pytest.fixture(autouse=True)
@@ -295,9 +295,8 @@ def test_live_run_is_steered(browser: Browser) -> None:
         browser.wait(lambda: active() > 200)
         browser.press("Pause")
         browser.slide(2, "ArrowRight", 10)
-        browser.wait(lambda: run.push_scale == 1.5)
+        browser.wait(lambda: run.events[-1].name == "force x 1.5")
         halted = run.cursor.time
-        assert run.events[-1].name == "force x 1.5"
         browser.press("Play")
         browser.wait(lambda: run.cursor.time > halted)
 

@@ -17,6 +17,7 @@ from supple.view.plots import POINTS, Plots
 from supple.view.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
+LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and makes no haste afterwards
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-12.0, 12.0)}  #: of the error's slider
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
@@ -37,7 +38,8 @@ class Live:
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
-        self._clock: tuple[float, float] | None = None
+        self._clock = (0.0, 0.0)  #: an instant, and the time of the run then
+        self._anew = True  #: whether these are no more to be relied on
         gui = server.gui
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.stage.rods = rods
@@ -69,20 +71,18 @@ class Live:
         if now - self._drawn >= 1.0 / RATE or self._redraw:
             self._draw(sample, now)
         time = float(sample.piece.times[-1])
-        if self._clock is None:
-            self._clock = now, time
         while not self.run.cursor.halt:
             self._hand_on()
             if self._redraw:
                 self._draw(sample, clock.perf_counter())
-            left = self._clock[0] + (time - self._clock[1]) / float(self._speed.value) - clock.perf_counter()
-            if not self._play.playing:
-                self._clock = clock.perf_counter(), time
-            elif left <= 0.0:
+            now = clock.perf_counter()
+            if self._anew or not self._play.playing:
+                self._anew, self._clock = not self._play.playing, (now, time)
+            left = self._clock[0] + (time - self._clock[1]) / float(self._speed.value) - now
+            if self._play.playing and left <= 0.0:
+                self._anew = left < -LATE
                 break
             clock.sleep(min(left, 0.02) if self._play.playing else 0.02)
-        if clock.perf_counter() - self._clock[0] > (time - self._clock[1]) / float(self._speed.value) + 1.0:
-            self._begin(time)  # it cannot keep up: no hurry afterwards
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -184,6 +184,6 @@ class Live:
     def _again(self) -> None:
         self._redraw = True
 
-    def _begin(self, time: float | None = None) -> None:
-        """The clock anew."""
-        self._clock = None if time is None else (clock.perf_counter(), time)
+    def _begin(self) -> None:
+        """The clock anew, from the next look on."""
+        self._anew = True
