@@ -1,9 +1,10 @@
 """No kernel reads or writes beside its arrays. Compiled code does not look, so others do.
 
-The cores of all algorithms run as the Python they are written in, on arrays that refuse every index below zero or
-beyond the end (and fail where a number is read that nobody wrote). What is around cores, and the kernels that are not
-made of one, run compiled with bounds checked, in a process with a fresh cache; little is optimised there, for that
-takes the compiler most of its time. The random forest has every joint type.
+The cores of all algorithms, and all of quasi-statics and adaptive dynamics, run as the Python they are written in, on
+arrays that refuse every index below zero or beyond the end (cores fail where a number is read that nobody wrote, too).
+What is around cores, and the kernels that are not made of one, run compiled with bounds checked, in a process with a
+fresh cache; little is optimised there, for that takes the compiler most of its time. The random forest has every joint
+type.
 """
 
 from __future__ import annotations
@@ -13,28 +14,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
+from adaptive_runs import adaptive_runs
+from drawn import near
+
 IN_PYTHON = """
 import gc
 import numpy as np
+from checked import hand
 from oracle import MOVING, random_model
 from supple.cli import _kernel_names
 from supple.exact.calls import Algorithm
 from supple.model import trees
 from supple.reproduce import counting, counting_dca
-
-class Checked(np.ndarray):
-    def inside(self, index):
-        for i, n in zip(index if isinstance(index, tuple) else (index,), self.shape):
-            if not (0 <= i < n):
-                raise IndexError(f"{index} of {self.shape}")
-        return index
-    def __getitem__(self, index):
-        return super().__getitem__(self.inside(index))
-    def __setitem__(self, index, value):
-        super().__setitem__(self.inside(index), value)
-
-def hand(array):
-    return array.view(Checked)
 
 for bad in (-1, 3, (0, 2), (0, -1)):
     try:
@@ -57,6 +50,15 @@ for m in (model, bush, trees.chain(20)):
     for name in {"aba", "crba", "virtual-work", "virtual-work by pairs", "unit-vector", "dca"} & set(found):
         np.testing.assert_allclose(found[name][: m.nv], found["aba"], rtol=1e-7, atol=1e-7, err_msg=name)
 print(*algorithms, sep="\\n")
+"""
+
+ADAPTIVE = """
+import sys
+import numpy as np
+from checked import arrays_at_addresses
+arrays_at_addresses()
+from adaptive_runs import adaptive_runs
+np.savez(sys.argv[1], *adaptive_runs())
 """
 
 COMPILED = """
@@ -82,9 +84,9 @@ print("bounds kept")
 """
 
 
-def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(script: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent.parent), *sys.path]), **environment}
-    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", script, *arguments], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return done
 
@@ -92,6 +94,14 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_no_core_goes_beside_its_arrays():
     ran = run(IN_PYTHON, NUMBA_DISABLE_JIT="1").stdout.splitlines()
     assert {"aba", "crba", "rnea", "virtual-work", "virtual-work by pairs", "unit-vector", "poses"} < set(ran)
+
+
+def test_adaptive_methods_stay_within_their_arrays_and_compute_what_they_do_compiled(tmp_path: Path):
+    file = tmp_path / "found.npz"
+    run(ADAPTIVE, str(file), NUMBA_DISABLE_JIT="1")
+    with np.load(file) as found:
+        for plain, compiled in zip(found.values(), adaptive_runs(), strict=True):
+            near(plain, compiled, 1e-9)
 
 
 def test_no_compiled_index_is_out_of_bounds(tmp_path: Path):

@@ -76,7 +76,7 @@ def test_hubs_forests_and_floating_bases(parent, base):
 @pytest.mark.parametrize("shape", ["chain", "bush"])
 def test_a_large_body_on_one_and_two_threads(shape: str, threads):
     """Above MANY bodies parts run on threads of their own; what they compute does not depend on it."""
-    n = 10_000
+    n = 50_000
     assert n > MANY
     model = trees.chain(n) if shape == "chain" else trees.from_parents(parents.random(n, np.random.default_rng(2), 0.3))
     rng = np.random.default_rng(0)

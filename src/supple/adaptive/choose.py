@@ -30,8 +30,8 @@ from supple.adaptive.store import (
     open_store,
 )
 from supple.adaptive.totals import total
+from supple.assembly.coefficients import BT, TOP
 from supple.assembly.desk import open_desk
-from supple.assembly.nodes import BT, TOP
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.adaptive import kernels as k
+from supple.adaptive import backsubstitution as k
 from supple.adaptive.pushes import Pushed
 from supple.assembly.desk import HostDesk
 from supple.assembly.passes import node_kernels

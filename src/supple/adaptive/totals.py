@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from supple.assembly.nodes import CONSTANT, ETA, LINEAR, PB, PT, QUADRATIC, SBOT, SCROSS, STOP, times
+from supple.assembly.coefficients import CONSTANT, ETA, LINEAR, PB, PT, QUADRATIC, SBOT, SCROSS, STOP
 from supple.assembly.tree import JOIN, LEAF
+from supple.assembly.turning import times
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item
 from supple.spatial.sixes import dot, six

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.assembly.nodes import SCRATCH
+from supple.assembly.coefficients import SCRATCH
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
 from supple.spatial.references import address_of, float_vector, int_vector, ints_at

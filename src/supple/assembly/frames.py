@@ -21,6 +21,8 @@ then E(q), the joint's motion.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,29 +58,44 @@ def skew(r: Floats) -> Floats:
 def to_joints(model: Model) -> Floats:
     """(n, 6, 6) T: motions in the parent's basis to the basis of the joint's frame before it moves."""
     R, r = tree_poses(model)
-    Rt = R.transpose(0, 2, 1)
-    X = np.zeros((model.n_bodies, 6, 6))
-    X[:, :3, :3] = X[:, 3:, 3:] = Rt
-    X[:, 3:, :3] = -Rt @ skew(r)
     basis = np.concatenate([BASIS[model.joint_type], NATURAL[None]])  # the world's last, where parent -1 finds it
-    pitch = np.append(np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0), 0.0)
-    X = np.take_along_axis(X, basis[:-1, :, None], axis=1)  # rows of the child
-    X[:, 4] -= pitch[:-1, None] * X[:, 5]
-    X = np.take_along_axis(X, basis[model.parent][:, None, :], axis=2)  # columns of the parent
-    X[:, :, 4:] += pitch[model.parent, None, None] * np.stack([np.zeros_like(X[:, :, 4]), X[:, :, 4]], axis=2)
-    return np.ascontiguousarray(X)
+    pitch = np.append(_pitch(model), 0.0)
+    out = np.empty((model.n_bodies, 6, 6))
+    for block in _blocks(model.n_bodies):
+        parent = model.parent[block]
+        Rt = R[block].transpose(0, 2, 1)
+        X = np.zeros((len(Rt), 6, 6))
+        X[:, :3, :3] = X[:, 3:, 3:] = Rt
+        X[:, 3:, :3] = -Rt @ skew(r[block])
+        X = np.take_along_axis(X, basis[block, :, None], axis=1)  # rows of the child
+        X[:, 4] -= pitch[block, None] * X[:, 5]
+        X = np.take_along_axis(X, basis[parent][:, None, :], axis=2)  # columns of the parent
+        X[:, :, 5] += pitch[parent, None] * X[:, :, 4]
+        out[block] = X
+    return out
 
 
 def adapted_inertias(model: Model) -> Floats:
     """(n, 6, 6) rigid inertias in the adapted bases."""
     h, I = inside_inertias(model)
-    out = np.zeros((model.n_bodies, 6, 6))
-    out[:, :3, :3] = I
-    out[:, :3, 3:], out[:, 3:, :3] = skew(h), -skew(h)
-    out[:, [3, 4, 5], [3, 4, 5]] = model.mass[:, None]
-    basis = BASIS[model.joint_type]
-    out = np.take_along_axis(np.take_along_axis(out, basis[:, :, None], axis=1), basis[:, None, :], axis=2)
-    pitch = np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0)
-    out[:, 5] += pitch[:, None] * out[:, 4]
-    out[:, :, 5] += pitch[:, None] * out[:, :, 4]
-    return np.ascontiguousarray(out)
+    basis, pitch = BASIS[model.joint_type], _pitch(model)[:, None]
+    out = np.empty((model.n_bodies, 6, 6))
+    for block in _blocks(model.n_bodies):
+        M = np.zeros((len(h[block]), 6, 6))
+        M[:, :3, :3] = I[block]
+        M[:, :3, 3:], M[:, 3:, :3] = skew(h[block]), -skew(h[block])
+        M[:, [3, 4, 5], [3, 4, 5]] = model.mass[block, None]
+        M = np.take_along_axis(np.take_along_axis(M, basis[block, :, None], axis=1), basis[block, None, :], axis=2)
+        M[:, 5] += pitch[block] * M[:, 4]
+        M[:, :, 5] += pitch[block] * M[:, :, 4]
+        out[block] = M
+    return out
+
+
+def _pitch(model: Model) -> Floats:
+    return np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0)
+
+
+def _blocks(n: int, rows: int = 2048) -> Iterator[slice]:
+    """Few bodies at a time: what is made on the way stays in the cache."""
+    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))

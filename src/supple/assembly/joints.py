@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from supple.assembly.coefficients import EB, EBT, ET, E, X
 from supple.assembly.frames import BASIS
-from supple.assembly.nodes import EB, EBT, ET, E, X
 from supple.model.joints import JointType
 from supple.spatial.algebra import Mat3, Vec3, cross, dot, rotation_of, transpose, turn_x, turn_z
 from supple.spatial.compiler import helper

@@ -1,8 +1,8 @@
 """Joining two stretches at a revolute joint without armature, when only forward dynamics is wanted.
 
-nodes.py makes matrices of a joint that quasi-statics needs; here nothing is made but what divide and conquer uses. M is
-L D L^T over the five forbidden directions; Y, Z and b are what elimination leaves of Phi21^A, Phi12^B and beta in
-those rows (L^-1 Y in the letters of nodes.py), m is what it leaves there of the allowed row of M:
+stretches.py makes matrices of a joint that quasi-statics needs; here nothing is made but what divide and conquer uses.
+M is L D L^T over the five forbidden directions; Y, Z and b are what elimination leaves of Phi21^A, Phi12^B and beta in
+those rows (L^-1 Y in the letters of elimination.py), m is what it leaves there of the allowed row of M:
 
     YD = D^-1 Y    ZD = D^-1 Z    h = D^-1 (b - m Q)        five rows each
     f = L^-T (YD f1 - ZD f2 + h) in the forbidden directions, Q in the allowed one        qdd = UT f1 - UB f2 + r
@@ -13,25 +13,9 @@ so that neither W nor FT nor FB is formed, L is not inverted, and no root is tak
 
 from __future__ import annotations
 
-from supple.assembly.joints import REVOLUTE, turn_of_joint
-from supple.assembly.nodes import (
-    BB,
-    BETA,
-    BOT,
-    BT,
-    CROSS,
-    TOP,
-    XV,
-    M,
-    Y,
-    Z,
-    back,
-    cosines,
-    sines,
-    turn_both,
-    turn_row,
-    turn_rows,
-)
+from supple.assembly.coefficients import BB, BETA, BOT, BT, CROSS, TOP, XV, M, Y, Z
+from supple.assembly.joints import REVOLUTE
+from supple.assembly.turning import back, cosines, sines, turn_both, turn_row, turn_rows
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item, set_item
 from supple.spatial.sixes import make_six, minus, plus, product_T, rows, set_rows, set_six, six, total
@@ -48,11 +32,10 @@ def is_lean(t, j):
 
 
 @helper
-def lean_join(t, d, i):
-    """The coefficients of a JOIN i [QS (2)], and of its joint. Returns the smallest pivot."""
+def lean_join(t, d, i, cos, sin):
+    """The coefficients of a JOIN i [QS (2)], and of its joint, turned so far. Returns the smallest pivot."""
     out, w = d.out, d.w
     j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
-    _, cos, sin, _ = turn_of_joint(t, j, d.q, w)
     oa, ob, oc, oj = item(d.at, l), item(d.at, r), item(d.at, i), item(d.joint_at, i)
     below = item(t.open, i) != 0
     set_rows(w, M, plus(turn_both(rows(out, oa + BOT), cos, sin), rows(out, ob + TOP)))
@@ -114,7 +97,7 @@ def balance(out, oj, m, f1, f2, below):
 
 
 @helper
-def lean_down(t, d, i):
+def lean_down(t, d, i, cos, sin):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
     out, told, w, oj, j = d.out, d.told, d.w, item(d.joint_at, i), item(t.item, i)
     ti, ta, tb = item(d.told_at, i), item(d.told_at, item(t.left, i)), item(d.told_at, item(t.right, i))
@@ -132,7 +115,6 @@ def lean_down(t, d, i):
     a = balance(out, oj, 0, f1, f2, below) - item(out, L + 3) * e - item(out, L + 2) * v - item(out, L + 1) * c
     f = make_six(a - item(out, L) * b, b, c, v, e, item(d.force, item(t.iv, j)))
     set_six(w, XV, f)
-    _, cos, sin, _ = turn_of_joint(t, j, d.q, w)
     set_six(told, ta, f1)
     set_six(told, ta + 6, back(w, XV, (True, cos, sin, False)) * -1.0)
     set_six(told, tb, f)

@@ -7,21 +7,20 @@ which stay as they are: seven load cases,
 
 w is in the frame of the node's top body (LIGHT and SUM: of the body they hang on), and accelerations are those of
 points: the linear part is the acceleration of the handle's origin. Then velocities do not enter (AD's tensors, which
-multiply spatial velocities, have 13 times as many numbers). Each case is a column as nodes.py has it, and they are
-joined as nodes.py joins forces; only E, which takes two cases at a time, is new.
+multiply spatial velocities, have 13 times as many numbers). Each case is a column as coefficients.py has it, and they
+are joined as stretches.py joins forces; only E, which takes two cases at a time, is new.
 
     a stretch    CASES columns (BT, BB), then from PLACE of them (PT, PB), then E      STRETCH_LOADS numbers
     a rigid body  the same without p and E                                               BODY_LOADS
     absorbed     CASES columns of BIAS, of LINEAR, then E                               ABSORBED_LOADS
 
-The distances between b and p are those of nodes.py, so that its functions find both from one place.
+The distances between b and p are those of coefficients.py, so that its functions find both from one place.
 """
 
 from __future__ import annotations
 
-from supple.assembly.frames import BASIS
-from supple.assembly.joints import SCREW, pose_of_joint, turn_of_joint
-from supple.assembly.nodes import (
+from supple.assembly.absorbing import leaf_linear, light_linear
+from supple.assembly.coefficients import (
     BB,
     BIAS,
     BT,
@@ -36,13 +35,12 @@ from supple.assembly.nodes import (
     QUADRATIC,
     WR,
     X,
-    join_linear,
-    leaf_linear,
-    light_linear,
-    times,
-    weigh_numbers,
 )
+from supple.assembly.frames import BASIS
+from supple.assembly.joints import SCREW, pose_of_joint, turn_of_joint
 from supple.assembly.poses import compose, load_pose, span_of
+from supple.assembly.stretches import join_linear, weigh_numbers
+from supple.assembly.turning import times
 from supple.spatial.algebra import Force, Motion, RigidInertia, Sym3, Vec3, cross
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item, set_item
@@ -231,7 +229,7 @@ def keep_case(w, c, x, sx, p):
 
 @helper
 def set_pairs(t, j, k, w, loads, to):
-    """E of a node without that of its parts: `constant` of nodes.py, for two cases at a time."""
+    """E of a node without that of its parts: `constant` of stretches.py, for two cases at a time."""
     for c in range(CASES):
         weigh_numbers(t, j, k, w, RS + 6 * c, w)
         for e in range(c + 1):

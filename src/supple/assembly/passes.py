@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
+from supple.assembly.absorbing import leaf, leaf_forces, light, light_forces, sum_forces, sum_up
+from supple.assembly.coefficients import FB, FT, GAMMA, JOINT, QV, XV
 from supple.assembly.desk import ANY_JOIN, ANY_LEAF, ANY_LIGHT, PLAIN_JOIN, open_desk
 from supple.assembly.joints import REVOLUTE, UNIVERSAL, turn_of_joint
-from supple.assembly.nodes import (
-    FB,
-    FT,
-    GAMMA,
-    JOINT,
-    QV,
-    XV,
-    back,
-    join,
-    join_forces,
-    leaf,
-    leaf_forces,
-    light,
-    light_forces,
-    sum_forces,
-    sum_up,
-    times,
-    to_lower,
-)
+from supple.assembly.stretches import join, join_forces
 from supple.assembly.tree import JOIN, LEAF, LIGHT
+from supple.assembly.turning import back, times, to_lower
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
 from supple.spatial.references import LINKED, call_at

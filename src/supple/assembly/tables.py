@@ -1,7 +1,7 @@
 """An assembly tree as compiled code sees it, and where the numbers of its nodes lie.
 
-What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes.py); of a JOIN and a LIGHT then, at
-`joint_at[node]` and `tail_at[node]`, those of its joint.
+What a node knows lies in one flat array, at `at[node]`: its coefficients (coefficients.py); of a JOIN and a LIGHT then,
+at `joint_at[node]` and `tail_at[node]`, those of its joint.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.assembly.coefficients import ABSORBED, JOINT, STILL, STRETCH, TAIL
 from supple.assembly.frames import adapted_inertias, to_joints
-from supple.assembly.nodes import ABSORBED, JOINT, STILL, STRETCH, TAIL
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
 from supple.model.joints import NV, JointType
 from supple.model.model import Model

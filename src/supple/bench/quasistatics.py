@@ -11,7 +11,7 @@ from rich.console import Console
 
 import supple
 from supple import scenes
-from supple.adaptive import kernels as k
+from supple.adaptive import backsubstitution as k
 from supple.assembly.tree import assemble
 from supple.bench.measure import agree, minima
 from supple.bench.peers import State
@@ -61,7 +61,8 @@ def _assembly(quick: bool) -> list[Row]:
     desk, kernel, bounds = scratch.desks[-1], assemble_kernel.load(), layout.parts[-1]
     desk.look_at(q, out)
     best = minima(
-        {"assembly": lambda: kernel(desk.address, layout.order, layout.save_at, *bounds)}, 20 if quick else 200
+        {"assembly": lambda: kernel(desk.address, scratch.turns, layout.order, layout.save_at, *bounds)},
+        20 if quick else 200,
     )
     return [Row("assembly, chain of 1,024", 1e9 * best["assembly"] / n, "ns/joint", floor=NODE)]
 

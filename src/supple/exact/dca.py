@@ -21,17 +21,18 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from supple.assembly.absorbing import leaf, leaf_forces
+from supple.assembly.coefficients import BT, SPARE, STILL, TOP
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
 from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
-from supple.assembly.nodes import BT, SPARE, STILL, TOP, leaf, leaf_forces
 from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError, StateError
 from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
 from supple.exact.calls import NOT_FINITE, NOT_UNIT, SINGULAR, STATE_SHIFT, state_status
-from supple.exact.motion import AXIS, REVOLUTE, SCREW, Axes, joint_of, move, turn_ahead, world_at_rest
+from supple.exact.motion import AXIS, REVOLUTE, SCREW, Axes, joint_of, move, turn_ahead, turn_of, world_at_rest
 from supple.exact.refusals import refuse_not_finite, refuse_not_unit
 from supple.exact.tables import KIND, OWN, PITCH, RIGID, SPLIT, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel, run_parts
@@ -54,8 +55,9 @@ MASK = (1 << STATE_SHIFT) - 1
 
 
 @helper
-def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force, w):
-    """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces."""
+def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force, turns, w):
+    """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces; how
+    revolute joints are turned."""
     world_at_rest(m, q, path)
     done = 0
     for b in range(m.n):
@@ -72,6 +74,10 @@ def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, fo
         store_six(path, i, Z_, zeta)
         kind = get(m.bodies, b, KIND)
         put_force(external, 6 * b, kind, f, get(m.rows, b, PITCH), w)
+        if kind == REVOLUTE:
+            cos, sin = turn_of(m, b, S, 0)
+            set_item(turns, 2 * b, cos)
+            set_item(turns, 2 * b + 1, sin)
     for j in range(m.nv):
         set_item(force, j, joint_force(m, tau, v, j))
 
@@ -90,7 +96,7 @@ def put_force(external, at, kind, f, pitch, w):
 
 
 @helper
-def assemble_nodes(t, d, desk, order, start, stop, save_at):
+def assemble_nodes(t, d, desk, turns, order, start, stop, save_at):
     """Pass 1, over a part of the order. Returns the smallest pivot, and the node it is of."""
     smallest, worst = 1.0e300, -1
     for x in range(start, stop):
@@ -103,7 +109,7 @@ def assemble_nodes(t, d, desk, order, start, stop, save_at):
                 fetch_from(d.out, item(d.at, soon), STILL // LINE)
         kind, j, pivot = item(t.kind, i), item(t.item, i), 1.0e300
         if kind == JOIN and is_lean(t, j):
-            pivot = lean_join(t, d, i)
+            pivot = lean_join(t, d, i, item(turns, 2 * j), item(turns, 2 * j + 1))
         elif kind == LEAF and item(t.left, i) < 0:  # its matrices are constant
             if not item(t.lone, i):
                 leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, False, d.external)
@@ -118,16 +124,16 @@ def assemble_nodes(t, d, desk, order, start, stop, save_at):
 
 
 @helper
-def accelerate_nodes(t, d, order, start, stop, save_at):
+def accelerate_nodes(t, d, turns, order, start, stop, save_at):
     """Pass 2, over a part of the order, backwards."""
     for x in range(stop - 1, start - 1, -1):
         i = item(order, x)
         if x - 4 * AHEAD >= start and item(t.kind, item(order, x - 4 * AHEAD)) != LEAF:
             fetch_from(d.out, item(d.joint_at, item(order, x - 4 * AHEAD)), JOINT_LINES)
-        kind, l = item(t.kind, i), item(t.left, i)
+        kind, j, l = item(t.kind, i), item(t.item, i), item(t.left, i)
         if kind == JOIN:
-            if is_lean(t, item(t.item, i)):
-                lean_down(t, d, i)
+            if is_lean(t, j):
+                lean_down(t, d, i, item(turns, 2 * j), item(turns, 2 * j + 1))
             else:
                 join_down(t, d, i)
         elif kind == LIGHT:
@@ -146,8 +152,8 @@ def accelerate_nodes(t, d, order, start, stop, save_at):
 _f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
 
 
-@kernel(_int(_int, _int, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
-def forces_kernel(handle, desk, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
+@kernel(_int(_int, _int, _f1, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
+def forces_kernel(handle, desk, turns, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
     """Pass 0. Returns a status."""
     m = open_tables(ints_at(handle, (OWN,)))
     _, d = open_desk(desk)
@@ -155,23 +161,23 @@ def forces_kernel(handle, desk, q, v, tau, wrenches, has_wrenches, path, slots, 
     if status == OK:
         S = Axes(floats_at(axes, (m.nv, AXIS)), floats_at(ring, (RING, 2)))
         shelf = floats_at(path, (slots, PATH_ROW))
-        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, d.w)
+        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, turns, d.w)
     return status
 
 
-@kernel(_int(_int, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
-def assemble_kernel(desk, order, save_at, start, stop):
+@kernel(_int(_int, _f1, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
+def assemble_kernel(desk, turns, order, save_at, start, stop):
     """Pass 1. Returns OK, or SINGULAR and the node."""
     t, d = open_desk(desk)
-    smallest, worst = assemble_nodes(t, d, desk, order, start, stop, save_at)
+    smallest, worst = assemble_nodes(t, d, desk, turns, order, start, stop, save_at)
     return OK if smallest > 0.0 else SINGULAR + (max(worst, 0) << STATE_SHIFT)
 
 
-@kernel(_int(_int, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
-def accelerate_kernel(desk, order, save_at, start, stop):
+@kernel(_int(_int, _f1, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
+def accelerate_kernel(desk, turns, order, save_at, start, stop):
     """Pass 2. Returns OK."""
     t, d = open_desk(desk)
-    accelerate_nodes(t, d, order, start, stop, save_at)
+    accelerate_nodes(t, d, turns, order, start, stop, save_at)
     return OK
 
 
@@ -239,6 +245,7 @@ class Scratch:
     def __init__(self, model: Model, layout: Layout) -> None:
         out, told = aligned((layout.size,)), np.zeros(12 * layout.n_slots)
         external, force = aligned((6 * model.n_bodies,)), np.empty(model.nv)
+        self.turns = np.ones(2 * model.n_bodies)  # cosine and sine of revolute joints
         places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
         state = np.empty(model.nq), external, force, np.empty(model.nv)
         kernels = node_kernels()
@@ -302,9 +309,11 @@ def divide_and_conquer(
         """One state; alone, on several threads."""
         for desk in scratch.desks:
             desk.look_at(flat_q[i], out[i])
-        at = scratch.desks[-1].address
-        status = int(forces(handle, at, flat_q[i], flat_v[i], flat_tau[i], pushes[i], pushed, *scratch.places))
-        *below, top = ((desk.address, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts))
+        at, arguments = scratch.desks[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
+        status = int(forces(handle, at, scratch.turns, *arguments, pushes[i], pushed, *scratch.places))
+        *below, top = (
+            (desk.address, scratch.turns, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts)
+        )
         if status == OK:
             status = max(_all(up, below, alone), default=OK) or int(up(*top))
         if status == OK:

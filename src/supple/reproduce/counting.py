@@ -29,7 +29,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.assembly import joints, nodes
+from supple.assembly import elimination, joints
 from supple.errors import SuppleError
 from supple.exact import costs, motion
 from supple.exact import ltdl as factors
@@ -115,7 +115,7 @@ def count(function: Callable[..., Any], *arguments: Any) -> Cost:
     """What a call of a helper costs."""
     if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         raise SuppleError("operations can be counted only where the compiler is disabled: use counts()")
-    for module in (factors, nodes, joints):
+    for module in (factors, elimination, joints):
         vars(module)["math"] = SimpleNamespace(sqrt=_sqrt, cos=_cos, sin=lambda x: Counted(math.sin(x)))
     vars(motion)["sincos_ring"] = _sincos_ring
     Counted.tally = dict.fromkeys((f.name for f in dataclasses.fields(Cost)), 0)

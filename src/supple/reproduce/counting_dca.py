@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from supple.assembly import passes
+from supple.assembly.coefficients import SCRATCH
 from supple.assembly.desk import Desk
-from supple.assembly.nodes import SCRATCH
 from supple.assembly.tables import Tree
 from supple.assembly.tree import assemble
 from supple.exact import dca
@@ -40,16 +40,16 @@ def run(
     count(lambda: require(dca.rigid_kernel.load()((t, d)) < 0, "every body has an inverse inertia"))
     path, S = hand(room(host_tables(model).n_slots, PATH_ROW)), Axes(hand(room(model.nv, AXIS)), hand(room(RING, 2)))
     pushes = None if wrenches is None else hand(counted(wrenches))
-    order, save_at = hand(layout.order), hand(layout.save_at)
+    order, save_at, turns = hand(layout.order), hand(layout.save_at), hand(room(2 * model.n_bodies))
 
     def all_passes() -> None:
         given = hand(counted(q)), hand(counted(v)), hand(counted(tau)), wrenches is not None, pushes
-        dca.forces_on_bodies(tables(model, hand), *given, path, S, external, force, w)
+        dca.forces_on_bodies(tables(model, hand), *given, path, S, external, force, turns, w)
         for start, stop in layout.parts:
-            smallest, _ = dca.assemble_nodes(t, d, (t, d), order, start, stop, save_at)
+            smallest, _ = dca.assemble_nodes(t, d, (t, d), turns, order, start, stop, save_at)
             require(smallest > 0.0, "every pivot is positive")
         for start, stop in reversed(layout.parts):
-            dca.accelerate_nodes(t, d, order, start, stop, save_at)
+            dca.accelerate_nodes(t, d, turns, order, start, stop, save_at)
 
     return count(all_passes), qdd.astype(np.float64)
 

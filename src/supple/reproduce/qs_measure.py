@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive import kernels as k
+from supple.adaptive import backsubstitution as k
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.exact import threads
 from supple.exact.forward import forward_dynamics

@@ -14,10 +14,10 @@ from numba import types
 from supple.adaptive.heap import pop, push
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.totals import total
+from supple.assembly.coefficients import BT, TOP
 from supple.assembly.desk import open_desk
 from supple.assembly.joints import advance, identity
 from supple.assembly.loads import set_force
-from supple.assembly.nodes import BT, TOP
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM

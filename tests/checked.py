@@ -1,0 +1,50 @@
+"""Arrays that refuse every index below zero or beyond the end; and kernels, as Python, on such arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+class Checked(np.ndarray):
+    def inside(self, index: Any) -> Any:
+        for i, n in zip(index if isinstance(index, tuple) else (index,), self.shape):
+            if not (0 <= i < n):
+                raise IndexError(f"{index} of {self.shape}")
+        return index
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(self.inside(index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        super().__setitem__(self.inside(index), value)
+
+
+def hand(array: Any) -> Any:
+    return array.view(Checked)
+
+
+def arrays_at_addresses() -> None:
+    """From now on kernels find such arrays at the addresses they are given. Numba must be switched off, and modules of
+    kernels not be imported yet."""
+    from supple.spatial import references
+
+    references.floats_at = references.float_vector = _array_at(ctypes.c_double)
+    references.ints_at = references.int_vector = _array_at(ctypes.c_int64)
+    from supple.adaptive import hybrid, quasistatics
+
+    vars(hybrid)["POSES"] = vars(quasistatics)["POSES"] = lambda *state: None  # has no entry for Python
+
+
+def _array_at(kind: Any) -> Callable[[int, Any], Any]:
+    def array(address: int, shape: Any) -> Any:
+        sizes = tuple(int(n) for n in np.atleast_1d(shape))
+        if 0 in sizes:
+            return hand(np.zeros(sizes))
+        flat = np.ctypeslib.as_array((kind * int(np.prod(sizes))).from_address(int(address)))
+        return hand(flat.reshape(sizes))
+
+    return array
