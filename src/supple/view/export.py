@@ -17,7 +17,7 @@ from supple.simulating.state import State
 from supple.view.batch import Batch, with_world
 from supple.view.colours import By, paint
 from supple.view.shapes import batches
-from supple.view.stage import Stage, bounds, close_server, first_look, open_server
+from supple.view.stage import Stage, add_sky, bounds, close_server, first_look, open_server
 from supple.view.timeline import Timeline
 
 Floats = NDArray[np.float64]
@@ -28,6 +28,14 @@ GIF_RATE = 25  #: pictures a second
 LOOKS = 8  #: at states, to find out how much room a moving picture needs
 MOVING = (".gif", ".webp", ".png")
 PAPER = (255, 255, 255)
+
+#: viser's page lights bodies by a picture all around, and is pale until it has it. Without a graphics card that takes
+#: longer than all else: it is held back, and a sky is there instead.
+WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }</style><script>(() => {
+    const fetched = window.fetch;
+    window.fetch = (what, ...how) => String(what.url ?? what).startsWith("data:image/jpeg")
+        ? new Promise(() => {}) : fetched(what, ...how);
+})();</script>"""
 
 Tell = Callable[[int, int], None]
 
@@ -52,6 +60,7 @@ def export_html(
     timeline = Timeline(result)
     chosen, speed = frames_for(timeline, frames), timeline.speed
     server = open_server(0, own_light=False)  # the page would go back to its own whenever it begins anew
+    add_sky(server.scene)
     try:
         stage = Stage(server)
         stage.rods, stage.by, stage.largest_error = rods, by, timeline.largest_error
@@ -64,7 +73,7 @@ def export_html(
             if k + 1 < len(chosen):
                 serializer.insert_sleep(max(float(timeline.times[chosen[k + 1]]) - state.time, 0.0) / speed)
             tell(k + 1, len(chosen))
-        text = serializer.as_html()
+        text = serializer.as_html().replace("<head>", "<head>" + WITHOUT_PICTURE, 1)
     finally:
         close_server(server)
     return _written(Path(path), lambda out: out.write_text(text, encoding="utf-8"))

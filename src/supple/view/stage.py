@@ -62,9 +62,14 @@ def _light(scene: Any) -> None:
     longer than all else; shadows would draw everything several times."""
     scene.configure_environment_map(None)
     scene.configure_default_lights(enabled=False)
-    scene.add_light_hemisphere("/light/sky", ground_color=(120, 120, 135), intensity=1.7, position=(0.0, 0.0, 1.0))
+    add_sky(scene)
     for name, side, intensity in (("sun", LIGHT, 2.0), ("lamp", LIGHT * (-1.0, -1.0, 0.5), 0.6)):
         scene.add_light_directional(f"/light/{name}", intensity=intensity, position=side, cast_shadow=False)
+
+
+def add_sky(scene: Any) -> None:
+    """Light from all sides, less from below."""
+    scene.add_light_hemisphere("/light/sky", ground_color=(120, 120, 135), intensity=1.7, position=(0.0, 0.0, 1.0))
 
 
 def close_server(server: Any) -> None:
