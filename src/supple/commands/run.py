@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from supple.simulating.result import Result
 
 STOPPED = 130
+PICTURES = 0.01  #: seconds of a run that is only watched, between two states that are shown
 
 Some = list[str] | None
 
@@ -109,6 +110,8 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
 
     endless = request.duration is None and record is None
     run, rods = request.simulation(endless=endless), request.rods()
+    if endless and request.every == 1:  # nothing is kept, so nobody misses what is between two pictures
+        run.grid = replace(run.grid, every=max(1, round(PICTURES / run.dt)))
     server = open_server(port, request.scene)
     try:
         live = Live(server, run, rods)
