@@ -176,9 +176,25 @@ def test_inspect_shows_names_with_brackets_as_they_are(tmp_path: Path):
 def test_inspect_cuts_long_lists_unless_asked_for_all():
     path = robot("talos_reduced.urdf")
     short, full = succeeds("inspect", path), succeeds("inspect", path, "--all")
-    remarks = len(supple.load(path).report)
-    assert full.count("\n  line ") == remarks > short.count("\n  line ")
-    assert "more" in short
+    report = supple.load(path).report
+    assert full.count("\n  line ") == len(report)
+    assert short.count("\n  line ") == len({remark.subject for remark in report})  # one of each kind
+    assert "109 more like it" in short and f"{len(report)} remarks in all" in short and "more like it" not in full
+
+
+def test_inspect_writes_formulas_with_this_robots_numbers(arm: Path):
+    """Two hinges, one on the world: 2 (316m + 280a) + 3a - (60m + 81a), and two divisions."""
+    out = succeeds("inspect", arm)
+    for said in ("572m + 482a + 2 div", "D1 = 1", "93n - 69", "The fastest, by operations, is method 'aba'"):
+        assert said in out
+    assert "microseconds" not in out
+
+
+def test_inspect_measures_the_methods_on_request(arm: Path):
+    out = succeeds("inspect", arm, "--time")
+    fastest = out.split("The fastest is method '")[1].split("'")[0]
+    assert fastest in ("aba", "crba", "virtual-work", "dca")
+    assert all(f"\n  {method} " in out.split("microseconds")[1] for method in ("aba", "crba", "virtual-work", "dca"))
 
 
 def test_files_that_are_not_there_or_not_robots_are_refused(tmp_path: Path):
@@ -300,6 +316,13 @@ def test_ctrl_c_ends_with_one_line_and_130():
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert err.splitlines()[-1] == "supple: stopped" and "Traceback" not in err
+
+
+def test_ctrl_c_while_it_is_still_being_imported(tmp_path: Path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-m", "supple"], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "supple: stopped\n")
 
 
 def test_a_wrong_command_ends_with_one_sentence_and_2():

@@ -110,24 +110,37 @@ BAD = {
     "run molecule --set joints": "write NAME=VALUE",
     "run molecule --set where=ende": "did you mean 'end'",
     "run molecule --set joints=0": "at least 1",
+    "run molecule --set joints=1e30": "joints must be at most",
+    "run molecule --set joints=20 --set seed=-1": "seed must be a whole number, at least 0",
+    "run folder": "folder is a folder",
     "run arm.urdf --set joints=5": "a file has none",
     "run arm.urdf --method abba": "did you mean 'aba'",
     "run arm.urdf --integrator rk5": "did you mean 'rk4'",
     "run arm.urdf --dt fast": "'--dt'",
     "run arm.urdf --dt -1": "dt must be a positive",
+    "run arm.urdf --dt 0": "dt must be a positive",
+    "run arm.urdf --dt 1e-12 --duration 1e300": "more than 1e+15 steps",
+    "run arm.urdf --rtol 1e-6": "rtol and atol are for integrator 'adaptive'",
+    "run arm.urdf --plot run.docx": "a picture's name ends in one of",
+    "run arm.urdf --plot no/run.png": "there is no folder no",
     "run arm.urdf --duration nan": "duration must be a positive",
     "run arm.urdf --force lowr:0,0,1": "did you mean 'lower'",
     "run arm.urdf --force lower:0,1": "3 numbers",
+    "run arm.urdf --force lower:0,0,1@": "3 numbers",
     "run arm.urdf --torque elbo=1": "did you mean 'elbow'",
     "run arm.urdf --at elbow=1,2": "has 1 coordinates",
     "run arm.urdf --error 0.1": "takes no error",
     "run arm.urdf --config no.toml": "no.toml: No such file",
     "run --config broken.toml": "broken.toml",
-    "run --config typo.toml": "did you mean 'duration'",
-    "run --config type.toml": "dt must be a number, not 'slow'",
+    "run --config typo.toml": "typo.toml:2: no setting named 'duratoin'; did you mean 'duration'?",
+    "run --config type.toml": "type.toml:2: dt must be a number, not 'slow'",
+    "run --config scene.toml": "scene.toml:4: scene 'molecule': no parameter named 'joint'; did you mean 'joints'?",
+    "run --config binary.toml": "binary.toml is not text",
     "run --resume no.h5": "no.h5 cannot be read",
     "run --resume arm.urdf": "not a recording",
     "run arm.urdf --record no/run.h5": "cannot be written",
+    "run arm.urdf --record folder": "folder is a folder",
+    "run arm.urdf --record /dev/null --overwrite": "/dev/null is no file",
     "export no.h5 --to csv": "no.h5 cannot be read",
     "export arm.urdf --to csv": "not a recording",
     "export no.h5 --to cvs": "did you mean 'csv'",
@@ -140,6 +153,9 @@ def test_what_is_wrong_is_answered_in_a_sentence(arm, tmp_path):
     (tmp_path / "broken.toml").write_text("scene = \n")
     (tmp_path / "typo.toml").write_text('scene = "arm.urdf"\nduratoin = 3\n')
     (tmp_path / "type.toml").write_text('scene = "arm.urdf"\ndt = "slow"\n')
+    (tmp_path / "scene.toml").write_text('scene = "molecule"\n\n[set]\njoint = 5\n')
+    (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
+    (tmp_path / "folder").mkdir()
     script = (
         "import sys\nfrom supple.cli import main\n"
         "for line in sys.stdin.read().splitlines():\n"

@@ -53,7 +53,7 @@ def test_it_holds_every_module_and_nothing_else(wheel: Path):
 def test_it_has_the_command(wheel: Path):
     with zipfile.ZipFile(wheel) as archive:
         (entry,) = (name for name in archive.namelist() if name.endswith("entry_points.txt"))
-        assert "supple = supple.cli:main" in archive.read(entry).decode()
+        assert "supple = supple.__main__:main" in archive.read(entry).decode()
 
 
 @pytest.mark.parametrize("home", ["cache folder named", "no home"])

@@ -38,10 +38,10 @@ def test_missing_matplotlib_is_said_first(tmp_path, monkeypatch) -> None:
 
 
 def test_a_table_is_the_same_in_markdown(tmp_path) -> None:
-    report = Report("title", tmp_path, Console(file=io.StringIO()))
-    report.table(["what", "n"], [("x", 1), ("y", Cost(m=2))])
-    lines = report.save("t.md").read_text().splitlines()
-    assert lines == ["# title", "", "| what | n |", "| --- | ---: |", "| x | 1 |", "| y | 2m |"]
+    with Report("sf", "title", tmp_path, console=Console(file=io.StringIO())) as report:
+        report.table(["what", "n"], [("x", 1), ("y", Cost(m=2))])
+    lines = (tmp_path / "sf.md").read_text().splitlines()
+    assert lines[0] == "# title" and lines[-4:] == ["| what | n |", "| --- | ---: |", "| x | 1 |", "| y | 2m |"]
 
 
 def test_accuracy_is_measured_beyond_double_precision() -> None:

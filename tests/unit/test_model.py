@@ -131,9 +131,9 @@ def test_tree():
     model = b.build()
     assert model.tree().splitlines() == [
         "arm",
-        "└ base  [base_joint: revolute]  1 kg",
-        "  └ left  [slide: prismatic]  2.5 kg",
-        "  └ right  [right_joint: ball]  1 kg",
+        "├ base  [base_joint: revolute]  1 kg",
+        "│ ├ left  [slide: prismatic]  2.5 kg",
+        "│ └ right  [right_joint: ball]  1 kg",
         "└ other  [other_joint: revolute]  1 kg",
     ]
     assert model.tree(most=2).splitlines()[-1] == "... and 2 more"

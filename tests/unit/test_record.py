@@ -6,10 +6,6 @@ import errno
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -19,14 +15,13 @@ import numpy as np
 import pytest
 
 import supple
+from recorded import CASES, MODEL, bouncing, equal, pulled_chain
 from robots import robot
 from supple.record import journal
 from supple.record.journal import PAGE, Journaled
 from supple.record.model_group import read_model, same_model, write_model
 from supple.record.recorder import Recorder
-from supple.record.recording import Recording
-
-MODEL = supple.trees.random_tree(6, seed=2)
+from supple.record.rows import Rows
 
 
 def numbers(n: int) -> tuple[np.ndarray, ...]:
@@ -43,14 +38,6 @@ def ends(n: int) -> dict[str, np.ndarray]:
     """The last q and v of so many states."""
     _, q, v, _, _ = numbers(n)
     return {"q": q[-1], "v": v[-1]}
-
-
-def equal(a: supple.Result, b: supple.Result) -> None:
-    """Two results, bit by bit."""
-    assert len(a.segments) == len(b.segments) and a.events == b.events
-    for x, y in zip(a.segments, b.segments):
-        for name in ("times", "q", "v", "kinetic", "potential"):
-            np.testing.assert_array_equal(np.asarray(getattr(x, name)), np.asarray(getattr(y, name)))
 
 
 class LoggedSystem:
@@ -127,13 +114,14 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
     """After every single change of a file, and in the middle of each write: the recording is that of a commit, reads as
     a whole, and can be written on."""
     system, path = LoggedSystem(monkeypatch), tmp_path / "run.h5"
+    monkeypatch.setattr("supple.record.layout.CHUNK", 2048)
     recorder = Recorder(path, {"dt": 0.1})
     for k in range(1, 4):
-        recorder.add(MODEL, *numbers(400 * k))  # beyond the size of a chunk
+        recorder.add(MODEL, *numbers(60 * k))  # beyond the size of a chunk
         recorder.commit(checkpoint(k), ends(k))
     recorder.close()
     monkeypatch.undo()
-    whole = {k: [np.concatenate(x) for x in zip(*(numbers(400 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
+    whole = {k: [np.concatenate(x) for x in zip(*(numbers(60 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
     copy, steps, with_journal = tmp_path / "copy" / "run.h5", [], 0
     copy.parent.mkdir()
     for i, files in enumerate(replayed(system.log)):
@@ -169,26 +157,26 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
 
 
 def test_a_journaled_file_is_a_file(tmp_path):
-    """Random writes, reads and commits, against bytes in memory."""
+    """Random writes, reads and commits after the first page, which is its own, against bytes in memory."""
     rng = np.random.default_rng(0)
     path, mirror = tmp_path / "file", bytearray()
     f = Journaled(path, "w")
     for _ in range(300):
-        at, data = int(rng.integers(0, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
+        at, data = int(rng.integers(PAGE, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
         mirror.extend(bytes(max(0, at + len(data) - len(mirror))))
         mirror[at : at + len(data)] = data
         f.seek(at)
         f.write(data)
-        a, b = sorted(rng.integers(0, len(mirror) + 1, 2).tolist())
+        a, b = sorted(rng.integers(PAGE, len(mirror) + 1, 2).tolist())
         f.seek(a)
         assert f.read(b - a) == mirror[a:b]
         if rng.random() < 0.1:
             f.commit()
-            assert path.read_bytes()[: len(mirror)] == mirror
+            assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:]
     f.commit()
     f.close()
     rest = path.read_bytes()[len(mirror) :]
-    assert path.read_bytes()[: len(mirror)] == mirror and len(rest) < PAGE and not any(rest)
+    assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:] and len(rest) < PAGE and not any(rest)
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -208,47 +196,6 @@ def test_models_come_back_as_they_were(tmp_path):
             q = model.random(0)
             np.testing.assert_array_equal(supple.poses(model, q).position, supple.poses(back, q).position)
     assert same_model(models[0], models[1]) is not None
-
-
-def bouncing() -> tuple[supple.Model, dict[str, object]]:
-    b = supple.ModelBuilder("ball")
-    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1.0)
-    floor = supple.Event("floor", lambda s: s.q[0], -1, lambda s: s.replace(v=-0.7 * s.v))
-    return b.build(), {"q": [1.0], "events": [floor]}
-
-
-def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
-    from supple import scenes
-
-    scene = scenes.molecule(400, forces=3, where="spread")
-    pull = [
-        supple.Push(int(b), force=f, point=p)
-        for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
-    ]
-    return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": scene.dt}
-
-
-CHAIN = supple.trees.chain(40)
-CASES = {
-    "march": (MODEL, {"q": MODEL.random(0), "every": 7}),
-    "crba": (MODEL, {"q": MODEL.random(0), "method": "crba", "integrator": "semi-implicit"}),
-    "adaptive": (MODEL, {"q": MODEL.random(0), "integrator": "adaptive", "dt": 3e-3}),
-    "function": (MODEL, {"q": MODEL.random(0), "tau": lambda t, q, v: np.sin(t) - 0.1 * v}),
-    "events": bouncing(),
-    "events, adaptive": (bouncing()[0], bouncing()[1] | {"integrator": "adaptive", "dt": 0.01}),
-    "quasi-statics": pulled_chain(),
-    "adaptive dynamics": (
-        CHAIN,
-        {
-            "q": CHAIN.random(0),
-            "method": "adaptive",
-            "active": 6,
-            "update_every": 5,
-            "dt": 3e-4,
-            "forces": [supple.Push(39, force=(0, 1, 0.5)), supple.Spring(5, (0, 0, 0), 3.0)],
-        },
-    ),
-}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -298,7 +245,7 @@ def test_what_a_recording_has(tmp_path):
     kept = supple.simulate(MODEL, MODEL.random(0), duration=0.01, joint_wrenches=True)
     np.testing.assert_array_equal(r.joint_wrenches, kept.joint_wrenches)
     assert r.about["versions"]["supple"] == supple.__version__ and "argv" in r.about
-    assert isinstance(r.segments[0].q, h5py.Dataset) and r[3].q.shape == (MODEL.nq,)
+    assert isinstance(r.segments[0].q, Rows) and r[3].q.shape == (MODEL.nq,)
     model, how = pulled_chain()
     a = supple.simulate(model, duration=0.3, record=tmp_path / "b.h5", **how)
     b = supple.simulate(model, duration=0.3, **how)
@@ -428,53 +375,14 @@ def test_what_is_refused(tmp_path):
     for message, call in cases.items():
         with pytest.raises(supple.RecordingError, match=message):
             call()  # type: ignore[operator]
+    with pytest.raises(supple.RecordingError, match=r"is at 0\.01 s already"):
+        supple.simulate(MODEL, **(how | {"duration": 0.005}), resume=True)
+    assert supple.load_run(path).about["duration"] == 0.01
     writer = Recorder(path)
     with pytest.raises(supple.RecordingError, match="being written by another run"):
         supple.simulate(MODEL, **how, overwrite=True)
     writer.close()
     supple.simulate(MODEL, **how, overwrite=True)
-
-
-SERVER = """
-import os, sys, h5py, supple
-from supple.record import recorder
-recorder.SECONDS = 0.0
-model = supple.trees.random_tree(6, seed=2)
-how = dict(dt=1e-3, every=5, check_energy=False)
-supple.simulate(model, model.random(0), duration=0.1, **how)  # loads what is compiled
-for _ in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        supple.simulate(model, model.random(0), duration=1e9, record=sys.argv[1], resume=True, **how)
-    print(child, flush=True)
-    os.waitpid(child, 0)
-"""
-
-
-def test_kill_9_at_random_instants(tmp_path):
-    """One run, killed twenty times and resumed each time: readable after each, and in the end the bits of one go."""
-    path, rng, reached = tmp_path / "run.h5", np.random.default_rng(), 0.0
-    env = os.environ | {"SUPPLE_THREADS": "1"}
-    words = [sys.executable, "-c", SERVER, str(path)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env) as server:
-        assert server.stdin is not None and server.stdout is not None
-        for k in range(20):
-            print("go", file=server.stdin, flush=True)
-            child = int(server.stdout.readline())
-            time.sleep(float(rng.uniform(0.02, 0.15)) + (0.1 if k == 0 else 0.0))
-            os.kill(child, signal.SIGKILL)
-            if path.exists():
-                with Recording(path) as r:
-                    assert r.checkpoint[0]["time"] >= reached and not r.finished
-                    reached = r.checkpoint[0]["time"]
-        server.stdin.close()
-    assert reached > 0.0
-    how = {"dt": 1e-3, "every": 5, "check_energy": False}
-    recorded = supple.simulate(MODEL, MODEL.random(0), duration=reached + 0.1, record=path, resume=True, **how)
-    final = supple.simulate(MODEL, MODEL.random(0), duration=reached + 0.1, **how).final
-    np.testing.assert_array_equal(recorded.final.q, final.q)
-    np.testing.assert_array_equal(recorded.final.v, final.v)
-    assert len(recorded) == round((reached + 0.1) / 5e-3) + 1
 
 
 def test_exports_have_the_same_numbers(tmp_path):
@@ -512,6 +420,72 @@ def test_exports_have_the_same_numbers(tmp_path):
     assert [p.name for p in supple.export(tmp_path / "two.h5", to="csv")] == ["two-0.csv", "two-1.csv"]
     with pytest.raises(supple.RecordingError, match="did you mean 'parquet'"):
         supple.export(tmp_path / "two.h5", to="parket")  # type: ignore[arg-type]
+
+
+def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
+    """It never takes the recording's place, leaves what was there until it is whole, and writes devices as they are."""
+    from supple.record import export
+
+    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
+    (tmp_path / "link.npz").symlink_to(tmp_path / "run.h5")
+    for name in ("run.h5", "link.npz"):
+        with pytest.raises(supple.RecordingError, match="is the recording itself"):
+            supple.export(tmp_path / "run.h5", tmp_path / name, to="npz")
+    (tmp_path / "run.csv").write_text("before")
+
+    def full(segments: object, path: Path) -> None:
+        path.write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(export, "_csv", full)
+    with pytest.raises(supple.RecordingError, match=r"run\.csv cannot be written: No space left"):
+        supple.export(tmp_path / "run.h5", to="csv")
+    assert (tmp_path / "run.csv").read_text() == "before" and not list(tmp_path.glob("*.new"))
+    monkeypatch.undo()
+    if Path("/dev/null").is_char_device():
+        supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
+        assert Path("/dev/null").is_char_device()
+
+
+def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):
+    """Cut off anywhere; without HDF5's mark; with lengths that the file cannot have; with columns that are missing."""
+    path, copy, rng = tmp_path / "run.h5", tmp_path / "copy.h5", np.random.default_rng(0)
+    how = {"q": MODEL.random(0), "duration": 0.01}
+    supple.simulate(MODEL, record=path, **how).close()
+    data = path.read_bytes()
+    whole = journal.read_head(data).size  # type: ignore[union-attr]
+    for size in (0, 1, 47, 48, PAGE, PAGE + 100, *rng.integers(0, whole, 10).tolist(), whole - 1):
+        copy.write_bytes(data[:size])
+        with pytest.raises(supple.RecordingError, match=r"truncated|empty|not a recording"):
+            supple.load_run(copy)
+    copy.write_bytes(data[:PAGE] + b"nothing" + data[PAGE + 7 :])
+    with pytest.raises(supple.RecordingError, match="damaged, and refused"):
+        supple.load_run(copy)
+    for name, rows in (("q", 12), ("time", 10**12), ("checkpoint", None)):
+        copy.write_bytes(data)
+        with h5py.File(copy, "r+") as h5:
+            if rows is None:
+                del h5["checkpoint"]
+            for column in h5["segments/0"].values() if name == "time" else ():
+                column.resize(rows, axis=0)
+            if name == "q":
+                h5["segments/0/q"].resize(rows, axis=0)
+        with pytest.raises(supple.RecordingError, match=r"(damaged|truncated), and refused"):
+            supple.load_run(copy)
+    copy.write_bytes(data)
+    recorder = Recorder(copy)
+    del recorder._h5["segments/0/kinetic"]
+    with pytest.raises(supple.RecordingError, match="damaged, and cannot be written on"):
+        recorder.add(MODEL, *numbers(2))
+    recorder.close()
+
+
+def test_a_link_to_a_recording_is_the_recording(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run.h5").symlink_to(tmp_path / "disk" / "run.h5")
+    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
+    assert (tmp_path / "run.h5").is_symlink() and [p.name for p in (tmp_path / "disk").iterdir()] == ["run.h5"]
+    assert len(supple.load_run(tmp_path / "run.h5")) == 11
 
 
 def test_memory_does_not_grow_with_a_recording(tmp_path):

@@ -243,6 +243,14 @@ def test_an_event_that_stands_still_is_refused():
         supple.simulate(model, [1.0], duration=2.0, dt=0.01, events=[stuck])
 
 
+def test_the_last_good_state_may_be_of_the_piece_before(monkeypatch):
+    monkeypatch.setattr("supple.simulating.drivers.NUMBERS", 1)  # a state each
+    with pytest.raises(supple.SimulationError, match="energy grows") as caught:
+        supple.simulate(pendulum(), [1.0], duration=60.0, dt=0.05, integrator="euler")
+    e = caught.value
+    assert e.result.final.time == e.state.time == pytest.approx(e.time - 0.05)
+
+
 @pytest.mark.parametrize("tau", [None, lambda t, q, v: np.zeros(1)], ids=["compiled", "in Python"])
 def test_energy_from_nowhere_is_refused(tau):
     """Explicit Euler with long steps; the joint, the time and the last good state are told, and what was good is kept.
@@ -257,6 +265,16 @@ def test_energy_from_nowhere_is_refused(tau):
     assert e.joint == "pivot" and e.time > 0 and isinstance(e.state, supple.State)
     assert e.result.final.time == e.state.time < e.time
     assert supple.simulate(pendulum(), [1.0], check_energy=False, **how).final.time == 60.0
+
+
+@pytest.mark.parametrize("dt", [1e-2, 1e-6])
+def test_energy_of_the_first_steps_is_not_from_nowhere(dt):
+    """A body at rest, pushed where there is no gravity: of k explicit steps' kinetic energy 1/k is too much, however
+    short they are, and that is no reason to stop."""
+    b = supple.ModelBuilder("puck", gravity=(0, 0, 0))
+    b.add_body("puck", joint="prismatic", axis=(1, 0, 0), mass=2.0)
+    r = supple.simulate(b.build(), duration=20 * dt, dt=dt, integrator="euler", forces=[supple.Push("puck", (3, 0, 0))])
+    assert len(r) == 21 and r.energy[1] == pytest.approx(r.kinetic[1])
 
 
 @pytest.mark.parametrize("stiff", ["compiled", "in Python"])

@@ -16,6 +16,7 @@ from supple.adaptive.metrics import Weights, WeightTable
 from supple.errors import StateError
 from supple.exact.refusals import as_floats
 from supple.model.joints import NV, JointType
+from supple.model.model import count
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -65,8 +66,13 @@ class AdaptiveDynamics(Hybrid):
     """
 
     def __repr__(self) -> str:
-        n = self.model.n_bodies
-        return f"<AdaptiveDynamics: {len(self.active_joints):,} of {n:,} joints active, at {self.time:.6g} s>"
+        active = f"{len(self.active_joints):,} of {self.model.n_bodies:,} joints active"
+        forces = count(len(self._pushes), "force")
+        return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}, at {self.time:.6g} s>"
+
+    def plot(self, path: str | None = None) -> Any:
+        """The tree, its active joints in orange, as a matplotlib figure; saved if a path is given."""
+        return self.model.plot(path, mark=self.active_joints)  # type: ignore[arg-type]
 
     # --- what is asked --------------------------------------------------------------------------------------------
 

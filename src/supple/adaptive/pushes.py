@@ -12,7 +12,7 @@ from supple.assembly.tree import Assembly
 from supple.errors import StateError
 from supple.exact.refusals import as_triple
 from supple.model.inside import inside_turns
-from supple.model.model import Model
+from supple.model.model import Model, listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -28,6 +28,16 @@ class Push:
     def __init__(self, owner: Pushed, body: int, row: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
         self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
+
+    def __repr__(self) -> str:
+        name = self._owner.model.body_names[self.body]
+        vector = listed(self._row[P_VECTOR : P_VECTOR + 3])
+        if self._row[P_KIND] == SPRING:
+            what = f"Spring on {name!r} to {vector}, {self._row[P_STIFFNESS]:.4g} N/m"
+        else:
+            moment = self._row[P_MOMENT : P_MOMENT + 3]
+            what = f"Push on {name!r}: force {vector}" + (f", torque {listed(moment)}" if moment.any() else "")
+        return f"<{what}{'' if self._there else ', removed'}>"
 
     def set(
         self, force: ArrayLike | None = None, torque: ArrayLike | None = None, anchor: ArrayLike | None = None

@@ -22,7 +22,7 @@ from supple.exact.kinematics import POSES
 from supple.exact.refusals import as_floats
 from supple.model.inside import tree_poses
 from supple.model.joints import NV
-from supple.model.model import Model, unknown
+from supple.model.model import Model, count, unknown
 from supple.spatial.references import address_of
 
 Floats = NDArray[np.float64]
@@ -53,6 +53,17 @@ class Approximation:
     def error(self) -> float:
         """The error is certainly not larger than this, in the measure asked for."""
         return self.bounds[1]
+
+    def __repr__(self) -> str:
+        low, high = self.bounds
+        size = f"{len(self.joints):,} joints computed of a body with nv={self.nv:,}"
+        return f"<Approximation: {size}, error from {low:.3g} to {high:.3g}, |qdd| = {self.total:.4g}>"
+
+    def plot(self, path: str | None = None) -> Any:
+        """The accelerations that were computed, as a matplotlib figure; saved if a path is given."""
+        from supple.drawing import accelerations, saved
+
+        return saved(accelerations.accelerations(repr(self)[1:-1], self.dofs, self.accelerations), path)
 
     def dense(self) -> Floats:
         """(nv,) all accelerations, zeros among them."""
@@ -93,6 +104,11 @@ class QuasiStatics(Pushed):
         assembly = assemble(model, order)
         self._tables: TreeTables = tree_tables(model, assembly)
         self._build(model, _state(model, q))
+
+    def __repr__(self) -> str:
+        body = f"{self.model.name!r}, {self.model.n_bodies:,} joints"
+        forces = count(len(self._pushes), "force")
+        return f"<QuasiStatics of {body} under {forces}: {self.measure} error {self.error:.3g}, at {self.time:.6g} s>"
 
     # --- what is asked --------------------------------------------------------------------------------------------
 
@@ -203,6 +219,16 @@ class QuasiStatics(Pushed):
         """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
         self._go(error, _ALL)
         return int(self._counts[k.COMPUTED])
+
+    def plot(self, path: str | None = None) -> Any:
+        """How many joints the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved if a path is
+        given."""
+        from supple.drawing import accelerations, saved
+
+        errors = [2.0**-k for k in range(20)]
+        joints = [self.reach(error) for error in errors]
+        title = f"{self.model.name}: how far forces reach, at {self.time:.4g} s"
+        return saved(accelerations.reach(title, errors, joints, self.model.n_bodies, self.measure), path)
 
     # --- inside ---------------------------------------------------------------------------------------------------
 

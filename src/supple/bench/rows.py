@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from supple.errors import SuppleError
+from supple.machine import machine
 
 ABOVE_AIM, ABOVE_FLOOR, BELOW_FLOOR = "above aim", "above floor", "below floor"
 _COLOUR = {ABOVE_AIM: "green", ABOVE_FLOOR: "yellow", BELOW_FLOOR: "red"}
@@ -86,24 +85,6 @@ def _figure(x: float, unit: str) -> str:
                 return f"{x / scale:.3g} {name}"
         return f"{x * 1e9:.3g} ns"
     return f"{x:,.0f} {unit}" if x >= 1000 else f"{x:.3g} {unit}"
-
-
-def machine() -> dict[str, str]:
-    """What the figures depend on."""
-    out = {"machine": _processor(), "python": platform.python_version()}
-    for package in ("supple", "numba", "numpy", "pin", "mujoco"):
-        try:
-            out[package] = version(package)
-        except PackageNotFoundError:
-            out[package] = "not installed"
-    return out
-
-
-def _processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return f"{len(names)} x {names[0]}" if names else platform.processor() or platform.machine()
 
 
 def save(file: Path, groups: dict[str, list[Row]]) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from supple.bench.rows import Row, machine, save, show
+from supple.bench.rows import Row, save, show
 from supple.errors import SuppleError
+from supple.machine import machine
 
 
 def run(benches: Sequence[str], console: Console, quick: bool, json: Path | None) -> None:

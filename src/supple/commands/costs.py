@@ -1,4 +1,4 @@
-"""What the methods of forward dynamics cost on a model: counted by the paper's formulas, and timed on request."""
+"""What the methods of forward dynamics cost on a model: by formula, in operations; and measured."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from supple.commands.console import say
 from supple.errors import SuppleError
 from supple.exact import costs
 from supple.exact.forward import Method, forward_dynamics
+from supple.exact.kernel_costs import how_many, kernel_costs, written
 from supple.model.joints import NV
 from supple.model.model import Model
 
@@ -21,24 +23,37 @@ METHODS: tuple[Method, ...] = ("aba", "crba", "virtual-work", "dca")
 FACTORS_UP_TO = 20_000_000  #: entries of the mass matrix beyond which its methods are not timed
 ROUNDS = 20
 
+Row = tuple[str, str, str]  #: what, its formula, its number of operations on this model
 
-def counted(model: Model) -> list[tuple[str, str, str]]:
-    """Rows of a table: what, its formula, its number of operations on this model [SF]."""
+
+def ours(model: Model) -> list[Row]:
+    """What our kernels execute, method by method."""
+    found = kernel_costs(model)
+    rows = [(method, written(model, method), str(cost)) for method, cost in found.items()]
+    return [*rows, ("dca", "4 to 5 times aba on chains, 2.5 on stars; shared among threads", "")]
+
+
+def published(model: Model) -> list[Row]:
+    """What the best published implementations execute [SF]."""
     bodies, dofs = model.parent, model.expanded_parent
     dof, floating = np.array(NV)[model.joint_type], costs.floating_bases(model)
     total = costs.forward_dynamics(bodies, dof, floating)
+    kinds = "D0a (32m + 43a) + D1a (20m + 12a) + D0b (47m + 58a) + D1b (24m + 18a) - D0c (18m + 21a) - D1c (12m + 8a)"
     rows = [
-        ("mass matrix, CRBA", "D0a (32m + 43a) + D1a (20m + 12a) + ...", str(costs.crba(bodies, floating))),  # (20)
+        ("mass matrix, CRBA", kinds, str(costs.crba(bodies, floating))),  # (20) (21)
         ("its factors, LTDL", "D1 div + D2 (m + a)", str(costs.factorization(dofs))),  # Table 1
         ("solving with them", "n div + 2 D1 (m + a)", str(costs.back_substitution(dofs))),  # Table 1
-        ("inverse dynamics", "(93n - 69) m + (81n - 66) a + ...", str(costs.rnea(bodies, floating))),  # section 6
-        ('method "crba"', "all of these", str(total)),
+        (
+            "inverse dynamics",
+            "(93n - 69) m + (81n - 66) a, 7m + 13a more if it floats, 4m + 8a more a branch",
+            str(costs.rnea(bodies, floating)),
+        ),  # section 6
+        ("crba", "the four together, divisions as multiplications", str(total)),
     ]
     if len(floating) == 1 and (bodies < 0).sum() == 1:  # the only case whose cost is published
-        rows.append(('method "aba"', "(224n - 30) m + (205n - 37) a + ...", str(costs.aba(bodies))))
-    else:
-        rows.append(('method "aba"', "O(n)", ""))
-    return [*rows, ('method "virtual-work"', "O(n)", ""), ('method "dca"', "O(n), on several threads", "")]
+        formula = "(224n - 30) m + (205n - 37) a, n without the floating base; 66m + 57a more a branch"
+        rows.append(("aba", formula, str(costs.aba(bodies))))
+    return rows
 
 
 def timed(model: Model) -> dict[str, float]:
@@ -61,27 +76,46 @@ def timed(model: Model) -> dict[str, float]:
 
 
 def show_costs(console: Console, model: Model, time: bool) -> None:
-    from rich.table import Table
-
-    sums = ((f"D{i}", f(model.expanded_parent)) for i, f in enumerate((costs.D0, costs.D1, costs.D2)))
-    console.print(
-        "\n[bold]What it costs[/], in operations of the best published implementations (Featherstone 2005):",
-        highlight=False,
-    )
-    table = Table(show_header=False, box=None)
-    for name, formula, number in counted(model):
-        table.add_row(name, formula, number)
-    console.print(table, markup=False)
-    text = ", ".join(f"{name} = {value}" for name, value in sums)
-    console.print(f"  n = {model.n_bodies} bodies, nv = {model.nv}; over degrees of freedom {text}", highlight=False)
-    if not time:
-        console.print("  --time measures every method here.", highlight=False)
+    """The formulas with this model's numbers; then times, or else what the formulas let expect."""
+    say(console, "\n[bold]What a call of forward_dynamics costs[/]: multiplications (m), additions (a), divisions")
+    _table(console, ours(model))
+    split = costs.split(model.parent, costs.floating_bases(model))
+    numbers = {"n": model.n_bodies, "D0": costs.D0(model.expanded_parent), **how_many(model), **split._asdict()}
+    say(console, f"  with {', '.join(f'{name} = {value:,}' for name, value in numbers.items())}")
+    say(console, "\n[bold]Published[/], of Denavit-Hartenberg frames and hinges (Featherstone 2005), to compare:")
+    _table(console, published(model))
+    if time:
+        _show_times(console, model)
         return
+    found = kernel_costs(model)
+    least = min(found, key=lambda method: found[method].total())
+    say(
+        console,
+        f"\nThe fastest, by operations, is method {least!r}. --time measures all of them on this machine.",
+    )
+
+
+def _show_times(console: Console, model: Model) -> None:
     times = timed(model)
     if not times:
-        console.print("  No method of forward dynamics takes this model: see the problems above.")
+        say(console, "\nNo method of forward dynamics takes this model: see the problems above.")
         return
-    console.print("\n[bold]Forward dynamics on this machine[/], microseconds a call:", highlight=False)
+    say(console, "\n[bold]Forward dynamics on this machine[/], microseconds a call:")
     for method, seconds in times.items():
-        console.print(f"  {method:14s} {1e6 * seconds:10.2f}", highlight=False, markup=False)
-    console.print(f"  The quickest is method {next(iter(times))!r}.", highlight=False)
+        say(console, f"  {method:14s} {1e6 * seconds:10.2f}")
+    for method in METHODS:
+        if method not in times:
+            say(console, f"  {method:14s}    not possible with this model, or too large")
+    say(console, f"  The fastest is method {next(iter(times))!r}.")
+
+
+def _table(console: Console, rows: list[Row]) -> None:
+    from rich.table import Table
+
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", min_width=max(len(number) for _, _, number in rows))
+    for name, formula, number in rows:
+        table.add_row(f"  {name}", formula, number)
+    console.print(table, markup=False, highlight=False)

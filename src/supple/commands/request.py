@@ -13,6 +13,7 @@ A TOML file has the same names as the options, and a table `set` for the paramet
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -64,11 +65,18 @@ class Request:
         known = {f.name: f for f in fields(Request)}
         hints = get_type_hints(Request)
         below: dict[str, Any] = {}
-        for key, value in _toml(file).items():
+        settings, text = _toml(file)
+        for key, value in settings.items():
             name = key.replace("-", "_")
             if name not in known:
-                raise StateError(f"{file}: {unknown('setting', key, list(known))}")
-            below[name] = typed(f"{file}: {key}", value, hints[name])
+                raise StateError(
+                    f"{_place(file, text, key)}: {unknown('setting', key, list(known))} ({', '.join(known)})"
+                )
+            below[name] = typed(f"{_place(file, text, key)}: {key}", value, hints[name])
+        scene = self.scene or below.get("scene")
+        if scene in scenes.NAMES:  # while it can be said where what is wrong is written
+            for key, value in below.get("set", {}).items():
+                parameters(scene, scenes.NAMES[scene], {key: value}, f"{_place(file, text, key)}: ")
         mine, plain = asdict(self), asdict(Request())
         said = {name: value for name, value in mine.items() if value != plain[name]}
         if "set" in said:
@@ -83,8 +91,9 @@ class Request:
             raise StateError("--set is for the parameters of a scene; a file has none")
         body = made.model if made is not None else model or self._load()
         method = self.method or ("aba" if made is None else made.method)
-        dt = self.dt or (STEP if made is None else made.dt)
-        duration = self.duration or (DURATION if made is None else made.duration or SCENE_STEPS * dt)
+        dt = self.dt if self.dt is not None else STEP if made is None else made.dt
+        long = DURATION if made is None else made.duration or SCENE_STEPS * dt
+        duration = self.duration if self.duration is not None else long
         options = {name: getattr(self, name) for name in ("error", "active", "rtol", "atol")}
         given = {name: value for name, value in options.items() if value is not None}
         q = body.neutral() if made is None else made.q0
@@ -105,6 +114,8 @@ class Request:
 
     def _load(self) -> Model:
         name = str(self.scene)
+        if Path(name).is_dir():
+            raise StateError(f"{name} is a folder; name a file in it")
         if Path(name).suffix.lower() not in FILES and not Path(name).exists():
             raise StateError(
                 f"{unknown('scene', name, list(scenes.NAMES))}; `supple run --list` lists them, or name a file"
@@ -126,11 +137,10 @@ class Request:
         out = [] if made is None else made.all_forces()
         for text in self.force:
             body, rest = _named("--force", text, ":")
-            value, _, point = rest.partition("@")
+            value, at, where = rest.partition("@")
             push = _numbers("--force", text, value, 3)
-            out.append(
-                Push(_known(model, body), push, _numbers("--force", text, point, 3) if point else (0.0, 0.0, 0.0))
-            )
+            point = _numbers("--force", text, where, 3) if at else (0.0, 0.0, 0.0)
+            out.append(Push(_known(model, body), push, point))
         for text in self.spring:
             body, rest = _named("--spring", text, ":")
             *anchor, stiffness = _numbers("--spring", text, rest, 4)
@@ -153,16 +163,16 @@ class Request:
         return tau
 
 
-def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a scene, checked against what it takes; text is read as what is wanted."""
+def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any], where: str = "") -> dict[str, Any]:
+    """The arguments of a scene, checked against what it takes; text is read as what is wanted. where: they are from."""
     hints = get_type_hints(make)
     known = list(inspect.signature(make).parameters)
     out = {}
     for key, value in given.items():
         name = key.replace("-", "_")
         if name not in known:
-            raise StateError(f"scene {scene!r}: {unknown('parameter', key, known)} ({', '.join(known)})")
-        out[name] = typed(f"{scene}: {key}", value, hints[name])
+            raise StateError(f"{where}scene {scene!r}: {unknown('parameter', key, known)} ({', '.join(known)})")
+        out[name] = typed(f"{where}{scene}: {key}", value, hints[name])
     return out
 
 
@@ -199,12 +209,21 @@ def typed(what: str, value: Any, kind: Any) -> Any:
     raise StateError(f"{what} must be {names.get(one, 'a table')}, not {value!r}")
 
 
-def _toml(file: Path) -> dict[str, Any]:
+def _toml(file: Path) -> tuple[dict[str, Any], str]:
+    """What a file says, and its text."""
     try:
-        with file.open("rb") as f:
-            return tomllib.load(f)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        text = file.read_bytes().decode()
+        return tomllib.loads(text), text
+    except UnicodeDecodeError:
+        raise StateError(f"{file} is not text, as a TOML file is") from None
+    except tomllib.TOMLDecodeError as e:
         raise StateError(f"{file}: {e}") from None
+
+
+def _place(file: Path, text: str, key: str) -> str:
+    """The file, and the line in which a key is set."""
+    found = re.search(rf"^\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", text, re.MULTILINE)
+    return str(file) if found is None else f"{file}:{text.count(chr(10), 0, found.end()) + 1}"
 
 
 def _named(option: str, text: str, sign: str) -> tuple[str, str]:

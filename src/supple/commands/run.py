@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -76,6 +77,8 @@ def run(
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")
+    if plot is not None:
+        _drawable(plot)
     if resume is not None and view:
         raise typer.BadParameter("a run that is resumed is not watched: `supple view` shows its recording")
     if resume is not None:
@@ -143,9 +146,26 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     with Recording(path) as r:
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
-        request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
-    request.duration = asked.duration or ended
+        try:
+            request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
+        except (TypeError, KeyError) as e:
+            made = r.versions["supple"]
+            raise RecordingError(f"{path}, made by Supple {made}, cannot be resumed by this version: {e}") from None
+    request.duration = ended if asked.duration is None else asked.duration
     return follow(request.simulation(model), path, resume=True, progress=True)
+
+
+def _drawable(path: Path) -> None:
+    """Refuses before the run what could not be drawn after it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise typer.BadParameter("--plot needs matplotlib: pip install 'supple[figures]'") from None
+    kinds = sorted(Figure().canvas.get_supported_filetypes())
+    if path.suffix.lstrip(".").lower() not in kinds:
+        raise typer.BadParameter(f"--plot {path}: a picture's name ends in one of {', '.join(kinds)}")
+    if not path.parent.is_dir():
+        raise typer.BadParameter(f"--plot {path}: there is no folder {path.parent}")
 
 
 def _say_done(console: Console, result: Result, record: Path | None) -> None:
@@ -176,7 +196,8 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         table.add_row(name, value)
     console.print(table, markup=False)
     if record is not None and result.about.get("stopped") and not result.about.get("steered"):
-        console.print(f"\nTo go on: supple run --resume {record}", highlight=False, soft_wrap=True, markup=False)
+        again = f"supple run --resume {shlex.quote(str(record))}"
+        console.print(f"\nTo go on: {again}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _list(console: Console) -> None:

@@ -139,6 +139,10 @@ class Factor:
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 
+    def plot(self, path: str | None = None) -> Any:
+        """Where L is not zero, as a matplotlib figure; saved if a path is given."""
+        return self.pattern.plot(repr(self)[1:-1], self.values, False, path)
+
     def __repr__(self) -> str:
         return f"<Factor {self.form} of {self.pattern.n} rows, {self.pattern.nnz} numbers>"
 

@@ -13,7 +13,7 @@ from supple.exact.forward import Method, forward_dynamics
 from supple.exact.kinematics import Poses, poses
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import HAS_AXIS, JointType
-from supple.model.model import Model, unknown
+from supple.model.model import Model, listed, unknown
 
 Floats = NDArray[np.float64]
 Frame = Literal["child", "parent", "world"]
@@ -98,6 +98,9 @@ class Multiplier(NamedTuple):
 
     n: Floats  #: (c,) one number a constraint
     K: Floats  #: (c, 6) its direction in the child's frame, orthonormal; K^T n is the constraint's wrench on the child
+
+    def __repr__(self) -> str:
+        return f"<Multiplier of {len(self.n)} constraints: n {listed(self.n)}>"
 
 
 def multipliers(

@@ -79,6 +79,9 @@ class Poses(NamedTuple):
     rotation: Floats  #: (n_bodies, 3, 3), or (B, n_bodies, 3, 3)
     position: Floats  #: (n_bodies, 3), or (B, n_bodies, 3)
 
+    def __repr__(self) -> str:
+        return f"<Poses: rotation {self.rotation.shape}, position {self.position.shape}>"
+
 
 @helper
 def place_world(path, q):

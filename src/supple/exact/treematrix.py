@@ -120,6 +120,21 @@ class Pattern:
             here, there = here[there >= 0], there[there >= 0]
         return (row, column, at) if self.order is None else (self.order[row], self.order[column], at)
 
+    def __repr__(self) -> str:
+        return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
+
+    def plot(self, title: str, values: Floats, symmetric: bool, path: str | None = None) -> Any:
+        """Where packed values are not zero, as a matplotlib figure; saved if a path is given."""
+        from supple.drawing import matrix, saved
+
+        if values.ndim != 1:
+            raise StateError("a batch of matrices is not plotted: take one of them")
+        row, column, at = self.entries
+        x = values[at]
+        if symmetric:
+            row, column, x = np.append(row, column), np.append(column, row), np.append(x, x)
+        return saved(matrix.sparsity(title, self.n, row, column, x), path)
+
     def pack(self, H: ArrayLike) -> Floats:
         """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
         dense = np.asarray(H, dtype=np.float64)
@@ -179,6 +194,10 @@ class TreeMatrix:
         out = np.bincount(row, values * x[column], n)
         below = row != column
         return np.asarray(out + np.bincount(column[below], (values * x[row])[below], n), dtype=np.float64)
+
+    def plot(self, path: str | None = None) -> Any:
+        """Where it is not zero, as a matplotlib figure; saved if a path is given."""
+        return self.pattern.plot(repr(self)[1:-1], self.values, True, path)
 
     def __repr__(self) -> str:
         shape = "x".join(map(str, self.shape))

@@ -109,6 +109,9 @@ class VirtualWork(NamedTuple):
     accelerations: Floats  #: (nv,)
     wrenches: Floats  #: (n_bodies, 6) what each joint does to its child, about the child's origin, along world axes
 
+    def __repr__(self) -> str:
+        return f"<VirtualWork: accelerations {self.accelerations.shape}, wrenches {self.wrenches.shape}>"
+
 
 def virtual_work(
     model: Model,

@@ -24,7 +24,7 @@ from supple.model import checks
 from supple.model.geometry import as_reals, as_rotation, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
 from supple.model.merge import Body, Merger, frozen_pose
-from supple.model.model import Model, Visual, unknown
+from supple.model.model import Model, Visual, count, unknown
 from supple.model.report import Remark, Report
 from supple.model.topology import depth_first, subtree_ends
 
@@ -60,6 +60,9 @@ class ModelBuilder:
 
     def __len__(self) -> int:
         return self._before + len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"<ModelBuilder {self.name!r}: {count(len(self), 'body')}, not built yet>"
 
     def add_body(
         self,

@@ -24,6 +24,10 @@ class Clip:
     def __len__(self) -> int:
         return len(self.times)
 
+    def __repr__(self) -> str:
+        feet = f", feet {', '.join(self.feet)}" if self.feet else ""
+        return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.times[-1] - self.times[0]:.4g} s{feet}>"
+
     @property
     def rate(self) -> float:
         """Frames a second."""

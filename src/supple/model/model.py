@@ -10,6 +10,7 @@ import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from html import escape
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -33,6 +34,9 @@ class Frame:
     position: Floats
     rotation: Floats
 
+    def __repr__(self) -> str:
+        return f"<Frame {self.name!r} on body {self.body} at {listed(self.position)}>"
+
 
 @dataclass(frozen=True)
 class Visual:
@@ -51,6 +55,9 @@ class Visual:
     mesh: str | None = None
     name: str | None = None
 
+    def __repr__(self) -> str:
+        return f"<Visual: {self.kind} {listed(self.size)} on body {self.body} at {listed(self.position)}>"
+
 
 @dataclass(frozen=True)
 class Joint:
@@ -65,6 +72,11 @@ class Joint:
     lower: Floats
     upper: Floats
 
+    def __repr__(self) -> str:
+        place = f"q[{self.q.start}:{self.q.stop}], v[{self.v.start}:{self.v.stop}]"
+        limits = f"{listed(self.lower)} to {listed(self.upper)}"
+        return f"<Joint {self.index} {self.name!r}: {self.type}, {place}, axis {listed(self.axis)}, limits {limits}>"
+
 
 @dataclass(frozen=True)
 class Body:
@@ -76,6 +88,16 @@ class Body:
     mass: float
     com: Floats
     inertia: Floats
+
+    def __repr__(self) -> str:
+        moments = listed(np.diagonal(self.inertia))
+        about = f"{self.mass:.4g} kg, com {listed(self.com)}, moments of inertia {moments}"
+        return f"<Body {self.index} {self.name!r}: {about}, parent {self.parent}>"
+
+
+def listed(x: ArrayLike) -> str:
+    """A few numbers on one line."""
+    return "[" + ", ".join(f"{value:.4g}" for value in np.ravel(np.asarray(x, dtype=np.float64)).tolist()) + "]"
 
 
 T = TypeVar("T")
@@ -127,7 +149,8 @@ class Named(Mapping[str, T], Generic[T]):
 
 def count(n: int, kind: str) -> str:
     """The number and its noun."""
-    return f"{n} {kind if n == 1 else 'bodies' if kind == 'body' else kind + 's'}"
+    many = {"body": "bodies", "push": "pushes"}
+    return f"{n} {kind if n == 1 else many.get(kind, kind + 's')}"
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
@@ -274,15 +297,27 @@ class Model:
 
     def tree(self, most: int = 40) -> str:
         """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""
-        depth = np.zeros(self.n_bodies, dtype=int)
-        lines = [self.name]
+        lines, indent = [self.name], {-1: ""}  # what stands before the children of a body
         for i in range(min(self.n_bodies, most)):
             p = int(self.parent[i])
-            depth[i] = 0 if p < 0 else depth[p] + 1
-            kind = JointType(int(self.joint_type[i])).name.lower()
-            lines.append(
-                "  " * int(depth[i]) + f"└ {self.body_names[i]}  [{self.joint_names[i]}: {kind}]  {self.mass[i]:.4g} kg"
-            )
+            last = self.subtree_end[i] == (self.n_bodies if p < 0 else self.subtree_end[p])
+            indent[i] = indent[p] + ("  " if last else "│ ")
+            name = f"{self.body_names[i]}  [{self.joint_names[i]}: {self.joints[i].type}]"
+            lines.append(f"{indent[p]}{'└' if last else '├'} {name}  {self.mass[i]:.4g} kg")
         if self.n_bodies > most:
             lines.append(f"... and {self.n_bodies - most} more")
         return "\n".join(lines)
+
+    def plot(self, path: str | None = None, mark: Sequence[int] | None = None) -> Any:
+        """The tree as a matplotlib figure, saved if a path is given: bodies by name, or the shape of the whole where
+        they are many. mark: numbers of joints to be shown in orange."""
+        from supple.drawing import saved, tree
+
+        kinds = [JointType(k).name.lower() for k in self.joint_type.tolist()]
+        figure = tree.tree(repr(self)[1:-1], self.parent, self.body_names, self.joint_names, kinds, mark)
+        return saved(figure, path)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the sizes, and the tree to be unfolded."""
+        text = f"<b>{escape(self.name)}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
+        return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"

@@ -71,6 +71,10 @@ class Rerooted:
     _of_q: Ints
     _of_v: Ints
 
+    def __repr__(self) -> str:
+        old, new = (self._old.body_names[int(self.chain[i])] for i in (0, -1))
+        return f"<Rerooted from {old!r} to {new!r}: {self.model!r}>"
+
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
         """Back to the old root, its place and its joint, in this state or one that the new model has got to since."""
         state = (self.q, self.v, self.a) if q is None else (q, v, a)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 from typing import Literal as Choice
@@ -37,16 +38,40 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
     source = Path(recording)
     target = source.with_suffix(f".{to}") if path is None else Path(path)
     with Recording(source) as r:
+        if target.exists() and target.samefile(source):
+            raise RecordingError(f"{target} is the recording itself; name another file")
         if to == "npz":
-            _npz(r.segments, target)
+            with _in_place_of(target) as new:
+                _npz(r.segments, new)
             return [target]
         groups = _tables(r.segments)
         names = [target] if len(groups) == 1 else [
             target.with_name(f"{target.stem}-{i}{target.suffix}") for i in range(len(groups))
         ]  # fmt: skip
         for name, segments in zip(names, groups):
-            (_csv if to == "csv" else _parquet)(segments, name)
+            with _in_place_of(name) as new:
+                (_csv if to == "csv" else _parquet)(segments, new)
     return names
+
+
+@contextmanager
+def _in_place_of(path: Path) -> Iterator[Path]:
+    """A file to write, which has its name when it is whole; what was there before is there until then. What is no
+    file, as /dev/stdout, is written itself."""
+    real = path.resolve()
+    new = real.with_name(real.name + ".new") if real.is_file() or not real.exists() else real
+    try:
+        yield new
+        if new != real:
+            new.replace(real)
+    except RecordingError:
+        raise
+    except OSError as e:
+        reason = e.strerror or str(e)
+        raise RecordingError(f"{path} cannot be written: {reason}") from None
+    finally:
+        if new != real:
+            new.unlink(missing_ok=True)
 
 
 def columns(model: Model, what: Choice["q", "v"]) -> list[str]:

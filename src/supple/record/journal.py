@@ -11,6 +11,11 @@ Here HDF5 writes to a `Journaled` file instead, which h5py takes in place of a p
 So at any instant the file, together with its journal if there is one, is as it was at the last commit. Opening it for
 reading lays the journal over it; opening it for writing finishes the commit first. A new file has another name until
 its first commit. A lock keeps a second writer away.
+
+The first page is ours (HDF5 calls it a user block, and begins after it): which file it is, by a random number, how many
+commits there were, and how many bytes the last one left. A commit changes this page first. So a reader, who looks at it
+after each read, notices when another process has committed, and opens the file again; a journal that lies beside
+another file is not taken for its own; and a file that was cut off is recognized.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from supple.errors import RecordingError
 
@@ -31,7 +36,25 @@ except ImportError:  # a system without such locks
     fcntl = None  # type: ignore[assignment]
 
 PAGE = 4096
-MAGIC = b"supple journal 1\n"
+MAGIC, JOURNAL = b"supple recording", b"supple journal 2\n"
+HDF5 = b"\x89HDF\r\n\x1a\n"  #: how HDF5 begins
+
+
+class Head(NamedTuple):
+    """What the first page says."""
+
+    id: bytes  #: 16, at random
+    generation: int  #: commits so far
+    size: int  #: bytes at the last one, at least
+
+    def page(self) -> bytearray:
+        return bytearray(struct.pack("<16s16sqq", MAGIC, *self).ljust(PAGE, b"\0"))
+
+
+def read_head(data: bytes | bytearray) -> Head | None:
+    """Of a file's first bytes, if they are a recording's."""
+    magic, *rest = struct.unpack("<16s16sqq", data[:48].ljust(48, b"\0"))
+    return Head(*rest) if magic == MAGIC else None
 
 
 class Journaled:
@@ -39,30 +62,46 @@ class Journaled:
 
     def __init__(self, path: Path, mode: str) -> None:
         """mode: "r", "r+" (both of a file that is there), or "w" (a new one, or one in place of an old one)."""
+        if path.is_symlink():
+            path = path.resolve()  # the journal lies beside the file itself
         self.path, self.writable = path, mode != "r"
         self._pages: dict[int, bytearray] = {}
         self._position = 0
         self._failed: OSError | None = None
+        self.stale = False  #: to a reader: another process has committed since
         self._new = mode == "w"
         if self._new and in_use(path):
-            raise _being_written(path)
+            raise being_written(path)
         self._at = _beside(path, ".new") if self._new else path
         how = os.O_RDONLY if mode == "r" else os.O_RDWR | (os.O_CREAT if self._new else 0)
         self._file = os.open(self._at, how | _BINARY, 0o666)
         try:
             if self.writable and not _lock(self._file):
-                raise _being_written(path)
+                raise being_written(path)
             if self._new:
                 os.ftruncate(self._file, 0)
-            elif self.writable:
-                recover(path)
+                self._head = Head(os.urandom(16), 0, 0)
             else:
-                self._pages = dict(_read_journal(path))
+                self._head = _begins(self._file, path)
+                self._pages = dict(_read_journal(path, self._head))
+                self._head = read_head(self._pages.get(0, b"")) or self._head
+                if self.writable:
+                    self._recover()
         except BaseException:
             os.close(self._file)
             raise
-        self.size = self._committed = os.fstat(self._file).st_size
+        self.size = self._committed = os.fstat(self._file).st_size  # other tools may have added to it
         self._physical = self.size
+
+    @property
+    def generation(self) -> int:
+        """Commits so far."""
+        return self._head.generation
+
+    @property
+    def missing(self) -> int:
+        """Bytes that the last commit left and that are not there: it was cut off, or another tool made it shorter."""
+        return max(0, self._head.size - self.size)
 
     # --- what h5py asks of a file -------------------------------------------------------------------------------
 
@@ -87,6 +126,9 @@ class Journaled:
         for page, start, stop in _pages_of(begin, begin + n):
             if page in self._pages:
                 view[start - begin : stop - begin] = self._pages[page][start - page * PAGE : stop - page * PAGE]
+        if not self.writable and self._changed():
+            self.stale = True
+            raise OSError(f"{self.path} changed while it was read")
         self._position = begin + n
         return n
 
@@ -119,17 +161,24 @@ class Journaled:
         if self._physical < self.size:
             os.ftruncate(self._file, self.size)
             self._physical = self.size
-        os.fsync(self._file)
+        head = self._head._replace(generation=self.generation + 1, size=self.size)
         if self._new:
+            _apply(self._file, {0: head.page()})
             self._at.replace(self.path)
             _sync_folder(self.path)
             self._at, self._new = self.path, False
-        elif self._pages:
-            _write_journal(self.path, self._pages)
-            _apply(self._file, self._pages)
+        else:
+            os.fsync(self._file)
+            pages = self._pages | {0: head.page()}
+            _write_journal(self.path, pages)
+            _apply(self._file, pages)
             _journal(self.path).unlink()
-        self._pages = {}
+        self._head, self._pages = head, {}
         self._committed = self.size
+
+    @property
+    def closed(self) -> bool:
+        return self._file < 0
 
     def close(self) -> None:
         """What was not committed is lost."""
@@ -139,6 +188,17 @@ class Journaled:
                     self._at.unlink()
             os.close(self._file)
             self._file = -1
+
+    def _recover(self) -> None:
+        """Finish a commit that was interrupted."""
+        if self._pages:
+            _apply(self._file, self._pages)
+        self._pages = {}
+        _journal(self.path).unlink(missing_ok=True)
+
+    def _changed(self) -> bool:
+        now = read_head(_read_at(self._file, 48, 0))
+        return now is None or now.generation > self.generation
 
     def _put(self, data: memoryview, offset: int) -> None:
         """To the file itself. HDF5 does not take a failure well: it is kept for `commit`."""
@@ -156,16 +216,14 @@ class Journaled:
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
-def recover(path: Path) -> None:
-    """Finish a commit that was interrupted. The caller has the lock."""
-    pages = dict(_read_journal(path))
-    if pages:
-        file = os.open(path, os.O_RDWR | _BINARY)
-        try:
-            _apply(file, pages)
-        finally:
-            os.close(file)
-    _journal(path).unlink(missing_ok=True)
+def _begins(file: int, path: Path) -> Head:
+    """What the first page says; refused where it is not a recording's."""
+    data = _read_at(file, PAGE, 0)
+    head = read_head(data)
+    if head is None:
+        reason = "is an HDF5 file, but not a recording of Supple's" if data.startswith(HDF5) else "is not a recording"
+        raise RecordingError(f"{path} {reason if data else 'is empty: not a recording'}")
+    return head
 
 
 def in_use(path: Path) -> bool:
@@ -190,7 +248,7 @@ def _lock(file: int) -> bool:
     return True
 
 
-def _being_written(path: Path) -> RecordingError:
+def being_written(path: Path) -> RecordingError:
     return RecordingError(f"{path} is being written by another run; wait for it, or give another name")
 
 
@@ -208,7 +266,7 @@ def _write_journal(path: Path, pages: dict[int, bytearray]) -> None:
     try:
         file = os.open(at, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _BINARY, 0o666)
         try:
-            data = memoryview(MAGIC + hashlib.blake2b(body).digest() + body)
+            data = memoryview(JOURNAL + hashlib.blake2b(body).digest() + body)
             done = 0
             while done < len(data):
                 done += os.write(file, data[done:])
@@ -223,25 +281,30 @@ def _write_journal(path: Path, pages: dict[int, bytearray]) -> None:
     _sync_folder(path)
 
 
-def _read_journal(path: Path) -> Iterator[tuple[int, bytearray]]:
-    """The pages of a journal that is whole; none where there is none, or it is damaged."""
+def _read_journal(path: Path, head: Head) -> Iterator[tuple[int, bytearray]]:
+    """The pages of a journal that is whole; none where there is none, or it is damaged, old, or another file's."""
     try:
         data = _journal(path).read_bytes()
     except FileNotFoundError:
         return
-    head = len(MAGIC) + hashlib.blake2b().digest_size
-    body = data[head:]
-    if data[: len(MAGIC)] != MAGIC or hashlib.blake2b(body).digest() != data[len(MAGIC) : head]:
+    begin = len(JOURNAL) + hashlib.blake2b().digest_size
+    body = data[begin:]
+    if data[: len(JOURNAL)] != JOURNAL or hashlib.blake2b(body).digest() != data[len(JOURNAL) : begin]:
         return
     (count,) = struct.unpack_from("<q", body)
+    first = 8 + 8 * count
+    after = read_head(body[first : first + PAGE])  # the first page is always among them
+    if after is None or after.id != head.id or after.generation < head.generation:
+        return
     for i, number in enumerate(struct.unpack_from(f"<{count}q", body, 8)):
-        start = 8 + 8 * count + i * PAGE
+        start = first + i * PAGE
         yield number, bytearray(body[start : start + PAGE])
 
 
 def _apply(file: int, pages: dict[int, bytearray]) -> None:
-    for number, page in pages.items():
-        done = 0
+    """The first page goes first: who reads meanwhile sees by it that others may have changed."""
+    for number in sorted(pages):
+        page, done = pages[number], 0
         while done < PAGE:
             done += _write_at(file, page[done:], number * PAGE + done)
     os.fsync(file)

@@ -1,6 +1,8 @@
 """What is where in a recording.
 
-/            attributes: format, version; supple, python, numpy, h5py; created, about (JSON: how it was run, the
+Before HDF5's own bytes there is a page of ours (journal.py).
+
+/            attributes: version; supple, python, numpy, h5py; created, about (JSON: how it was run, the
              command); finished
 /models/0    a model (model_group.py); more where events changed it
 /segments/0  states between events that changed the state: attribute model, its number; datasets time (k,),
@@ -17,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-FORMAT, VERSION = "supple recording", 1
+VERSION = 1
 EVENT = np.dtype([("time", "f8"), ("name", "S120")])
 CHUNK = 256 * 1024  #: bytes of a chunk of a dataset, or one row
 LIBVER = ("earliest", "v108")  #: files of these carry no mark of being open, which a killed process could not remove

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from supple.errors import RecordingError
 from supple.model.model import Model
-from supple.record.journal import Journaled
-from supple.record.layout import EVENT, FORMAT, LIBVER, VERSION, append, growing
+from supple.record.journal import PAGE, Journaled, being_written
+from supple.record.layout import EVENT, LIBVER, VERSION, append, growing
 from supple.record.model_group import write_model
 
 Floats = NDArray[np.float64]
@@ -34,12 +34,22 @@ class Recorder:
     leaves the last commit; so does a disk that is full.
     """
 
-    def __init__(self, path: str | Path, about: dict[str, Any] | None = None, overwrite: bool = False) -> None:
-        """A new recording; or, about None, one that is there, to be continued."""
+    def __init__(
+        self,
+        path: str | Path,
+        about: dict[str, Any] | None = None,
+        overwrite: bool = False,
+        generation: int | None = None,
+    ) -> None:
+        """A new recording; or, about None, one that is there, to be continued: refused if it is not of the generation
+        that its reader saw."""
         import h5py
 
         self.path = Path(path)
         resumed = about is None
+        if self.path.exists() and not self.path.is_file():
+            what = "a folder" if self.path.is_dir() else "no file"
+            raise RecordingError(f"{self.path} is {what}: a recording must be a file of its own")
         if not resumed and self.path.exists() and not overwrite:
             raise RecordingError(
                 f"{self.path} is there already; give another name, or resume it, or say that it may be overwritten"
@@ -47,7 +57,10 @@ class Recorder:
         with _as_said(self.path, "written"):
             self._file = Journaled(self.path, "r+" if resumed else "w")
             try:
-                self._h5 = h5py.File(self._file, "r+" if resumed else "w", libver=LIBVER)
+                if generation is not None and self._file.generation != generation:
+                    raise being_written(self.path)
+                mode = {"mode": "r+"} if resumed else {"mode": "w", "userblock_size": PAGE}
+                self._h5 = h5py.File(self._file, libver=LIBVER, **mode)
             except BaseException:
                 self._file.close()
                 raise
@@ -55,17 +68,18 @@ class Recorder:
         self._segment: Any = None
         self._waiting = 0
         self._last = clock.perf_counter()
-        if about is not None:
-            self._begin(about)
-        else:
-            self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
+        with _as_said(self.path, "written"):
+            if about is not None:
+                self._begin(about)
+            else:
+                self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
 
     def _begin(self, about: dict[str, Any]) -> None:
         import h5py
 
         h5 = self._h5
         h5.attrs.update(
-            format=FORMAT, version=VERSION, supple=import_module("supple").__version__,
+            version=VERSION, supple=import_module("supple").__version__,
             python=platform.python_version(), numpy=np.__version__, h5py=h5py.__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"), finished=False,
             about=json.dumps(about | {"argv": sys.argv}),
@@ -93,26 +107,28 @@ class Recorder:
         joint_wrenches: Floats | None = None,
     ) -> None:
         """States of the segment that is open; of a new one, if there is none."""
-        if self._segment is None:
-            self._segment = self._open_segment(model, v, error, active, joint_wrenches)
-        columns = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
-        columns |= {"error": error, "joint_wrenches": joint_wrenches}
-        for name, rows in columns.items():
-            if rows is not None:
-                append(self._segment[name], rows)
-                self._waiting += rows.nbytes
-        if active is not None:
-            begin = len(self._segment["active"])
-            append(self._segment["active_end"], begin + np.cumsum([len(a) for a in active], dtype=np.int64))
-            append(self._segment["active"], np.concatenate(active) if active else np.zeros(0, dtype=np.int64))
-            self._waiting += 8 * sum(map(len, active))
+        with _as_said(self.path, "written"):
+            if self._segment is None:
+                self._segment = self._open_segment(model, v, error, active, joint_wrenches)
+            columns = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
+            columns |= {"error": error, "joint_wrenches": joint_wrenches}
+            for name, rows in columns.items():
+                if rows is not None:
+                    append(self._segment[name], rows)
+                    self._waiting += rows.nbytes
+            if active is not None:
+                begin = len(self._segment["active"])
+                append(self._segment["active_end"], begin + np.cumsum([len(a) for a in active], dtype=np.int64))
+                append(self._segment["active"], np.concatenate(active) if active else np.zeros(0, dtype=np.int64))
+                self._waiting += 8 * sum(map(len, active))
 
     def end_segment(self) -> None:
         """The states that follow are of another segment."""
         self._segment = None
 
     def event(self, time: float, name: str) -> None:
-        append(self._h5["events"], np.array([(time, name.encode())], dtype=EVENT))
+        with _as_said(self.path, "written"):
+            append(self._h5["events"], np.array([(time, name.encode())], dtype=EVENT))
 
     @property
     def due(self) -> bool:
@@ -185,3 +201,5 @@ class _as_said:
                 if self._path.exists()
                 else f"{self._path} cannot be {self._what}: {reason}"
             ) from e
+        if isinstance(e, KeyError | RuntimeError):  # of HDF5, where the file is not what it should be
+            raise RecordingError(f"{self._path} is damaged, and cannot be {self._what} on: {e}") from e

@@ -19,8 +19,9 @@ from supple.reproduce import ad_figures as figures
 from supple.reproduce import ad_measure as measure
 from supple.reproduce import ad_theirs as theirs
 from supple.reproduce.ad_measure import Run
+from supple.reproduce.parts import Claim, three
 from supple.reproduce.qs_measure import Full, full
-from supple.reproduce.report import Claim, Report, new_figure
+from supple.reproduce.report import Report
 from supple.scenes import Scene
 
 Row = Sequence[object]
@@ -39,16 +40,16 @@ REST = 40.0  #: seconds until all is at rest
 
 def run(out: Path, quick: bool = False, console: Console | None = None) -> None:
     """Reproduce the paper into the folder `out`. quick: shorter motions and fewer cases."""
-    new_figure(1, 1)  # if figures cannot be drawn, say so before the work
-    report = Report("AD: adaptive dynamics of articulated bodies (Redon, Galoppo and Lin 2005)", out, console)
-    claims = worked_example(report)
-    claims += pendulum(report, quick)
-    claims += spring(report, quick)
-    claims += table_1(report, quick)
-    claims += crowds.crowd(report, PEOPLE, quick)
-    report.heading("What the paper concludes")
-    report.claims(claims)
-    report.save("ad.md")
+    with Report(
+        "ad", "AD: adaptive dynamics of articulated bodies (Redon, Galoppo and Lin 2005)", out, quick, console
+    ) as report:
+        claims = worked_example(report)
+        claims += pendulum(report, quick)
+        claims += spring(report, quick)
+        claims += table_1(report, quick)
+        claims += crowds.crowd(report, PEOPLE, quick)
+        report.heading("What the paper concludes")
+        report.claims(claims)
 
 
 def worked_example(report: Report) -> list[Claim]:
@@ -69,17 +70,23 @@ def pendulum(report: Report, quick: bool) -> list[Claim]:
     """Figure 5, and errors and energies, which the paper does not give."""
     scene = scenes.pendulum(LINKS, planar=True)
     n, duration = scene.model.n_bodies, 0.1 * DURATION if quick else DURATION
-    between = round(duration / DT / LOOKS)
+    count_of_looks = LOOKS // 4 if quick else LOOKS  # between two, enough steps for their times to be told
+    between = round(duration / DT / count_of_looks)
     report.heading(f"Figure 5: a pendulum of {n} links, let go sideways, {duration:g} s in steps of {DT:g} s")
     counts = sorted({_share(c, n) for c in (*MORE, *ACTIVE)})
-    runs = {c: measure.run(scene.adaptive_dynamics(c), DT, LOOKS, between) for c in report.track(counts, "pendulum")}
-    exact = measure.exactly(scene.model, scene.q0, DT, report.track(range(LOOKS), "pendulum, exactly"), between)
+    runs = {
+        c: measure.run(scene.adaptive_dynamics(c), DT, count_of_looks, between)
+        for c in report.track(counts, "pendulum")
+    }
+    exact = measure.exactly(
+        scene.model, scene.q0, DT, report.track(range(count_of_looks), "pendulum, exactly"), between
+    )
     step = full(scene)
     shown = {_share(c, n): theirs.FIGURE_5[c] for c in ACTIVE}
     rows: list[Row] = []
     for count, ms in shown.items():
         r, slowest = runs[count], theirs.FIGURE_5[300]
-        rows.append((count, ms, f"{slowest / ms:.3g}", _us(r.seconds), *_ratios(step, r.seconds)))
+        rows.append((count, ms, three(slowest / ms), _us(r.seconds), *_ratios(step, r.seconds)))
     report.table(["active", "theirs, ms", "theirs / 300 active", "ours, µs", "DCA / ours", "ABA / ours"], rows)
     report.text(
         f"A full step takes {_us(step.dca)} µs by our divide and conquer and {_us(step.aba)} µs by our "
@@ -87,7 +94,7 @@ def pendulum(report: Report, quick: bool) -> list[Claim]:
         "every 20 steps. "
         "What the paper's pendulum weighs and how it starts is not said: ours is 3 m long, straight, in a plane."
     )
-    looks = np.linspace(0, LOOKS, SHOWN).round().astype(int).tolist()
+    looks = np.linspace(0, count_of_looks, SHOWN).round().astype(int).tolist()
     faster = {c: step.dca / runs[c].seconds for c in shown}
     remarks = {c: f"{x:,.{0 if x > 10 else 1}f} x faster\nthan DCA" for c, x in faster.items()}
     strips = figures.strips(scene, {c: runs[c] for c in shown}, looks, remarks)
@@ -99,7 +106,7 @@ def pendulum(report: Report, quick: bool) -> list[Claim]:
     gain = runs[n].seconds / runs[_share(1, n)].seconds
     kept = min(float(np.diff(r.removed).min()) for r in runs.values())
     return [
-        Claim("7.1", "1 active joint instead of all: times faster", "250", f"{gain:.3g}", gain >= 100),
+        Claim("7.1", "1 active joint instead of all: times faster", "250", three(gain), gain >= 100),
         Claim("7.3", "stopping joints never adds energy", "yes", "yes" if kept > -1e-9 else "no", kept > -1e-9),
     ]
 
@@ -245,9 +252,9 @@ def table_1(report: Report, quick: bool) -> list[Claim]:
     rows: list[Row] = []
     for count, seconds in ours.items():
         dca, aba, printed = steps[count].dca, steps[count].aba, theirs.TABLE_1[count]
-        rows.append((count, "theirs, over their DCA", *(f"{theirs.DCA[count] / t:,.3g}" for t in printed)))
-        rows.append(("", "ours, over our DCA", *(f"{dca / t:,.3g}" for t in seconds)))
-        rows.append(("", "ours, over our ABA", *(f"{aba / t:,.3g}" for t in seconds)))
+        rows.append((count, "theirs, over their DCA", *(three(theirs.DCA[count] / t) for t in printed)))
+        rows.append(("", "ours, over our DCA", *(three(dca / t) for t in seconds)))
+        rows.append(("", "ours, over our ABA", *(three(aba / t) for t in seconds)))
         rows.append(("", "ours, µs", *(_us(t) for t in seconds)))
     report.text("Times faster than a full step; an update every 20 steps:")
     report.table(["forces", "", *(str(s) for s in sizes)], rows, left=(0, 1))
@@ -269,7 +276,7 @@ def table_1(report: Report, quick: bool) -> list[Claim]:
     forces = np.mean([ours[a][i] < ours[b][i] for a, b in pairwise(ours) for i in range(2)])  # of 1 and 30 joints
     slower = one.dca / one.aba
     return [
-        Claim("7.2", "1 active joint, one force: times faster than DCA", "295", f"{first:.3g}", first >= 100),
+        Claim("7.2", "1 active joint, one force: times faster than DCA", "295", three(first), first >= 100),
         Claim("7.2", "faster with fewer active joints, of some", "yes", f"{fewer:.0%} of pairs", bool(fewer > 0.9)),
         Claim(
             "7.2",
@@ -292,12 +299,12 @@ def _list(r: Run) -> str:
 
 
 def _us(seconds: float) -> str:
-    return f"{1e6 * seconds:,.3g}"
+    return three(1e6 * seconds)
 
 
 def _mm(metres: float) -> str:
-    return f"{1e3 * metres:.3g}"
+    return three(1e3 * metres)
 
 
 def _ratios(step: Full, seconds: float) -> tuple[str, str]:
-    return f"{step.dca / seconds:,.3g}", f"{step.aba / seconds:,.3g}"
+    return three(step.dca / seconds), three(step.aba / seconds)

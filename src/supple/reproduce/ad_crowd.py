@@ -12,8 +12,9 @@ from supple.model.model import Model
 from supple.reproduce import ad_figures as figures
 from supple.reproduce import ad_measure as measure
 from supple.reproduce.ad_measure import Floats
+from supple.reproduce.parts import Claim, three
 from supple.reproduce.qs_measure import full
-from supple.reproduce.report import Claim, Report
+from supple.reproduce.report import Report
 from supple.scenes import Scene
 from supple.scenes.crowd import CAMERA
 
@@ -34,7 +35,7 @@ def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
     lines: list[Sequence[object]] = []
     rms, gains = {}, {}
     lines.append(
-        ("100 %", "", _ms(exact.seconds), *(f"{t / exact.seconds:.3g}" for t in (step.dca, step.aba)), "", "", "")
+        ("100 %", "", _ms(exact.seconds), *(three(t / exact.seconds) for t in (step.dca, step.aba)), "", "", "")
     )
     for share in report.track(SHARES[2::3] if quick else SHARES, "crowd"):
         for name, w in weights.items():
@@ -47,7 +48,7 @@ def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
             if share == DRAWN:
                 rms[name], drawn = off, r
             lines.append((
-                f"{100 * share:g} %", name, _ms(seconds), f"{step.dca / seconds:.3g}", f"{gains[share]:.3g}",
+                f"{100 * share:g} %", name, _ms(seconds), three(step.dca / seconds), three(gains[share]),
                 _moving(scene.model, r), _mm(off[0]), _mm(off[-1]),
             ))  # fmt: skip
     report.table(
@@ -72,7 +73,7 @@ def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
     report.figure("ad-figure-1.png", caption, figure)
     best = gains[min(gains)]
     return [
-        Claim("Figure 1", "a crowd with few joints active is faster than the ABA: times", "", f"{best:.3g}", best > 1)
+        Claim("Figure 1", "a crowd with few joints active is faster than the ABA: times", "", three(best), best > 1)
     ]
 
 
@@ -105,8 +106,8 @@ def _moving(model: Model, r: measure.Run) -> str:
 
 
 def _ms(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g}"
+    return three(1e3 * seconds)
 
 
 def _mm(metres: float) -> str:
-    return f"{1e3 * metres:.3g}"
+    return three(1e3 * metres)

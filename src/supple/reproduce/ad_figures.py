@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.drawing import new_figure
 from supple.reproduce import ad_theirs as theirs
 from supple.reproduce.ad_measure import Run, points
 from supple.reproduce.qs_measure import Full
-from supple.reproduce.report import new_figure
 from supple.scenes import Scene
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def strips(scene: Scene, runs: Mapping[int, Run], looks: Sequence[int], remarks:
     low, high = pins.min(axis=(0, 2)) - 0.15, pins.max(axis=(0, 2)) + 0.15  # of each column
     wide, bottom, top = high[:, 0] - low[:, 0], low[:, 1].min(), high[:, 1].max()
     scale = 10.4 / wide.sum()
+    bottom = min(bottom, top - 0.65 / scale)  # inches, the room that a row's name needs
     figure = new_figure(11.5, 0.4 + len(runs) * scale * (top - bottom))
     figure.get_layout_engine().set(w_pad=0.0, h_pad=0.01, wspace=0.0, hspace=0.0)  # type: ignore[union-attr,call-arg]
     axes = figure.subplots(len(runs), len(looks), squeeze=False, width_ratios=wide.tolist())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.drawing import new_figure
 from supple.exact.kinematics import poses
 from supple.reproduce import qs_theirs as theirs
 from supple.reproduce.qs_measure import Full, Run
-from supple.reproduce.report import new_figure
 from supple.scenes import Scene
 
 if TYPE_CHECKING:

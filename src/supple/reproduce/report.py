@@ -1,123 +1,111 @@
-"""What a reproduction writes: tables, on the console and in Markdown; figures as PNG; progress meanwhile."""
+"""What a reproduction says as it goes: tables and claims on the console, progress meanwhile; and keeps for reports."""
 
 from __future__ import annotations
 
+import io
+import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rich import box
+from rich import table as rich_table
 from rich.console import Console
 from rich.markdown import Markdown
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from supple.errors import SuppleError
+from supple.drawing import new_figure
+from supple.machine import machine
+from supple.reproduce import markdown
+from supple.reproduce.parts import Claim, Claims, Heading, Paper, Picture, Table, Text, load_paper
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 T = TypeVar("T")
-TICK, CROSS = "✓", "✗"
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of a paper beside what we find."""
-
-    where: str
-    what: str
-    theirs: str
-    ours: str
-    holds: bool
-
-    @classmethod
-    def same(cls, where: str, what: str, theirs: str, ours: object) -> Claim:
-        """Printed exactly: counts, costs, lists."""
-        return cls(where, what, theirs, str(ours), theirs == str(ours))
-
-    @classmethod
-    def rounded(
-        cls, where: str, what: str, theirs: str, ours: float, unit: float | None = None, suffix: str = ""
-    ) -> Claim:
-        """A number printed rounded to `unit`, which is its last decimal unless said."""
-        decimals = len(theirs.partition(".")[2])
-        unit = 10.0**-decimals if unit is None else unit
-        holds = abs(ours - float(theirs)) <= 0.5 * unit
-        return cls(where, what, f"{theirs}{suffix}", f"{ours:.{decimals + 2}f}{suffix}", holds)
 
 
 class Report:
-    """A paper's results: said on the console as they come, written to a file at the end."""
+    """A paper's results: `with Report(...) as report:`, said on the console as they come, written at the end.
 
-    def __init__(self, title: str, out: Path, console: Console | None = None) -> None:
+    What there is when it is stopped is written, too, unless the folder has the paper whole from an earlier run: that is
+    kept then. Figures wait in memory for the same reason.
+    """
+
+    def __init__(self, key: str, title: str, out: Path, quick: bool = False, console: Console | None = None) -> None:
+        new_figure(1, 1)  # if figures cannot be drawn, say so before the work
         self.out, self.console = out, console or Console()
-        self._lines: list[str] = [f"# {title}"]
+        date = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z")
+        self.paper = Paper(key, title, date, quick, machine())
+        self._begun, self._images = time.perf_counter(), dict[str, bytes]()
         out.mkdir(parents=True, exist_ok=True)
         self.console.rule(title)
 
+    def __enter__(self) -> Report:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *what: object) -> None:
+        self.paper.finished = kind is None
+        self.paper.seconds = round(time.perf_counter() - self._begun, 1)
+        if kind is None or (self.paper.parts and not self._whole_before()):
+            self._save()
+
     def text(self, markdown: str) -> None:
         """A paragraph."""
-        self._lines += ["", markdown]
+        self.paper.parts.append(Text(markdown))
         self.console.print(Markdown(markdown))
 
     def heading(self, text: str) -> None:
-        self._lines += ["", f"## {text}"]
+        self.paper.parts.append(Heading(text))
         self.console.print(f"\n[bold]{text}[/bold]")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[int] = (0,)) -> None:
         """left: the columns that hold words; the others are set to the right."""
-        rows = [[str(x) for x in row] for row in rows]
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for i, name in enumerate(columns):
-            longest = max(len(word) for row in [columns, *rows] for word in row[i].split() or [""])
-            table.add_column(name, justify="left" if i in left else "right", min_width=longest)
-        for row in rows:
-            table.add_row(*row)
-        self.console.print(table)
-        marks = ["---" if i in left else "---:" for i in range(len(columns))]
-        self._lines += [
-            "",
-            *("| " + " | ".join(r).replace("\n", " ") + " |" for r in [list(columns), marks, *rows]),
-        ]
+        table = Table(list(columns), [[str(x) for x in row] for row in rows], list(left))
+        self.paper.parts.append(table)
+        self._show(table)
 
     def claims(self, claims: Sequence[Claim]) -> None:
         """The paper's statements, ours beside theirs, ticked off."""
-        self.table(
-            ["where", "what", "theirs", "ours", ""],
-            [(c.where, c.what, c.theirs, c.ours, TICK if c.holds else CROSS) for c in claims],
-            left=(0, 1),
-        )
-        held = sum(c.holds for c in claims)
-        self.text(f"{held} of {len(claims)} agree.")
+        part = Claims(list(claims))
+        self.paper.parts.append(part)
+        self._show(part.table())
+        self.console.print(part.count())
 
     def figure(self, name: str, caption: str, figure: Figure) -> Path:
-        """Save a figure beside the report."""
+        """A figure, which will be beside the report."""
+        file = io.BytesIO()
+        figure.savefig(file, format="png", dpi=150, facecolor="white")
+        self._images[name] = file.getvalue()
+        self.paper.parts.append(Picture(name, caption))
         path = self.out / name
-        figure.savefig(path, dpi=150, facecolor="white")
-        self._lines += ["", f"![{caption}]({name})", "", f"*{caption}*"]
         self.console.print(f"[green]figure[/green] {path}: {caption}", soft_wrap=True)
         return path
 
     def track(self, items: Sequence[T], doing: str) -> Iterator[T]:
         """The items, with a progress bar while they last."""
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=self.console, transient=True) as progress:
             yield from progress.track(items, description=doing)
 
-    def save(self, name: str) -> Path:
-        path = self.out / name
-        path.write_text("\n".join(self._lines) + "\n", encoding="utf-8")
-        self.console.print(f"[green]report[/green] {path}", soft_wrap=True)
-        return path
+    def _show(self, table: Table) -> None:
+        shown = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for i, name in enumerate(table.columns):
+            longest = max(len(word) for row in [table.columns, *table.rows] for word in row[i].split() or [""])
+            shown.add_column(name, justify="left" if i in table.left else "right", min_width=longest)
+        for row in table.rows:
+            shown.add_row(*row)
+        self.console.print(shown)
 
+    def _whole_before(self) -> bool:
+        before = load_paper(self.out, self.paper.key)
+        return before is not None and before.finished
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches; refused in one sentence where matplotlib is missing."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-    except ImportError:
-        raise SuppleError("figures need matplotlib: pip install 'supple[figures]'") from None
-    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    def _save(self) -> None:
+        for name, image in self._images.items():
+            (self.out / name).write_bytes(image)
+        self.paper.save(self.out)
+        path = self.out / f"{self.paper.key}.md"
+        path.write_text("\n".join(markdown.alone(self.paper)) + "\n", encoding="utf-8")
+        self.console.print(f"[green]written[/green] {path}", soft_wrap=True)

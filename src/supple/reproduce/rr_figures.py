@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.drawing import new_figure
 from supple.exact.kinematics import poses
-from supple.reproduce.report import new_figure
 from supple.reproduce.rr_measure import Cost
 from supple.simulating.gaits import Gait
 from supple.simulating.walking import Step, Walker, leg_angles

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from supple.exact import costs
 from supple.exact.costs import Cost
 from supple.model import parents
-from supple.reproduce.report import Claim
+from supple.reproduce.parts import Claim
 
 Ints = NDArray[np.int64]
 

@@ -19,7 +19,8 @@ from supple.exact.virtual_hubs import split_hubs
 from supple.reproduce import vw_figures as figures
 from supple.reproduce import vw_measure as measure
 from supple.reproduce.counting import counts
-from supple.reproduce.report import Claim, Report, new_figure
+from supple.reproduce.parts import Claim
+from supple.reproduce.report import Report
 from supple.reproduce.vw_measure import Errors, Times, crossing, growth
 from supple.reproduce.vw_methods import DCA, DCA_MEANING, METHODS, ball_chain, star
 
@@ -36,15 +37,13 @@ LENGTHS, RATIOS, BRANCHES = tuple(2**k for k in range(1, 11)), tuple(10**k for k
 
 def run(out: Path, quick: bool = False, console: Console | None = None) -> None:
     """Reproduce the paper into the folder `out`. quick: smaller sizes and fewer samples."""
-    new_figure(1, 1)  # if figures cannot be drawn, say so before the work
-    report = Report("VW: forward dynamics by virtual work (Yamane and Nakamura)", out, console)
-    meanings = {name: method.meaning for name, method in METHODS.items()} | {DCA: DCA_MEANING}
-    report.text("\n".join(f"- **{name}**: {meaning}" for name, meaning in meanings.items()))
-    figure_6(report, quick)
-    figure_7(report, quick)
-    operations(report, quick)
-    accuracy(report, quick)
-    report.save("vw.md")
+    with Report("vw", "VW: forward dynamics by virtual work (Yamane and Nakamura)", out, quick, console) as report:
+        meanings = {name: method.meaning for name, method in METHODS.items()} | {DCA: DCA_MEANING}
+        report.text("\n".join(f"- **{name}**: {meaning}" for name, meaning in meanings.items()))
+        figure_6(report, quick)
+        figure_7(report, quick)
+        operations(report, quick)
+        accuracy(report, quick)
 
 
 # --- times ----------------------------------------------------------------------------------------------------------
@@ -69,6 +68,7 @@ def figure_6(report: Report, quick: bool) -> None:
     drawn = figures.figure_of_times(small, large, CROSS_6, "virtual work", "ball joints n")
     report.figure("vw-figure-6.png", caption, drawn)
     _table_of_growth(report, small, large, {"virtual work": f"{CROSS_6}"}, {"virtual work": "n"})
+    report.claims([_crosses("virtual work", (small, large), CROSS_6)])
 
 
 def figure_7(report: Report, quick: bool) -> None:
@@ -86,6 +86,7 @@ def figure_7(report: Report, quick: bool) -> None:
     report.figure("vw-figure-7.png", caption, drawn)
     theirs = {"pairs": "same as unit vectors throughout", "split": f"{CROSS_7}"}
     _table_of_growth(report, small, large, theirs, {"pairs": "n² at worst", "split": "n"})
+    report.claims([_crosses("split", (small, large), CROSS_7)])
     report.text(
         "Absorbing joints into the link's mobility needs neither pairs nor pieces: what a joint sees of the others on "
         "its link goes through that link, so one 6x6 matrix holds it all. Without splitting the paper expects n² at "
@@ -120,6 +121,14 @@ def _table_of_growth(
         rows.append((name, orders.get(name, ""), exponent, crossings.get(name, ""), ours))
     columns = ["method", "growth, theirs", "growth, ours", "faster than unit vectors from DoF, theirs", "ours"]
     report.table(columns, rows, left=(0, 1, 2))
+
+
+def _crosses(name: str, measured: tuple[Times, Times], theirs: int) -> Claim:
+    """The paper's statement that a method is at last faster than unit vectors."""
+    first, last = crossing(measured, name, "unit vectors")
+    ours = f"not by {last}" if first is None else f"from {first}"
+    what = f"faster than unit vectors from some degrees of freedom on: {name}"
+    return Claim("6", what, f"from {theirs}", ours, first is not None)
 
 
 # --- operations -----------------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from supple.drawing import new_figure
 from supple.exact.costs import Cost
-from supple.reproduce.report import new_figure
 from supple.reproduce.vw_measure import Errors, Times, growth
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ def figure_of_times(small: Times, large: Times, mark: int, crossing: str, x_name
     left.set_xlim(0, small.dof[-1] + 1)
     left.axvline(mark, color="#999999", linewidth=0.9, linestyle=":")
     text = f"in the paper {crossing}\ncrosses unit vectors here"
-    left.text(mark + 0.4, 1.13e6 * fastest, text, va="top", fontsize=8.5, color="#777777")
+    side, shift = ("right", -0.4) if mark > 0.6 * small.dof[-1] else ("left", 0.4)
+    left.text(mark + shift, 1.13e6 * fastest, text, va="top", ha=side, fontsize=8.5, color="#777777")
     left.set_xlabel("degrees of freedom, 3 a joint")
     left.set_ylabel("time of forward dynamics, µs")
     left.set_title("the paper's sizes", fontsize=11)
@@ -77,6 +78,8 @@ def figure_of_times(small: Times, large: Times, mark: int, crossing: str, x_name
 
 def figure_of_counts(chains: Mapping[int, Mapping[str, Cost]], stars: Mapping[int, Mapping[str, Cost]]) -> Figure:
     """Operations a joint against size: on chains of hinges, and on stars."""
+    from matplotlib.ticker import LogLocator
+
     figure = new_figure(11.5, 4.6)
     for ax, counts, title in zip(
         figure.subplots(1, 2), (chains, stars), ("chains of n hinges", "a link with n ball joints beyond its own")
@@ -91,8 +94,11 @@ def figure_of_counts(chains: Mapping[int, Mapping[str, Cost]], stars: Mapping[in
         ax.set_xlabel("n")
         ax.set_title(title, fontsize=11)
         _grid(ax)
-        ax.legend(frameon=False, fontsize=9, loc="upper left")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.yaxis.set_major_formatter("{x:,.0f}")
     figure.axes[0].set_ylabel("operations a joint (m + a + div)")
+    lines, names = figure.axes[1].get_legend_handles_labels()
+    figure.legend(lines, names, frameon=False, fontsize=9, loc="outside lower center", ncols=len(names))
     return figure
 
 
@@ -118,6 +124,8 @@ def figure_of_errors(
             ax.set_yscale("log")
             ax.axhline(np.finfo(float).eps, color="black", linewidth=0.7, linestyle=":")
             _grid(ax)
+            if of == "stars":
+                ax.set_xticks(x, [str(n) for n in x])
             if row == 0:
                 ax.set_title(of, fontsize=11)
                 if column in (0, len(columns) - 1):

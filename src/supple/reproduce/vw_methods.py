@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,4 +63,19 @@ def star(branches: int) -> Model:
     return trees.from_parents(np.append(-1, np.zeros(branches, dtype=np.int64)), joint="ball")
 
 
-SYSTEMS: dict[str, Callable[[int], Model]] = {"chain": chain, "ball-chain": ball_chain, "star": star}
+def forest(seed: int) -> Model:
+    """Random trees of every joint, none of which is a slider on the world."""
+    model = trees.random_tree(18, seed, along=0.4, world=0.15)
+    kinds = [model.joints[i].type for i in range(model.n_joints)]
+    turning: list[Any] = [
+        "revolute" if p < 0 and kind == "prismatic" else kind for p, kind in zip(model.parent.tolist(), kinds)
+    ]
+    return trees.from_parents(model.parent, joint=turning, seed=seed)
+
+
+SYSTEMS: dict[str, Callable[[int], Model]] = {
+    "chain": chain,
+    "ball-chain": ball_chain,
+    "star": star,
+    "forest": forest,
+}

@@ -12,7 +12,7 @@ from supple.exact.crba import mass_matrix
 from supple.model.builder import ModelBuilder
 from supple.model.joints import JointType
 from supple.model.model import Model
-from supple.scenes.scene import Floats, Pushes, Scene, at_least
+from supple.scenes.scene import SEEDS, Floats, Pushes, Scene, at_least
 from supple.scenes.skeleton import PELVIS, skeleton
 
 CAMERA = (-4.0, 0.0, 1.7)  #: metres; it looks along x
@@ -30,7 +30,7 @@ def crowd(rows: int = 20, columns: int = 10, seed: int = 0) -> Scene:
     steps of dt bear.
     """
     rows, columns = at_least("rows", rows, 1), at_least("columns", columns, 1)
-    people, rng = rows * columns, np.random.default_rng(seed)
+    people, rng = rows * columns, np.random.default_rng(at_least("seed", seed, 0, SEEDS))
     size = rng.uniform(1 - SIZES, 1 + SIZES, people)
     model = _people(size, DAMPING * _turning_inertias())
     chest = np.array([model.body_index(f"person {i} chest") for i in range(people)])

@@ -16,7 +16,7 @@ from supple.errors import StateError
 from supple.model.builder import ModelBuilder
 from supple.model.geometry import rotation_about
 from supple.model.model import Model, unknown
-from supple.scenes.scene import Pushes, Scene, at_least
+from supple.scenes.scene import SEEDS, Pushes, Scene, at_least
 
 Ints = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where 
     forces, where: see pushes.
     """
     n = at_least("joints", joints, 1)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(at_least("seed", seed, 0, SEEDS))
     parent, side = _bonds(n, rng)
     kind = rng.integers(0, len(GROUPS), n)
     mass, radius = np.array(GROUPS)[kind].T

@@ -14,7 +14,7 @@ from supple.adaptive.quasistatics import Measure, QuasiStatics
 from supple.errors import StateError
 from supple.exact.kinematics import poses
 from supple.exact.wrench import wrench
-from supple.model.model import Model
+from supple.model.model import Model, count, listed
 from supple.simulating.events import Event
 from supple.simulating.forces import Push, Spring
 
@@ -29,6 +29,9 @@ class Pushes:
     bodies: Ints  #: (m,)
     forces: Floats  #: (m, 3) in the world
     points: Floats  #: (m, 3) in the body's frame
+
+    def __repr__(self) -> str:
+        return f"<{count(len(self), 'push')} on bodies {listed(self.bodies[:6])}>"
 
     def __len__(self) -> int:
         return len(self.bodies)
@@ -53,6 +56,9 @@ class Springs:
     points: Floats  #: (m, 3) in the body's frame
     anchors: Floats  #: (m, 3) in the world
     stiffness: Floats  #: (m,) newtons a metre
+
+    def __repr__(self) -> str:
+        return f"<{count(len(self), 'spring')} on bodies {listed(self.bodies[:6])}>"
 
     def __len__(self) -> int:
         return len(self.bodies)
@@ -89,6 +95,11 @@ class Scene:
     method: str = "quasi-statics"  #: the one that it was made for
     duration: float | None = None  #: seconds that are worth a look, if so
 
+    def __repr__(self) -> str:
+        acts = [count(len(self.pushes), "push"), count(len(self.springs), "spring"), count(len(self.forces), "force")]
+        said = ", ".join(x for x in acts if not x.startswith("0 ")) or "no forces"
+        return f"<Scene: {repr(self.model)[1:-1]}; {said}; {self.method}, dt={self.dt:g}>"
+
     def all_forces(self) -> list[Any]:
         """The pushes, springs and all else that acts, as supple.simulate takes them."""
         pushes = [Push(b, force=f, point=p) for b, f, p in self.pushes.each()]
@@ -120,8 +131,14 @@ class Scene:
         return replace(self, pushes=pushes)
 
 
-def at_least(name: str, value: int, least: int) -> int:
-    """value, refused if it is not a whole number or too small."""
+MOST = 10**8  #: of anything that a scene has
+SEEDS = 2**63
+
+
+def at_least(name: str, value: int, least: int, most: int = MOST) -> int:
+    """value, refused if it is not a whole number, too small, or beyond all measure."""
     if int(value) != value or value < least:
         raise StateError(f"{name} must be a whole number, at least {least}; not {value!r}")
+    if value > most:
+        raise StateError(f"{name} must be at most {most}, not {value!r}")
     return int(value)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,6 +165,18 @@ class Loads:
     moment: Floats
     point: Floats
     residual: Floats
+
+    def __repr__(self) -> str:
+        clip = self.moving.clip
+        steps = sum(phase.foot != NONE for phase in phases(self.support.foot))
+        return f"<Loads of {clip.model.name!r}: {len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot>"
+
+    def plot(self, path: str | None = None, joints: Sequence[str] | None = None) -> Any:
+        """The ground's reaction and joint torques over time, as a matplotlib figure, saved if a path is given. joints:
+        by name; by default those of the first leg."""
+        from supple.simulating.capture_plot import plot_loads
+
+        return plot_loads(self, joints, path)
 
     @cached_property
     def pressure(self) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from supple.errors import StateError
+from supple.drawing import new_figure, saved
 from supple.simulating.capture import NONE, Loads, phases
 
 COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
@@ -19,13 +19,9 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | No
 
     joints: by default those from the first foot up to the trunk. The background says which foot stands.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise StateError("plots need matplotlib: pip install 'supple[figures]'") from None
     clip = loads.moving.clip
     names = list(joints) if joints is not None else leg_joints(loads)
-    figure = Figure(figsize=(9.5, 6.6), layout="constrained")
+    figure = new_figure(9.5, 6.6)
     top, bottom = figure.subplots(2, 1, sharex=True)
     t, weight = clip.times, -clip.model.total_mass * float(clip.model.gravity[2])
     along = _ahead(loads)
@@ -56,9 +52,7 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | No
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False, fontsize=8.5)
         axes.set_xlim(t[0], t[-1])
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+    return saved(figure, path)
 
 
 def leg_joints(loads: Loads) -> list[str]:

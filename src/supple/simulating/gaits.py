@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
-from supple.model.model import Model
+from supple.model.model import Model, count
 from supple.simulating.walking import Step, Steps, Walker, not_landed
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,17 @@ class Gait:
     eigenvalues: NDArray[np.complex128]
     residual: float
     last: Step  #: the last step of the period
+
+    def __repr__(self) -> str:
+        kind = "stable" if self.stable else "unstable"
+        size = f"{self.period:.10g} s, {self.step_length:.10g} m, {self.energy_lost:.10g} J a step"
+        return f"<Gait of {self.walker.name!r}: {kind}, period of {count(self.steps, 'step')}: {size}>"
+
+    def plot(self, path: str | None = None) -> Any:
+        """Positions against velocities over a period, as a matplotlib figure; saved if a path is given."""
+        from supple.simulating.gait_plot import plot
+
+        return plot(self, path)
 
     @property
     def stable(self) -> bool:

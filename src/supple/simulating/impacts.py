@@ -21,7 +21,7 @@ from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
 from supple.model.joints import JointName
-from supple.model.model import Model
+from supple.model.model import Model, listed
 from supple.model.reroot import Rerooted, reroot
 from supple.model.top_joint import TopJoint
 
@@ -41,6 +41,10 @@ class Impact:
     energy_lost: float
     impulse: Floats
     rerooted: Rerooted
+
+    def __repr__(self) -> str:
+        what = f"{self.energy_lost:.6g} J lost, impulse {listed(self.impulse)} N s"
+        return f"<Impact on {self.model.body_names[0]!r} of {self.model.name!r}: {what}>"
 
 
 def impact(

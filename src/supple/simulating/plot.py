@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from supple.drawing import new_figure, saved
 from supple.errors import StateError
 
 if TYPE_CHECKING:
@@ -17,13 +18,9 @@ COORDINATES = 8  #: that are drawn unless joints are named
 
 def plot(result: Result, path: str | None, joints: Sequence[str] | None) -> Any:
     """See Result.plot."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise StateError("plots need matplotlib: pip install 'supple[figures]'") from None
     counts = result.active_counts
     rows = 2 if counts is None else 3
-    figure = Figure(figsize=(8, 2.4 * rows), layout="constrained")
+    figure = new_figure(8, 2.4 * rows)
     axes = figure.subplots(rows, 1, sharex=True)
     t, kinetic, potential = result.times, result.kinetic, result.potential
     axes[0].plot(t, kinetic + potential, "k", label="energy")
@@ -46,9 +43,7 @@ def plot(result: Result, path: str | None, joints: Sequence[str] | None) -> Any:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel("s")
-    if path is not None:
-        figure.savefig(path, dpi=150)
-    return figure
+    return saved(figure, path)
 
 
 def _how(result: Result) -> str:

@@ -52,7 +52,7 @@ def simulate(
 
     method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
     measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
-    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol.
+    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol (1e-9, by default).
     forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
     at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
 
@@ -128,8 +128,8 @@ class InFile:
         self._run, self._path = run, Path(path)
         self._events = 0
         if resume and self._path.exists():
-            models = _go_on(run, self._path)
-            self._recorder = Recorder(path)
+            models, generation = _go_on(run, self._path)
+            self._recorder = Recorder(path, generation=generation)
             self._recorder.go_on(models, run.settings)
             self._events = len(run.events)
         else:
@@ -171,10 +171,10 @@ class InFile:
         self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
 
 
-def _go_on(run: Simulation, path: Path) -> list[Model]:
-    """Put a run where its recording ends, if it is the same run."""
+def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
+    """Put a run where its recording ends, if it is the same run. Its models, and which commit that is."""
     with Recording(path) as r:
-        state, arrays = r.checkpoint
+        state, arrays = r.checkpoint()
         if state["failed"]:
             raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
         if state.get("steered"):
@@ -185,13 +185,16 @@ def _go_on(run: Simulation, path: Path) -> list[Model]:
                 raise RecordingError(
                     f"{path} was recorded with {name} {r.about.get(name)!r}, not {value!r}; give the same to resume it"
                 )
+        if run.grid.end < state["time"]:
+            raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")
         models = [run.model, *r.models[1:]]
         last = models[r.models.index(r.segments[-1].model)]
         fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
         run.events[:] = [Happened(name, time) for time, name in r.events]
+        generation = r.generation
     q, v = arrays.pop("q"), arrays.pop("v")
     run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh, state["over"]), arrays)
-    return models
+    return models, generation
 
 
 def load_run(path: str | Path) -> Result:
@@ -200,7 +203,7 @@ def load_run(path: str | Path) -> Result:
     q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
-    state, _ = r.checkpoint
+    state = r.state
     about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"

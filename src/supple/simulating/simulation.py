@@ -25,6 +25,8 @@ from supple.simulating.state import State, checked_state
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*FIXED, "adaptive")
+TOLERANCE = 1e-9  #: of the adaptive integrator, relative and absolute, unless said
+MOST_STEPS = 1e15  #: beyond, times of steps that follow each other are the same number
 
 
 class Own(NamedTuple):
@@ -92,19 +94,23 @@ class Simulation:
         tau: ArrayLike | Force | None = None,
         events: Sequence[Event] = (),
         every: int = 1,
-        rtol: float = 1e-9,
-        atol: float = 1e-9,
+        rtol: float | None = None,
+        atol: float | None = None,
         joint_wrenches: bool = False,
         check_energy: bool = True,
         **options: Any,
     ) -> None:
         if method not in METHODS:
-            raise StateError(unknown("method", str(method), METHODS))
+            raise StateError(f"{unknown('method', str(method), METHODS)} ({_list(METHODS)})")
         self.method, self.model, self.dt = method, model, _positive("dt", dt)
         self.integrator = _integrator(method, integrator)
         end = np.inf if duration is None else _positive("duration", duration, zero=True)
         if int(every) != every or every < 1:
             raise StateError(f"every must be a whole number of steps, at least 1; not {every!r}")
+        if MOST_STEPS * self.dt < end < np.inf:
+            raise StateError(
+                f"{end:g} s are more than {MOST_STEPS:g} steps of {self.dt:g} s; take longer or fewer steps"
+            )
         self.grid = Grid(self.dt, int(every), end)
         self.events: list[Happened] = []
         self.joint_wrenches, self._check_energy = joint_wrenches, check_energy
@@ -112,7 +118,12 @@ class Simulation:
         self._watch = Watch(events)
         q, v = checked_state(model, model.neutral() if q is None else q, v)
         self.cursor = Cursor(model, q, v, h=self.dt)
-        self._adaptive = Adaptive(rtol, atol, self.dt, np.inf) if self.integrator == "adaptive" else None
+        self._adaptive: Adaptive | None = None
+        if self.integrator == "adaptive":
+            rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
+            self._adaptive = Adaptive(rtol, atol, self.dt, np.inf)
+        elif rtol is not None or atol is not None:
+            raise StateError("rtol and atol are for integrator 'adaptive'; steps of fixed length have none")
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
         self.push_scale, self._rescaled = 1.0, False
@@ -151,6 +162,7 @@ class Simulation:
         if self._adaptive is not None:
             self._adaptive.h = self.cursor.h
         guard: EnergyGuard | None = None
+        good = self.cursor.state
         if not self._resumed:
             first = self._first()
             guard = self._guard(first)
@@ -164,8 +176,8 @@ class Simulation:
             bad = None if guard is None else guard.check(sample.kinetic, sample.potential)
             if bad is not None:
                 yield sample.until(bad)
-                raise energy_grew(*(piece.state(i) for i in (bad, max(bad - 1, 0))))
-            guard = None if piece.ends_segment else guard
+                raise energy_grew(piece.state(bad), piece.state(bad - 1) if bad else good)
+            guard, good = None if piece.ends_segment else guard, piece.state(-1)
             yield sample
             guard, self._rescaled = None if self._rescaled else guard, False
 
@@ -268,7 +280,7 @@ def _integrator(method: str, integrator: str | None) -> str:
         return ""
     name = "rk4" if integrator is None else integrator
     if name not in INTEGRATORS:
-        raise StateError(unknown("integrator", str(name), INTEGRATORS))
+        raise StateError(f"{unknown('integrator', str(name), INTEGRATORS)} ({_list(INTEGRATORS)})")
     return name
 
 

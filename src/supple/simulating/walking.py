@@ -20,7 +20,7 @@ from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
 from supple.exact.stride import FELL, LATE, TOUCHED, Place, Stride, Strider
 from supple.model.chain import chain_end
-from supple.model.model import Frame, Model
+from supple.model.model import Frame, Model, listed
 from supple.model.reroot import Rerooted
 from supple.simulating.events import Event
 from supple.simulating.impacts import impact, velocities_after
@@ -53,6 +53,9 @@ class Walker:
     axis: Floats
     clearance: float = 1e-3
     parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Walker {self.name!r} on {self.feet[0]!r}: q {listed(self.q)}, v {listed(self.v)}>"
 
     def at(self, q: ArrayLike, v: ArrayLike) -> Walker:
         """The same walker in another state."""
@@ -111,6 +114,11 @@ class Step:
     kinetic: tuple[float, float]  #: energy before and after the impact
     travel: Floats  #: (3,) from the support to where the other foot came down
     trace: Floats  #: (k, 1 + nq + nv): time since `begin`, q, v
+
+    def __repr__(self) -> str:
+        far = float(np.linalg.norm(self.travel))
+        what = f"{far:.6g} m, {self.energy_lost:.6g} J lost" if self.landed else "not landed"
+        return f"<Step on {self.feet[0]!r} from {self.begin:.6g} s, {self.duration:.6g} s long: {what}>"
 
     @property
     def landed(self) -> bool:

@@ -1,0 +1,77 @@
+"""`supple inspect`: what is in a file, what is wrong with it, what it costs, and which method is fastest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from supple.commands.console import SHOWN, new_console, plain, say, show_remarks
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from supple.model.model import Model
+
+#: Remarks on a file that say that something is wrong with the robot, not merely unused.
+PROBLEMS = ("singular", "unphysical inertia")
+LINES = 40  #: of the tree
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)],
+    floating_base: Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
+    time: Annotated[bool, typer.Option("--time", help="Measure every method of forward dynamics.")] = False,
+) -> None:
+    """What is in a file: its tree, masses and degrees of freedom, what in it is not used or looks wrong; what every
+    method of forward dynamics costs on it, and which is the fastest."""
+    import supple
+    from supple.commands.costs import show_costs
+
+    console = new_console()
+    model = supple.load(file, floating_base=floating_base)
+    show_model(console, model, everything)
+    show_problems(console, model, everything)
+    show_costs(console, model, time)
+
+
+def show_model(console: Console, model: Model, everything: bool) -> None:
+    """Numbers, the tree, and the names of frames."""
+    from rich.table import Table
+
+    count = Counter(model.joints[i].type for i in range(model.n_joints))
+    rows: dict[str, Any] = {
+        "file": model.report.source,
+        "bodies": f"{model.n_bodies} moving, {model.total_mass:.6g} kg in all",
+        "joints": ", ".join(f"{n} {kind}" for kind, n in count.most_common()),
+        "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv})",
+        "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
+        "frames": len(model.frames),
+        "shapes to draw": len(model.visuals),
+    }
+    table = Table(title=plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows.items():
+        table.add_row(name, plain(value))
+    console.print(table)
+    console.print()
+    say(console, plain(model.tree(model.n_bodies if everything else LINES)))
+    if model.frames:
+        names = list(model.frames)
+        shown = names if everything else names[:SHOWN]
+        more = f", and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
+        say(console, plain(f"\nFrames: {', '.join(shown)}{more}"))
+
+
+def show_problems(console: Console, model: Model, everything: bool) -> None:
+    show_remarks(console, "Read, but not used as the file says", model.report, everything, leave_out=PROBLEMS)
+    problems = [r for subject in PROBLEMS for r in model.report.about(subject)]
+    console.print()
+    for remark in problems:
+        say(console, f"[bold red]Problem:[/] {plain(remark)}")
+    if not problems:
+        say(console, "[green]No problems found.[/]")

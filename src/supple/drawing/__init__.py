@@ -1,0 +1,30 @@
+"""Pictures of things, from plain arrays: matplotlib is wanted only when one is drawn."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from supple.errors import SuppleError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+INK, GREY, PALE, BLUE, ORANGE = "#1d2b36", "#8fa0ad", "#cdd5db", "#1b4f72", "#e0702a"
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches; refused in one sentence where matplotlib is missing."""
+    try:
+        from matplotlib.figure import Figure
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+    except ImportError:
+        raise SuppleError("figures need matplotlib: pip install 'supple[figures]'") from None
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+
+
+def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
+    """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
+    if path is not None:
+        figure.savefig(path, dpi=150, facecolor="white")
+    return figure

@@ -1,0 +1,174 @@
+"""The report over papers: what it is put together from, and what it is when papers fail, are stopped, or come later."""
+
+from __future__ import annotations
+
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from rich.console import Console
+
+from supple.drawing import new_figure
+from supple.errors import SuppleError
+from supple.reproduce import book, markdown, run
+from supple.reproduce.parts import CROSS, TICK, Claim, load_paper, three
+from supple.reproduce.report import Report
+
+
+def quiet() -> Console:
+    return Console(file=io.StringIO(), width=100)
+
+
+def reproduce(key: str, folder: Path, stop: type[BaseException] | None = None, note: str = "some text") -> None:
+    """A small paper, perhaps stopped before its end."""
+    with Report(key, f"{key.upper()}: a <paper>", folder, quick=True, console=quiet()) as report:
+        report.heading("Numbers & such")
+        report.text(f"**{note}** with `code` | <b>")
+        report.table(["what", "n"], [("a | b", 1), ("y", 2)])
+        report.claims([Claim.same("2", "a claim", "3", 3), Claim("4", "a wrong one", "1", "2 < 3", False)])
+        report.figure(f"{key}-figure.png", "a caption", new_figure(2, 1))
+        if stop is not None:
+            raise stop("stopped")
+
+
+def papers(monkeypatch: pytest.MonkeyPatch, **stops: type[BaseException] | None) -> None:
+    """Stand-ins for the modules of papers."""
+    modules = {
+        f"supple.reproduce.{key}": SimpleNamespace(run=lambda out, *_, key=key, stop=stop: reproduce(key, out, stop))
+        for key, stop in stops.items()
+    }
+    monkeypatch.setattr(run, "import_module", modules.__getitem__)
+
+
+class Page(HTMLParser):
+    """Tags that are opened and closed in order; anchors, links, and what is asked of other places."""
+
+    VOID = {"meta", "img", "br"}
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.anchors: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.anchors += [given["id"]] if given.get("id") else []  # type: ignore[list-item]
+        self.links += [given["href"]] if given.get("href") else []  # type: ignore[list-item]
+        self.sources += [given["src"]] if given.get("src") else []  # type: ignore[list-item]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_paper_is_kept_and_read_again(tmp_path: Path):
+    reproduce("sf", tmp_path)
+    paper = load_paper(tmp_path, "sf")
+    assert paper is not None and paper.finished and paper.quick and paper.command == "supple reproduce sf --quick"
+    assert [type(part).__name__ for part in paper.parts] == ["Heading", "Text", "Table", "Claims", "Picture"]
+    assert [(anchor, c.holds) for anchor, c in paper.claims()] == [("sf-1", True), ("sf-1", False)]
+    text = (tmp_path / "sf.md").read_text()
+    assert text.startswith("# SF: a <paper>\n") and paper.machine["numpy"] in text
+    assert "| a \\| b | 1 |" in text and "1 of 2 agree" in text
+    assert (tmp_path / "sf-figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 99}', '{"format": 1, "parts": [{"kind": "x"}]}'])
+def test_files_that_are_not_ours_are_left_alone(tmp_path: Path, content: str):
+    (tmp_path / "sf.json").write_text(content)
+    assert load_paper(tmp_path, "sf") is None
+    assert book.write(tmp_path) == []
+
+
+def test_papers_reproduced_one_by_one_come_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    papers(monkeypatch, sf=None, qs=None)
+    run.run(["qs"], tmp_path, True, quiet())
+    run.run(["sf"], tmp_path, True, quiet())
+    (tmp_path / "qs.json").write_text((tmp_path / "qs.json").read_text().replace('"date": "', '"date": "long ago, '))
+    run.run(["sf"], tmp_path, True, quiet())
+    for name in ("report.md", "report.html"):
+        text = (tmp_path / name).read_text()
+        assert text.index("SF: a ") < text.index("QS: a ") and "long ago" in text
+        assert "2 of 4 claims hold" in text and "supple reproduce vw" in text
+
+
+def test_the_page_is_whole_and_asks_nothing_of_others(tmp_path: Path):
+    reproduce("sf", tmp_path)
+    reproduce("rr", tmp_path)
+    _, html = book.write(tmp_path)
+    page = Page(html.read_text(encoding="utf-8"))
+    assert len(set(page.anchors)) == len(page.anchors)
+    assert {link.removeprefix("#") for link in page.links} <= set(page.anchors)
+    assert len(page.sources) == 2 and all(x.startswith("data:image/png;base64,") for x in page.sources)
+    assert "url(" not in html.read_text() and "@import" not in html.read_text()
+    for said in ("SF: a <paper>", "with code | <b>", "2 < 3", TICK, CROSS, "What does not hold", "processor", "numba"):
+        assert said in page.text
+
+
+def test_a_figure_that_is_gone_is_named(tmp_path: Path):
+    reproduce("sf", tmp_path)
+    (tmp_path / "sf-figure.png").unlink()
+    _, html = book.write(tmp_path)
+    assert "sf-figure.png" in Page(html.read_text()).text
+
+
+def test_a_paper_that_fails_does_not_keep_others_from_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    papers(monkeypatch, sf=None, vw=SuppleError, qs=None)
+    with pytest.raises(SuppleError, match="stopped"):
+        run.run(["sf", "vw", "qs"], tmp_path, True, quiet())
+    found = book.Book.of(tmp_path)
+    assert [(p.key, p.finished) for p in found.papers] == [("sf", True), ("vw", False), ("qs", True)]
+    assert "Stopped before its end" in (tmp_path / "report.html").read_text()
+
+
+def test_ctrl_c_leaves_a_report_over_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    papers(monkeypatch, sf=None, vw=KeyboardInterrupt, qs=None)
+    with pytest.raises(KeyboardInterrupt):
+        run.run(["sf", "vw", "qs"], tmp_path, True, quiet())
+    assert [p.key for p in book.Book.of(tmp_path).papers] == ["sf", "vw"]
+    assert "report.html" in {p.name for p in tmp_path.iterdir()}
+
+
+def test_a_paper_that_is_stopped_does_not_replace_a_whole_one(tmp_path: Path):
+    reproduce("sf", tmp_path, note="the first")
+    before = (tmp_path / "sf-figure.png").stat().st_mtime_ns
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("sf", tmp_path, KeyboardInterrupt, note="the second")
+    paper = load_paper(tmp_path, "sf")
+    assert paper is not None and paper.finished and "the first" in (tmp_path / "sf.md").read_text()
+    assert (tmp_path / "sf-figure.png").stat().st_mtime_ns == before
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("vw", tmp_path, KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("vw", tmp_path, KeyboardInterrupt, note="again")
+    assert "again" in (tmp_path / "vw.md").read_text()
+
+
+def test_machines_that_differ_are_told_apart(tmp_path: Path):
+    reproduce("sf", tmp_path)
+    reproduce("vw", tmp_path)
+    assert [keys for keys, _ in book.Book.of(tmp_path).machines()] == ["SF, VW"]
+    other = json.loads((tmp_path / "vw.json").read_text())
+    other["machine"]["numpy"] = "0.1"
+    (tmp_path / "vw.json").write_text(json.dumps(other))
+    assert [(keys, m["numpy"] == "0.1") for keys, m in book.Book.of(tmp_path).machines()] == [
+        ("SF", False),
+        ("VW", True),
+    ]
+
+
+def test_numbers_and_times_as_one_writes_them():
+    assert [three(x) for x in (0.01234, 1.5, 99.96, 123.4, 12345.6)] == ["0.0123", "1.5", "100", "123", "12,346"]
+    assert [markdown.duration(x) for x in (4.2, 89, 125, 6000)] == ["4 s", "89 s", "2 min", "1.7 h"]
