@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import supple
 from supple import scenes
+from supple.simulating.run import follow
 from supple.view import shapes
+from supple.view.batch import with_world
 from supple.view.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
+from supple.view.live import Live
 from supple.view.picking import pick
 from supple.view.timeline import Timeline, fit_speed
 
@@ -30,7 +35,7 @@ def test_rods_reach_between_the_points_of_their_bodies() -> None:
     pose = supple.poses(scene.model, scene.q0)
     (batch,), missing = shapes.batches(scene.model, 10.0, scene.rods)
     assert missing == []
-    wxyz, begin = batch.place(*shapes.with_world(pose))
+    wxyz, begin = batch.place(*with_world(pose))
     end = begin + batch.scale[:, 2:] * turned(wxyz)[:, :, 2]
     ends = pose.position[:, None] + np.einsum("nij,nkj->nki", pose.rotation, scene.rods)
     np.testing.assert_allclose(begin[1:], ends[1:, 0], atol=1e-4)  # single precision, at 100 angstroms
@@ -52,7 +57,7 @@ def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
     model = supple.load(tmp_path / "arm.urdf")
     solid, rods = shapes.batches(model, 1.0)[0]
     assert (solid.rods, solid.body.tolist(), rods.rods, rods.body.tolist()) == (False, [0], True, [1])
-    world = shapes.with_world(supple.poses(model, [np.pi / 2, 0.0]))
+    world = with_world(supple.poses(model, [np.pi / 2, 0.0]))
     wxyz, position = solid.place(*world)
     corners = position + (solid.scale * solid.vertices) @ turned(wxyz)[0].T
     np.testing.assert_allclose(corners.max(axis=0), [0.8, 0.2, 0.1], atol=1e-6)
@@ -133,3 +138,177 @@ def test_adaptive_dynamics_takes_another_error_while_it_runs() -> None:
     assert (ad.error, ad.stats.active) == (None, 7)
     with pytest.raises(supple.StateError, match="below zero"):
         ad.error = -1.0
+
+
+def test_very_many_rods_are_dots_in_their_middles(monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = scenes.molecule(300)
+    monkeypatch.setattr(shapes, "DOTS", 200)
+    (dots,), _ = shapes.batches(scene.model, 10.0, scene.rods)
+    assert dots.dots
+    pose = supple.poses(scene.model, scene.q0)
+    ends = pose.position[:, None] + np.einsum("nij,nkj->nki", pose.rotation, scene.rods)
+    np.testing.assert_allclose(dots.middles(*with_world(pose))[1:], ends.mean(axis=1)[1:], atol=1e-4)
+
+
+COLLADA = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+<asset><unit name="centimeter" meter="0.01"/><up_axis>Z_UP</up_axis></asset>
+<library_effects>{effects}</library_effects><library_materials>{materials}</library_materials>
+<library_geometries>{geometries}</library_geometries>
+<library_visual_scenes><visual_scene id="s">{nodes}</visual_scene></library_visual_scenes>
+<scene><instance_visual_scene url="#s"/></scene></COLLADA>"""
+
+
+def collada(colours: dict[str, str]) -> str:
+    """A triangle of 100 units for each colour."""
+
+    def all_of(text: str) -> str:
+        return "".join(text.replace("NAME", name).replace("RGBA", rgba) for name, rgba in colours.items())
+
+    return COLLADA.format(
+        effects=all_of(
+            '<effect id="NAME-e"><profile_COMMON><technique sid="t"><lambert><diffuse><color>RGBA</color></diffuse>'
+            "</lambert></technique></profile_COMMON></effect>"
+        ),
+        materials=all_of('<material id="NAME-m"><instance_effect url="#NAME-e"/></material>'),
+        geometries=all_of(
+            '<geometry id="NAME-g"><mesh><source id="NAME-p"><float_array id="NAME-f" count="9">0 0 0 100 0 0 0 100 0'
+            '</float_array><technique_common><accessor source="#NAME-f" count="3" stride="3"><param name="X" '
+            'type="float"/><param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common>'
+            '</source><vertices id="NAME-v"><input semantic="POSITION" source="#NAME-p"/></vertices>'
+            '<triangles count="1" material="used"><input semantic="VERTEX" source="#NAME-v" offset="0"/><p>0 1 2</p>'
+            "</triangles></mesh></geometry>"
+        ),
+        nodes=all_of(
+            '<node id="NAME-n"><instance_geometry url="#NAME-g"><bind_material><technique_common><instance_material '
+            'symbol="used" target="#NAME-m"/></technique_common></bind_material></instance_geometry></node>'
+        ),
+    )
+
+
+def test_meshes_have_their_own_colours_and_units(tmp_path: Path) -> None:
+    pytest.importorskip("collada")
+    (tmp_path / "part.dae").write_text(collada({"red": "1 0 0 1", "blue": "0 0 1 1"}))
+    body = '<mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    shape = '<geometry><mesh filename="part.dae"/></geometry>'
+    green = '<material name="g"><color rgba="0 1 0 1"/></material>'
+    (tmp_path / "arm.urdf").write_text(
+        f"""<robot name="arm"><link name="base"/>
+        <joint name="j" type="continuous"><parent link="base"/><child link="a"/></joint>
+        <link name="a"><inertial>{body}</inertial><visual>{shape}</visual></link>
+        <joint name="k" type="continuous"><parent link="a"/><child link="b"/></joint>
+        <link name="b"><inertial>{body}</inertial><visual>{shape}{green}</visual></link></robot>"""
+    )
+    model = supple.load(tmp_path / "arm.urdf")
+    made, missing = shapes.batches(model, 1.0)
+    assert missing == []
+    assert sorted(b.own.tolist() for b in made) == [[[0, 0, 255], [0, 255, 0]], [[255, 0, 0], [0, 255, 0]]]
+    assert [b.vertices.max() for b in made] == pytest.approx([1.0, 1.0])  # metres
+    (tmp_path / "part.dae").unlink()
+    made, missing = shapes.batches(model, 1.0)
+    assert [b.rods for b in made] == [True]
+    assert missing == [f"{tmp_path / 'part.dae'}: is not there any more"]
+
+
+def watched(run: supple.Simulation, **how: Any) -> tuple[Any, supple.Result]:
+    """A run to its end in a page that nobody opens."""
+    from supple.view.stage import close_server, open_server
+
+    server = open_server(0)
+    try:
+        live = Live(server, run)
+        live._speed.value = 1e9
+        return live, follow(run, watch=live.look, **how)
+    finally:
+        close_server(server)
+
+
+def test_watched_run_is_the_run_that_it_would_have_been(tmp_path: Path) -> None:
+    scene = scenes.molecule(100)
+    how = dict(method="adaptive", active=10, dt=0.01, duration=1.0, forces=scene.all_forces())
+    alone = supple.simulate(scene.model, scene.q0, **how)
+    file = tmp_path / "run.h5"
+    _, seen = watched(supple.simulation(scene.model, scene.q0, **how), record=file)
+    assert not seen.about["steered"]
+    assert np.array_equal(alone.q, seen.q)
+    assert np.array_equal(alone.v, seen.v)
+    longer = supple.simulate(scene.model, scene.q0, **how | {"duration": 1.5}, record=file, resume=True)
+    assert longer.times[-1] == 1.5
+
+
+def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
+    scene = scenes.molecule(100)
+    how = dict(method="quasi-statics", error=1e-2, dt=1e-4, duration=1e-3, forces=scene.all_forces())
+    run = supple.simulation(scene.model, scene.q0, **how)
+    look = Live.look
+
+    def move(live: Any, sample: Any) -> None:
+        if sample.piece.times[-1] == pytest.approx(5e-4):
+            live._asked |= {"error": -6.0, "force": 2.0}  # as sliders do
+        look(live, sample)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Live, "look", move)
+        _, seen = watched(run, record=tmp_path / "run.h5")
+    assert seen.about["steered"]
+    assert {e.name for e in seen.events} == {"error 1e-06", "force x 2"}
+    assert [e.time for e in seen.events] == pytest.approx([5e-4, 5e-4])
+    counts, error = seen.active_counts, seen.error
+    assert counts is not None and error is not None
+    assert counts[-1] > counts[4]
+    assert error[-1] <= 1e-6 < error[4]
+    with pytest.raises(supple.RecordingError, match="steered by hand"):
+        supple.simulate(scene.model, scene.q0, **how | {"duration": 2e-3}, record=tmp_path / "run.h5", resume=True)
+
+
+def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from supple.record import recorder
+    from supple.view import growing
+    from supple.view.player import Player
+    from supple.view.stage import close_server, open_server
+
+    monkeypatch.setattr(growing, "LOOKS", 0.0)
+    monkeypatch.setattr(recorder.Recorder, "due", property(lambda self: True))
+    model = supple.trees.chain(4)
+    server, seen = open_server(0), []
+    player: Any = None
+
+    def look(sample: Any) -> None:
+        nonlocal player
+        if player is None:
+            player = Player(server, supple.load_run(tmp_path / "run.h5"))
+        player._grow()
+        seen.append((len(player.timeline), int(player._slider.value)))
+
+    try:
+        run = supple.simulation(model, np.full(model.nq, 0.5), dt=1e-3, duration=0.01)
+        run.cursor.watched = True
+        result = follow(run, tmp_path / "run.h5", watch=look)
+        player._grow()
+        assert player.timeline._models[0] is player._panel.stage.model  # nothing is drawn anew
+    finally:
+        close_server(server)
+    assert seen[0] == (1, 0)
+    assert 1 < seen[-1][0] <= len(result)
+    assert len(player.timeline) == len(result) == 11
+    assert not player._growing.goes_on  # nobody writes it any more
+    player._growing.close()
+
+
+def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from supple.view.stage import open_server
+
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(supple.ViewError, match=r"pip install 'supple\[view\]'"):
+        open_server(0)
+
+
+def test_export_takes_fewer_states_of_larger_bodies() -> None:
+    from supple.view.export import FRAMES, frames_for
+
+    model = supple.trees.chain(4)
+    result = supple.simulate(model, dt=1e-3, duration=1.0)
+    assert len(frames_for(Timeline(result), None)) == FRAMES
+    assert len(frames_for(Timeline(result), 1000)) == 1000
+    with pytest.raises(supple.ViewError, match="at least one"):
+        frames_for(Timeline(result), 0)

@@ -290,7 +290,6 @@ def leaf_loads(t, d, i, own, trees, loads, at):
     """The columns of a LEAF on a path. own: the bodies' inertias, ten numbers each."""
     w, b, l, lc = d.w, item(t.item, i), item(t.left, i), item(at, i)
     ll, ol = (item(at, l), item(d.at, l)) if l >= 0 else (0, 0)
-    item(d.at, i)
     below, heavy = item(t.open, i) != 0, item(t.heavy, b)
     Y = load_rigid_at(own, 10 * b)
     for c in range(CASES):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from supple.simulating.result import Result
 
 STOPPED = 130
+PICTURES = 0.01  #: seconds of a run that is only watched, between two states that are shown
 
 Some = list[str] | None
 
@@ -112,12 +113,14 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
 
     endless = request.duration is None and record is None
     run, rods = request.simulation(endless=endless), request.rods()
+    if endless and request.every == 1:  # nothing is kept, so nobody misses what is between two pictures
+        run.grid = replace(run.grid, every=max(1, round(PICTURES / run.dt)))
     server = open_server(port, request.scene)
     try:
         live = Live(server, run, rods)
-        say_where(server, [], open_page)
+        say_where(server, run.model, live.missing, open_page)
         live.wait_for_page()
-        about = {"request": asdict(request), "steered": True}
+        about = {"request": asdict(request)}
         result = follow(run, record, overwrite=overwrite, progress=True, about=about, watch=live.look, keep=not endless)
         if not endless and "stopped at" not in str(result.about.get("stopped", "")):
             print("It is over; the page plays it again.", flush=True)
@@ -141,8 +144,6 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     if asked != Request(duration=asked.duration) or record is not None or config is not None:
         raise typer.BadParameter("a run is resumed as it was begun: beside --resume only --duration may be given")
     with Recording(path) as r:
-        if r.about.get("steered"):
-            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
         try:
@@ -194,7 +195,7 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     for name, value in rows.items():
         table.add_row(name, value)
     console.print(table, markup=False)
-    if record is not None and result.about.get("stopped"):
+    if record is not None and result.about.get("stopped") and not result.about.get("steered"):
         again = f"supple run --resume {shlex.quote(str(record))}"
         console.print(f"\nTo go on: {again}", highlight=False, soft_wrap=True, markup=False)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from supple.model.model import Model
     from supple.simulating.result import Result
 
 Port = Annotated[
@@ -50,9 +52,10 @@ def view(
             return
         server = open_server(port, recording.name)
         player = Player(server, result, rods)
-        say_where(server, player.missing, open_page)
+        say_where(server, result.model, player.missing, open_page)
         try:
-            player.run()
+            with suppress(KeyboardInterrupt):
+                player.run()
         finally:
             close_server(server)
     finally:
@@ -62,28 +65,39 @@ def view(
 def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
     from rich.progress import Progress
 
-    from supple.view.export import export_gif, export_html
+    from supple.view.export import export_gif, export_html, frames_for
+    from supple.view.timeline import Timeline
 
+    taken = len(frames_for(Timeline(result), frames))
+    more = "" if taken == len(result) or frames is not None else "; --frames takes more"
     for write, path in ((export_html, html), (export_gif, gif)):
         if path is None:
             continue
         with Progress(transient=True) as bar:
             tell = partial(_tell, bar, bar.add_task(path.name))
             write(result, path, frames=frames, by=by, rods=rods, tell=tell)
-        print(f"{path}: {path.stat().st_size / 1e6:.3g} MB")
+        print(f"{path}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
 
 
 def _tell(bar: Any, task: Any, done: int, of: int) -> None:
     bar.update(task, completed=done, total=of)
 
 
-def say_where(server: Any, missing: list[str], open_page: bool) -> None:
+def say_where(server: Any, model: Model, missing: list[str], open_page: bool) -> None:
+    """Where the page is, and what it lacks."""
     import webbrowser
 
     from supple.view.stage import address
 
-    for reason in missing:
-        print(f"not drawn: {reason}", flush=True)
+    lost = sum(remark.subject.startswith("mesh ") for remark in model.report)
+    if lost:
+        print(
+            f"meshes that the file names and that are not found: {lost} (`supple inspect` lists them); rods instead",
+            flush=True,
+        )
+    if missing:
+        more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+        print(f"not drawn: {missing[0]}{more}", flush=True)
     print(f"Look at {address(server)}  (Ctrl-C ends it)", flush=True)
     if open_page:
         webbrowser.open(address(server))

@@ -19,8 +19,8 @@ is zero. What the paper writes with K and M stands here as one 6x6 matrix W = K^
 mobilities, is inverted, then the directions of the joint are taken out one by one, as in aba.py, each with its force
 tau and its armature. Mobilities are symmetric by their type.
 
-Mobilities are subtracted, so digits are lost where a link is lighter than what it carries, with the square of how much
-lighter; where none would be left (LOST in algebra.py) the joint is named.
+Mobilities are subtracted, so digits are lost where a link is lighter than what it carries, in the measure that it is;
+where none may be left (LOST in algebra.py) the joint is named.
 
 A joint that is closed changes the mobility of the link it is on, so any number of joints on a link cost O(n), and none
 of them needs to know of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].

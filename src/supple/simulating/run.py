@@ -166,6 +166,7 @@ class InFile:
         c, self._wrote = self._run.cursor, True
         fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
         state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed}
+        state["steered"] = self._run.steered
         more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
         self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
 
@@ -176,6 +177,8 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
         state, arrays = r.checkpoint()
         if state["failed"]:
             raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
+        if state.get("steered"):
+            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
         refuse_other_model(path, r.models[0], run.model)
         for name, value in run.settings.items():
             if name != "duration" and r.about.get(name) != value:
@@ -200,7 +203,8 @@ def load_run(path: str | Path) -> Result:
     q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
-    state, about = r.state, r.about | {"versions": r.versions}
+    state = r.state
+    about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
     return Result(r.segments, [Happened(name, time) for time, name in r.events], about, str(path), r)

@@ -127,6 +127,7 @@ class Simulation:
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
         self.push_scale, self._rescaled = 1.0, False
+        self.steered = False  #: whether somebody changed it while it went on; its events say how
         self._pushes: list[tuple[Push, Any]] = []
         self.stepper: Any = None
         self._options = options

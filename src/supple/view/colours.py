@@ -25,6 +25,31 @@ MEANING: dict[str, str] = {
 }
 
 
+def legend(by: str) -> str:
+    """What colours mean, as HTML."""
+    if by == "own":
+        return ""
+    if by == "active":
+        return patches((patch(ACTIVE), "computed"), (patch(RIGID), "rigid"))
+    ramp = patch(f"linear-gradient(90deg, {_css(tuple(EXACT))}, {_css(tuple(WORST))})", 60)
+    return patches((patch(tuple(EXACT)), "computed"), (ramp, "taken for zero, by the error"))
+
+
+def patches(*entries: tuple[str, str]) -> str:
+    """Patches of colour and what they mean, in a line of HTML."""
+    text = "".join(f'<span style="margin-right:1.2em">{shown} {meaning}</span>' for shown, meaning in entries)
+    return f'<div style="font-size:0.8em;padding:0 0.8em 0.6em 0.8em">{text}</div>'
+
+
+def patch(colour: str | tuple[int, ...], width: int = 12) -> str:
+    paper = colour if isinstance(colour, str) else _css(colour)
+    return f'<span style="display:inline-block;width:{width}px;height:10px;background:{paper}"></span>'
+
+
+def _css(colour: tuple[int, ...]) -> str:
+    return f"rgb{tuple(int(x) for x in colour)}"
+
+
 def paint(by: By, n: int, active: Ints | None, error: float | None, largest: float) -> Bytes | None:
     """(n, 3) the colours of bodies at a state; None: their own. largest: the error that is drawn as the worst."""
     if by == "own" or active is None:

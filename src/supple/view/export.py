@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from supple.errors import ViewError
 from supple.exact.kinematics import poses
+from supple.model.model import Model
 from supple.simulating.result import Result
+from supple.simulating.state import State
+from supple.view.batch import Batch, with_world
 from supple.view.colours import By, paint
-from supple.view.shapes import Batch, batches, with_world
-from supple.view.stage import EYE, Stage, bounds, close_server, open_server
+from supple.view.shapes import batches
+from supple.view.stage import Stage, add_sky, bounds, close_server, first_look, open_server
 from supple.view.timeline import Timeline
 
 Floats = NDArray[np.float64]
@@ -22,8 +25,17 @@ Floats = NDArray[np.float64]
 FRAMES = 150  #: states that are taken of a result, at most,
 NUMBERS = 12_000_000  #: and so many numbers, unless asked for otherwise
 GIF_RATE = 25  #: pictures a second
+LOOKS = 8  #: at states, to find out how much room a moving picture needs
 MOVING = (".gif", ".webp", ".png")
 PAPER = (255, 255, 255)
+
+#: viser's page lights bodies by a picture all around, and is pale until it has it. Without a graphics card that takes
+#: longer than all else: it is held back, and a sky is there instead.
+WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }</style><script>(() => {
+    const fetched = window.fetch;
+    window.fetch = (what, ...how) => String(what.url ?? what).startsWith("data:image/jpeg")
+        ? new Promise(() => {}) : fetched(what, ...how);
+})();</script>"""
 
 Tell = Callable[[int, int], None]
 
@@ -47,7 +59,8 @@ def export_html(
     """One file with viser's page and the motion in it, to be opened from anywhere, without a network."""
     timeline = Timeline(result)
     chosen, speed = frames_for(timeline, frames), timeline.speed
-    server = open_server(0)
+    server = open_server(0, own_light=False)  # the page would go back to its own whenever it begins anew
+    add_sky(server.scene)
     try:
         stage = Stage(server)
         stage.rods, stage.by, stage.largest_error = rods, by, timeline.largest_error
@@ -60,7 +73,7 @@ def export_html(
             if k + 1 < len(chosen):
                 serializer.insert_sleep(max(float(timeline.times[chosen[k + 1]]) - state.time, 0.0) / speed)
             tell(k + 1, len(chosen))
-        text = serializer.as_html()
+        text = serializer.as_html().replace("<head>", "<head>" + WITHOUT_PICTURE, 1)
     finally:
         close_server(server)
     return _written(Path(path), lambda out: out.write_text(text, encoding="utf-8"))
@@ -79,19 +92,15 @@ def export_gif(
         raise ViewError(f"{path}: a moving picture ends in .gif, .webp or .png")
     timeline = Timeline(result)
     chosen = frames_for(timeline, frames)
+    shapes = Shapes(rods)
+    some = [timeline.state(i) for i in {*chosen[:: max(1, len(chosen) // LOOKS)], chosen[-1]}]
+    reach = [b.corners(*with_world(poses(s.model, s.q))) for s in some for b in shapes.of(s)]
+    camera = Camera(np.concatenate(reach), size, first_look(timeline.state(0).model))
     pictures: list[Any] = []
-    camera: Camera | None = None
-    made: list[Batch] = []
-    model = None
     for k, i in enumerate(chosen):
         state = timeline.state(i)
-        pose = poses(state.model, state.q)
-        if state.model is not model:
-            made, _ = batches(state.model, bounds(pose.position)[1], rods if model is None else None)
-            model = state.model
-        camera = camera or Camera(pose.position, size)
-        painted = paint(by, model.n_bodies, state.active, state.error, timeline.largest_error)
-        pictures.append(_draw(made, with_world(pose), painted, camera))
+        painted = paint(by, state.model.n_bodies, state.active, state.error, timeline.largest_error)
+        pictures.append(_draw(shapes.of(state), with_world(poses(state.model, state.q)), painted, camera))
         tell(k + 1, len(chosen))
     span = float(timeline.times[chosen[-1]] - timeline.times[chosen[0]]) / timeline.speed
     each = max(1000.0 / GIF_RATE, 1000.0 * span / max(len(pictures) - 1, 1))
@@ -101,11 +110,27 @@ def export_gif(
     )
 
 
+class Shapes:
+    """What is drawn of the models of a result, made once for each."""
+
+    def __init__(self, rods: Floats | None) -> None:
+        self._rods = rods
+        self._made: dict[int, tuple[Model, list[Batch]]] = {}
+
+    def of(self, state: State) -> list[Batch]:
+        model = state.model
+        if id(model) not in self._made:
+            size = bounds(poses(model, state.q).position)[1]
+            self._made[id(model)] = model, batches(model, size, None if self._made else self._rods)[0]
+        return self._made[id(model)][1]
+
+
 class Camera:
     """Looks at points from where a page looks first, without perspective."""
 
-    def __init__(self, points: Floats, size: tuple[int, int]) -> None:
-        ahead = -EYE / np.linalg.norm(EYE)
+    def __init__(self, points: Floats, size: tuple[int, int], eye: Floats) -> None:
+        self.back = eye / np.linalg.norm(eye)  #: towards whoever looks
+        ahead = -self.back
         right = np.cross(ahead, (0.0, 0.0, 1.0))
         right /= np.linalg.norm(right)
         self._axes = np.stack([right, np.cross(right, ahead), -ahead], axis=1)
@@ -147,9 +172,11 @@ def _draw(made: list[Batch], placed: tuple[Floats, Floats], painted: Any, camera
         p, near = camera.see(corners.reshape(-1, 3))
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
-        light = 0.55 + 0.45 * np.abs(normal @ (EYE / np.linalg.norm(EYE)))
-        shaded = np.repeat(colour, len(batch.faces), axis=0) * light[:, None]
-        parts.append((p.reshape(-1, 3, 2), near.reshape(-1, 3).mean(axis=1), shaded, np.zeros(len(corners))))
+        facing = normal @ camera.back
+        shaded = np.repeat(colour, len(batch.faces), axis=0) * (0.55 + 0.45 * facing)[:, None]
+        seen = facing > 0
+        near = near.reshape(-1, 3).mean(axis=1)[seen]
+        parts.append((p.reshape(-1, 3, 2)[seen], near, shaded[seen], np.zeros(len(near))))
     items = [
         (n, fine * p, c, w) for points, near, colour, width in parts for p, n, c, w in zip(points, near, colour, width)
     ]

@@ -10,12 +10,14 @@ import numpy as np
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
+from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
-from supple.view.panel import Floats, Panel
+from supple.view.panel import Floats, Panel, PlayButton
 from supple.view.plots import POINTS, Plots
 from supple.view.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
+LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and makes no haste afterwards
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-12.0, 12.0)}  #: of the error's slider
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
@@ -36,19 +38,26 @@ class Live:
         self._plots: Plots | None = None
         self._drawn = self._plotted = self._looked = 0.0
         self._camera: Floats | None = None  #: the one that the weights are for
-        self._clock: tuple[float, float] | None = None
+        self._clock = (0.0, 0.0)  #: an instant, and the time of the run then
+        self._anew = True  #: whether these are no more to be relied on
         gui = server.gui
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.stage.rods = rods
         with gui.add_folder("Run"):
-            self._paused = gui.add_checkbox("pause", False)
+            self._play = PlayButton(gui, True, self._begin)
             speed = fit_speed(run.grid.end)
             self._speed = gui.add_number("speed", speed, min=1e-9, hint="seconds of the run in a second, at most")
             self._add_sliders(gui)
         self._panel.add_view()
-        self._plots_here = gui.add_folder("Plots")
         self._panel.add_body()
+        self._plots_here = gui.add_folder("Plots")
         self._speed.on_update(lambda _: self._begin())
+        self._panel.stage.show(run.cursor.model, run.cursor.q)
+
+    @property
+    def missing(self) -> list[str]:
+        """What could not be drawn, and why."""
+        return self._panel.stage.missing
 
     def wait_for_page(self) -> None:
         """Until somebody has opened the page."""
@@ -62,20 +71,18 @@ class Live:
         if now - self._drawn >= 1.0 / RATE or self._redraw:
             self._draw(sample, now)
         time = float(sample.piece.times[-1])
-        if self._clock is None:
-            self._clock = now, time
         while not self.run.cursor.halt:
             self._hand_on()
             if self._redraw:
                 self._draw(sample, clock.perf_counter())
-            left = self._clock[0] + (time - self._clock[1]) / float(self._speed.value) - clock.perf_counter()
-            if self._paused.value:
-                self._clock = clock.perf_counter(), time
-            elif left <= 0.0:
+            now = clock.perf_counter()
+            if self._anew or not self._play.playing:
+                self._anew, self._clock = not self._play.playing, (now, time)
+            left = self._clock[0] + (time - self._clock[1]) / float(self._speed.value) - now
+            if self._play.playing and left <= 0.0:
+                self._anew = left < -LATE
                 break
-            clock.sleep(0.02 if self._paused.value else min(left, 0.02))
-        if clock.perf_counter() - self._clock[0] > (time - self._clock[1]) / float(self._speed.value) + 1.0:
-            self._begin(time)  # it cannot keep up: no hurry afterwards
+            clock.sleep(min(left, 0.02) if self._play.playing else 0.02)
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -112,10 +119,13 @@ class Live:
             name, value = self._asked.popitem()
             if name == "active":
                 stepper.active = int(value)
+                self._steered(f"{int(value)} active joints")
             elif name == "error":
                 stepper.error = 10.0**value
+                self._steered(f"error {stepper.error:.3g}")
             else:
                 self.run.scale_pushes(value)
+                self._steered(f"force x {value:g}")
         if self._follow is not None and clock.perf_counter() - self._looked > LOOKS:
             self._looked = clock.perf_counter()
             self._follow_camera(stepper)
@@ -128,15 +138,23 @@ class Live:
             if self._camera is not None:
                 ad.set_weights(*(self.run.settings.get(name) for name in ("weights", "velocity_weights")))
                 self._camera = None
+                self._steered("weights of its own")
             return
         camera = max(cameras, key=lambda c: float(c.update_timestamp))
         here = np.array([*camera.position, *camera.look_at, camera.fov, camera.aspect, camera.image_height])
         if self._camera is None or not np.array_equal(here, self._camera):
+            if self._camera is None:
+                self._steered("weights of a camera")
             self._camera = here
             up = np.tan(0.5 * camera.fov)
             whole = 2.0 * np.arctan(up * np.hypot(1.0, camera.aspect))  # of a cone around the picture
             focal = 0.5 * camera.image_height / up
             ad.look_from(camera.position, camera.look_at, focal=focal, view_angle=min(whole, 3.0))
+
+    def _steered(self, how: str) -> None:
+        """From now on the run is not the one that was asked for: it remembers, and its recording says so."""
+        self.run.steered = True
+        self.run.events.append(Happened(how, self.run.cursor.time))
 
     def _note(self, sample: Sample) -> None:
         p = sample.piece
@@ -166,6 +184,6 @@ class Live:
     def _again(self) -> None:
         self._redraw = True
 
-    def _begin(self, time: float | None = None) -> None:
-        """The clock anew."""
-        self._clock = None if time is None else (clock.perf_counter(), time)
+    def _begin(self) -> None:
+        """The clock anew, from the next look on."""
+        self._anew = True

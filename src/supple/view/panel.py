@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from supple.exact.kinematics import Poses
 from supple.simulating.state import State
-from supple.view.colours import MEANING
+from supple.view.colours import MEANING, legend
 from supple.view.stage import Stage
 
 Floats = NDArray[np.float64]
@@ -35,6 +35,7 @@ class Panel:
             self._by = gui.add_dropdown(
                 "colour by", options, initial_value=options[0], hint="; ".join(MEANING.values())
             )
+            self._legend = gui.add_html(legend(options[0]))
             self._shown = gui.add_checkbox("show links", True)
         self._by.on_update(lambda _: self._changed())
         self._shown.on_update(lambda _: self._changed())
@@ -58,6 +59,7 @@ class Panel:
         """Draw a state, and say its numbers."""
         stage = self.stage
         stage.by = self._by.value
+        self._legend.content = legend(stage.by)
         if stage.visible != self._shown.value:
             stage.visible = self._shown.value
         pose = stage.show(state.model, state.q, state.active, state.error)
@@ -79,6 +81,32 @@ class Panel:
         elif found != self.picked:
             self.picked = found
             self._changed()
+
+
+class PlayButton:
+    """Says what a click on it would do."""
+
+    def __init__(self, gui: Any, playing: bool, then: Callable[[], None]) -> None:
+        """then: called when it was clicked on."""
+        self._button, self._then = gui.add_button(""), then
+        self.playing = playing
+        self._button.on_click(self._clicked)
+
+    @property
+    def playing(self) -> bool:
+        return self._playing
+
+    @playing.setter
+    def playing(self, value: bool) -> None:
+        from viser import Icon
+
+        self._playing = value
+        self._button.label = "Pause" if value else "Play"
+        self._button.icon = Icon.PLAYER_PAUSE if value else Icon.PLAYER_PLAY
+
+    def _clicked(self, event: Any) -> None:
+        self.playing = not self.playing
+        self._then()
 
 
 def said(state: State, energy: float) -> str:

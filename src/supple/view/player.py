@@ -7,7 +7,8 @@ import time as clock
 from typing import Any
 
 from supple.simulating.result import Result
-from supple.view.panel import Floats, Panel
+from supple.view.growing import LOOKS, Growing
+from supple.view.panel import Floats, Panel, PlayButton
 from supple.view.plots import Plots
 from supple.view.timeline import Timeline
 
@@ -16,10 +17,13 @@ PLOTS = 0.2  #: seconds between those of the plots, while it plays
 
 
 class Player:
-    """Everything is drawn by one thread, that of `run`; what happens in the page only says what is wanted."""
+    """Everything is drawn by one thread, that of `run`; what happens in the page only says what is wanted.
+
+    Of a recording that is still being written there is more and more; a page that is at its end stays there.
+    """
 
     def __init__(self, server: Any, result: Result, rods: Floats | None = None) -> None:
-        self.timeline = Timeline(result)
+        self.timeline, self._growing = Timeline(result), Growing(result)
         self._wanted = threading.Event()
         self._stopped, self._plotted = False, 0.0
         self._frame = 0  #: the one that is drawn
@@ -29,15 +33,14 @@ class Player:
         self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
         with gui.add_folder("Timeline"):
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
-            self._play = gui.add_checkbox("play", False)
-            self._loop = gui.add_checkbox("again and again", True)
+            self._play = PlayButton(gui, False, self._begin)
+            self._loop = gui.add_checkbox("repeat", True)
             self._speed = gui.add_number("speed", self.timeline.speed, min=1e-9, hint="seconds of the run in a second")
         self._panel.add_view()
+        self._panel.add_body()
         with gui.add_folder("Plots"):
             self._plots = Plots(gui, curves(self.timeline))
-        self._panel.add_body()
         self._slider.on_update(lambda event: self._seek(event))
-        self._play.on_update(lambda _: self._begin())
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)
 
@@ -49,21 +52,40 @@ class Player:
     def run(self) -> None:
         """Until stop(), or Ctrl-C."""
         took = 0.0
-        while not self._stopped:
-            playing = self._play.value
-            asked = self._wanted.wait(max(1e-3, 1.0 / RATE - took) if playing else None)
-            self._wanted.clear()
-            begun = clock.perf_counter()
-            frame = self._due() if playing else int(self._slider.value)
-            if asked or frame != self._frame:
-                self._draw(frame)
-            if playing and self._slider.value != self._frame:
-                self._slider.value = self._frame
-            took = clock.perf_counter() - begun
+        try:
+            while not self._stopped:
+                idle = LOOKS if self._growing.goes_on else None
+                asked = self._wanted.wait(max(1e-3, 1.0 / RATE - took) if self._play.playing else idle)
+                self._wanted.clear()
+                begun = clock.perf_counter()
+                self._grow()
+                playing = self._play.playing
+                frame = self._due() if playing else int(self._slider.value)
+                if asked or frame != self._frame:
+                    self._draw(frame)
+                if playing and self._slider.value != self._frame:
+                    self._slider.value = self._frame
+                took = clock.perf_counter() - begun
+        finally:
+            self._growing.close()
 
     def stop(self) -> None:
         self._stopped = True
         self._wanted.set()
+
+    def _grow(self) -> None:
+        """More states, if there are."""
+        longer = self._growing.longer()
+        if longer is None:
+            return
+        at_end = self._frame >= len(self.timeline) - 1
+        self.timeline.renew(longer)
+        last = len(self.timeline) - 1
+        self._slider.max, self._slider.disabled = last, last < 1
+        self._panel.stage.largest_error = self.timeline.largest_error
+        self._plots.renew(curves(self.timeline))
+        if at_end and not self._play.playing:
+            self._slider.value = last
 
     def _seek(self, event: Any) -> None:
         if event.client is not None:  # by hand, not by playing
@@ -84,10 +106,12 @@ class Player:
         times = self.timeline.times
         now = since + (clock.perf_counter() - begun) * float(self._speed.value)
         if now > times[-1]:
-            if self._loop.value:
+            if self._growing.goes_on:  # more is coming
+                self._frame_time(len(times) - 1)
+            elif self._loop.value:
                 self._frame_time(0)
             else:
-                self._play.value = False
+                self._play.playing = False
             now = float(times[-1])
         return self.timeline.at(now)
 
@@ -96,7 +120,7 @@ class Player:
         energy = float(t.kinetic[frame] + t.potential[frame])
         self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body))
         now = clock.perf_counter()
-        if now - self._plotted > PLOTS or not self._play.value:
+        if now - self._plotted > PLOTS or not self._play.playing:
             self._plots.show(float(t.times[frame]))
             self._plotted = now
         self._frame = frame

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.view.colours import patch, patches
+
 Floats = NDArray[np.float64]
 
 POINTS = 600  #: of a curve, at most
@@ -34,6 +36,8 @@ class Plots:
                     self._data(title, 0), (*series, past), title=title, height=HEIGHT, legend={"show": False},
                     scales={"x": {"time": False}, "over": {"range": (0.0, 1.0)}}, axes=({}, {"size": WIDE}),
                 )  # fmt: skip
+                if len(lines) > 1:
+                    gui.add_html(patches(*((patch(colour), name) for name, colour in lines)))
 
     def show(self, time: float) -> None:
         """Say where the page is."""

@@ -14,20 +14,26 @@ from numpy.typing import NDArray
 from supple.errors import ViewError
 from supple.exact.kinematics import Poses, poses
 from supple.model.model import Model
+from supple.view.batch import Batch, with_world
 from supple.view.colours import By, paint
+from supple.view.nodes import Node, node
 from supple.view.picking import pick
-from supple.view.shapes import Batch, batches, with_world
+from supple.view.shapes import batches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HOST, PORT = "127.0.0.1", 8080
 FIELD = np.radians(50.0)  #: of view, upright
-EYE = np.array([-0.75, -0.55, 0.35])  #: the direction from a body to where it is first looked at from
+LIGHT = np.array([-0.9, 0.25, 0.9])  #: where most light comes from, and less from across
+EYE = np.array([-0.75, -0.55, 0.35])  #: see first_look
 
 
-def open_server(port: int | None = None, title: str = "Supple") -> Any:
-    """viser's server, to be reached from this machine only. port: None takes the first free one from 8080 on, 0 any."""
+def open_server(port: int | None = None, title: str = "Supple", own_light: bool = True) -> Any:
+    """viser's server, to be reached from this machine only. port: None takes the first free one from 8080 on, 0 any.
+
+    own_light: False leaves the light as it is in viser's pages.
+    """
     try:
         import viser
     except ImportError:
@@ -44,9 +50,26 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
                 ) from None
     with contextlib.redirect_stdout(io.StringIO()):  # it would print a banner of its own
         server = viser.ViserServer(HOST, PORT if port is None else port, label=title, verbose=False)
-    server.scene.configure_default_lights(cast_shadow=False)  # shadows would draw everything several times
+    if own_light:
+        _light(server.scene)
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
+    server.gui.main_panel.dock_right()  # beside the body, not over it
     return server
+
+
+def _light(scene: Any) -> None:
+    """From above and from the left. viser's own light is a picture all around, which without a graphics card takes
+    longer than all else; shadows would draw everything several times."""
+    scene.configure_environment_map(None)
+    scene.configure_default_lights(enabled=False)
+    add_sky(scene)
+    for name, side, intensity in (("sun", LIGHT, 2.0), ("lamp", LIGHT * (-1.0, -1.0, 0.5), 0.6)):
+        scene.add_light_directional(f"/light/{name}", intensity=intensity, position=side, cast_shadow=False)
+
+
+def add_sky(scene: Any) -> None:
+    """Light from all sides, less from below."""
+    scene.add_light_hemisphere("/light/sky", ground_color=(120, 120, 135), intensity=1.7, position=(0.0, 0.0, 1.0))
 
 
 def close_server(server: Any) -> None:
@@ -67,7 +90,7 @@ class Stage:
     def __init__(self, server: Any, picked: Callable[[int], None] | None = None) -> None:
         self.server = server
         self.model: Model | None = None
-        self._parts: list[tuple[Batch, Any]] = []
+        self._parts: list[tuple[Batch, Node]] = []
         self._visible = True
         self.missing: list[str] = []  #: what could not be drawn, and why
         self.by: By = "own"
@@ -90,9 +113,8 @@ class Stage:
                 self._put(model, pose)
             self._placed = placed = with_world(pose)
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
-            for batch, node in self._parts:
-                node.batched_wxyzs, node.batched_positions = batch.place(*placed)
-                node.batched_colors = batch.colours(painted)
+            for _, shown in self._parts:
+                shown.show(*placed, painted)
         return pose
 
     def under(self, eye: Floats, ahead: Floats) -> int | None:
@@ -108,34 +130,28 @@ class Stage:
     @visible.setter
     def visible(self, value: bool) -> None:
         self._visible = value
-        for _, node in self._parts:
-            node.visible = value
+        for _, shown in self._parts:
+            shown.handle.visible = value
 
     def _put(self, model: Model, pose: Poses) -> None:
         """Another model: its shapes, instead of those that are there."""
-        for _, node in self._parts:
-            node.remove()
+        for _, shown in self._parts:
+            shown.handle.remove()
         first, self.model = self.model is None, model
+        placed, scene = with_world(pose), self.server.scene
         made, self.missing = batches(model, bounds(pose.position)[1], self.rods if first else None)
-        self._parts = [(batch, self._add(i, batch, pose)) for i, batch in enumerate(made)]
+        self._parts = [(b, node(scene, f"/body/{i}", b, *placed, self._visible)) for i, b in enumerate(made)]
         if first:
-            self._look_at(pose, bool(np.any(model.gravity)))
+            reach = np.concatenate([b.corners(*placed) for b in made])
+            self._look_at(reach, first_look(model), bool(np.any(model.gravity)))
 
-    def _add(self, i: int, batch: Batch, pose: Poses) -> Any:
-        wxyz, position = batch.place(*with_world(pose))
-        return self.server.scene.add_batched_meshes_simple(
-            f"/body/{i}", batch.vertices, batch.faces, wxyz, position, batched_scales=batch.scale,
-            batched_colors=batch.own, lod="off", flat_shading=not batch.rods, visible=self._visible,
-            cast_shadow=False, receive_shadow=False,
-        )  # fmt: skip
-
-    def _look_at(self, pose: Poses, floor: bool) -> None:
-        centre, radius = bounds(pose.position)
+    def _look_at(self, points: Floats, eye: Floats, floor: bool) -> None:
+        centre, radius = bounds(points)
         camera = self.server.initial_camera
         camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
-        camera.position, camera.look_at = first_eye(centre, radius), centre
+        camera.position, camera.look_at = first_eye(eye, centre, radius), centre
         if floor:
-            lowest = float(pose.position[:, 2].min())
+            lowest = float(points[:, 2].min())
             self.server.scene.add_grid(
                 "/floor", width=4 * radius, height=4 * radius, position=(*centre[:2], lowest - 0.02 * radius),
                 cell_size=_round(radius / 5), section_size=_round(radius),
@@ -148,9 +164,14 @@ def bounds(points: Floats) -> tuple[Floats, float]:
     return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-3) * 1.05
 
 
-def first_eye(centre: Floats, radius: float) -> Floats:
+def first_look(model: Model) -> Floats:
+    """The direction from a body to where it is first looked at from: robots face along x."""
+    return EYE * (-1.0, 1.0, 1.0) if model.visuals else EYE
+
+
+def first_eye(ahead: Floats, centre: Floats, radius: float) -> Floats:
     """From where about all of a ball is in view: bodies seldom fill one."""
-    return np.asarray(centre + 0.8 * EYE / np.linalg.norm(EYE) * radius / np.sin(FIELD / 2))
+    return np.asarray(centre + 0.85 * ahead / np.linalg.norm(ahead) * radius / np.sin(FIELD / 2))
 
 
 def _round(length: float) -> float:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ViewError
+from supple.model.model import Model
 from supple.simulating.result import Result
 from supple.simulating.state import State
 
@@ -21,9 +20,16 @@ class Timeline:
     """States are read when they are asked for; numbers that there is one of for each state are held."""
 
     def __init__(self, result: Result) -> None:
+        self._models: list[Model] = []
+        self.renew(result)
+
+    def renew(self, result: Result) -> None:
+        """The same result, longer: its models are those that are known already."""
         self.result, self.segments = result, [s for s in result.segments if len(s)]
         if not self.segments:
             raise ViewError(f"{result.recording or 'this result'} has no states to look at")
+        known = {id(s.model): model for s, model in zip(self.segments, self._models)}
+        self._models = [known.get(id(s.model), s.model) for s in self.segments]
         self._starts = np.cumsum([0] + [len(s) for s in self.segments])
         self.times = np.concatenate([s.times for s in self.segments])
         self.kinetic = np.concatenate([s.kinetic for s in self.segments])
@@ -36,13 +42,14 @@ class Timeline:
         return len(self.times)
 
     def state(self, i: int) -> State:
-        s, k = self._where(i)
-        error = None if self.error is None else float(self.error[i])
-        return State(float(self.times[i]), s.q[k], s.v[k], s.model, s.active(k), error)
+        n, k = self._where(i)
+        s, error = self.segments[n], None if self.error is None else float(self.error[i])
+        return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active(k), error)
 
     def wrench(self, i: int, body: int) -> Floats | None:
         """What the joint of a body carries, where that was kept."""
-        s, k = self._where(i)
+        n, k = self._where(i)
+        s = self.segments[n]
         return None if s.joint_wrenches is None else np.asarray(s.joint_wrenches[k, body])
 
     def at(self, time: float) -> int:
@@ -65,9 +72,10 @@ class Timeline:
         wanted = np.linspace(self.times[0], self.times[-1], most)
         return sorted({self.at(float(t)) for t in wanted} | {len(self) - 1})[-most:]
 
-    def _where(self, i: int) -> tuple[Any, int]:
+    def _where(self, i: int) -> tuple[int, int]:
+        """In which segment a state is, and which one it is there."""
         n = int(np.searchsorted(self._starts, i, side="right")) - 1
-        return self.segments[n], i - int(self._starts[n])
+        return n, i - int(self._starts[n])
 
 
 def fit_speed(span: float) -> float:
