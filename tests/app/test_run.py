@@ -91,14 +91,14 @@ def test_a_file_with_forces_from_both_places(arm, tmp_path):
 
 
 def test_inspect_tells_what_a_robot_costs(arm):
-    """The counts are those of supple.exact.costs; timed, the quickest method is named."""
+    """The counts are those of supple.exact.costs; timed, the fastest method is named."""
     from supple.exact import costs
 
     model = supple.load(arm)
     shown = succeeds("inspect", arm, "--time")
     assert str(costs.factorization(model.expanded_parent)) in shown and str(costs.crba(model.parent)) in shown
     times = dict(re.findall(r"^  (aba|crba|virtual-work|dca) +([\d.]+)$", shown, re.MULTILINE))
-    assert len(times) == 4 and f"quickest is method '{min(times, key=lambda k: float(times[k]))}'" in shown
+    assert len(times) == 4 and f"fastest is method '{min(times, key=lambda k: float(times[k]))}'" in shown
 
 
 BAD = {

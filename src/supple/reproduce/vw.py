@@ -244,11 +244,11 @@ def accuracy(report: Report, quick: bool) -> None:
     report.figure("vw-accuracy.png", caption, figures.figure_of_errors(chains, stars))
     report.text(
         "Virtual work inverts what gives way at a joint, so it loses digits where a link is lighter than what it "
-        "carries, with the square of how much lighter (where none would be left, it refuses, and names the joint); "
-        "splitting a link makes its pieces so, and matrices of pairs lose as much again. On chains of like links its "
-        "errors stay where they are however long the chain, as those of the articulated-body algorithm do. Joint "
-        "wrenches that inverse dynamics sums up from the leaves of a long random chain become less accurate than those "
-        "of virtual work, which are found where they act; on a stretched chain it is the other way round."
+        "carries, in the measure that it is (where none may be left, it refuses, and names the joint); splitting a "
+        "link makes its pieces lighter, and matrices of pairs lose digits with the square of it. On chains of like "
+        "links its errors stay where they are however long the chain, as those of the articulated-body algorithm do. "
+        "Joint wrenches that inverse dynamics sums up from the leaves of a long random chain become less accurate than "
+        "those of virtual work, which are found where they act; on a stretched chain it is the other way round."
     )
 
 
