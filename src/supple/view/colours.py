@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Bytes = NDArray[np.uint8]
 Ints = NDArray[np.int64]
@@ -30,9 +30,10 @@ def legend(by: str) -> str:
     if by == "own":
         return ""
     if by == "active":
-        return patches((patch(ACTIVE), "computed"), (patch(RIGID), "rigid"))
-    ramp = patch(f"linear-gradient(90deg, {_css(tuple(EXACT))}, {_css(tuple(WORST))})", 60)
-    return patches((patch(tuple(EXACT)), "computed"), (ramp, "taken for zero, by the error"))
+        return patches((patch(_seen(ACTIVE)), "computed"), (patch(_seen(RIGID)), "rigid"))
+    exact, worst = _seen(EXACT), _seen(WORST)
+    ramp = patch(f"linear-gradient(90deg, {_css(exact)}, {_css(worst)})", 60)
+    return patches((patch(exact), "computed"), (ramp, "taken for zero, by the error"))
 
 
 def patches(*entries: tuple[str, str]) -> str:
@@ -44,6 +45,11 @@ def patches(*entries: tuple[str, str]) -> str:
 def patch(colour: str | tuple[int, ...], width: int = 12) -> str:
     paper = colour if isinstance(colour, str) else _css(colour)
     return f'<span style="display:inline-block;width:{width}px;height:10px;background:{paper}"></span>'
+
+
+def _seen(colour: ArrayLike) -> tuple[int, ...]:
+    """As a body of that colour looks in the page, which takes it for an amount of light."""
+    return tuple(np.round(255 * (np.asarray(colour) / 255) ** (1 / 2.2)).astype(int).tolist())
 
 
 def _css(colour: tuple[int, ...]) -> str:
