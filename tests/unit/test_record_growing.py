@@ -157,7 +157,8 @@ def test_rows_are_indexed_as_arrays_are(tmp_path, monkeypatch):
 
     rows = Rows(read, "x", x.shape, x.dtype)
     for key in (0, -1, np.int64(5), slice(None), slice(3, 17), slice(17, 3), slice(None, None, 5), slice(9, 2, -2),
-                (4, 1), (4, 1, 0), (slice(2, 20), 1), [3, 1, 1], np.arange(23) % 2 == 0, ..., (..., 1)):  # fmt: skip
+                (4, 1), (4, 1, 0), (slice(2, 20), 1), [3, 1, 1], np.arange(23) % 2 == 0, ..., (..., 1),
+                ([3, 1], [0, 2]), (0, slice(None), [1, 0]), (slice(9, 2, -2), [1, 0])):  # fmt: skip
         got = rows[key]
         assert np.shape(got) == np.shape(x[key])
         np.testing.assert_array_equal(got, x[key])
