@@ -21,6 +21,7 @@ from supple.record import journal
 from supple.record.journal import PAGE, Journaled
 from supple.record.model_group import read_model, same_model, write_model
 from supple.record.recorder import Recorder
+from supple.record.recording import Recording
 from supple.record.rows import Rows
 
 
@@ -185,7 +186,7 @@ def test_models_come_back_as_they_were(tmp_path):
     with h5py.File(tmp_path / "models.h5", "w") as h5:
         for i, model in enumerate(models):
             write_model(h5.create_group(str(i)), model)
-            back = read_model(h5[str(i)])
+            back = read_model(lambda name, group=h5[str(i)]: group[name][:])
             assert same_model(model, back) is None and not back.mass.flags.writeable
             for f in fields(supple.Model):
                 x, y = getattr(model, f.name), getattr(back, f.name)
@@ -454,6 +455,8 @@ def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):
     supple.simulate(MODEL, record=path, **how).close()
     data = path.read_bytes()
     whole = journal.read_head(data).size  # type: ignore[union-attr]
+    descriptors = Path("/proc/self/fd")
+    opened = len(list(descriptors.iterdir())) if descriptors.exists() else 0
     for size in (0, 1, 47, 48, PAGE, PAGE + 100, *rng.integers(0, whole, 10).tolist(), whole - 1):
         copy.write_bytes(data[:size])
         with pytest.raises(supple.RecordingError, match=r"truncated|empty|not a recording"):
@@ -473,11 +476,27 @@ def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):
         with pytest.raises(supple.RecordingError, match=r"(damaged|truncated), and refused"):
             supple.load_run(copy)
     copy.write_bytes(data)
+    with h5py.File(copy, "r+") as h5:
+        h5["models/0/about"][:3] = 0
+    with pytest.raises(supple.RecordingError, match="damaged, and refused"):
+        supple.load_run(copy)
+    assert not opened or len(list(descriptors.iterdir())) == opened
+    copy.write_bytes(data)
     recorder = Recorder(copy)
     del recorder._h5["segments/0/kinetic"]
     with pytest.raises(supple.RecordingError, match="damaged, and cannot be written on"):
         recorder.add(MODEL, *numbers(2))
     recorder.close()
+
+
+def test_long_names_of_events_are_cut_off_between_letters(tmp_path):
+    recorder = Recorder(tmp_path / "run.h5", {})
+    recorder.add(MODEL, *numbers(2))
+    recorder.event(1.0, "a" + 70 * "é")
+    recorder.commit({"failed": None, "time": 1.0}, {})
+    recorder.close()
+    with Recording(tmp_path / "run.h5") as r:
+        assert r.events == [(1.0, "a" + 59 * "é")]
 
 
 def test_a_link_to_a_recording_is_the_recording(tmp_path):

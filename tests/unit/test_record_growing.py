@@ -16,6 +16,7 @@ import pytest
 import supple
 from supple.record import journal
 from supple.record.journal import Journaled
+from supple.record.model_group import same_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.record.rows import Rows
@@ -132,6 +133,38 @@ def test_a_journal_beside_another_file_is_not_its_own(tmp_path, monkeypatch):
     shutil.copy(tmp_path / "other.h5", tmp_path / "run.h5")
     with Recording(tmp_path / "run.h5") as r:
         assert whole(r) == STATES
+
+
+def test_a_recording_put_in_the_place_of_another_is_not_taken_for_it(tmp_path):
+    """Its reader has to open the file again, since it went on, and finds another."""
+    path = tmp_path / "run.h5"
+    writer = Writer(path)
+    r = Recording(path)
+    assert len(r.models) == 1
+    writer.commit()
+    writer.recorder.close()
+    path.unlink()
+    Writer(path).recorder.close()
+    with pytest.raises(supple.RecordingError, match="another recording than it was"):
+        _ = r.segments[0].q[0]
+
+
+def test_commits_are_quicker_than_a_model_is_read(small_and_quick, tmp_path, monkeypatch):
+    """A commit after every few reads: each array is read, though never all of them from one commit to the next."""
+    writer = Writer(tmp_path / "run.h5")
+    r, real, asked = Recording(tmp_path / "run.h5"), Journaled.readinto, [0]
+
+    def readinto(self: Journaled, buffer: Any) -> int:
+        if not self.writable:
+            asked[0] += 1
+            if asked[0] % 25 == 0:
+                writer.commit()
+            assert asked[0] < 10_000
+        return real(self, buffer)
+
+    monkeypatch.setattr(Journaled, "readinto", readinto)
+    assert same_model(r.models[0], MODEL) is None and asked[0] > 75
+    r.close()
 
 
 def test_two_who_resume_at_once(tmp_path):

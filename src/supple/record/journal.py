@@ -94,6 +94,11 @@ class Journaled:
         self._physical = self.size
 
     @property
+    def id(self) -> bytes:
+        """Of this file, whatever its name."""
+        return self._head.id
+
+    @property
     def generation(self) -> int:
         """Commits so far."""
         return self._head.generation

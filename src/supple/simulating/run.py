@@ -203,11 +203,16 @@ def load_run(path: str | Path) -> Result:
     q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
+    try:
+        segments = r.segments
+    except BaseException:
+        r.close()
+        raise
     state = r.state
     about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
-    return Result(r.segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
+    return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
 
 
 def follow(
