@@ -240,6 +240,19 @@ def test_a_longer_duration_goes_on(tmp_path):
     equal(both, supple.simulate(MODEL, q=MODEL.random(0), duration=0.2, dt=1e-3))
 
 
+@pytest.mark.parametrize("how", [{}, {"method": "crba"}, {"integrator": "adaptive"}, {"method": "adaptive"}], ids=str)
+def test_a_longer_duration_goes_on_from_within_a_step(how, tmp_path):
+    """A run that was over half a step after 10 dt goes on to 11 dt. It has the states of one in one go, but for what
+    two short steps differ from a long one: of a method of first order, some of a step's twentieth, not half a step."""
+    how = {"q": MODEL.random(0), "dt": 1e-4, "check_energy": False} | how
+    supple.simulate(MODEL, duration=1.05e-3, record=tmp_path / "run.h5", **how).close()
+    both = supple.simulate(MODEL, duration=2e-3, record=tmp_path / "run.h5", resume=True, **how)
+    whole = supple.simulate(MODEL, duration=2e-3, **how)
+    np.testing.assert_array_equal(both.times, np.insert(whole.times, 11, 1.05e-3))
+    step = np.abs(np.diff(whole.q, axis=0)).max()
+    assert np.abs(np.delete(both.q, 11, axis=0) - whole.q).max() < 0.1 * step
+
+
 def test_what_a_recording_has(tmp_path):
     """Wrenches, active sets, errors, events, the model of every segment; one row is read at a time."""
     r = supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "a.h5", joint_wrenches=True)

@@ -192,8 +192,9 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
         fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
         run.events[:] = [Happened(name, time) for time, name in r.events]
         generation = r.generation
+    short = state["time"] < state["step"] * run.dt  # the last step to an end between two instants of the grid
     q, v = arrays.pop("q"), arrays.pop("v")
-    run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh, state["over"]), arrays)
+    run.resume(Cursor(last, q, v, state["time"], state["step"] - short, state["h"], fresh, state["over"]), arrays)
     return models, generation
 
 

@@ -202,7 +202,7 @@ class Simulation:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
             return drivers.own_steps(c, self.stepper, grid)
-        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events
+        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events and c.on(grid)
         if compiled and self.integrator in FIXED:
             return drivers.march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
