@@ -47,7 +47,7 @@ def read_model(read: Callable[[str], NDArray[Any]]) -> Model:
         "visuals": visuals,
         "report": Report(about["report"]["source"], remarks),
     }
-    arrays = {f.name: read(f.name) for f in fields(Model) if f.init and f.name not in rest}
+    arrays: dict[str, Any] = {f.name: read(f.name) for f in fields(Model) if f.init and f.name not in rest}
     model = Model(**rest, **arrays)
     model.__setstate__(model.__getstate__())  # read-only, as a built one
     return model
