@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -177,6 +178,23 @@ def test_two_who_resume_at_once(tmp_path):
     with pytest.raises(supple.RecordingError, match="being written by another run"):
         Recorder(tmp_path / "run.h5", generation=seen)
     Recorder(tmp_path / "run.h5", generation=seen + 1).close()
+
+
+def test_who_looks_whether_a_file_is_written_does_not_write_it(tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    writer = Writer(path)
+    assert journal.in_use(path)
+    writer.recorder.close()
+    with path.open("rb") as another:
+        assert journal._lock(another.fileno(), alone=False)
+        assert not journal.in_use(path)
+
+    def flock(*_: Any) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    if journal.fcntl is not None:
+        monkeypatch.setattr(journal.fcntl, "flock", flock)
+    Recorder(path, generation=1).close()  # a file system without locks is none on which all files are in use
 
 
 def test_rows_are_indexed_as_arrays_are(tmp_path, monkeypatch):
