@@ -253,6 +253,21 @@ def test_a_longer_duration_goes_on_from_within_a_step(how, tmp_path):
     assert np.abs(np.delete(both.q, 11, axis=0) - whole.q).max() < 0.1 * step
 
 
+def test_energy_from_nowhere_is_noticed_across_a_resumption(tmp_path):
+    """At the same instant as in one go."""
+    b = supple.ModelBuilder("pendulum")
+    b.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -1))
+    model, how = b.build(), {"q": [1.0], "dt": 0.01, "integrator": "euler"}
+    with pytest.raises(supple.SimulationError, match="energy grows") as whole:
+        supple.simulate(model, duration=60.0, **how)
+    steps = round(whole.value.time / 0.01)
+    for end in (0.01 * (steps // 2), 0.01 * (steps - 2)):
+        supple.simulate(model, duration=end, record=tmp_path / "run.h5", resume=True, **how).close()
+    with pytest.raises(supple.SimulationError, match="energy grows") as parts:
+        supple.simulate(model, duration=60.0, record=tmp_path / "run.h5", resume=True, **how)
+    assert parts.value.time == whole.value.time
+
+
 def test_what_a_recording_has(tmp_path):
     """Wrenches, active sets, errors, events, the model of every segment; one row is read at a time."""
     r = supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "a.h5", joint_wrenches=True)

@@ -165,8 +165,9 @@ class InFile:
     def _commit(self, finished: bool = False, failed: str | None = None) -> None:
         c, self._wrote = self._run.cursor, True
         fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
-        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed}
-        state["steered"] = self._run.steered
+        guard = None if self._run.guard is None else self._run.guard.save()
+        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed,
+                 "steered": self._run.steered, "guard": guard}  # fmt: skip
         more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
         self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
 
@@ -194,7 +195,8 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
         generation = r.generation
     short = state["time"] < state["step"] * run.dt  # the last step to an end between two instants of the grid
     q, v = arrays.pop("q"), arrays.pop("v")
-    run.resume(Cursor(last, q, v, state["time"], state["step"] - short, state["h"], fresh, state["over"]), arrays)
+    cursor = Cursor(last, q, v, state["time"], state["step"] - short, state["h"], fresh, state["over"])
+    run.resume(cursor, arrays, state.get("guard"))
     return models, generation
 
 
