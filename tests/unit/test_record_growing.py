@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 import supple
 from supple.record import journal
 from supple.record.journal import Journaled
+from supple.record.model_group import same_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.record.rows import Rows
@@ -134,6 +136,38 @@ def test_a_journal_beside_another_file_is_not_its_own(tmp_path, monkeypatch):
         assert whole(r) == STATES
 
 
+def test_a_recording_put_in_the_place_of_another_is_not_taken_for_it(tmp_path):
+    """Its reader has to open the file again, since it went on, and finds another."""
+    path = tmp_path / "run.h5"
+    writer = Writer(path)
+    r = Recording(path)
+    assert len(r.models) == 1
+    writer.commit()
+    writer.recorder.close()
+    path.unlink()
+    Writer(path).recorder.close()
+    with pytest.raises(supple.RecordingError, match="another recording than it was"):
+        _ = r.segments[0].q[0]
+
+
+def test_commits_are_quicker_than_a_model_is_read(small_and_quick, tmp_path, monkeypatch):
+    """A commit after every few reads: each array is read, though never all of them from one commit to the next."""
+    writer = Writer(tmp_path / "run.h5")
+    r, real, asked = Recording(tmp_path / "run.h5"), Journaled.readinto, [0]
+
+    def readinto(self: Journaled, buffer: Any) -> int:
+        if not self.writable:
+            asked[0] += 1
+            if asked[0] % 25 == 0:
+                writer.commit()
+            assert asked[0] < 10_000
+        return real(self, buffer)
+
+    monkeypatch.setattr(Journaled, "readinto", readinto)
+    assert same_model(r.models[0], MODEL) is None and asked[0] > 75
+    r.close()
+
+
 def test_two_who_resume_at_once(tmp_path):
     """A recording that went on after it was looked at is not continued from what was seen."""
     writer = Writer(tmp_path / "run.h5")
@@ -144,6 +178,23 @@ def test_two_who_resume_at_once(tmp_path):
     with pytest.raises(supple.RecordingError, match="being written by another run"):
         Recorder(tmp_path / "run.h5", generation=seen)
     Recorder(tmp_path / "run.h5", generation=seen + 1).close()
+
+
+def test_who_looks_whether_a_file_is_written_does_not_write_it(tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    writer = Writer(path)
+    assert journal.in_use(path)
+    writer.recorder.close()
+    with path.open("rb") as another:
+        assert journal._lock(another.fileno(), alone=False)
+        assert not journal.in_use(path)
+
+    def flock(*_: Any) -> None:
+        raise OSError(errno.ENOTSUP, "Operation not supported")
+
+    if journal.fcntl is not None:
+        monkeypatch.setattr(journal.fcntl, "flock", flock)
+    Recorder(path, generation=1).close()  # a file system without locks is none on which all files are in use
 
 
 def test_rows_are_indexed_as_arrays_are(tmp_path, monkeypatch):
@@ -157,7 +208,8 @@ def test_rows_are_indexed_as_arrays_are(tmp_path, monkeypatch):
 
     rows = Rows(read, "x", x.shape, x.dtype)
     for key in (0, -1, np.int64(5), slice(None), slice(3, 17), slice(17, 3), slice(None, None, 5), slice(9, 2, -2),
-                (4, 1), (4, 1, 0), (slice(2, 20), 1), [3, 1, 1], np.arange(23) % 2 == 0, ..., (..., 1)):  # fmt: skip
+                (4, 1), (4, 1, 0), (slice(2, 20), 1), [3, 1, 1], np.arange(23) % 2 == 0, ..., (..., 1),
+                ([3, 1], [0, 2]), (0, slice(None), [1, 0]), (slice(9, 2, -2), [1, 0])):  # fmt: skip
         got = rows[key]
         assert np.shape(got) == np.shape(x[key])
         np.testing.assert_array_equal(got, x[key])

@@ -169,6 +169,20 @@ def test_machines_that_differ_are_told_apart(tmp_path: Path):
     ]
 
 
+def test_brackets_are_said_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Not taken for markup of the console."""
+    said = quiet()
+    with Report("sf", "SF [title]", tmp_path, True, said) as report:
+        report.heading("in [metres]")
+        report.table(["what [column]"], [["q [rad]"]])
+    monkeypatch.setattr(run, "import_module", lambda name: (_ for _ in ()).throw(SuppleError("supple[figures]")))
+    with pytest.raises(SuppleError):
+        run.run(["sf"], tmp_path, True, said)
+    text = said.file.getvalue()  # type: ignore[attr-defined]
+    for word in ("[title]", "[metres]", "[column]", "[rad]", "supple[figures]"):
+        assert word in text
+
+
 def test_numbers_and_times_as_one_writes_them():
     assert [three(x) for x in (0.01234, 1.5, 99.96, 123.4, 12345.6)] == ["0.0123", "1.5", "100", "123", "12,346"]
     assert [markdown.duration(x) for x in (4.2, 89, 125, 6000)] == ["4 s", "89 s", "2 min", "1.7 h"]

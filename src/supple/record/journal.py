@@ -94,6 +94,11 @@ class Journaled:
         self._physical = self.size
 
     @property
+    def id(self) -> bytes:
+        """Of this file, whatever its name."""
+        return self._head.id
+
+    @property
     def generation(self) -> int:
         """Commits so far."""
         return self._head.generation
@@ -233,18 +238,21 @@ def in_use(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return not _lock(file)
+        return not _lock(file, alone=False)
     finally:
         os.close(file)
 
 
-def _lock(file: int) -> bool:
-    """Whether this process can have a file for itself; it then has, until it is closed."""
+def _lock(file: int, alone: bool = True) -> bool:
+    """Whether this process can have a file for itself, or together with others that do not write it; it then has, until
+    it is closed."""
     if fcntl is not None:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+        except BlockingIOError:
             return False
+        except OSError:  # a file system without such locks
+            pass
     return True
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from supple.errors import RecordingError
 from supple.model.model import Frame, Model, Visual
@@ -32,9 +34,9 @@ def write_model(group: Any, model: Model) -> None:
     group.create_dataset("about", data=np.frombuffer(text.encode(), dtype=np.uint8))
 
 
-def read_model(group: Any) -> Model:
-    """What write_model wrote."""
-    about = json.loads(bytes(group["about"][:]))
+def read_model(read: Callable[[str], NDArray[Any]]) -> Model:
+    """What write_model wrote. read: gives the arrays of its group by name."""
+    about = json.loads(bytes(read("about")))
     frames = tuple(Frame(**_arrays(x)) for x in about["frames"])
     visuals = tuple(Visual(**_arrays(x)) for x in about["visuals"])
     remarks = tuple(Remark(**x) for x in about["report"]["remarks"])
@@ -45,7 +47,7 @@ def read_model(group: Any) -> Model:
         "visuals": visuals,
         "report": Report(about["report"]["source"], remarks),
     }
-    arrays = {f.name: group[f.name][:] for f in fields(Model) if f.init and f.name not in rest}
+    arrays: dict[str, Any] = {f.name: read(f.name) for f in fields(Model) if f.init and f.name not in rest}
     model = Model(**rest, **arrays)
     model.__setstate__(model.__getstate__())  # read-only, as a built one
     return model

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -45,8 +45,13 @@ class Recording:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
+        self._id: bytes | None = None
         self._open()
-        self._contents = self.read(self._look)
+        try:
+            self._contents = self.read(self._look)
+        except BaseException:
+            self.close()
+            raise
         self.about, self.versions, self.finished = self._contents[:3]
         self.events = self._contents.events
         self.generation = self._file.generation
@@ -76,6 +81,10 @@ class Recording:
                 raise
             except OSError as e:
                 raise RecordingError(f"{self.path} cannot be read: {e.strerror}") from None
+            if self._id not in (None, self._file.id):
+                self._file.close()
+                raise RecordingError(f"{self.path} is another recording than it was; open it again")
+            self._id = self._file.id
             try:
                 self._h5 = h5py.File(self._file, "r")
                 return
@@ -109,12 +118,17 @@ class Recording:
             json.loads(h5["checkpoint"].attrs["about"]),
             len(h5["models"]),
             [(int(g.attrs["model"]), {name: (x.shape, x.dtype) for name, x in g.items()}) for g in groups],
-            [(float(t), name.decode()) for t, name in h5["events"][:]],
+            [(float(t), name.decode(errors="ignore")) for t, name in h5["events"][:]],
         )
 
     @cached_property
     def models(self) -> list[Model]:
-        return self.read(lambda h5: [read_model(h5["models"][str(i)]) for i in range(self._contents.models)])
+        try:
+            return [read_model(partial(self._array, f"models/{i}")) for i in range(self._contents.models)]
+        except RecordingError:
+            raise
+        except Exception as e:  # its JSON may be anything
+            raise self._damaged(e) from None
 
     @cached_property
     def segments(self) -> list[RecordedSegment]:
@@ -136,6 +150,13 @@ class Recording:
                 {name: x[()] for name, x in h5["checkpoint"].items()},
             )
         )
+
+    def _array(self, group: str, name: str) -> NDArray[Any]:
+        """One that no commit changes, read by itself: all arrays of a large model at once would take longer than it is
+        from one commit to the next, and would be begun anew for ever."""
+        place = f"{group}/{name}"
+        shape, dtype = self.read(lambda h5: (h5[place].shape, h5[place].dtype))
+        return np.asarray(Rows(self.read, place, shape, dtype))
 
     def close(self) -> None:
         self._h5.close()

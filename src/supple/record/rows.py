@@ -31,14 +31,13 @@ class Rows:
             return np.asarray(self)[key]
         which = np.arange(len(self))[first]  # refuses what an array would
         if which.ndim == 0:
-            return self._between(int(which), int(which) + 1)[0][tuple(rest)]
+            return self._between(int(which), int(which) + 1)[(0, *rest)]
         if isinstance(first, slice) and len(which) and which[-1] - which[0] == len(which) - 1:
-            rows = self._between(int(which[0]), int(which[-1]) + 1)
-        else:
-            rows = np.empty((*which.shape, *self.shape[1:]), self.dtype)
-            for at, i in np.ndenumerate(which):
-                rows[at] = self._between(int(i), int(i) + 1)[0]
-        return rows[(*(slice(None),) * which.ndim, *rest)]
+            return self._between(int(which[0]), int(which[-1]) + 1)[(slice(None), *rest)]
+        rows = np.empty((which.size, *self.shape[1:]), self.dtype)
+        for k, i in enumerate(which.flat):
+            rows[k] = self._between(int(i), int(i) + 1)[0]
+        return rows[(slice(None) if isinstance(first, slice) else np.arange(which.size).reshape(which.shape), *rest)]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:

@@ -13,6 +13,7 @@ from rich import box
 from rich import table as rich_table
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from supple.drawing import new_figure
@@ -40,7 +41,7 @@ class Report:
         self.paper = Paper(key, title, date, quick, machine())
         self._begun, self._images = time.perf_counter(), dict[str, bytes]()
         out.mkdir(parents=True, exist_ok=True)
-        self.console.rule(title)
+        self.console.rule(escape(title))
 
     def __enter__(self) -> Report:
         return self
@@ -58,7 +59,7 @@ class Report:
 
     def heading(self, text: str) -> None:
         self.paper.parts.append(Heading(text))
-        self.console.print(f"\n[bold]{text}[/bold]")
+        self.console.print(f"\n[bold]{escape(text)}[/bold]")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[Any]], left: Sequence[int] = (0,)) -> None:
         """left: the columns that hold words; the others are set to the right."""
@@ -80,7 +81,7 @@ class Report:
         self._images[name] = file.getvalue()
         self.paper.parts.append(Picture(name, caption))
         path = self.out / name
-        self.console.print(f"[green]figure[/green] {path}: {caption}", soft_wrap=True)
+        self.console.print(f"[green]figure[/green] {escape(str(path))}: {escape(caption)}", soft_wrap=True)
         return path
 
     def track(self, items: Sequence[T], doing: str) -> Iterator[T]:
@@ -93,9 +94,9 @@ class Report:
         shown = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for i, name in enumerate(table.columns):
             longest = max(len(word) for row in [table.columns, *table.rows] for word in row[i].split() or [""])
-            shown.add_column(name, justify="left" if i in table.left else "right", min_width=longest)
+            shown.add_column(escape(name), justify="left" if i in table.left else "right", min_width=longest)
         for row in table.rows:
-            shown.add_row(*row)
+            shown.add_row(*map(escape, row))
         self.console.print(shown)
 
     def _whole_before(self) -> bool:
@@ -108,4 +109,4 @@ class Report:
         self.paper.save(self.out)
         path = self.out / f"{self.paper.key}.md"
         path.write_text("\n".join(markdown.alone(self.paper)) + "\n", encoding="utf-8")
-        self.console.print(f"[green]written[/green] {path}", soft_wrap=True)
+        self.console.print(f"[green]written[/green] {escape(str(path))}", soft_wrap=True)

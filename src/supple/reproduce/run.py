@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from supple.reproduce import book
 
@@ -22,10 +23,10 @@ def run(names: Sequence[str], folder: Path, quick: bool, console: Console) -> No
             try:
                 import_module(f"supple.reproduce.{name}").run(folder, quick, console)
             except Exception as e:
-                console.print(f"[bold red]{name} failed:[/] {e}", highlight=False)
+                console.print(f"[bold red]{name} failed:[/] {escape(str(e))}", highlight=False)
                 failed.append(e)
     finally:
         for path in book.write(folder):
-            console.print(f"[green]report[/green] {path}", soft_wrap=True)
+            console.print(f"[green]report[/green] {escape(str(path))}", soft_wrap=True)
     if failed:
         raise failed[0]

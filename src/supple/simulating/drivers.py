@@ -56,6 +56,10 @@ class Cursor:
     def goes_on(self) -> bool:
         return not self.halt and self.over is None
 
+    def on(self, grid: Grid) -> bool:
+        """Whether it is at an instant of a grid: not after an event, nor after an end between two of them."""
+        return self.time == self.step * grid.dt
+
 
 @dataclass
 class Piece:
@@ -227,7 +231,7 @@ def _next(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, adaptive: Ad
     if adaptive is not None:
         return adaptive.step(f, cursor.time, cursor.q, cursor.v, grid.end)
     end, take = grid.time(cursor.step + 1), FIXED[integrator]
-    whole = cursor.time == cursor.step * grid.dt and end == (cursor.step + 1) * grid.dt
+    whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
     h = grid.dt if whole else end - cursor.time
     first = cursor.q, cursor.v
     q, v = take(f, cursor.time, *first, h)
@@ -256,14 +260,15 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
-        count = min(grid.every - cursor.step % grid.every, grid.whole - cursor.step, AT_ONCE) if many else 1
-        count = max(count, 1)
+        count = min(grid.every - cursor.step % grid.every, grid.whole - cursor.step, AT_ONCE)
+        count = max(count, 1) if many and cursor.on(grid) else 1
         end = grid.time(cursor.step + count)
         with Keeping(last):
             if many and count > 1:
                 many(count * grid.dt, grid.dt)
             else:
-                stepper.step(grid.dt if end == (cursor.step + 1) * grid.dt else end - cursor.time)
+                whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
+                stepper.step(grid.dt if whole else end - cursor.time)
         cursor.step += count
         cursor.time = end
         kept = grid.kept(cursor.step)

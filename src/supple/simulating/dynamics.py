@@ -89,6 +89,16 @@ class EnergyGuard:
         self._most = float(most[-1])
         return int(bad[0]) if len(bad) else None
 
+    def save(self) -> dict[str, float]:
+        """What it has seen, for a run that goes on another time."""
+        return dict(vars(self))
+
+    @classmethod
+    def restored(cls, saved: dict[str, float]) -> EnergyGuard:
+        guard = cls.__new__(cls)
+        vars(guard).update(saved)
+        return guard
+
 
 def energy_grew(state: State, last: State) -> SimulationError:
     """Names the joint in whose motion most of the energy is."""

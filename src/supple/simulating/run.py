@@ -165,8 +165,9 @@ class InFile:
     def _commit(self, finished: bool = False, failed: str | None = None) -> None:
         c, self._wrote = self._run.cursor, True
         fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
-        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed}
-        state["steered"] = self._run.steered
+        guard = None if self._run.guard is None else self._run.guard.save()
+        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed,
+                 "steered": self._run.steered, "guard": guard}  # fmt: skip
         more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
         self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
 
@@ -192,8 +193,10 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
         fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
         run.events[:] = [Happened(name, time) for time, name in r.events]
         generation = r.generation
+    short = state["time"] < state["step"] * run.dt  # the last step to an end between two instants of the grid
     q, v = arrays.pop("q"), arrays.pop("v")
-    run.resume(Cursor(last, q, v, state["time"], state["step"], state["h"], fresh, state["over"]), arrays)
+    cursor = Cursor(last, q, v, state["time"], state["step"] - short, state["h"], fresh, state["over"])
+    run.resume(cursor, arrays, state.get("guard"))
     return models, generation
 
 
@@ -203,11 +206,16 @@ def load_run(path: str | Path) -> Result:
     q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
+    try:
+        segments = r.segments
+    except BaseException:
+        r.close()
+        raise
     state = r.state
     about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
-    return Result(r.segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
+    return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
 
 
 def follow(

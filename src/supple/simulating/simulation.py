@@ -127,6 +127,7 @@ class Simulation:
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
         self.push_scale, self._rescaled = 1.0, False
+        self.guard: EnergyGuard | None = None  #: of the segment that it is in
         self.steered = False  #: whether somebody changed it while it went on; its events say how
         self._pushes: list[tuple[Push, Any]] = []
         self.stepper: Any = None
@@ -161,27 +162,26 @@ class Simulation:
         """
         if self._adaptive is not None:
             self._adaptive.h = self.cursor.h
-        guard: EnergyGuard | None = None
         good = self.cursor.state
         if not self._resumed:
             first = self._first()
-            guard = self._guard(first)
+            self.guard = self._new_guard(first)
             yield first
         for piece in self._pieces():
             if piece.model is not self._dynamics.model:
                 self._dynamics = self._renewed(piece.model)
             self.events += piece.happened
             sample = self._sample(piece)
-            guard = guard or self._guard(sample)
-            bad = None if guard is None else guard.check(sample.kinetic, sample.potential)
+            self.guard = self.guard or self._new_guard(sample)
+            bad = None if self.guard is None else self.guard.check(sample.kinetic, sample.potential)
             if bad is not None:
                 yield sample.until(bad)
                 raise energy_grew(piece.state(bad), piece.state(bad - 1) if bad else good)
-            guard, good = None if piece.ends_segment else guard, piece.state(-1)
+            self.guard, good = None if piece.ends_segment else self.guard, piece.state(-1)
             yield sample
-            guard, self._rescaled = None if self._rescaled else guard, False
+            self.guard, self._rescaled = None if self._rescaled else self.guard, False
 
-    def _guard(self, sample: Sample) -> EnergyGuard | None:
+    def _new_guard(self, sample: Sample) -> EnergyGuard | None:
         f, p = self._dynamics, sample.piece
         if not (self._check_energy and self.stepper is None and f.forces.conserve):
             return None
@@ -202,7 +202,7 @@ class Simulation:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
             return drivers.own_steps(c, self.stepper, grid)
-        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events
+        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events and c.on(grid)
         if compiled and self.integrator in FIXED:
             return drivers.march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
@@ -240,9 +240,11 @@ class Simulation:
         for given, push in self._pushes:
             push.set(force=scale * np.asarray(given.force), torque=scale * np.asarray(given.torque))
 
-    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]]) -> None:
-        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved."""
+    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]], guard: dict[str, float] | None = None) -> None:
+        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved.
+        guard: what its guard did."""
         self.cursor, self._resumed = cursor, True
+        self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:
             self._make_stepper()
             if saved:

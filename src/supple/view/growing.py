@@ -19,7 +19,7 @@ class Growing:
 
     def __init__(self, result: Result) -> None:
         self._path = None if result.recording is None else Path(result.recording)
-        self._last, self._states = result, len(result)
+        self._states = len(result)
         self._opened: Result | None = None
         self._looked = clock.perf_counter()
         self.goes_on = self._path is not None and "stopped" in result.about and in_use(self._path)

@@ -179,7 +179,7 @@ class Live:
             if self._plots is None:
                 with self._plots_here:
                     self._plots = Plots(self.server.gui, curves)
-            self._plots.renew(curves)
+            self._plots.renew(curves, self._history[-1][0])
 
     def _again(self) -> None:
         self._redraw = True

@@ -83,7 +83,7 @@ class Player:
         last = len(self.timeline) - 1
         self._slider.max, self._slider.disabled = last, last < 1
         self._panel.stage.largest_error = self.timeline.largest_error
-        self._plots.renew(curves(self.timeline))
+        self._plots.renew(curves(self.timeline), float(self.timeline.times[self._frame]))
         if at_end and not self._play.playing:
             self._slider.value = last
 

@@ -44,11 +44,10 @@ class Plots:
         for title, handle in self._handles.items():
             handle.data = self._data(title, int(np.argmin(np.abs(self._curves["time"] - time))))
 
-    def renew(self, curves: dict[str, Floats]) -> None:
-        """Other curves of the same names, at whose end the page is."""
+    def renew(self, curves: dict[str, Floats], time: float) -> None:
+        """Other curves of the same names, and where the page is."""
         self._thin(curves)
-        for title, handle in self._handles.items():
-            handle.data = self._data(title, len(self._curves["time"]) - 1)
+        self.show(time)
 
     def _thin(self, curves: dict[str, Floats]) -> None:
         n = len(curves["time"])
