@@ -236,6 +236,18 @@ def test_watched_run_is_the_run_that_it_would_have_been(tmp_path: Path) -> None:
     assert longer.times[-1] == 1.5
 
 
+@pytest.mark.parametrize("active", [5, [1, 2]])
+def test_sliders_are_for_what_may_be_changed(active: Any) -> None:
+    """With a list of active joints there is nothing to choose."""
+    scene = scenes.molecule(20)
+    run = supple.simulation(scene.model, scene.q0, method="adaptive", active=active, dt=0.01, duration=0.01)
+    labels = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Live, "_slider", lambda live, name, slider: labels.append(name))
+        watched(run)
+    assert labels == (["active", "error"] if active == 5 else [])
+
+
 def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
     scene = scenes.molecule(100)
     how = dict(method="quasi-statics", error=1e-2, dt=1e-4, duration=1e-3, forces=scene.all_forces())

@@ -77,6 +77,11 @@ class AdaptiveDynamics(Hybrid):
     # --- what is asked --------------------------------------------------------------------------------------------
 
     @property
+    def fixed(self) -> bool:
+        """Whether the joints that move were said once and for all: as a list."""
+        return self._fixed
+
+    @property
     def active(self) -> int | None:
         """How many joints may move; None: as many as the error asks for. May be changed at any time."""
         return None if self._most == ALL else self._most

@@ -91,7 +91,7 @@ def how_many(model: Model) -> dict[str, int]:
 
 
 def written(model: Model, method: str) -> str:
-    """The formula as it is for a model's joints: 7 revolute (316m + 280a + 1 div) + ... - 1 on the world (60m + 78a)"""
+    """The formula as it is for a model's joints: 7 revolute (316m + 280a + 1 div) + ... - 1 on the world (60m + 81a)"""
     formula = FORMULAS[method]
     kinds, count = np.unique(model.joint_type, return_counts=True)
     parts = [f"{n} {J(int(k)).name.lower()} ({formula.joints[J(int(k))][0]})" for k, n in zip(kinds, count)]

@@ -88,11 +88,11 @@ class Live:
 
     def _add_sliders(self, gui: Any) -> None:
         stepper, n = self.run.stepper, self.run.model.n_joints
-        if isinstance(stepper, AdaptiveDynamics) and not stepper.guaranteed and stepper.active is not None:
-            self._slider("active", gui.add_slider("active joints", 0, n, 1, min(stepper.active, n)))
-        elif isinstance(stepper, AdaptiveDynamics) and not stepper.guaranteed:
-            self._slider("active", gui.add_slider("active joints", 0, n, 1, len(stepper.active_joints)))
-        if isinstance(stepper, (AdaptiveDynamics, QuasiStatics)):
+        chooses = isinstance(stepper, AdaptiveDynamics) and not stepper.fixed
+        if chooses and not stepper.guaranteed:
+            now = len(stepper.active_joints) if stepper.active is None else min(stepper.active, n)
+            self._slider("active", gui.add_slider("active joints", 0, n, 1, now))
+        if chooses or isinstance(stepper, QuasiStatics):
             low, high = DECADES["relative" if "relative" in getattr(stepper, "measure", "") else "other"]
             now = np.log10(stepper.error) if stepper.error else low
             hint = "of what may be neglected, instead of a number of joints; following the camera, in pixels squared"
@@ -101,7 +101,7 @@ class Live:
         if self.run.has_pushes:
             self._slider("force", gui.add_slider("force", 0.0, MOST_FORCE, 0.05, 1.0, hint="times what was asked for"))
         self._follow = None
-        if isinstance(stepper, AdaptiveDynamics):
+        if chooses:
             self._follow = gui.add_checkbox(
                 "follow the camera", False, hint="joints count for what they move in this picture"
             )
