@@ -176,7 +176,8 @@ class Simulation:
             bad = None if guard is None else guard.check(sample.kinetic, sample.potential)
             if bad is not None:
                 yield sample.until(bad)
-                raise energy_grew(piece.state(bad), piece.state(bad - 1) if bad else good)
+                last = piece.state(bad - 1) if bad else good
+                raise energy_grew(piece.state(bad), last, self.dt, self.integrator)
             guard, good = None if piece.ends_segment else guard, piece.state(-1)
             yield sample
             guard, self._rescaled = None if self._rescaled else guard, False
