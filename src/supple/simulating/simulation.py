@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +136,9 @@ class Simulation:
         takes = OWN[method].options if method in OWN else ()
         for name in options:
             if name not in takes:
-                raise StateError(f"method {method!r} takes no {name}; beside what all take it has {_list(takes)}")
+                near = get_close_matches(name, [*signature(Simulation).parameters, *takes], n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise StateError(f"method {method!r} takes no {name}{hint}; beside what all take it has {_list(takes)}")
         if method in OWN:
             self._refuse_for_own(events, v)
             self._make_stepper()
