@@ -402,7 +402,10 @@ def test_results_show_themselves(tmp_path):
         ({"methd": "aba"}, "takes no methd .did you mean 'method'"),
         ({"method": "adaptive", "eror": 1e-3}, "takes no eror .did you mean 'error'"),
         ({"method": "quasi-statics", "active": 3}, "takes no active; .* error, measure, order"),
-        ({"method": "quasi-statics", "integrator": "rk4"}, "leave the integrator out"),
+        (
+            {"method": "quasi-statics", "integrator": "rk4"},
+            r"leave the integrator out, or take another method \(aba, .*dense\)",
+        ),
         ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
         ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "takes them all"),
     ],

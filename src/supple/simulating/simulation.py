@@ -281,7 +281,10 @@ def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = N
 def _integrator(method: str, integrator: str | None) -> str:
     if method in OWN:
         if integrator is not None:
-            raise StateError(f"method {method!r} steps in its own way: leave the integrator out")
+            others = ", ".join(name for name in METHODS if name not in OWN)
+            raise StateError(
+                f"method {method!r} steps in its own way: leave the integrator out, or take another method ({others})"
+            )
         return ""
     name = "rk4" if integrator is None else integrator
     if name not in INTEGRATORS:
