@@ -128,6 +128,8 @@ __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "scenes":  # a package of its own, and no public name like those above
+        return import_module("supple.scenes")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'supple' has no attribute {name!r}")
     module = import_module(f"supple.{_MODULE_OF[name]}")

@@ -138,7 +138,7 @@ def convert(
     model = supple.load(file)
     lost = supple.save_urdf(model, output, split=split)
     show_remarks(console, "Read, but not used", model.report)
-    show_remarks(console, "Has no place in URDF", lost)
+    show_remarks(console, "Has no place in URDF", lost, everything=True)
     say(console, plain(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom"))
 
 
@@ -168,7 +168,7 @@ def reroot(
     new = supple.reroot(model, model.neutral(), body=body, point=point, joint=joint, axis=axis).model  # type: ignore[arg-type]
     lost = supple.save_urdf(new, output)
     show_remarks(console, "Read, but not used, or lost on the way", new.report)
-    show_remarks(console, "Has no place in URDF", lost)
+    show_remarks(console, "Has no place in URDF", lost, everything=True)
     say(console, plain(f"{output}: {new.n_bodies} bodies, {new.nv} degrees of freedom, root {new.body_names[0]}"))
 
 

@@ -227,6 +227,11 @@ def test_convert_writes_a_urdf_that_loads(arm: Path, tmp_path: Path):
     assert supple.load(new).joint_names == supple.load(arm).joint_names
 
 
+def test_convert_names_the_command_that_shows_all_remarks(tmp_path: Path):
+    out = succeeds("convert", robot("talos_reduced.urdf"), "-o", tmp_path / "new.urdf")
+    assert "`supple inspect --all` shows each" in " ".join(out.split())
+
+
 def test_convert_reads_mjcf(tmp_path: Path):
     pytest.importorskip("mujoco")
     (tmp_path / "pendulum.xml").write_text(MJCF)

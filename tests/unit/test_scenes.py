@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -11,6 +14,13 @@ from supple.model.topology import depths
 from supple.scenes.molecule import BOND, SIDE_BONDS, pushes
 
 QUASI_STATIC = ("bicycle-chain", "millipede", "molecule")  #: the scenes of QS; those of AD have a file of their own
+
+
+def test_scenes_need_no_import_of_their_own():
+    """Like everything else in supple; in a process of its own, where nobody has imported them."""
+    code = "import supple; print(supple.scenes.pendulum(3).model.n_bodies)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "3"
 
 
 @pytest.mark.parametrize("name", QUASI_STATIC)

@@ -19,10 +19,10 @@ ORDER = {"euler": 1, "semi-implicit": 1, "rk4": 4}
 G, L = 9.81, 0.7
 
 
-def pendulum() -> supple.Model:
+def pendulum(damping: float = 0.0) -> supple.Model:
     """A point mass of 2 kg on a rod of L."""
     b = supple.ModelBuilder("pendulum")
-    b.add_body("bob", joint="revolute", joint_name="pivot", axis=(0, 1, 0), mass=2.0, com=(0, 0, -L))
+    b.add_body("bob", joint="revolute", joint_name="pivot", axis=(0, 1, 0), mass=2.0, com=(0, 0, -L), damping=damping)
     return b.build()
 
 
@@ -264,7 +264,17 @@ def test_energy_from_nowhere_is_refused(tau):
     e = caught.value
     assert e.joint == "pivot" and e.time > 0 and isinstance(e.state, supple.State)
     assert e.result.final.time == e.state.time < e.time
+    assert "integrator 'euler'; use a smaller dt, or integrator 'rk4' or 'adaptive'" in str(e)
     assert supple.simulate(pendulum(), [1.0], check_energy=False, **how).final.time == 60.0
+
+
+def test_what_to_do_about_energy_is_not_what_is_done_already():
+    """A damper that is too stiff for the step undoes Runge-Kutta 4, too."""
+    stiff = pendulum(damping=50.0)
+    with pytest.raises(supple.SimulationError, match="energy grows") as caught:
+        supple.simulate(stiff, [1.0], duration=60.0, dt=0.1)
+    assert str(caught.value).endswith("integrator 'rk4'; use a smaller dt, or integrator 'adaptive'")
+    supple.simulate(stiff, [1.0], duration=1.0, dt=0.1, integrator="adaptive")
 
 
 @pytest.mark.parametrize("dt", [1e-2, 1e-6])
@@ -388,9 +398,14 @@ def test_results_show_themselves(tmp_path):
         ({"forces": [supple.Push("bop", force=(0, 0, 1))]}, "did you mean 'bob'"),
         ({"forces": [lambda t, q, v: np.zeros(3)]}, r"returned shape \(3,\)"),
         ({"events": [3]}, "supple.Event"),
-        ({"error": 1e-3}, "'aba' takes no error"),
+        ({"error": 1e-3}, "'aba' takes no error;"),
+        ({"methd": "aba"}, "takes no methd .did you mean 'method'"),
+        ({"method": "adaptive", "eror": 1e-3}, "takes no eror .did you mean 'error'"),
         ({"method": "quasi-statics", "active": 3}, "takes no active; .* error, measure, order"),
-        ({"method": "quasi-statics", "integrator": "rk4"}, "leave the integrator out"),
+        (
+            {"method": "quasi-statics", "integrator": "rk4"},
+            r"leave the integrator out, or take another method \(aba, .*dense\)",
+        ),
         ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
         ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "takes them all"),
     ],

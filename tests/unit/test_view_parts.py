@@ -101,6 +101,23 @@ def test_gif_moves(tmp_path: Path) -> None:
         export_gif(result, tmp_path / "p.txt")
 
 
+@pytest.mark.parametrize(
+    "tall", [(0.0, 0.0, 3.0), (0.1, 0.2, 0.1), (4.0, 0.0, 0.1)], ids=["up", "about a ball", "along x"]
+)
+def test_first_look_has_all_of_a_body(tall: tuple[float, float, float]) -> None:
+    """Every point is at most 25 degrees off the middle of the picture, up, down and sideways; and one nearly so."""
+    from supple.view.stage import EYE, FIELD, bounds, first_eye
+
+    points = np.random.default_rng(0).uniform(-0.1, 0.1, (200, 3)) + np.linspace(0.0, 1.0, 200)[:, None] * tall
+    centre, _ = bounds(points)
+    eye = first_eye(EYE, centre, points)
+    back = (eye - centre) / np.linalg.norm(eye - centre)
+    right = np.cross((0.0, 0.0, 1.0), back) / np.linalg.norm(np.cross((0.0, 0.0, 1.0), back))
+    up, depth = np.cross(back, right), (eye - points) @ back
+    off = np.maximum(abs((points - eye) @ right), abs((points - eye) @ up)) / depth / np.tan(FIELD / 2)
+    assert depth.min() > 0 and 0.8 < off.max() < 1.0
+
+
 def test_busy_port_is_refused() -> None:
     from supple.view.stage import open_server
 

@@ -46,4 +46,4 @@ def show_remarks(
             more = f"  ({len(kind) - 1} more like it)" if len(kind) > 1 and not everything else ""
             say(console, f"  {plain(remark)}{more}")
     if not everything and len(remarks) > len(kinds):
-        say(console, f"  {len(remarks)} remarks in all: --all shows each.")
+        say(console, f"  {len(remarks)} remarks in all: `supple inspect --all` shows each.")

@@ -100,14 +100,21 @@ class EnergyGuard:
         return guard
 
 
-def energy_grew(state: State, last: State) -> SimulationError:
-    """Names the joint in whose motion most of the energy is."""
+def energy_grew(state: State, last: State, dt: float, integrator: str) -> SimulationError:
+    """Names the joint in whose motion most of the energy is, and what to do about it beside what is done already."""
     model = state.model
     H_v = inverse_dynamics(model, state.q, None, state.v) - inverse_dynamics(model, state.q, None, None)
     joint = model.joint_names[int(model.dof_body[int(np.argmax(state.v * H_v))])]
+    if integrator == "adaptive":
+        advice = "the adaptive integrator's tolerances are too loose; use a smaller rtol and atol"
+    else:
+        better = "'adaptive'" if integrator == "rk4" else "'rk4' or 'adaptive'"
+        advice = (
+            f"steps of {dt:g} s are too long for integrator {integrator!r}; use a smaller dt, or integrator {better}"
+        )
     return SimulationError(
-        f"energy grows although nothing puts any in, at time {state.time:.6g} s, most of it at joint {joint!r}: the "
-        "step is too long, or the integrator of too low an order; use a smaller dt, or integrator='rk4' or 'adaptive'",
+        f"energy grows although nothing puts any in, at time {state.time:.6g} s, most of it at joint {joint!r}: "
+        f"{advice}",
         state.time,
         joint,
         last,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,7 +137,9 @@ class Simulation:
         takes = OWN[method].options if method in OWN else ()
         for name in options:
             if name not in takes:
-                raise StateError(f"method {method!r} takes no {name}; beside what all take it has {_list(takes)}")
+                near = get_close_matches(name, [*signature(Simulation).parameters, *takes], n=1)
+                hint = f" (did you mean {near[0]!r}?)" if near else ""
+                raise StateError(f"method {method!r} takes no {name}{hint}; beside what all take it has {_list(takes)}")
         if method in OWN:
             self._refuse_for_own(events, v)
             self._make_stepper()
@@ -176,7 +180,8 @@ class Simulation:
             bad = None if self.guard is None else self.guard.check(sample.kinetic, sample.potential)
             if bad is not None:
                 yield sample.until(bad)
-                raise energy_grew(piece.state(bad), piece.state(bad - 1) if bad else good)
+                last = piece.state(bad - 1) if bad else good
+                raise energy_grew(piece.state(bad), last, self.dt, self.integrator)
             self.guard, good = None if piece.ends_segment else self.guard, piece.state(-1)
             yield sample
             self.guard, self._rescaled = None if self._rescaled else self.guard, False
@@ -278,7 +283,10 @@ def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = N
 def _integrator(method: str, integrator: str | None) -> str:
     if method in OWN:
         if integrator is not None:
-            raise StateError(f"method {method!r} steps in its own way: leave the integrator out")
+            others = ", ".join(name for name in METHODS if name not in OWN)
+            raise StateError(
+                f"method {method!r} steps in its own way: leave the integrator out, or take another method ({others})"
+            )
         return ""
     name = "rk4" if integrator is None else integrator
     if name not in INTEGRATORS:

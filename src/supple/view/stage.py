@@ -149,7 +149,7 @@ class Stage:
         centre, radius = bounds(points)
         camera = self.server.initial_camera
         camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
-        camera.position, camera.look_at = first_eye(eye, centre, radius), centre
+        camera.position, camera.look_at = first_eye(eye, centre, points), centre
         if floor:
             lowest = float(points[:, 2].min())
             self.server.scene.add_grid(
@@ -169,9 +169,15 @@ def first_look(model: Model) -> Floats:
     return EYE * (-1.0, 1.0, 1.0) if model.visuals else EYE
 
 
-def first_eye(ahead: Floats, centre: Floats, radius: float) -> Floats:
-    """From where about all of a ball is in view: bodies seldom fill one."""
-    return np.asarray(centre + 0.85 * ahead / np.linalg.norm(ahead) * radius / np.sin(FIELD / 2))
+def first_eye(ahead: Floats, centre: Floats, points: Floats) -> Floats:
+    """The nearest place that way from which all points are in view, with a margin, if the page is wider than high."""
+    ahead = ahead / np.linalg.norm(ahead)
+    right = np.cross((0.0, 0.0, 1.0), ahead)
+    right /= np.linalg.norm(right)
+    seen = points - centre
+    off = np.abs(seen @ np.stack([right, np.cross(ahead, right)], axis=1)).max(axis=1)
+    least = bounds(points)[1]
+    return np.asarray(centre + ahead * max(float((seen @ ahead + 1.1 * off / np.tan(FIELD / 2)).max()), least))
 
 
 def _round(length: float) -> float:
