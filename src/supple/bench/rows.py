@@ -14,7 +14,7 @@ from rich.table import Table
 from supple.errors import SuppleError
 from supple.machine import machine
 
-ABOVE_AIM, ABOVE_FLOOR, BELOW_FLOOR = "above aim", "above floor", "below floor"
+ABOVE_AIM, ABOVE_FLOOR, BELOW_FLOOR = "aim met", "floor met", "missed"
 _COLOUR = {ABOVE_AIM: "green", ABOVE_FLOOR: "yellow", BELOW_FLOOR: "red"}
 
 

@@ -31,18 +31,31 @@ def run(
         Path | None, typer.Option("--config", help="A TOML file with options, and a table `set`.")
     ] = None,
     method: Annotated[
-        str | None, typer.Option("--method", help="aba, crba, virtual-work, dca, dense, quasi-statics, adaptive.")
+        str | None,
+        typer.Option(
+            "--method",
+            help="aba, crba, virtual-work, dca, dense, quasi-statics, adaptive.",
+            show_default="the scene's; aba of a file",
+        ),
     ] = None,
     integrator: Annotated[
-        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or adaptive.")
+        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or adaptive.", show_default="rk4")
     ] = None,
-    dt: Annotated[float | None, typer.Option("--dt", help="Seconds of a step.")] = None,
-    duration: Annotated[float | None, typer.Option("--duration", help="Seconds to follow it.")] = None,
+    dt: Annotated[
+        float | None, typer.Option("--dt", help="Seconds of a step.", show_default="the scene's; 0.001 of a file")
+    ] = None,
+    duration: Annotated[
+        float | None, typer.Option("--duration", help="Seconds to follow it.", show_default="the scene's; 5 of a file")
+    ] = None,
     every: Annotated[int, typer.Option("--every", help="Keep every so many steps.")] = 1,
     error: Annotated[float | None, typer.Option("--error", help="What an adaptive method promises.")] = None,
     active: Annotated[int | None, typer.Option("--active", help="How many joints an adaptive method moves.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Of the adaptive integrator.")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", help="Of the adaptive integrator.")] = None,
+    rtol: Annotated[
+        float | None, typer.Option("--rtol", help="Of the adaptive integrator.", show_default="1e-9")
+    ] = None,
+    atol: Annotated[
+        float | None, typer.Option("--atol", help="Of the adaptive integrator.", show_default="1e-9")
+    ] = None,
     force: Annotated[Some, typer.Option("--force", help="A push, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z.")] = None,
     spring: Annotated[Some, typer.Option("--spring", help="A spring to a point, BODY:X,Y,Z,STIFFNESS.")] = None,
     torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,

@@ -52,7 +52,8 @@ class Recorder:
             raise RecordingError(f"{self.path} is {what}: a recording must be a file of its own")
         if not resumed and self.path.exists() and not overwrite:
             raise RecordingError(
-                f"{self.path} is there already; give another name, or resume it, or say that it may be overwritten"
+                f"{self.path} is there already; give another name, or resume it, or overwrite it (--overwrite, "
+                "in Python overwrite=True)"
             )
         with _as_said(self.path, "written"):
             self._file = Journaled(self.path, "r+" if resumed else "w")

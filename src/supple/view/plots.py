@@ -12,7 +12,7 @@ from supple.view.colours import patch, patches
 Floats = NDArray[np.float64]
 
 POINTS = 600  #: of a curve, at most
-HEIGHT, WIDE = 150, 72  #: pixels, of a plot and of the numbers on its left
+HEIGHT, WIDE = 150, 84  #: pixels, of a plot and of the numbers on its left
 PAST = "rgba(20, 40, 80, 0.09)"  #: the ground of what is over
 CURVES = {
     "energy (J)": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
