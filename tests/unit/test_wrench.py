@@ -122,3 +122,75 @@ def test_what_is_refused(case):
         supple.wrench(model, 12, (1, 0, 0), q=q)
     with pytest.raises(ModelError, match="there is no body -1"):
         supple.wrench(model, -1, (1, 0, 0), q=q)
+
+
+@pytest.fixture
+def tool():
+    """Two links, and on the second a tool: a frame off its origin, turned."""
+    b = supple.ModelBuilder(gravity=(0, 0, 0))
+    upper = b.add_body("upper", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.2), inertia=(0.1, 0.1, 0.1))
+    b.add_body(
+        "lower", upper, axis=(1, 0, 0), position=(0, 0, -0.5), mass=1.0, com=(0, 0, -0.2), inertia=(0.1, 0.2, 0.1)
+    )
+    half = np.sqrt(0.5)
+    b.add_body("tool", "lower", "fixed", position=(0.1, 0.2, -0.4), rotation=(half, 0, 0, half))
+    b.add_body("wall", None, "fixed")
+    return b.build()
+
+
+FORCE, POINT, TORQUE, Q = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.1, 0.2]), np.array([0.5, 0.0, -1.0]), [0.4, -0.7]
+
+
+def on_lower(model, frame):
+    """What a push of the tool is as one of its body."""
+    place = model.frames["tool"]
+    turn = place.rotation if frame == "body" else np.eye(3)
+    return dict(force=turn @ FORCE, torque=turn @ TORQUE, point=place.rotation @ POINT + place.position, frame=frame)
+
+
+@pytest.mark.parametrize("frame", ["world", "body"])
+def test_frames_are_pushed_as_bodies_are(tool, frame):
+    how = dict(force=FORCE, torque=TORQUE, point=POINT, frame=frame)
+    W = supple.wrench(tool, "tool", **how, q=Q)
+    close(W, supple.wrench(tool, "lower", **on_lower(tool, frame), q=Q))
+    J = supple.jacobian(tool, Q, "tool", POINT, frame=frame)
+    at_rest = supple.inverse_dynamics(tool, Q, None, None)
+    close(at_rest - supple.inverse_dynamics(tool, Q, None, None, W), J.T @ np.concatenate([TORQUE, FORCE]))
+    for made in (supple.QuasiStatics(tool, Q, error=0.0), supple.AdaptiveDynamics(tool, Q)):
+        push = made.apply("tool", force=(0, 0, 9))
+        push.remove()
+        push = made.apply("tool", **{**how, "force": (7, 7, 7)})
+        push.set(force=FORCE)
+        made.step(1e-3)
+        twin = type(made)(tool, Q, error=0.0) if isinstance(made, supple.QuasiStatics) else type(made)(tool, Q)
+        twin.apply("lower", **on_lower(tool, frame))
+        twin.step(1e-3)
+        close(made.q, twin.q)
+        assert np.abs(made.q - Q).max() > 1e-7
+    runs = [
+        supple.simulate(tool, Q, duration=0.1, forces=[force], check_energy=False)
+        for force in (supple.Push("tool", **how), supple.Push("lower", **on_lower(tool, frame)))
+    ]
+    close(runs[0].q, runs[1].q)
+
+
+def test_springs_hang_on_frames(tool):
+    place = tool.frames["tool"]
+    at = place.rotation @ POINT + place.position
+    springs = supple.Spring("tool", (0, 1, 0), 5.0, POINT), supple.Spring("lower", (0, 1, 0), 5.0, at)
+    runs = [supple.simulate(tool, Q, duration=0.1, forces=[spring]) for spring in springs]
+    close(runs[0].q, runs[1].q)
+    made = [supple.AdaptiveDynamics(tool, Q) for _ in range(2)]
+    made[0].spring("tool", (0, 1, 0), 5.0, point=POINT)
+    made[1].spring("lower", (0, 1, 0), 5.0, point=at)
+    for body in made:
+        body.step(1e-2)
+    close(made[0].q, made[1].q)
+
+
+def test_frames_are_suggested_and_those_of_the_world_refused(tool):
+    for call in (lambda x: supple.wrench(tool, x, frame="body"), supple.QuasiStatics(tool).apply):
+        with pytest.raises(ModelError, match="no body or frame named 'tol'; did you mean 'tool'"):
+            call("tol")
+        with pytest.raises(ModelError, match="'wall' is fixed to the world"):
+            call("wall")

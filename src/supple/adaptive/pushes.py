@@ -12,7 +12,7 @@ from supple.assembly.tree import Assembly
 from supple.errors import StateError
 from supple.exact.refusals import as_triple
 from supple.model.inside import inside_turns
-from supple.model.model import Model, listed
+from supple.model.model import Frame, Model, listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +25,9 @@ PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with i
 class Push:
     """A force on a body, as .apply or .spring gave it: change it, or take it away."""
 
-    def __init__(self, owner: Pushed, body: int, row: Floats) -> None:
+    def __init__(self, owner: Pushed, body: int, row: Floats, turn: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
+        self._turn = turn  #: from the axes in which vectors are given to those of the row
         self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
 
     def __repr__(self) -> str:
@@ -47,11 +48,10 @@ class Push:
         if (anchor is not None) != spring and (anchor is not None or force is not None):
             raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
         vector = anchor if spring else force
-        turn = self._owner._turns[self.body] if self._row[P_KIND] == OWN_PUSH else np.eye(3)
         row = self._row.copy()
         for value, at, name in ((vector, P_VECTOR, "anchor" if spring else "force"), (torque, P_MOMENT, "torque")):
             if value is not None:
-                row[at : at + 3] = turn.T @ as_triple(name, value)
+                row[at : at + 3] = self._turn @ as_triple(name, value)
         self._owner._change(self, row)
 
     def remove(self) -> None:
@@ -78,18 +78,19 @@ class Pushed(ABC):
     ) -> Push:
         """Push a body with a force at one of its points (in its frame), and turn it with a torque, from now on.
 
-        frame: "world" keeps the directions in the world while the body turns, "body" turns them with it.
+        frame: "world" keeps the directions in the world while the body turns, "body" turns them with it. `body` may
+        also be a named frame: then point and "body" directions are in that frame.
         """
         if frame not in ("world", "body"):
             raise StateError(f"frame must be 'world' or 'body', not {frame!r}")
-        b = self.model.body_index(body)
-        turn = self._turns[b] if frame == "body" else np.eye(3)
+        place = self.model.moving_place(body)
+        turn = self._turns[place.body].T @ place.rotation if frame == "body" else np.eye(3)
         row = np.zeros(PUSH_ROW)
         row[P_KIND] = PUSH if frame == "world" else OWN_PUSH
-        row[P_VECTOR : P_VECTOR + 3] = turn.T @ as_triple("force", force)
-        row[P_MOMENT : P_MOMENT + 3] = turn.T @ as_triple("torque", torque)
-        row[P_POINT : P_POINT + 3] = self._turns[b].T @ as_triple("point", point)
-        return self._add(b, row)
+        row[P_VECTOR : P_VECTOR + 3] = turn @ as_triple("force", force)
+        row[P_MOMENT : P_MOMENT + 3] = turn @ as_triple("torque", torque)
+        row[P_POINT : P_POINT + 3] = self._inside(place, point)
+        return self._add(place.body, row, turn)
 
     def spring(
         self,
@@ -106,12 +107,12 @@ class Pushed(ABC):
         for name, value in (("stiffness", stiffness), ("damping", damping)):
             if not (np.isfinite(value) and value >= 0):
                 raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
-        b = self.model.body_index(body)
+        place = self.model.moving_place(body)
         row = np.zeros(PUSH_ROW)
         row[P_KIND], row[P_STIFFNESS], row[P_DAMPING] = SPRING, stiffness, damping
         row[P_VECTOR : P_VECTOR + 3] = as_triple("anchor", anchor)
-        row[P_POINT : P_POINT + 3] = self._turns[b].T @ as_triple("point", point)
-        return self._add(b, row)
+        row[P_POINT : P_POINT + 3] = self._inside(place, point)
+        return self._add(place.body, row, np.eye(3))
 
     # What the subclass does about it.
 
@@ -127,8 +128,13 @@ class Pushed(ABC):
 
     # Inside.
 
-    def _add(self, body: int, row: Floats) -> Push:
-        push = Push(self, body, row)
+    def _inside(self, place: Frame, point: ArrayLike) -> Floats:
+        """A point of a place in the frame that kernels have of its body."""
+        on_body = place.rotation @ as_triple("point", point) + place.position
+        return np.asarray(self._turns[place.body].T @ on_body)
+
+    def _add(self, body: int, row: Floats, turn: Floats) -> Push:
+        push = Push(self, body, row, turn)
         self._pushes.append(push)
         self._arranged = False
         self._pushes_changed()

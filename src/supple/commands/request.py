@@ -246,5 +246,7 @@ def _numbers(option: str, text: str, values: str, count: int | None = None) -> l
 
 
 def _known(model: Model, body: str) -> str | int:
-    """A body's name, or its number, refused where there is none."""
-    return model.body_index(int(body) if body.isdigit() and body not in model.bodies else body)
+    """The name of a body or frame, or a body's number, refused where there is none."""
+    known = int(body) if body.isdigit() and body not in model.bodies else body
+    model.moving_place(known)
+    return known

@@ -274,12 +274,8 @@ def jacobian(
     at = as_floats("point", point)
     if at.shape != (3,) or not np.isfinite(at).all():
         raise StateError(f"point must be three finite numbers, not {point!r}")
-    turn = None
-    if isinstance(body, str) and body not in model.bodies and body in model.frames:
-        fixed = model.frames[body]
-        at, turn, index = fixed.rotation @ at + fixed.position, fixed.rotation, fixed.body
-    else:
-        index = model.body_index(body)
+    place = model.place(body)
+    at, turn, index = place.rotation @ at + place.position, place.rotation, place.body
     arrays, size = POSES.arrays(model, (q, None, None, None))
     states = arrays[0].reshape(1 if size is None else size, model.nq)  # type: ignore[union-attr]
     J = np.zeros((len(states), 6, model.nv))
@@ -290,6 +286,6 @@ def jacobian(
             if size is None:
                 POSES(model, states[0], None, None, None)
             POSES._explain_state(model, status, [states, None, None, None])
-        if turn is not None and frame == "body":
+        if frame == "body":
             J = np.concatenate([turn.T @ J[:, :3], turn.T @ J[:, 3:]], axis=1)
     return J[0] if size is None else J

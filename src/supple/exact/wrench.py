@@ -29,13 +29,18 @@ def wrench(
 
     force, torque: along the axes of `frame`. point: in the frame `point_frame`; the body's origin by default. q is
     needed as soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q
-    gives a batch.
+    gives a batch. `body` may also be a named frame: then "body" axes and points are the frame's.
     """
     f, r, t = (as_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
     for name, value in (("frame", frame), ("point_frame", point_frame)):
         if value not in ("world", "body"):
             raise StateError(f"{name} must be 'world' or 'body', not {value!r}")
-    i = model.body_index(body)
+    place = model.moving_place(body)
+    i = place.body
+    if frame == "body":
+        f, t = place.rotation @ f, place.rotation @ t
+    if point_frame == "body":
+        r = place.rotation @ r + place.position
     if "world" in (frame, point_frame):
         if q is None:
             raise StateError("a force or point in the world needs q, to know where the body is; or use frame='body'")

@@ -269,6 +269,22 @@ class Model:
         """The number of a body given by name or number; an unknown one is refused."""
         return self.bodies[body].index  # type: ignore[index]
 
+    def place(self, name: str | int) -> Frame:
+        """The place that a body means, given by name or number, or a named frame; an unknown one is refused."""
+        if isinstance(name, str) and name not in self.bodies and self.frames:
+            if name not in self.frames:
+                raise ModelError(unknown("body or frame", name, [*self.body_names, *self.frames]))
+            return self.frames[name]
+        body = self.bodies[name]  # type: ignore[index]
+        return Frame(body.name, body.index, np.zeros(3), np.eye(3))
+
+    def moving_place(self, name: str | int) -> Frame:
+        """The same, of what can be moved: frames fixed to the world are refused."""
+        place = self.place(name)
+        if place.body < 0:
+            raise ModelError(f"frame {name!r} is fixed to the world, which no force moves")
+        return place
+
     def neutral(self) -> Floats:
         """The position in which every joint is at rest: zeros, and rotations that turn nothing."""
         return manifold.neutral(self)

@@ -210,12 +210,10 @@ def reroot(
 
 def _place(model: Model, name: str | int) -> tuple[int, Floats]:
     """The body that is named, or carries the frame that is, and the place on it."""
-    if isinstance(name, str) and name not in model.bodies and name in model.frames:
-        frame = model.frames[name]
-        if frame.body < 0:
-            raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
-        return frame.body, frame.position
-    return model.body_index(name), np.zeros(3)
+    place = model.place(name)
+    if place.body < 0:
+        raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
+    return place.body, place.position
 
 
 def _checked_state(

@@ -30,7 +30,8 @@ SMALL = 500  #: bodies, up to which states are best computed in batches
 
 @dataclass(frozen=True)
 class Push:
-    """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's."""
+    """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's.
+    The body may also be a named frame."""
 
     body: str | int
     force: ArrayLike = (0.0, 0.0, 0.0)
@@ -48,7 +49,7 @@ class Push:
 @dataclass(frozen=True)
 class Spring:
     """A spring, with a damper along the point's velocity, from a point of a body (in its frame) to an anchor in the
-    world. length: at rest; zero pulls straight to the anchor."""
+    world. length: at rest; zero pulls straight to the anchor. The body may also be a named frame."""
 
     body: str | int
     anchor: ArrayLike
@@ -191,13 +192,15 @@ class WorldForces:
     def __init__(self, model: Model, pushes: list[Push], springs: list[Spring]) -> None:
         self.model = model
         both: list[Any] = [*pushes, *springs]
-        self.bodies = np.array([model.body_index(f.body) for f in both], dtype=np.int64)
-        self.points = np.array([f.point for f in both], dtype=float).reshape(-1, 3)
+        places = [model.moving_place(f.body) for f in both]
+        self.bodies = np.array([p.body for p in places], dtype=np.int64)
+        self.points = np.array([p.rotation @ f.point + p.position for f, p in zip(both, places)]).reshape(-1, 3)
         self.n = len(pushes)
-        self.force = np.array([f.force for f in pushes], dtype=float).reshape(-1, 3)
-        self.torque = np.array([f.torque for f in pushes], dtype=float).reshape(-1, 3)
-        self.given = self.force, self.torque
         self.own = np.array([f.frame == "body" for f in pushes], dtype=bool)
+        turns = [p.rotation if own else np.eye(3) for p, own in zip(places, self.own)]
+        self.force = np.array([R @ np.asarray(f.force) for f, R in zip(pushes, turns)]).reshape(-1, 3)
+        self.torque = np.array([R @ np.asarray(f.torque) for f, R in zip(pushes, turns)]).reshape(-1, 3)
+        self.given = self.force, self.torque
         self.anchor = np.array([s.anchor for s in springs], dtype=float).reshape(-1, 3)
         self.stiffness = np.array([s.stiffness for s in springs], dtype=float)
         self.damping = np.array([s.damping for s in springs], dtype=float)
