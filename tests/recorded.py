@@ -68,3 +68,13 @@ CASES = {
         },
     ),
 }
+
+
+def numbers(n: int) -> tuple[np.ndarray, ...]:
+    """n made-up states of MODEL."""
+    rng = np.random.default_rng(n)
+    return np.arange(n) * 0.1, rng.random((n, MODEL.nq)), rng.random((n, MODEL.nv)), rng.random(n), rng.random(n)
+
+
+def checkpoint(n: int) -> dict[str, object]:
+    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "over": None, "failed": None}

@@ -20,7 +20,7 @@ import typer
 import supple
 from supple.commands.console import new_console, plain, say, show_remarks
 from supple.commands.export import export
-from supple.commands.inspect import inspect
+from supple.commands.inspect import File, inspect
 from supple.commands.run import run
 from supple.commands.view import view
 from supple.errors import SuppleError
@@ -61,8 +61,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-File = Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)]
-Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
 Out = Annotated[Path, typer.Option("--out", help="The folder to write to; made if it is not there.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer and smaller cases, for a first look.")]
 

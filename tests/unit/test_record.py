@@ -1,12 +1,10 @@
-"""Recordings: whole at any instant, continued to the same bits, refused with a reason, exported."""
+"""Recordings: what they hold, what is refused and why, and what a full disk or a failure leaves."""
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -15,170 +13,14 @@ import numpy as np
 import pytest
 
 import supple
-from recorded import CASES, MODEL, bouncing, equal, pulled_chain
+from recorded import MODEL, bouncing, checkpoint, equal, numbers, pulled_chain
 from robots import robot
 from supple.record import journal
-from supple.record.journal import PAGE, Journaled
+from supple.record.journal import PAGE
 from supple.record.model_group import read_model, same_model, write_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.record.rows import Rows
-
-
-def numbers(n: int) -> tuple[np.ndarray, ...]:
-    """n made-up states of MODEL."""
-    rng = np.random.default_rng(n)
-    return np.arange(n) * 0.1, rng.random((n, MODEL.nq)), rng.random((n, MODEL.nv)), rng.random(n), rng.random(n)
-
-
-def checkpoint(n: int) -> dict[str, object]:
-    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "over": None, "failed": None}
-
-
-def ends(n: int) -> dict[str, np.ndarray]:
-    """The last q and v of so many states."""
-    _, q, v, _, _ = numbers(n)
-    return {"q": q[-1], "v": v[-1]}
-
-
-class LoggedSystem:
-    """The os module, and what changes files through it, one entry a change: made again, they make the same files."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.log: list[tuple[object, ...]] = []
-        self._paths: dict[int, str] = {}
-        monkeypatch.setattr(journal, "os", self)
-        for name in ("replace", "unlink"):
-            monkeypatch.setattr(Path, name, self._of_path(name, getattr(Path, name)))
-
-    def __getattr__(self, name: str) -> object:
-        real = getattr(os, name)
-        if name == "open":
-
-            def call(path: Path, flags: int, *mode: int) -> object:
-                file = real(path, flags, *mode)
-                self._paths[file] = Path(path).name
-                if flags & os.O_CREAT:
-                    self.log.append(("create", file, Path(path).name, bool(flags & os.O_TRUNC)))
-                return file
-
-            return call
-        if name in ("pwrite", "write", "ftruncate"):
-
-            def change(file: int, *what: object) -> object:
-                first = bytes(what[0]) if name != "ftruncate" else what[0]  # type: ignore[call-overload]
-                self.log.append((name, file, first, *what[1:]))
-                return real(file, *what)
-
-            return change
-        return real
-
-    def _of_path(self, name: str, real: object) -> object:
-        def call(path: Path, *arguments: object, **options: object) -> object:
-            if path.exists():
-                self.log.append((name, path.name, *(Path(str(x)).name for x in arguments)))
-            return real(path, *arguments, **options)  # type: ignore[operator]
-
-        return call
-
-
-def replayed(log: list[tuple[object, ...]]) -> Iterator[dict[str, bytearray]]:
-    """The files after each change, and in the middle of each write."""
-    files: dict[str, bytearray] = {}
-    handles: dict[object, bytearray] = {}
-    yield files
-    for kind, *what in log:
-        if kind == "create":
-            handles[what[0]] = files.setdefault(str(what[1]), bytearray())
-            if what[2]:
-                del handles[what[0]][:]
-        elif kind in ("pwrite", "write"):
-            file, data = handles[what[0]], what[1]
-            at = what[2] if kind == "pwrite" else len(file)
-            file.extend(bytes(max(0, at + len(data) - len(file))))
-            for half in (slice(0, len(data) // 2), slice(len(data) // 2, len(data))):
-                file[at + half.start : at + half.stop] = data[half]
-                yield files
-            continue
-        elif kind == "ftruncate":
-            file, size = handles[what[0]], what[1]
-            file.extend(bytes(max(0, size - len(file))))
-            del file[size:]
-        elif kind == "replace":
-            files[str(what[1])] = files.pop(str(what[0]))
-        else:
-            del files[str(what[0])]
-        yield files
-
-
-def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
-    """After every single change of a file, and in the middle of each write: the recording is that of a commit, reads as
-    a whole, and can be written on."""
-    system, path = LoggedSystem(monkeypatch), tmp_path / "run.h5"
-    monkeypatch.setattr("supple.record.layout.CHUNK", 2048)
-    recorder = Recorder(path, {"dt": 0.1})
-    for k in range(1, 4):
-        recorder.add(MODEL, *numbers(60 * k))  # beyond the size of a chunk
-        recorder.commit(checkpoint(k), ends(k))
-    recorder.close()
-    monkeypatch.undo()
-    whole = {k: [np.concatenate(x) for x in zip(*(numbers(60 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
-    copy, steps, with_journal = tmp_path / "copy" / "run.h5", [], 0
-    copy.parent.mkdir()
-    for i, files in enumerate(replayed(system.log)):
-        for old in copy.parent.iterdir():
-            old.unlink()
-        for name, data in files.items():
-            (copy.parent / name).write_bytes(data)
-        with_journal += "run.h5.journal" in files
-        if "run.h5" not in files:
-            assert not steps
-            continue
-        file = Journaled(copy, "r")
-        with h5py.File(file, "r") as h5:
-            steps.append(json.loads(h5["checkpoint"].attrs["about"])["step"])
-            times, q, v, kinetic, potential = whole[steps[-1]]
-            s = {name: x[:] for name, x in h5["segments/0"].items()}
-            np.testing.assert_array_equal(s["time"], times)
-            np.testing.assert_array_equal(s["q"], q)
-            np.testing.assert_array_equal(s["v"], v)
-            np.testing.assert_array_equal(s["kinetic"], kinetic)
-            np.testing.assert_array_equal(s["potential"], potential)
-        file.close()
-        if i % 19 == 0:
-            again = Recorder(copy)
-            again.go_on([MODEL], {})
-            again.add(MODEL, *numbers(5))
-            again.commit(checkpoint(99), ends(1), finished=True)
-            again.close()
-            assert not copy.with_name("run.h5.journal").exists()
-            with h5py.File(copy) as h5:  # HDF5 alone reads it, too
-                assert len(h5["segments/0/time"]) == len(times) + 5
-    assert steps == sorted(steps) and set(steps) == {1, 2, 3} and with_journal > 20
-
-
-def test_a_journaled_file_is_a_file(tmp_path):
-    """Random writes, reads and commits after the first page, which is its own, against bytes in memory."""
-    rng = np.random.default_rng(0)
-    path, mirror = tmp_path / "file", bytearray()
-    f = Journaled(path, "w")
-    for _ in range(300):
-        at, data = int(rng.integers(PAGE, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
-        mirror.extend(bytes(max(0, at + len(data) - len(mirror))))
-        mirror[at : at + len(data)] = data
-        f.seek(at)
-        f.write(data)
-        a, b = sorted(rng.integers(PAGE, len(mirror) + 1, 2).tolist())
-        f.seek(a)
-        assert f.read(b - a) == mirror[a:b]
-        if rng.random() < 0.1:
-            f.commit()
-            assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:]
-    f.commit()
-    f.close()
-    rest = path.read_bytes()[len(mirror) :]
-    assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:] and len(rest) < PAGE and not any(rest)
-    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_models_come_back_as_they_were(tmp_path):
@@ -197,75 +39,6 @@ def test_models_come_back_as_they_were(tmp_path):
             q = model.random(0)
             np.testing.assert_array_equal(supple.poses(model, q).position, supple.poses(back, q).position)
     assert same_model(models[0], models[1]) is not None
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_a_resumed_run_has_the_same_bits(name, tmp_path, monkeypatch):
-    """Stopped in the middle, several times, and resumed each time: the same as in one go, in memory."""
-    model, how = CASES[name]
-    how = {"dt": 1e-3, "check_energy": False} | how
-    steps, path = 200, tmp_path / "run.h5"
-    dt = float(how["dt"])  # type: ignore[arg-type]
-    whole = supple.simulate(model, duration=steps * dt, **how)
-    from supple.simulating import drivers, run
-
-    monkeypatch.setattr(drivers, "NUMBERS", 12 * (model.nq + model.nv))  # small pieces
-    monkeypatch.setattr("supple.record.recorder.SECONDS", 0.0)
-    real, left = run.InFile.add, [0]
-
-    def add(self: run.InFile, sample: object) -> None:
-        real(self, sample)  # type: ignore[arg-type]
-        left[0] -= 1
-        if left[0] == 0:
-            raise MemoryError  # what nothing is prepared for
-
-    monkeypatch.setattr(run.InFile, "add", add)
-    died = 0
-    for first in (3, 2, 5, 4, 0):
-        left[0] = first
-        try:
-            supple.simulate(model, duration=steps * dt, record=path, resume=True, **how)
-        except MemoryError:
-            died += 1
-    assert died >= 2
-    equal(supple.load_run(path), whole)
-
-
-def test_a_longer_duration_goes_on(tmp_path):
-    how = {"q": MODEL.random(0), "dt": 1e-3, "record": tmp_path / "run.h5"}
-    first = supple.simulate(MODEL, duration=0.1, **how)
-    assert first.about["duration"] == 0.1 and "stopped" not in first.about
-    both = supple.simulate(MODEL, duration=0.2, resume=True, **how)
-    assert both.about["duration"] == 0.2
-    equal(both, supple.simulate(MODEL, q=MODEL.random(0), duration=0.2, dt=1e-3))
-
-
-@pytest.mark.parametrize("how", [{}, {"method": "crba"}, {"integrator": "adaptive"}, {"method": "adaptive"}], ids=str)
-def test_a_longer_duration_goes_on_from_within_a_step(how, tmp_path):
-    """A run that was over half a step after 10 dt goes on to 11 dt. It has the states of one in one go, but for what
-    two short steps differ from a long one: of a method of first order, some of a step's twentieth, not half a step."""
-    how = {"q": MODEL.random(0), "dt": 1e-4, "check_energy": False} | how
-    supple.simulate(MODEL, duration=1.05e-3, record=tmp_path / "run.h5", **how).close()
-    both = supple.simulate(MODEL, duration=2e-3, record=tmp_path / "run.h5", resume=True, **how)
-    whole = supple.simulate(MODEL, duration=2e-3, **how)
-    np.testing.assert_array_equal(both.times, np.insert(whole.times, 11, 1.05e-3))
-    step = np.abs(np.diff(whole.q, axis=0)).max()
-    assert np.abs(np.delete(both.q, 11, axis=0) - whole.q).max() < 0.1 * step
-
-
-def test_energy_from_nowhere_is_noticed_across_a_resumption(tmp_path):
-    """At the same instant as in one go."""
-    b = supple.ModelBuilder("pendulum")
-    b.add_body("bob", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -1))
-    model, how = b.build(), {"q": [1.0], "dt": 0.01, "integrator": "euler"}
-    with pytest.raises(supple.SimulationError, match="energy grows") as whole:
-        supple.simulate(model, duration=60.0, **how)
-    steps = round(whole.value.time / 0.01)
-    for end in (0.01 * (steps // 2), 0.01 * (steps - 2)):
-        supple.simulate(model, duration=end, record=tmp_path / "run.h5", resume=True, **how).close()
-    with pytest.raises(supple.SimulationError, match="energy grows") as parts:
-        supple.simulate(model, duration=60.0, record=tmp_path / "run.h5", resume=True, **how)
-    assert parts.value.time == whole.value.time
 
 
 def test_what_a_recording_has(tmp_path):
@@ -287,46 +60,6 @@ def test_what_a_recording_has(tmp_path):
     c = supple.simulate(model, duration=1.0, record=tmp_path / "c.h5", **how)
     assert [e.name for e in c.events] == ["floor"] and len(c.segments) == 2
     assert same_model(c.model, model) is None and "in " in repr(c)
-
-
-def test_a_run_that_an_event_stopped_is_over(tmp_path):
-    model, _ = bouncing()
-    stop = supple.Event("floor", lambda s: s.q[0], -1, "stop")
-    how = {"q": [1.0], "events": [stop], "record": tmp_path / "run.h5", "resume": True}
-    first = supple.simulate(model, duration=1.0, **how)
-    again = supple.simulate(model, duration=2.0, **how)
-    assert first.final.time == again.final.time < 0.5 and len(first) == len(again)
-    assert "stopped" not in again.about
-
-
-class Walker:
-    """A stepper with a memory of its own, which it saves."""
-
-    def __init__(self, model: supple.Model, q: np.ndarray, v: np.ndarray) -> None:
-        self.model, self.q, self.v, self.time = model, q.copy(), v.copy(), 0.0
-        self._memory = np.zeros(1)
-
-    def step(self, dt: float) -> None:
-        self._memory = np.sin(self._memory + 1.0)
-        self.q = self.q + dt * self._memory
-
-    def save(self) -> dict[str, np.ndarray]:
-        return {"memory": self._memory}
-
-    def restore(self, saved: dict[str, np.ndarray]) -> None:
-        self._memory = saved["memory"]
-
-
-def test_a_stepper_may_save_more_than_q_and_v(tmp_path, monkeypatch):
-    from supple.simulating import simulation
-
-    monkeypatch.setitem(simulation.OWN, "walker", simulation.Own(Walker, ()))
-    monkeypatch.setattr(simulation, "METHODS", (*simulation.METHODS, "walker"))
-    model, _ = bouncing()
-    how = {"method": "walker", "dt": 0.1, "every": 3}
-    supple.simulate(model, [0.0], duration=1.2, record=tmp_path / "run.h5", **how)
-    both = supple.simulate(model, [0.0], duration=3.0, record=tmp_path / "run.h5", resume=True, **how)
-    equal(both, supple.simulate(model, [0.0], duration=3.0, **how))
 
 
 def test_a_failed_run_keeps_what_was_good(tmp_path):
@@ -412,68 +145,6 @@ def test_what_is_refused(tmp_path):
         supple.simulate(MODEL, **how, overwrite=True)
     writer.close()
     supple.simulate(MODEL, **how, overwrite=True)
-
-
-def test_exports_have_the_same_numbers(tmp_path):
-    """To the last bit; segments of one model are in one table, of several in files of their own."""
-    model, how = bouncing()
-    r = supple.simulate(model, duration=1.0, dt=0.01, record=tmp_path / "run.h5", **how)
-    (made,) = supple.export(tmp_path / "run.h5", to="csv")
-    table = np.genfromtxt(made, delimiter=",", names=True, deletechars="")
-    np.testing.assert_array_equal(table["time"], r.times)
-    np.testing.assert_array_equal(table[f"q.{model.joint_names[0]}"], r.q[:, 0])
-    np.testing.assert_array_equal(table[f"v.{model.joint_names[0]}"], r.v[:, 0])
-    assert table["segment"].max() == 1
-    (made,) = supple.export(tmp_path / "run.h5", tmp_path / "out.npz")
-    with np.load(made) as arrays:
-        np.testing.assert_array_equal(np.concatenate([arrays["0/q"], arrays["1/q"]]), r.q)
-        np.testing.assert_array_equal(arrays["0/kinetic"], r.segments[0].kinetic)
-    pq = pytest.importorskip("pyarrow.parquet")
-    (made,) = supple.export(tmp_path / "run.h5", to="parquet")
-    rows = pq.read_table(made)
-    np.testing.assert_array_equal(rows[f"q.{model.joint_names[0]}"].to_numpy(), r.q[:, 0])
-
-    chain, pulled = pulled_chain()
-    r = supple.simulate(chain, duration=0.2, record=tmp_path / "qs.h5", joint_wrenches=True, **pulled)
-    with np.load(supple.export(tmp_path / "qs.h5", to="npz")[0]) as arrays:
-        np.testing.assert_array_equal(arrays["q"], r.q)
-        np.testing.assert_array_equal(arrays["active"], r.active_counts)
-        np.testing.assert_array_equal(arrays["joint_wrenches"], r.joint_wrenches)
-        assert not arrays["v"].any() and arrays["v"].shape == r.v.shape
-
-    two = supple.trees.chain(2)
-    swap = supple.Event(
-        "swap", lambda s: s.time - 0.05, 1, lambda s: supple.State(s.time, np.zeros(2), np.zeros(2), two)
-    )
-    supple.simulate(model, [1.0], duration=0.1, events=[swap], record=tmp_path / "two.h5", dt=0.01)
-    assert [p.name for p in supple.export(tmp_path / "two.h5", to="csv")] == ["two-0.csv", "two-1.csv"]
-    with pytest.raises(supple.RecordingError, match="did you mean 'parquet'"):
-        supple.export(tmp_path / "two.h5", to="parket")  # type: ignore[arg-type]
-
-
-def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
-    """It never takes the recording's place, leaves what was there until it is whole, and writes devices as they are."""
-    from supple.record import export
-
-    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
-    (tmp_path / "link.npz").symlink_to(tmp_path / "run.h5")
-    for name in ("run.h5", "link.npz"):
-        with pytest.raises(supple.RecordingError, match="is the recording itself"):
-            supple.export(tmp_path / "run.h5", tmp_path / name, to="npz")
-    (tmp_path / "run.csv").write_text("before")
-
-    def full(segments: object, path: Path) -> None:
-        path.write_text("half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(export, "_csv", full)
-    with pytest.raises(supple.RecordingError, match=r"run\.csv cannot be written: No space left"):
-        supple.export(tmp_path / "run.h5", to="csv")
-    assert (tmp_path / "run.csv").read_text() == "before" and not list(tmp_path.glob("*.new"))
-    monkeypatch.undo()
-    if Path("/dev/null").is_char_device():
-        supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
-        assert Path("/dev/null").is_char_device()
 
 
 def test_recordings_that_are_cut_off_or_damaged_are_refused(tmp_path):

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 PROBLEMS = ("singular", "unphysical inertia")
 LINES = 40  #: of the tree
 
+File = Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)]
+Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
+
 
 def inspect(
-    file: Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)],
-    floating_base: Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")] = False,
+    file: File,
+    floating_base: Floating = False,
     everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
     time: Annotated[bool, typer.Option("--time", help="Measure every method of forward dynamics.")] = False,
 ) -> None:

@@ -25,7 +25,7 @@ import numpy as np
 from supple import scenes
 from supple.errors import StateError
 from supple.files import load
-from supple.model.model import Model, unknown
+from supple.model.model import Joint, Model, unknown
 from supple.scenes import Scene
 from supple.simulating.forces import Limits, Push, Spring
 from supple.simulating.simulation import Simulation
@@ -125,11 +125,9 @@ class Request:
     def _position(self, model: Model, q: Any) -> Any:
         out = np.array(q)
         for text in self.at:
-            joint, values = _named("--at", text, "=")
-            part = model.joints[joint]
-            numbers = _numbers("--at", text, values)
+            part, numbers = _at_joint(model, "--at", text)
             if len(numbers) != part.q.stop - part.q.start:
-                raise StateError(f"--at {text!r}: joint {joint!r} has {part.q.stop - part.q.start} coordinates")
+                raise StateError(f"--at {text!r}: joint {part.name!r} has {part.q.stop - part.q.start} coordinates")
             out[part.q] = numbers
         return model.normalize(out) if self.at else out
 
@@ -154,11 +152,9 @@ class Request:
             return None
         tau = np.zeros(model.nv)
         for text in self.torque:
-            joint, values = _named("--torque", text, "=")
-            part = model.joints[joint]
-            numbers = _numbers("--torque", text, values)
+            part, numbers = _at_joint(model, "--torque", text)
             if len(numbers) != part.v.stop - part.v.start:
-                raise StateError(f"--torque {text!r}: joint {joint!r} takes {part.v.stop - part.v.start} numbers")
+                raise StateError(f"--torque {text!r}: joint {part.name!r} takes {part.v.stop - part.v.start} numbers")
             tau[part.v] = numbers
         return tau
 
@@ -243,6 +239,12 @@ def _numbers(option: str, text: str, values: str, count: int | None = None) -> l
             f"{option} {text!r}: {values!r} must be {'' if count is None else count} numbers with commas between"
         )
     return out
+
+
+def _at_joint(model: Model, option: str, text: str) -> tuple[Joint, list[float]]:
+    """Of JOINT=VALUE,...: the joint, and the numbers."""
+    joint, values = _named(option, text, "=")
+    return model.joints[joint], _numbers(option, text, values)
 
 
 def _known(model: Model, body: str) -> str | int:

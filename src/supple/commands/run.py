@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
+from supple.commands.inspect import Floating
 from supple.commands.view import Open, Port
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def run(
     torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,
     at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
     limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
-    floating_base: Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")] = False,
+    floating_base: Floating = False,
     joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
     record: Annotated[Path | None, typer.Option("--record", help="Keep everything in this HDF5 file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording if it is there.")] = False,

@@ -28,6 +28,7 @@ from supple.spatial.algebra import Vec3, cross, dot, rotation_of
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import address_of, ints_at
+from supple.spatial.rows import set_vec
 
 SMALL = 0.05  #: radians, below which series are taken: their first term left out is below rounding
 
@@ -92,13 +93,6 @@ def turning_rate(x, w):
 
 
 @helper
-def set_triple(out, k, x):
-    set_item(out, k, x.x)
-    set_item(out, k + 1, x.y)
-    set_item(out, k + 2, x.z)
-
-
-@helper
 def move_into(m, q, v, h, out):
     """out = q moved by v for h along the exponential map. out may be q itself."""
     for b in range(m.n):
@@ -107,7 +101,7 @@ def move_into(m, q, v, h, out):
             turn_quaternion(q, k, triple(v, j) * h, out)
         elif kind == FREE:
             w, R = triple(v, j + 3) * h, rotation_of(item(q, k + 3), item(q, k + 4), item(q, k + 5), item(q, k + 6))
-            set_triple(out, k, triple(q, k) + R @ along(w, triple(v, j) * h))
+            set_vec(out, k, triple(q, k) + R @ along(w, triple(v, j) * h))
             turn_quaternion(q, k + 3, w, out)
         elif kind == PLANAR:
             step = along(Vec3(0.0, 0.0, item(v, j + 2) * h), Vec3(item(v, j) * h, item(v, j + 1) * h, 0.0))
@@ -128,7 +122,7 @@ def point_into(m, q, x, out):
         if kind == BALL:
             turn_quaternion(q, k, triple(x, j), out)
         elif kind == FREE:
-            set_triple(out, k, triple(q, k) + triple(x, j))
+            set_vec(out, k, triple(q, k) + triple(x, j))
             turn_quaternion(q, k + 3, triple(x, j + 3), out)
         elif kind == PLANAR:
             set_item(out, k, item(q, k) + item(x, j))
@@ -145,11 +139,11 @@ def rate_into(m, x, q, v, out):
     for b in range(m.n):
         kind, k, j = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
         if kind == BALL:
-            set_triple(out, j, turning_rate(triple(x, j), triple(v, j)))
+            set_vec(out, j, turning_rate(triple(x, j), triple(v, j)))
         elif kind == FREE:
             R = rotation_of(item(q, k + 3), item(q, k + 4), item(q, k + 5), item(q, k + 6))
-            set_triple(out, j, R @ triple(v, j))
-            set_triple(out, j + 3, turning_rate(triple(x, j + 3), triple(v, j + 3)))
+            set_vec(out, j, R @ triple(v, j))
+            set_vec(out, j + 3, turning_rate(triple(x, j + 3), triple(v, j + 3)))
         elif kind == PLANAR:
             c, s = item(q, k + 2), item(q, k + 3)
             set_item(out, j, c * item(v, j) - s * item(v, j + 1))

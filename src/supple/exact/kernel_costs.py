@@ -71,14 +71,14 @@ def kernel_costs(model: Model) -> dict[str, Cost]:
     """What a call of forward_dynamics executes, by method."""
     kinds = [J(int(k)) for k in model.joint_type]
     roots = [kind for kind, p in zip(kinds, model.parent.tolist()) if p < 0]
-    out = {}
+    times, out = how_many(model), {}
     for method, formula in FORMULAS.items():
         total = WORLD
         for kind in set(kinds):
             amid, saved = formula.joints[kind]
             total += kinds.count(kind) * amid - roots.count(kind) * saved
         for name, cost in formula.beside.items():
-            total += how_many(model)[name] * cost
+            total += times[name] * cost
         out[method] = total
     return out
 

@@ -1,0 +1,163 @@
+"""Recordings are whole whenever their process dies: every prefix of what it wrote is one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from recorded import MODEL, checkpoint, numbers
+from supple.record import journal
+from supple.record.journal import PAGE, Journaled
+from supple.record.recorder import Recorder
+
+
+def ends(n: int) -> dict[str, np.ndarray]:
+    """The last q and v of so many states."""
+    _, q, v, _, _ = numbers(n)
+    return {"q": q[-1], "v": v[-1]}
+
+
+class LoggedSystem:
+    """The os module, and what changes files through it, one entry a change: made again, they make the same files."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.log: list[tuple[object, ...]] = []
+        self._paths: dict[int, str] = {}
+        monkeypatch.setattr(journal, "os", self)
+        for name in ("replace", "unlink"):
+            monkeypatch.setattr(Path, name, self._of_path(name, getattr(Path, name)))
+
+    def __getattr__(self, name: str) -> object:
+        real = getattr(os, name)
+        if name == "open":
+
+            def call(path: Path, flags: int, *mode: int) -> object:
+                file = real(path, flags, *mode)
+                self._paths[file] = Path(path).name
+                if flags & os.O_CREAT:
+                    self.log.append(("create", file, Path(path).name, bool(flags & os.O_TRUNC)))
+                return file
+
+            return call
+        if name in ("pwrite", "write", "ftruncate"):
+
+            def change(file: int, *what: object) -> object:
+                first = bytes(what[0]) if name != "ftruncate" else what[0]  # type: ignore[call-overload]
+                self.log.append((name, file, first, *what[1:]))
+                return real(file, *what)
+
+            return change
+        return real
+
+    def _of_path(self, name: str, real: object) -> object:
+        def call(path: Path, *arguments: object, **options: object) -> object:
+            if path.exists():
+                self.log.append((name, path.name, *(Path(str(x)).name for x in arguments)))
+            return real(path, *arguments, **options)  # type: ignore[operator]
+
+        return call
+
+
+def replayed(log: list[tuple[object, ...]]) -> Iterator[dict[str, bytearray]]:
+    """The files after each change, and in the middle of each write."""
+    files: dict[str, bytearray] = {}
+    handles: dict[object, bytearray] = {}
+    yield files
+    for kind, *what in log:
+        if kind == "create":
+            handles[what[0]] = files.setdefault(str(what[1]), bytearray())
+            if what[2]:
+                del handles[what[0]][:]
+        elif kind in ("pwrite", "write"):
+            file, data = handles[what[0]], what[1]
+            at = what[2] if kind == "pwrite" else len(file)
+            file.extend(bytes(max(0, at + len(data) - len(file))))
+            for half in (slice(0, len(data) // 2), slice(len(data) // 2, len(data))):
+                file[at + half.start : at + half.stop] = data[half]
+                yield files
+            continue
+        elif kind == "ftruncate":
+            file, size = handles[what[0]], what[1]
+            file.extend(bytes(max(0, size - len(file))))
+            del file[size:]
+        elif kind == "replace":
+            files[str(what[1])] = files.pop(str(what[0]))
+        else:
+            del files[str(what[0])]
+        yield files
+
+
+def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
+    """After every single change of a file, and in the middle of each write: the recording is that of a commit, reads as
+    a whole, and can be written on."""
+    system, path = LoggedSystem(monkeypatch), tmp_path / "run.h5"
+    monkeypatch.setattr("supple.record.layout.CHUNK", 2048)
+    recorder = Recorder(path, {"dt": 0.1})
+    for k in range(1, 4):
+        recorder.add(MODEL, *numbers(60 * k))  # beyond the size of a chunk
+        recorder.commit(checkpoint(k), ends(k))
+    recorder.close()
+    monkeypatch.undo()
+    whole = {k: [np.concatenate(x) for x in zip(*(numbers(60 * j) for j in range(1, k + 1)))] for k in (1, 2, 3)}
+    copy, steps, with_journal = tmp_path / "copy" / "run.h5", [], 0
+    copy.parent.mkdir()
+    for i, files in enumerate(replayed(system.log)):
+        for old in copy.parent.iterdir():
+            old.unlink()
+        for name, data in files.items():
+            (copy.parent / name).write_bytes(data)
+        with_journal += "run.h5.journal" in files
+        if "run.h5" not in files:
+            assert not steps
+            continue
+        file = Journaled(copy, "r")
+        with h5py.File(file, "r") as h5:
+            steps.append(json.loads(h5["checkpoint"].attrs["about"])["step"])
+            times, q, v, kinetic, potential = whole[steps[-1]]
+            s = {name: x[:] for name, x in h5["segments/0"].items()}
+            np.testing.assert_array_equal(s["time"], times)
+            np.testing.assert_array_equal(s["q"], q)
+            np.testing.assert_array_equal(s["v"], v)
+            np.testing.assert_array_equal(s["kinetic"], kinetic)
+            np.testing.assert_array_equal(s["potential"], potential)
+        file.close()
+        if i % 19 == 0:
+            again = Recorder(copy)
+            again.go_on([MODEL], {})
+            again.add(MODEL, *numbers(5))
+            again.commit(checkpoint(99), ends(1), finished=True)
+            again.close()
+            assert not copy.with_name("run.h5.journal").exists()
+            with h5py.File(copy) as h5:  # HDF5 alone reads it, too
+                assert len(h5["segments/0/time"]) == len(times) + 5
+    assert steps == sorted(steps) and set(steps) == {1, 2, 3} and with_journal > 20
+
+
+def test_a_journaled_file_is_a_file(tmp_path):
+    """Random writes, reads and commits after the first page, which is its own, against bytes in memory."""
+    rng = np.random.default_rng(0)
+    path, mirror = tmp_path / "file", bytearray()
+    f = Journaled(path, "w")
+    for _ in range(300):
+        at, data = int(rng.integers(PAGE, 5 * PAGE)), rng.bytes(int(rng.integers(1, 2 * PAGE)))
+        mirror.extend(bytes(max(0, at + len(data) - len(mirror))))
+        mirror[at : at + len(data)] = data
+        f.seek(at)
+        f.write(data)
+        a, b = sorted(rng.integers(PAGE, len(mirror) + 1, 2).tolist())
+        f.seek(a)
+        assert f.read(b - a) == mirror[a:b]
+        if rng.random() < 0.1:
+            f.commit()
+            assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:]
+    f.commit()
+    f.close()
+    rest = path.read_bytes()[len(mirror) :]
+    assert path.read_bytes()[PAGE : len(mirror)] == mirror[PAGE:] and len(rest) < PAGE and not any(rest)
+    assert list(tmp_path.iterdir()) == [path]
