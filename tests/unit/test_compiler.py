@@ -225,15 +225,15 @@ def test_without_a_compiler(runs):
 def test_old_generations_are_forgotten(runs):
     """All but the last few used; whatever else lies in the cache folder is left alone."""
     kernels = runs.cache / "kernels"
-    for k in range(6):
+    for k in range(compiler.GENERATIONS_KEPT + 3):
         (kernels / f"old{k}").mkdir(parents=True)
         (kernels / f"old{k}" / "x.nbc").write_text("")
         os.utime(kernels / f"old{k}", (1000 + k, 1000 + k))
     (runs.cache / "other").mkdir()
     assert compiled(runs())
-    left = sorted(p.name for p in kernels.iterdir() if p.name.startswith("old"))
-    assert left == ["old3", "old4", "old5"] and compiler.GENERATIONS_KEPT == 3
-    assert (runs.cache / "other").exists() and len(list(kernels.iterdir())) == 4
+    left = {p.name for p in kernels.iterdir() if p.name.startswith("old")}
+    assert left == {f"old{k + 3}" for k in range(compiler.GENERATIONS_KEPT)}
+    assert (runs.cache / "other").exists() and len(list(kernels.iterdir())) == compiler.GENERATIONS_KEPT + 1
 
 
 def test_importing_does_not_load_the_compiler(runs):
@@ -249,6 +249,24 @@ supple.forward_dynamics
 assert "numba" in sys.modules
 """
     assert runs(script) == ("", "")
+
+
+def test_sources_of_a_kernel():
+    """All that its module imports, directly or not, and the modules of functions that it closes over; no others."""
+    from supple.adaptive.backsubstitution import step_kernel
+    from supple.exact.aba import ABA
+    from supple.exact.rnea import RNEA
+
+    def names(kernel):
+        return {str(p.relative_to(compiler.PACKAGE)) for p in compiler._sources(kernel.modules)}
+
+    quasistatics = names(step_kernel)
+    assert {"adaptive/heap.py", "assembly/stretches.py", "spatial/sixes.py", "model/joints.py"} <= quasistatics
+    assert not {"adaptive/steps.py", "exact/aba.py", "simulating/run.py"} & quasistatics
+    entries = {k.name: names(k) for k in compiler.KERNELS.values()}
+    aba, rnea = entries[ABA.name], entries[RNEA.name]
+    assert "exact/aba.py" in aba and "exact/calls.py" in aba and "exact/aba.py" not in rnea
+    assert "exact/rnea.py" in rnea
 
 
 def test_settings_are_part_of_the_generation(monkeypatch):

@@ -8,9 +8,9 @@ kernel   a function with a fixed signature, compiled when first wanted and loade
          every function that calls it, and with those that call these.
 
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
-where none is writable), in a subfolder named by a hash of every source file that kernels can depend on, of the
-versions below and of Numba's settings. Numba's own freshness test looks only at the file of the function it caches,
-so an edit to a helper in another file would go unnoticed: here it is another folder.
+where none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports,
+directly or not, of the versions below and of Numba's settings. Numba's own freshness test looks only at the file of the
+function it caches, so an edit to a helper in another file would go unnoticed: here it is another folder.
 
 Floating-point: contraction, no signed zeros, reciprocals allowed; never re-association, which would break the range
 reduction of sines and cosines, and never the assumption that numbers are finite.
@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -43,7 +44,9 @@ INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: The layers that hold compiled code or that it may import; what is above them cannot change a kernel.
 COMPILED_LAYERS = ("spatial", "model", "assembly", "exact", "adaptive")
-GENERATIONS_KEPT = 3  #: cache folders of older sources that are left alone
+GENERATIONS_KEPT = 60  #: cache folders of other sources that are left alone: about three of every module's
+
+_IMPORT = re.compile(rf"^(?:from|import) ({PACKAGE.name}(?:\.\w+)*)(?: import \(?([^)\n]*))?", re.MULTILINE)
 
 helper = njit(**INLINE)
 part = njit(**dict(INLINE, forceinline=False))
@@ -64,6 +67,7 @@ class Kernel:
         self.name, self.effort = name, effort
         function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
+        self.modules = modules_of(function)
         self.dispatcher = njit(**OPTIONS, **options)(function)
         KERNELS[self.name] = self
 
@@ -86,7 +90,7 @@ class Kernel:
 
     def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
-            self.dispatcher._cache = _Cache(self.dispatcher.py_func, self.name)
+            self.dispatcher._cache = _Cache(self.dispatcher.py_func, self)
             self.dispatcher.compile(self.signature)
         return self.dispatcher.overloads[self.dispatcher.signatures[0]]
 
@@ -118,12 +122,42 @@ announce: Announcer = _print_announcement
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
+def modules_of(function: Callable[..., Any]) -> frozenset[str]:
+    """The modules that define a function and the functions that it closes over."""
+    function = getattr(function, "py_func", function)
+    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
+    found = {function.__module__} if hasattr(function, "__module__") else set()
+    return frozenset(found).union(*(modules_of(x) for x in cells if callable(x)))
+
+
+_read = cache(Path.read_bytes)
+
+
 @cache
-def generation() -> str:
-    """A hash of all that decides the machine code: our sources, the versions below them, the settings."""
+def _sources(modules: frozenset[str]) -> list[Path]:
+    """The files of ours that these modules depend on: their own, and those of all that they import at the top; every
+    file of COMPILED_LAYERS for a module that is not ours."""
+    found: set[Path] = set()
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name.partition(".")[0] != PACKAGE.name:
+            return sorted(p for layer in COMPILED_LAYERS for p in (PACKAGE / layer).rglob("*.py"))
+        file = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        if file.exists() and file not in found:
+            found.add(file)
+            for module, names in _IMPORT.findall(_read(file).decode()):
+                waiting += [module, *(f"{module}.{x}" for x in re.findall(r"\w+", names))]  # a name may be a module
+    return sorted(found)
+
+
+@cache
+def generation(modules: frozenset[str] = frozenset({""})) -> str:
+    """A hash of all that decides the machine code of these modules: our sources, the versions below them, the
+    settings. Of all that is compiled, by default."""
     digest = hashlib.blake2b(digest_size=12)
-    for path in sorted(p for layer in COMPILED_LAYERS for p in (PACKAGE / layer).rglob("*.py")):
-        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes())
+    for path in _sources(modules):
+        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + _read(path))
     versions = (sys.version, numba.__version__, np.__version__)
     skipped = ("NUMBA_CACHE", "NUMBA_NUM_THREADS", "NUMBA_DEBUG", "NUMBA_WARNINGS")
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_") and not k.startswith(skipped))
@@ -133,12 +167,12 @@ def generation() -> str:
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept, writable and ours."""
+    """Where compiled kernels are kept, in a folder for each generation; writable and ours."""
     chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     user = chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir
     fallback = Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
     for base in (Path(user), fallback):
-        folder = base / "kernels" / generation()
+        folder = base / "kernels"
         with contextlib.suppress(OSError):
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
             if base == fallback and not _ours_alone(base):
@@ -156,10 +190,10 @@ def _ours_alone(folder: Path) -> bool:
 
 
 def _forget_old_generations() -> None:
-    """Remove the cache folders of older sources, but for the few that were used last."""
-    here = cache_folder()
+    """Remove the cache folders of older sources, but for those that were used last."""
+    here = {generation(k.modules) for k in KERNELS.values()}
     with contextlib.suppress(OSError):
-        others = sorted((p for p in here.parent.iterdir() if p != here), key=lambda p: p.stat().st_mtime)
+        others = sorted((p for p in cache_folder().iterdir() if p.name not in here), key=lambda p: p.stat().st_mtime)
         for old in others[:-GENERATIONS_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
 
@@ -170,12 +204,15 @@ class _Locator(_CacheLocator):
     def __init__(self, function: Callable[..., Any]) -> None:
         self._line = function.__code__.co_firstlineno
         self._py_file = function.__code__.co_filename
+        self._generation = generation(modules_of(function))
 
     def get_cache_path(self) -> str:
-        return str(cache_folder())
+        folder = cache_folder() / self._generation
+        folder.mkdir(exist_ok=True)
+        return str(folder)
 
     def get_source_stamp(self) -> str:
-        return generation()
+        return self._generation
 
     def get_disambiguator(self) -> str:
         return str(self._line)
@@ -194,13 +231,13 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     _impl_class = _CacheImpl
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(self, function: Callable[..., Any], kernel: Kernel) -> None:
         super().__init__(function)
-        self._kernel_name = name
+        self._kernel_name = kernel.name
         self._started = 0.0
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """By name: the folder stands for the sources, and with them for what a closure holds."""
+        """By name: the folder stands for the sources, those of what a closure holds included."""
         return sig, codegen.magic_tuple(), self._kernel_name
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -216,6 +253,9 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         if found is None:
             announce(self._kernel_name, None)
             self._started = time.perf_counter()
+        else:
+            with contextlib.suppress(OSError):
+                os.utime(self.cache_path)  # used just now
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
