@@ -2,6 +2,9 @@
 
 Arrays have an entry for each node unless said otherwise. `marks`: 0, FORCES (what depends on forces is out of date) or
 MATRICES (all is); `dirty` lists the marked nodes, `counts` says how many entries the lists have.
+
+The queue holds upper bounds of totals, `slack` how far below them the totals as computed are, and the totals may be as
+far below these again: rounding included. FLOOR is what rounding can do to the accelerations that are computed.
 """
 
 from __future__ import annotations
@@ -24,17 +27,19 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Force, Vec3, cross
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
-from supple.spatial.references import float_vector, int_vector, ints_at
+from supple.spatial.references import float_vector, floats_at, int_vector, ints_at
 from supple.spatial.sixes import set_six, six
 
 FORCES, MATRICES = 1, 2
-BUILD, RENEW, BEGIN, GO_ON, ADVANCE = 1, 2, 4, 8, 16  # what a call of the kernel is to do
+BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # what a call of the kernel is to do
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
 
 # counts
-DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, COUNTS = range(9)
-# numbers
-ROOT, LARGEST, LOW, HIGH, GRAVITY, NUMBERS = 0, 1, 2, 3, 4, 7
+DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, STALE, COUNTS = range(10)  # STALE: spans are
+# numbers. ROOT: the total of all joints; LARGEST, SQUARES: of those computed, the largest square, and their sum
+# DIGITS: the relative error of coefficients; SIZE: the root of the scale of all [assembly/rounding.py]
+ROOT, LARGEST, LOW, HIGH, GRAVITY, SQUARES, FLOOR, NOISE, AMPLIFICATION, DIGITS, SIZE = 0, 1, 2, 3, 4, *range(7, 13)
+NUMBERS = 13
 
 
 class Work(NamedTuple):
@@ -46,6 +51,7 @@ class Work(NamedTuple):
     levels: Any  #: (depth + 2,)
     queue: Any
     values: Any
+    slack: Any
     visited: Any
     computed: Any  #: joints, (n_bodies,)
     trees: Any  #: (12 n_bodies,) the joints' frames before they move
@@ -55,21 +61,38 @@ class Work(NamedTuple):
     starts: Any  #: where the pushes of each of them begin
     pushes: Any  #: PUSH_ROW numbers each
     paths: Any  #: the nodes above those bodies, ascending
+    noise: Any  #: (nv,) how large the terms of a joint's own equation are [whole.py]
+    probe: Any  #: (nv,)
+    carried: Any  #: (2 n_bodies,) likewise
     counts: Any
     numbers: Any
     depth: Any  #: how many levels there are
 
 
+N_ARRAYS = len(Work._fields) - 1
+_NOISE = Work._fields.index("noise")
+
+
 @helper
 def open_work(address):
-    h = ints_at(address, (2 * 17,))
+    h = ints_at(address, (2 * N_ARRAYS,))
+    z = N_ARRAYS
     return Work(
-        int_vector(h[0], h[17]), int_vector(h[1], h[18]), int_vector(h[2], h[19]), int_vector(h[3], h[20]),
-        int_vector(h[4], h[21]), float_vector(h[5], h[22]), int_vector(h[6], h[23]), int_vector(h[7], h[24]),
-        float_vector(h[8], h[25]), float_vector(h[9], h[26]), float_vector(h[10], h[27]), int_vector(h[11], h[28]),
-        int_vector(h[12], h[29]), float_vector(h[13], h[30]), int_vector(h[14], h[31]), int_vector(h[15], h[32]),
-        float_vector(h[16], h[33]), h[20],
+        int_vector(h[0], h[z]), int_vector(h[1], h[z + 1]), int_vector(h[2], h[z + 2]), int_vector(h[3], h[z + 3]),
+        int_vector(h[4], h[z + 4]), float_vector(h[5], h[z + 5]), float_vector(h[6], h[z + 6]),
+        int_vector(h[7], h[z + 7]), int_vector(h[8], h[z + 8]), float_vector(h[9], h[z + 9]),
+        float_vector(h[10], h[z + 10]), float_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]),
+        int_vector(h[13], h[z + 13]), float_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]),
+        float_vector(h[16], h[z + 16]), float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]),
+        int_vector(h[19], h[z + 19]), float_vector(h[20], h[z + 20]), h[z + 3],
     )  # fmt: skip
+
+
+@helper
+def probe_arrays(address):
+    """`noise` and `probe` of the work at an address, as arrays."""
+    h, at = ints_at(address, (2 * N_ARRAYS,)), _NOISE
+    return floats_at(h[at], (h[N_ARRAYS + at],)), floats_at(h[at + 1], (h[N_ARRAYS + at + 1],))
 
 
 @helper
@@ -89,9 +112,18 @@ def mark_all(t, d, w):
     for i in range(t.nodes):
         set_item(w.marks, i, MATRICES)
         set_item(w.dirty, i, i)
-        if item(t.kind, i) == JOIN and item(t.open, i):
-            renew_span(t, i, d.q, w.trees, w.spans)
     set_item(w.counts, DIRTY, t.nodes)
+    set_item(w.counts, STALE, 1)
+
+
+@helper
+def renew_spans(t, d, w):
+    """The spans of all nodes whose matrices are out of date, from below: after a step in which any joint may have
+    moved."""
+    for i in range(t.nodes):
+        if item(w.marks, i) == MATRICES and item(t.kind, i) == JOIN and item(t.open, i):
+            renew_span(t, i, d.q, w.trees, w.spans)
+    set_item(w.counts, STALE, 0)
 
 
 @helper
@@ -119,7 +151,8 @@ def place_pushes(t, d, w):
 
 @helper
 def renew_dirty(t, d, w, desk):
-    """The coefficients of all marked nodes, from below. Returns the smallest pivot."""
+    """The coefficients of all marked nodes, from below; those that cannot be computed stay marked. Returns the smallest
+    pivot."""
     n, levels = item(w.counts, DIRTY), w.depth
     for k in range(levels):
         set_item(w.levels, k, 0)
@@ -136,7 +169,7 @@ def renew_dirty(t, d, w, desk):
         k = levels - 1 - item(t.level, i)
         set_item(w.sorted, item(w.levels, k), i)
         set_item(w.levels, k, item(w.levels, k) + 1)
-    smallest = 1.0e300
+    smallest, bad = 1.0e300, 0
     for x in range(n):
         i = item(w.sorted, x)
         matrices = item(w.marks, i) == MATRICES
@@ -144,9 +177,14 @@ def renew_dirty(t, d, w, desk):
         if not pivot >= smallest:
             smallest = pivot
             set_item(w.counts, WORST, i)
+        if not pivot > 0.0:
+            set_item(w.queue, bad, i)
+            bad += 1
         set_item(w.marks, i, 0)
     set_item(w.counts, DIRTY, 0)
     set_item(w.counts, TOUCHED, n)
+    for x in range(bad):
+        mark(t, w, item(w.queue, x), MATRICES)
     return smallest
 
 
@@ -158,7 +196,8 @@ def note_visit(w, i):
 
 @helper
 def enqueue(t, d, w, i):
-    """Node i goes to the queue, if it has joints; what a LEAF has absorbed goes in its place."""
+    """Node i goes to the queue, if it has joints; what a LEAF has absorbed goes in its place. Returns the most that its
+    total can be."""
     if item(t.joints, i) == 0:
         return 0.0
     if item(t.kind, i) == LEAF:
@@ -169,9 +208,11 @@ def enqueue(t, d, w, i):
         else:
             leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
         i = l
-    a = total(t, d, i)
-    set_item(w.counts, QUEUE, push(w.queue, w.values, item(w.counts, QUEUE), i, a))
-    return a
+    a, scale = total(t, d, i)
+    slack = scale * item(w.numbers, DIGITS)
+    set_item(w.slack, i, slack)
+    set_item(w.counts, QUEUE, push(w.queue, w.values, item(w.counts, QUEUE), i, a + slack))
+    return a + slack
 
 
 @helper
@@ -185,7 +226,11 @@ def begin(t, d, w):
     for k in (QUEUE, VISITED, COMPUTED):
         set_item(w.counts, k, 0)
     set_item(w.numbers, LARGEST, 0.0)
-    set_item(w.numbers, ROOT, enqueue(t, d, w, root))
+    set_item(w.numbers, SQUARES, 0.0)
+    enqueue(t, d, w, root)
+    _, scale = total(t, d, root)
+    set_item(w.numbers, SIZE, math.sqrt(scale))
+    set_item(w.numbers, FLOOR, item(w.numbers, DIGITS) * item(w.numbers, SIZE))
 
 
 @helper
@@ -215,7 +260,9 @@ def expand(t, d, w):
             light_down(t, d, i)
         set_item(w.computed, item(w.counts, COMPUTED), j)
         set_item(w.counts, COMPUTED, item(w.counts, COMPUTED) + 1)
-        set_item(w.numbers, LARGEST, max(item(w.numbers, LARGEST), norm_square(t, d, j)))
+        square = norm_square(t, d, j)
+        set_item(w.numbers, LARGEST, max(item(w.numbers, LARGEST), square))
+        set_item(w.numbers, SQUARES, item(w.numbers, SQUARES) + square)
     a -= enqueue(t, d, w, l)
     if kind != LIGHT:
         a -= enqueue(t, d, w, r)
@@ -223,50 +270,82 @@ def expand(t, d, w):
 
 
 @helper
+def seems_enough(t, w, error, measure, rest):
+    """Whether the error is small enough, as far as it is known on the way; `certify` has the last word."""
+    floor, square = item(w.numbers, FLOOR), item(w.numbers, FLOOR) ** 2
+    size = max(math.sqrt(item(w.numbers, SQUARES) + max(rest, 0.0)) - floor, 0.0)
+    if measure == ABSOLUTE_LINKAGE:
+        return rest + square <= error * error
+    if measure == RELATIVE_LINKAGE:
+        return rest + square <= (error * size) ** 2
+    worst = max(item(w.values, 0), square)
+    if measure == ABSOLUTE_JOINT:
+        return worst <= error * error
+    least = max(math.sqrt(item(w.numbers, LARGEST)) - floor, size / math.sqrt(item(t.joints, t.nodes - 1)))
+    return worst <= (error * least) ** 2
+
+
+@helper
 def traverse(t, d, w, error, measure, most):
-    """Expand until the error is small enough, or so many joints are computed [QS section 4.3]."""
-    rest = 0.0
-    for x in range(item(w.counts, QUEUE)):
-        rest += item(w.values, x)
-    all_, root = item(t.joints, t.nodes - 1), item(w.numbers, ROOT)
-    square = error * error
+    """Expand until the error is certainly small enough, or so many joints are computed [QS section 4.3]."""
+    rest = certify(t, w, measure)
+    more = 1  # nodes to expand before the next certificate, when the last one was not good enough
     while item(w.counts, QUEUE) > 0 and item(w.counts, COMPUTED) < most:
-        if measure == ABSOLUTE_LINKAGE:
-            enough = rest <= square
-        elif measure == RELATIVE_LINKAGE:
-            enough = rest <= square * root
-        elif measure == ABSOLUTE_JOINT:
-            enough = item(w.values, 0) <= square
+        if error > 0.0 and seems_enough(t, w, error, measure, rest):
+            rest = certify(t, w, measure)
+            if item(w.numbers, HIGH) <= error:
+                return
+            for _ in range(more):
+                if item(w.counts, QUEUE) > 0 and item(w.counts, COMPUTED) < most:
+                    rest -= expand(t, d, w)
+            more *= 2
         else:
-            enough = item(w.values, 0) <= square * max(item(w.numbers, LARGEST), root / all_)
-        if enough and error > 0.0:
-            break
-        rest -= expand(t, d, w)
+            rest -= expand(t, d, w)
+    certify(t, w, measure)
+
+
+@helper
+def quotient(a, b):
+    """a / b, which is zero if a is."""
+    return 0.0 if a == 0.0 else a / b if b > 0.0 else math.inf
+
+
+@helper
+def set_bounds(w, joints, measure, rest, at_most, at_least):
+    """Between what the error is. rest: joints that are treated as zero have a total between these two; at_most: none of
+    them has a square above this, at_least: one has a square not below this. joints: how many there are in all."""
+    floor, largest = item(w.numbers, FLOOR), math.sqrt(item(w.numbers, LARGEST))
+    squares = item(w.numbers, SQUARES)
+    size_low = max(math.sqrt(squares + rest[0]) - floor, 0.0)
+    if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
+        low, high = math.sqrt(rest[0]), math.sqrt(rest[1] + floor * floor)
+        if measure == RELATIVE_LINKAGE:
+            low = quotient(low, math.sqrt(squares + rest[1]) + floor)
+            high = quotient(high, size_low)
+    else:
+        low, most = math.sqrt(at_least), math.sqrt(at_most)
+        high = max(most, floor)
+        if measure == RELATIVE_JOINT:
+            least = max(largest - floor, size_low / math.sqrt(joints), low)
+            low = quotient(low, max(largest + floor, most))
+            high = max(min(quotient(most, least), 1.0), quotient(floor, least))
+    set_item(w.numbers, LOW, low)
+    set_item(w.numbers, HIGH, high)
 
 
 @helper
 def certify(t, w, measure):
-    """What the error is: bounds, which for the measures of the whole linkage are one number."""
-    n, all_, root = item(w.counts, QUEUE), item(t.joints, t.nodes - 1), item(w.numbers, ROOT)
-    rest, some = 0.0, 0.0
+    """What the error is, from the nodes in the queue. Returns the most that their totals can be."""
+    n = item(w.counts, QUEUE)
+    low, middle, high, some = 0.0, 0.0, 0.0, 0.0
     for x in range(n):
-        a = item(w.values, x)
-        rest += a
-        some = max(some, a / item(t.joints, item(w.queue, x)))
-    most = item(w.values, 0) if n > 0 else 0.0
-    largest = item(w.numbers, LARGEST)
-    if measure == ABSOLUTE_LINKAGE:
-        low = high = rest
-    elif measure == RELATIVE_LINKAGE:
-        low = high = rest / root if root > 0.0 else 0.0
-    elif measure == ABSOLUTE_JOINT:
-        low, high = some, most
-    else:
-        least, greatest = max(largest, root / all_, some), max(largest, most)
-        low = some / greatest if greatest > 0.0 else 0.0
-        high = min(most / least, 1.0) if least > 0.0 else 0.0
-    set_item(w.numbers, LOW, math.sqrt(low))
-    set_item(w.numbers, HIGH, math.sqrt(high))
+        i, most = item(w.queue, x), item(w.values, x)
+        least = max(most - 2.0 * item(w.slack, i), 0.0)
+        low, middle, high = low + least, middle + most - item(w.slack, i), high + most
+        some = max(some, least / item(t.joints, i))
+    set_item(w.numbers, ROOT, item(w.numbers, SQUARES) + middle)
+    set_bounds(w, item(t.joints, t.nodes - 1), measure, (low, high), item(w.values, 0) if n > 0 else 0.0, some)
+    return high
 
 
 @helper
@@ -293,15 +372,21 @@ def step_kernel(desk, work, tasks, error, measure, most, factor):
     smallest = 1.0e300
     if tasks & BUILD:
         mark_all(t, d, w)
+    if tasks & ALL_FORCES:
+        for i in range(t.nodes):
+            mark(t, w, i, FORCES)
+    if tasks & (BUILD | RENEW | SPANS) and item(w.counts, STALE):
+        renew_spans(t, d, w)
     if tasks & (BUILD | RENEW):
         place_pushes(t, d, w)
         smallest = renew_dirty(t, d, w, desk)
+    if not smallest > 0.0:
+        return smallest
     if tasks & BEGIN:
         begin(t, d, w)
     if tasks & GO_ON:
         traverse(t, d, w, error, measure, most)
-        certify(t, w, measure)
-    if tasks & ADVANCE and math.isfinite(item(w.numbers, ROOT) + item(w.numbers, LARGEST)) and smallest > 0.0:
+    if tasks & ADVANCE:
         advance_computed(t, d, w, factor)
     return smallest
 

@@ -39,6 +39,8 @@ from supple.spatial.indexing import item, set_item
 from supple.spatial.references import LINKED
 from supple.spatial.sixes import set_six, six
 
+DIGITS = 2.0**-40  #: what a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]
+
 
 @helper
 def put_in_queue(s, i, value):
@@ -100,7 +102,8 @@ def enqueue(t, d, s, desk, store, i):
                 evaluate(s, desk, store, l)
             leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
         i = l
-    a = total(t, d, i)
+    a, scale = total(t, d, i)
+    a += DIGITS * scale
     put_in_queue(s, i, a)
     return a
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
+from supple.adaptive import whole as wh
+from supple.adaptive.pace import PROBES, Pace
 from supple.adaptive.pushes import Pushed
 from supple.assembly.desk import HostDesk
 from supple.assembly.passes import node_kernels
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
-from supple.errors import SimulationError, SingularError, StateError
+from supple.errors import SimulationError, StateError
+from supple.exact.aba import ABA
 from supple.exact.kinematics import POSES
 from supple.exact.refusals import as_floats
 from supple.model.inside import tree_poses
@@ -36,27 +39,36 @@ _CODES = {
     "relative-joint": k.RELATIVE_JOINT,
 }
 _ALL = 1 << 62
+UNIT = 2.0**-53
+#: Other forces have shown errors up to so many times as large, in parts of their scale, as those of the probe.
+DIGITS_SAFETY = 8192.0
+USELESS = 1e-3  #: a tree with a larger relative error is left alone
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """Accelerations of some joints, those of all others taken for zero, and what that is worth [QS section 4.1]."""
+    """Accelerations of some joints, all others being treated as zero, and the error of that [QS section 4.1]."""
 
     joints: Ints  #: the joints that were computed, in that order, by number
     dofs: Ints  #: where their accelerations belong in v
     accelerations: Floats  #: one number for each of dofs
-    bounds: tuple[float, float]  #: the error is between these
+    bounds: tuple[float, float]  #: the error is between these, rounding included
     total: float  #: of all joints, computed or not: the root of the sum of squares of their accelerations
     nv: int
+    whole: bool = (
+        False  #: whether all joints were solved for at once, since the assembly tree would not have been right
+    )
+    #: or not faster; those not among `joints` are small enough to be treated as zero
 
     @property
     def error(self) -> float:
-        """The error is certainly not larger than this, in the measure asked for."""
+        """The error is not larger than this, in the measure asked for. It is above what was asked only where float64
+        cannot tell accelerations that well: near balance, when all digits of large forces cancel."""
         return self.bounds[1]
 
     def __repr__(self) -> str:
         low, high = self.bounds
-        size = f"{len(self.joints):,} joints computed of a body with nv={self.nv:,}"
+        size = f"{len(self.joints):,} joints computed of a body with nv={self.nv:,}{', all at once' * self.whole}"
         return f"<Approximation: {size}, error from {low:.3g} to {high:.3g}, |qdd| = {self.total:.4g}>"
 
     def plot(self, path: str | None = None) -> Any:
@@ -99,6 +111,8 @@ class QuasiStatics(Pushed):
     ) -> None:
         self.model, self.time = model, 0.0
         self._begin_pushes(model)
+        self._pace = Pace(model.n_bodies)
+        self._stamp = 0  #: changes with every change of forces or state, and with every solution
         self.measure = measure
         self.error = error
         assembly = assemble(model, order)
@@ -121,7 +135,7 @@ class QuasiStatics(Pushed):
         if not (np.isfinite(value) and value >= 0):
             raise StateError(f"the error must be zero (exact) or a positive number, not {value!r}")
         self._error = float(value)
-        self._solved = False
+        self._changed()
 
     @property
     def measure(self) -> str:
@@ -132,7 +146,7 @@ class QuasiStatics(Pushed):
         if value not in _CODES:
             raise StateError(unknown("measure", str(value), MEASURES))
         self._measure = value
-        self._solved = False
+        self._changed()
 
     @property
     def q(self) -> Floats:
@@ -162,10 +176,10 @@ class QuasiStatics(Pushed):
     def solve(
         self, error: float | None = None, joints: int | None = None, seconds: float | None = None
     ) -> Approximation:
-        """The accelerations, as exactly as asked: the promised error (or another one, this time), or as good as so many
-        joints, or so many seconds, allow."""
+        """The accelerations, within the promised error (or another one, this time), or as good as so many joints, or so
+        many seconds, allow."""
         if joints is None and seconds is None:
-            self._go(error, _ALL)
+            self._solve(error)
             return self._result()
         return list(self.refine(error, joints, seconds))[-1]
 
@@ -174,32 +188,66 @@ class QuasiStatics(Pushed):
     ) -> Iterator[Approximation]:
         """The same one joint at a time, the largest contribution first; stop whenever it is good enough.
 
-        Goes on until the error is reached, so many joints are computed, or so many seconds have passed.
+        Goes on until the error is reached, so many joints are computed, or so many seconds have passed. Forces and
+        state may change meanwhile: what comes next is of those there are then.
         """
         if joints is not None and (int(joints) != joints or joints < 0):
             raise StateError(f"joints must be a whole number, not below zero; not {joints!r}")
         if seconds is not None and not seconds >= 0:
             raise StateError(f"seconds must be a number, not below zero; not {seconds!r}")
-        begun, count, before = time.perf_counter(), 0, -1
+        wanted, begun, count, before, stamp = self._wanted(error), time.perf_counter(), 0, -1, -1
         while True:
             count = count + 1 if joints is None else min(count + 1, int(joints))
-            self._go(error, count, again=before >= 0)
+            if not self._assembled(wanted, count, again=stamp == self._stamp):
+                self._whole(wanted)
+                yield self._result()
+                return
+            stamp = self._stamp
             yield self._result()
             done = int(self._counts[k.COMPUTED])
             late = seconds is not None and time.perf_counter() - begun >= seconds
-            if done in (before, joints) or done < count or late:
-                return
+            if stamp == self._stamp and (done in (before, joints) or done < count or late):
+                break
             before = done
+        if joints is None and not late and not self._meets(wanted):
+            self._whole(wanted)
+            yield self._result()
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
         if not np.isfinite(dt):
             raise StateError(f"dt must be a finite number, not {dt!r}")
-        tasks = k.ADVANCE if self._solved else k.RENEW | k.BEGIN | k.GO_ON | k.ADVANCE
-        smallest = self._run(tasks, self._error, _CODES[self._measure], _ALL, 0.5 * dt * dt)
-        self._check(smallest)
-        self._solved = False
+        if not self._solved:
+            self._solve(None)
+        factor = 0.5 * dt * dt
+        if self._is_whole:
+            self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
+        else:
+            self._run(k.ADVANCE, 0.0, 0, factor)
+        self._changed()
         self.time += dt
+
+    def save(self) -> dict[str, NDArray[Any]]:
+        """What decides, beside q and forces, how it goes on: what is out of date, and when the tree was found wanting."""
+        return {
+            "marks": self._arrays[0].astype(np.int8),
+            "pace": np.array(astuple(self._pace), dtype=np.int64),
+            "rounding": self._numbers[[k.DIGITS, k.AMPLIFICATION]],
+        }
+
+    def restore(self, saved: dict[str, NDArray[Any]]) -> None:
+        """Go on as another one would have when it saved this: one of the same model, at its q, with the same settings and
+        under the same forces. It gives the same bits. Costs O(n)."""
+        marks = np.asarray(saved["marks"])
+        if marks.shape != self._arrays[0].shape or int(saved["pace"][0]) != self.model.n_bodies:
+            raise StateError("what was saved is of another model")
+        self._changed()
+        self._arrays[0][:] = marks
+        dirty = np.flatnonzero(marks)
+        self._arrays[1][: len(dirty)] = dirty
+        self._counts[[k.DIRTY, k.STALE]] = len(dirty), 1
+        self._pace = Pace(*(int(x) for x in saved["pace"]))
+        self._numbers[[k.DIGITS, k.AMPLIFICATION]] = saved["rounding"]
 
     def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
@@ -211,13 +259,14 @@ class QuasiStatics(Pushed):
         else:
             index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
         out = np.empty((len(index), 12))
+        self._run(k.SPANS, 0.0, 0, 0.0)
         k.poses_kernel.load()(self._desk.address, address_of(self._words), index, out)
         R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
         return R, out[:, 9:].copy()
 
     def reach(self, error: float | None = None) -> int:
         """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
-        self._go(error, _ALL)
+        self._solve(error)
         return int(self._counts[k.COMPUTED])
 
     def plot(self, path: str | None = None) -> Any:
@@ -246,17 +295,19 @@ class QuasiStatics(Pushed):
         depth = tables.assembly.depth
         self._counts, self._numbers = np.zeros(k.COUNTS, dtype=np.int64), np.zeros(k.NUMBERS)
         self._numbers[k.GRAVITY : k.GRAVITY + 3] = model.gravity
+        self._numbers[k.AMPLIFICATION] = wh.UNPROBED
         lists = [np.zeros(m, dtype=np.int64) for _ in range(3)]
-        queue, values, visited = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1), np.zeros(m + 1, dtype=np.int64)
+        queue, visited = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
         self._arrays = [
-            *lists, np.zeros(depth + 1, dtype=np.int64), queue, values, visited, np.zeros(n, dtype=np.int64), trees,
-            np.zeros(12 * m), np.zeros(12 * m), none, np.zeros(1, dtype=np.int64), np.zeros(0), none, self._counts,
-            self._numbers,
+            *lists, np.zeros(depth + 1, dtype=np.int64), queue, np.zeros(m + 1), np.zeros(m), visited,
+            np.zeros(n, dtype=np.int64), trees, np.zeros(12 * m), np.zeros(12 * m), none, np.zeros(1, dtype=np.int64),
+            np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts, self._numbers,
         ]  # fmt: skip
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
         self._point_at_arrays()
-        self._kernel = k.step_kernel.load()
+        self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
+        self._handle = (model._work.get(ABA.name) or ABA.prepare(model)).handle
         self._assemble()
 
     def _point_at_arrays(self) -> None:
@@ -265,35 +316,89 @@ class QuasiStatics(Pushed):
         self._words[n:] = [a.size for a in self._arrays]
 
     def _assemble(self) -> None:
-        self._solved = False
-        self._check(self._run(k.BUILD, 0.0, 0, 0, 0.0))
+        """Everything anew; and how many digits that is good for."""
+        self._probe_digits(k.BUILD)
 
-    def _run(self, tasks: int, error: float, measure: int, most: int, factor: float) -> float:
+    def _probe_digits(self, tasks: int) -> None:
+        """Find out what rounding does to solutions over the tree, in parts of their scale [assembly/rounding.py]: by
+        one under random torques, beside that of the whole body."""
+        self._changed()
+        numbers, force, qdd = self._numbers, self._desk.force, self._desk.qdd
+        kept, numbers[k.DIGITS] = force.copy(), 0.0
+        force[:] = np.random.default_rng(0).standard_normal(len(force))
+        found = self._run(tasks | k.RENEW | k.BEGIN | k.GO_ON, 0.0, _ALL, 0.0) > 0.0
+        size, tree = numbers[k.SIZE], qdd.copy()
+        self._run_whole(wh.SOLVE, 0.0)
+        force[:] = kept
+        off = np.abs(tree - qdd).max(initial=0.0)
+        numbers[k.DIGITS] = DIGITS_SAFETY * max(off / size, UNIT) if found and size > 0.0 and off < np.inf else np.inf
+        self._run(k.ALL_FORCES | k.RENEW, 0.0, 0, 0.0)
+        self._pace.probed_digits(bool(numbers[k.DIGITS] < USELESS))
+
+    def _changed(self) -> None:
+        """What was solved is no longer the solution."""
+        self._solved = self._is_whole = False
+        self._stamp += 1
+
+    def _run(self, tasks: int, error: float, most: int, factor: float) -> float:
         if not self._arranged:
             self._arrange()
-        return float(self._kernel(self._desk.address, self._words.ctypes.data, tasks, error, measure, most, factor))
+        code = _CODES[self._measure]
+        return float(self._kernel(self._desk.address, self._words.ctypes.data, tasks, error, code, most, factor))
 
-    def _go(self, error: float | None, most: int, again: bool = False) -> None:
+    def _run_whole(self, tasks: int, error: float, factor: float = 0.0) -> float:
+        if not self._arranged:
+            self._arrange()
+        code, work = _CODES[self._measure], self._words.ctypes.data
+        return float(self._whole_kernel(self._handle, self._desk.address, work, tasks, error, code, factor))
+
+    def _wanted(self, error: float | None) -> float:
         if error is not None and not (np.isfinite(error) and error >= 0):
             raise StateError(f"the error must be zero (exact) or a positive number, not {error!r}")
-        wanted = self._error if error is None else float(error)
-        tasks = k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON
-        self._solved = False
-        self._check(self._run(tasks, wanted, _CODES[self._measure], most, 0.0))
-        self._solved = error is None and most == _ALL  # what a step may use
+        return self._error if error is None else float(error)
 
-    def _check(self, smallest: float) -> None:
-        model, assembly = self.model, self._tables.assembly
-        if not smallest > 0.0:
-            body = model.body_names[int(assembly.item[self._counts[k.WORST]])]
-            raise SingularError(
-                f"body {body!r}, with what is joined to it, has no inertia in some direction, where its inverse is "
-                "needed; give it mass and inertia"
-            )
-        if not np.isfinite(self._numbers[k.ROOT] + self._numbers[k.LARGEST]):
-            computed = self._arrays[7][: self._counts[k.COMPUTED]]
-            bad = [j for j in computed if not np.isfinite(self._desk.qdd[model.v_index[j]])]
-            where = f"joint {model.joint_names[int(bad[0])]!r}" if bad else "the whole body"
+    def _meets(self, wanted: float) -> bool:
+        return bool(self._numbers[k.HIGH] <= wanted)
+
+    def _solve(self, error: float | None) -> None:
+        """Within an error: over the assembly tree, or, where that would take longer or not be right, all at once."""
+        wanted, done = self._wanted(error), False
+        self._changed()
+        if wanted > 0.0 and self._pace.tree(int(self._counts[k.DIRTY]) / self._tables.assembly.n_nodes):
+            if self._pace.digits_due():
+                self._probe_digits(k.ALL_FORCES)
+            done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
+            self._pace.tried(done, int(self._counts[[k.TOUCHED, k.VISITED]].sum()))
+        if not done:
+            self._whole(wanted)
+            self._pace.whole(int(self._counts[k.COMPUTED]))
+        self._solved = error is None  # what a step may use
+
+    def _assembled(self, wanted: float, most: int, again: bool = False) -> bool:
+        """Solve over the assembly tree, so many joints at most; false if its numbers are of no use."""
+        self._changed()
+        smallest = self._run(k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON, wanted, most, 0.0)
+        return smallest > 0.0 and bool(np.isfinite(self._numbers[[k.ROOT, k.LARGEST]]).all())
+
+    def _whole(self, wanted: float) -> None:
+        """Solve for all joints at once."""
+        self._changed()
+        unprobed = self._pace.stale_probe()
+        if unprobed:
+            self._numbers[k.AMPLIFICATION] = wh.UNPROBED
+        if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
+            ABA.general(self.model, self._q, np.zeros(self.model.nv), self._desk.force, None)  # says what is singular
+        self._check()
+        if unprobed and not self._meets(wanted):
+            self._run_whole(wh.PROBE, wanted)
+            self._run_whole(wh.SELECT, wanted)
+            self._pace.probed = PROBES
+        self._is_whole = True
+
+    def _check(self) -> None:
+        if not np.isfinite(self._numbers[k.ROOT]):
+            bad = np.flatnonzero(~np.isfinite(self._desk.qdd))
+            where = f"joint {self.model.joint_names[int(self.model.dof_body[bad[0]])]!r}" if len(bad) else "the body"
             raise SimulationError(
                 f"the acceleration of {where} is not finite at time {self.time:.6g}; the state before it is kept: use "
                 "a smaller step or smaller forces"
@@ -301,30 +406,31 @@ class QuasiStatics(Pushed):
 
     def _result(self) -> Approximation:
         model = self.model
-        joints = self._arrays[7][: self._counts[k.COMPUTED]].copy()
+        joints = self._arrays[8][: self._counts[k.COMPUTED]].copy()
         count = np.array(NV)[model.joint_type[joints]]
         dofs = np.repeat(model.v_index[joints] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
         low, high, root = (float(self._numbers[i]) for i in (k.LOW, k.HIGH, k.ROOT))
-        return Approximation(joints, dofs, self._desk.qdd[dofs], (low, high), float(np.sqrt(root)), model.nv)
+        accelerations, total = self._desk.qdd[dofs], float(np.sqrt(root))
+        return Approximation(joints, dofs, accelerations, (low, high), total, model.nv, self._is_whole)
 
     def _mark(self, node: int) -> None:
         k.mark_kernel.load()(self._desk.address, address_of(self._words), node, k.FORCES)
-        self._solved = False
+        self._changed()
 
     def _pushes_changed(self) -> None:
-        self._solved = False
+        self._changed()
 
     def _no_longer_pushed(self, body: int) -> None:
         self._desk.external[6 * body : 6 * body + 6] = 0.0
         self._mark(int(self._tables.assembly.leaf_of[body]))
 
     def _push_rows(self) -> Floats:
-        rows: Floats = self._arrays[13]
+        rows: Floats = self._arrays[14]
         return rows
 
     def _arrange(self) -> None:
         bodies, starts, rows, paths = self._arrangement(self._tables.assembly)
-        self._arrays[11:15] = [bodies, starts, rows, paths]
+        self._arrays[12:16] = [bodies, starts, rows, paths]
         self._counts[k.PUSHED], self._counts[k.PATHS] = len(bodies), len(paths)
         self._point_at_arrays()
 

@@ -13,6 +13,7 @@ from supple.assembly.coefficients import (
     BOT,
     BT,
     CONSTANT,
+    CONSTANT_SCALE,
     CROSS,
     ET,
     ETA,
@@ -28,6 +29,7 @@ from supple.assembly.coefficients import (
     PB,
     PT,
     QUADRATIC,
+    QUADRATIC_SCALE,
     QV,
     SBOT,
     SCROSS,
@@ -37,6 +39,7 @@ from supple.assembly.coefficients import (
     T2,
     TAIL,
     TOP,
+    TOP_SCALE,
     VS,
     WR,
     WU,
@@ -51,6 +54,13 @@ from supple.assembly.coefficients import (
     Z,
 )
 from supple.assembly.elimination import eliminate, gauss_jordan, joint_rows, stiffen, unit_rows
+from supple.assembly.rounding import (
+    set_leaf_scale,
+    set_leaf_scales,
+    set_light_scale,
+    set_light_scales,
+    set_lone_scale,
+)
 from supple.assembly.stretches import constant, weigh_numbers, weigh_rows
 from supple.assembly.turning import lower_both, lower_vector, moved_rows, times, to_lower, transpose_to
 from supple.spatial.compiler import helper
@@ -75,6 +85,7 @@ def leaf(t, b, node, left, out, oc, ol, w, psi):
         set_rows(out, oc + STOP, product(w, Y, out, oc + TOP))
         if below:
             spread(t.to_joint, to, out, oc + STOP, oc + SBOT, oc + SCROSS, right, w)
+        set_leaf_scales(t.to_joint, to, out, oc, ol, below)
     return smallest
 
 
@@ -93,6 +104,7 @@ def leaf_forces(t, b, node, left, out, oc, ol, w, psi, external):
     x, sx, p = leaf_linear(t, b, node, left, out, oc, ol, w, psi, external, 6 * b, out, ol, out, oc)
     if psi and left:
         set_item(out, oc + ETA, constant(x, sx, p, w, w, WR, 0) + item(out, ol + CONSTANT))
+        set_leaf_scale(out, oc, ol, w, external, 6 * b)
 
 
 @helper
@@ -159,6 +171,10 @@ def light(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned):
         weigh_rows(t, j, k, out, ut, w)
         set_rows(w, Y, plus(product_T(w, T1, w, T2, 6), product_T(out, ut, w, WU, k)))
         congruence(w, Y, out, oj + FB, out, oc + QUADRATIC, w)
+        if lone:
+            set_light_scales(out, oc, oj, w, k, ol + QUADRATIC_SCALE, ol >= 0, turned)
+        else:
+            set_light_scales(out, oc, oj, w, k, ob + TOP_SCALE, sb, turned)
     return smallest
 
 
@@ -221,6 +237,10 @@ def light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, 
         elif sb:
             eta += item(out, ob + ETA)
         set_item(out, oc + CONSTANT, eta)
+        if lone:
+            set_lone_scale(t, j, out, ol, oc, tail, ot, k, force, external)
+        else:
+            set_light_scale(t, j, out, ob, oc, tail, ot, sb, w, turned, k, force)
 
 
 @helper
@@ -256,6 +276,7 @@ def light_linear(
         set_six(w, XV, six(xb, lb + BT) * -1.0)
         beta = lower_vector(w, XV, turned)
         set_six(w, BETA, beta)
+        set_six(w, T1, beta)  # for set_light_scale
         gamma = times(w, BETA, tail, ot + W)
         for i in range(k):
             x = 0.0
@@ -308,6 +329,8 @@ def sum_up(out, ol, orr, oc, psi):
         set_six(out, oc + INERTIA + i, six(out, ol + INERTIA + i) + six(out, orr + INERTIA + i))
         if psi:
             set_six(out, oc + QUADRATIC + i, six(out, ol + QUADRATIC + i) + six(out, orr + QUADRATIC + i))
+    if psi:
+        set_six(out, oc + QUADRATIC_SCALE, six(out, ol + QUADRATIC_SCALE) + six(out, orr + QUADRATIC_SCALE))
 
 
 @helper
@@ -316,3 +339,4 @@ def sum_forces(out, ol, orr, oc, psi):
     if psi:
         set_six(out, oc + LINEAR, six(out, ol + LINEAR) + six(out, orr + LINEAR))
         set_item(out, oc + CONSTANT, item(out, ol + CONSTANT) + item(out, orr + CONSTANT))
+        set_item(out, oc + CONSTANT_SCALE, item(out, ol + CONSTANT_SCALE) + item(out, orr + CONSTANT_SCALE))

@@ -23,15 +23,17 @@ f is the force on the lower stretch, W is M^-1 with the joint's directions taken
 forbidden rows of M are eliminated, M = L D L^T, which loses fewer digits; then W = V^T V, V being the forbidden rows of
 D^-1/2 L^-1, and Z are the allowed rows of L^-1. Armature rho adds Z^T K Z to W, K = (1/rho + N)^-1. A LIGHT has the
 same equation, with Phi2^A = 0 and the acceleration of its body in the place of Phi21^A f1.
+
+Beside its coefficients a node knows the scales of what Psi1, Psi2 and eta were summed up from [rounding.py].
 """
 
 from __future__ import annotations
 
 # A stretch's coefficients ...
 TOP, BOT, CROSS, BT, BB, STILL = 0, 36, 72, 108, 114, 120
-STOP, SBOT, SCROSS, PT, PB, ETA, STRETCH = 120, 156, 192, 228, 234, 240, 242
+STOP, SBOT, SCROSS, PT, PB, ETA, SCALE, TOP_SCALE, BOT_SCALE, STRETCH = 120, 156, 192, 228, 234, 240, 241, 242, 248, 254
 # ... what is absorbed into a body ...
-INERTIA, BIAS, QUADRATIC, LINEAR, CONSTANT, ABSORBED = 0, 36, 42, 78, 84, 86
+INERTIA, BIAS, QUADRATIC, LINEAR, CONSTANT, CONSTANT_SCALE, QUADRATIC_SCALE, ABSORBED = 0, 36, 42, 78, 84, 85, 86, 92
 # ... and a joint's, in two parts. On the way down one needs FT, FB, gamma and, of its k degrees of freedom, UT, UB (6 k
 # each), r (k); when only forces change, W and then Z (6 k), N (k^2).
 FT, FB, GAMMA, JOINT = 0, 36, 72, 78

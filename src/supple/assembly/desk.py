@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from supple.assembly.coefficients import SCRATCH
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
-from supple.spatial.references import address_of, float_vector, int_vector, ints_at
+from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
 _SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, _KERNELS, WORDS = range(13, 20)
@@ -54,6 +54,13 @@ def open_desk(address):
         float_vector(h[_W], SCRATCH),
         int_vector(h[_KERNELS], 4),
     )
+
+
+@helper
+def state_arrays(address):
+    """Positions, joint forces and accelerations of the desk at an address, as arrays."""
+    h = ints_at(address, (WORDS,))
+    return floats_at(h[_Q], (h[_NQ],)), floats_at(h[_FORCE], (h[_NV],)), floats_at(h[_QDD], (h[_NV],))
 
 
 class HostDesk:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from supple.assembly.coefficients import FB, FT, JOINT, TAIL, VS, YS, ZS, C, K, M, N, V, W, Y, Z
+from supple.assembly.coefficients import FB, FT, JOINT, TAIL, VS, YS, ZS, C, K, M, N, V, W, X, Y, Z
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item, set_item
 from supple.spatial.sixes import Rows, make_six, product_T, set_rows, set_six, six
@@ -61,8 +61,8 @@ def copy_allowed(w, nc):
 
 @helper
 def stiffen(w, armature, j, nc, upper, below):
-    """With armature, which is in armature[j:]: K, and C = 1 - N K; K's factor times the allowed rows of V, Y, Z goes to
-    VS, YS, ZS. Returns how many rows those then have."""
+    """With armature, which is in armature[j:]: K, and C = 1 - N K = (1 + N rho)^-1; K's factor times the allowed rows
+    of V, Y, Z goes to VS, YS, ZS. Returns how many rows those then have."""
     k = 6 - nc
     copy_allowed(w, nc)
     any_ = False
@@ -70,19 +70,17 @@ def stiffen(w, armature, j, nc, upper, below):
         any_ = any_ or item(armature, j + a) != 0.0
     if not any_:
         return nc
-    # K = (1 + rho N)^-1 rho, by Gauss and Jordan on [1 + rho N | rho]
+    # C = (1 + N rho)^-1, K = rho C: from the inverse of 1 + rho N, so that nothing cancels where armature is large
     for a in range(k):
         for b in range(k):
             one = 1.0 if a == b else 0.0
-            set_item(w, C + 6 * a + b, item(armature, j + a) * item(w, N + 6 * a + b) + one)
-            set_item(w, K + 6 * a + b, item(armature, j + a) * one)
-    gauss_jordan(w, C, K, k)
+            set_item(w, X + 6 * a + b, item(armature, j + a) * item(w, N + 6 * a + b) + one)
+            set_item(w, K + 6 * a + b, one)
+    gauss_jordan(w, X, K, k)
     for a in range(k):
         for b in range(k):
-            x = 1.0 if a == b else 0.0
-            for i in range(k):
-                x -= item(w, N + 6 * a + i) * item(w, K + 6 * i + b)
-            set_item(w, C + 6 * a + b, x)
+            set_item(w, C + 6 * b + a, item(w, K + 6 * a + b))
+            set_item(w, K + 6 * a + b, item(w, K + 6 * a + b) * item(armature, j + b))
     for a in range(k):  # K = L L^T in place; rows without armature are zero
         for i in range(a):
             set_item(w, K + 6 * i + a, 0.0)

@@ -25,6 +25,7 @@ from supple.assembly.coefficients import (
     BIAS,
     BT,
     CONSTANT,
+    CONSTANT_SCALE,
     ETA,
     INERTIA,
     LINEAR,
@@ -33,6 +34,8 @@ from supple.assembly.coefficients import (
     PB,
     PT,
     QUADRATIC,
+    QUADRATIC_SCALE,
+    SCALE,
     WR,
     X,
 )
@@ -411,6 +414,15 @@ def pair_sum(loads, at, w, m):
     return total
 
 
+@helper
+def square_sum(loads, at, w, m):
+    """What m.E m would be if cases did not cancel each other, or more: E is positive semidefinite."""
+    total = 0.0
+    for c in range(CASES):
+        total += item(loads, at + (CASES + 1) * c) * item(w, m + c) * item(w, m + c)
+    return CASES * total
+
+
 CASE_AT, Z_AT = RS, RS + 12  # scratch, when nothing is joined
 
 
@@ -434,6 +446,7 @@ def evaluate_stretch(t, d, i, velocity, a, trees, spans, loads, at):
         if below:
             set_six(out, o + PB, weighted(loads, la + PLACE + 6, 12, w, CASE_AT))
         set_item(out, o + ETA, pair_sum(loads, la + E_STRETCH, w, CASE_AT))
+        set_item(out, o + SCALE, square_sum(loads, la + E_STRETCH, w, CASE_AT))
 
 
 @helper
@@ -447,3 +460,5 @@ def evaluate_absorbed(t, d, i, velocity, a, loads, at):
     set_six(out, o + BIAS, weighted(loads, la, 6, w, CASE_AT) + times(w, Z_AT, out, o + INERTIA))
     set_six(out, o + LINEAR, p + pz * 2.0)
     set_item(out, o + CONSTANT, pair_sum(loads, la + E_ABSORBED, w, CASE_AT) + dot(p, z) + dot(pz, z))
+    scale = square_sum(loads, la + E_ABSORBED, w, CASE_AT) + dot(six(out, o + QUADRATIC_SCALE), z * z)
+    set_item(out, o + CONSTANT_SCALE, 2.0 * scale)

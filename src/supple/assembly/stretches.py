@@ -42,6 +42,7 @@ from supple.assembly.coefficients import (
     Z,
 )
 from supple.assembly.elimination import copy_allowed, eliminate, joint_rows, stiffen
+from supple.assembly.rounding import set_join_scale, set_join_scales
 from supple.assembly.turning import (
     back,
     forth,
@@ -123,6 +124,7 @@ def join_totals(t, j, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
             x = minus(product_T(w, XB, out, oj + FT, 6), product_T(out, oj + FB, w, T1, 6))
             x = minus(x, product_T(w, WU, out, ut, k))
         set_rows(out, oc + SCROSS, x)
+    set_join_scales(out, oa, ob, oc, oj, sa, sb, k, below, w, turned)
 
 
 @helper
@@ -140,6 +142,7 @@ def join_forces(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, 
         if sb:
             eta += item(out, ob + ETA)
         set_item(out, oc + ETA, eta)
+        set_join_scale(t, j, out, oa, ob, oc, tail, ot, sa, sb, w, turned, k, force)
 
 
 @helper
@@ -154,8 +157,12 @@ def join_linear(
     set_six(w, XV, six(xb, lb + BT))
     lower = lower_vector(w, XV, turned)
     set_six(w, XV, six(xa, la + BB))
-    beta = forth(w, XV, turned) - lower
+    upper = forth(w, XV, turned)
+    beta = upper - lower
     set_six(w, BETA, beta)
+    if psi:  # for set_join_scale
+        set_six(w, T1, upper)
+        set_six(w, T1 + 6, lower)
     gamma = times(w, BETA, tail, ot + W)
     top = six(xa, la + BT) - times(w, BETA, out, oj + FT)
     for i in range(k):

@@ -1,0 +1,66 @@
+"""When the assembly tree pays: solutions over it cost what they reach, those of the whole body O(n).
+
+Costs are in steps of the articulated-body algorithm, as measured on large bodies: renewing and traversing all of the
+tree takes FULL of them. Where a solution over the tree was not to be had (rounding did not allow it, or too many joints
+mattered), the whole body is solved for, and the tree is tried again after ever more of these solutions: what is tried
+in vain costs a small part of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FULL = 24.0
+PATIENCE = 4.0  #: a try waits until solutions of the whole body have taken so many times as long
+LONGEST = 1024  #: solutions between tries, at most
+PROBES = 64  #: solutions of the whole body for which a probe of rounding holds
+DIGITS = 40  #: times all bodies: nodes renewed and visited for which a probe of the tree's digits holds
+
+
+@dataclass
+class Pace:
+    """Of one body. What it counts belongs to the state of a run: the same counts decide the same."""
+
+    n: int  #: bodies
+    wait: int = 0  #: solutions of the whole body before the tree is tried again
+    since: int = 0  #: how many there were
+    needed: int = 0  #: joints that were not negligible in the last one
+    probed: int = 0  #: solutions of the whole body for which the last probe of rounding still holds
+    worked: int = 0  #: nodes renewed and visited since the last probe of the tree's digits
+
+    @property
+    def budget(self) -> int:
+        """Joints that a solution over the tree may compute."""
+        return self.n // 12 + 64
+
+    def tree(self, dirty: float) -> bool:
+        """Whether to try the tree, of which a part is out of date."""
+        if self.since == 0 and self.wait == 0:
+            return True
+        few = self.needed <= self.n // 16 + 64
+        return few and self.since >= max(self.wait, PATIENCE * FULL * dirty)
+
+    def tried(self, done: bool, nodes: int) -> None:
+        """How a solution over the tree ended, and what it took."""
+        self.wait = 0 if done else min(2 * self.wait + 1, LONGEST)
+        self.since = 0
+        self.worked += nodes
+
+    def probed_digits(self, useful: bool) -> None:
+        """The tree's digits were probed just now."""
+        self.worked = 0
+        if not useful:
+            self.wait, self.since = LONGEST, 0
+
+    def digits_due(self) -> bool:
+        return self.worked > DIGITS * self.n
+
+    def whole(self, needed: int) -> None:
+        """A solution of the whole body, in which so many joints were not negligible."""
+        self.since += 1
+        self.needed = needed
+
+    def stale_probe(self) -> bool:
+        """Whether it is too long ago that rounding was probed; asked once a solution of the whole body."""
+        self.probed = max(self.probed - 1, 0)
+        return self.probed == 0

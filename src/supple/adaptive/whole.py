@@ -1,0 +1,257 @@
+"""Quasi-statics of the whole body at once, by the articulated-body algorithm: O(n), and right where the assembly tree
+has no digits left (forces in balance, light links that carry heavy ones), or where most joints matter anyway.
+
+Joints whose accelerations are small enough to be neglected are treated as zero, as elsewhere; here all are known, so
+these are as many as can be.
+
+**What rounding does to it.** The equation of a joint, D qdd = tau - S.f, is the difference of its own force and of what
+it carries. `noise` is the size of these terms: |tau| plus the sum of the magnitudes of the forces below the joint, and
+of their moments about it. NOISE is what the joint that moves most, on its own, would do under u times that (u: the unit
+of rounding), plus u times the largest acceleration. What all joints do together is FLOOR = AMPLIFICATION x NOISE. The
+amplification is assumed to be UNPROBED, which is much, unless it matters: then it is found by a second solution, for
+forces as large as the noise and for what the first one leaves of the equations of motion.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from supple.adaptive.backsubstitution import (
+    ABSOLUTE_JOINT,
+    ABSOLUTE_LINKAGE,
+    AMPLIFICATION,
+    COMPUTED,
+    FLOOR,
+    LARGEST,
+    MATRICES,
+    NOISE,
+    PUSHED,
+    QUEUE,
+    RELATIVE_LINKAGE,
+    ROOT,
+    SQUARES,
+    STALE,
+    VISITED,
+    mark,
+    norm_square,
+    open_work,
+    probe_arrays,
+    set_bounds,
+)
+from supple.adaptive.pushes import PUSH_ROW
+from supple.adaptive.reduced import across, push_force
+from supple.assembly.desk import open_desk, state_arrays
+from supple.assembly.joints import advance
+from supple.exact.aba import A_, B_, BODY_ROW, D_, DOF_ROW, E_, F_, P_, PATH_ROW, Y_, with_joints, without_joint
+from supple.exact.calls import AXES, DOFS, HEADER, N_SLOTS, PATH, TURNS, WORK
+from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, turn_ahead, world_at_rest
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, open_tables
+from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, dot, shift_force, shift_motion
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import floats_at, ints_at
+from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_rigid, store_six, store_vec
+from supple.spatial.trig import RING
+
+SOLVE, SELECT, ADVANCE_ALL, PROBE = 1, 2, 4, 8  # what a call of the kernel is to do
+UNIT = 2.0**-53  #: of rounding
+UNPROBED, SAFETY, LEAST = 1.0e6, 8.0, 64.0
+X_ = 21  #: of a row of `path`: where the body's origin is in the world
+
+
+@helper
+def zero():
+    return Vec3(0.0, 0.0, 0.0)
+
+
+@helper
+def length(a):
+    return math.sqrt(dot(a, a))
+
+
+@helper
+def along(kind, z, S, k, f):
+    """S.f of degree of freedom k."""
+    if kind == REVOLUTE:
+        return Revolute(z) @ f
+    if kind == PRISMATIC:
+        return Prismatic(z) @ f
+    return load_motion(S.rows, k, 0) @ f
+
+
+@helper
+def load_bodies(m, w, q, path, work, S):
+    """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes."""
+    world_at_rest(m, q, path)
+    store_vec(path, 0, X_, zero())
+    done, next_ = 0, 0
+    for b in range(m.n):
+        i, p, _, _ = joint_of(m, b)
+        done = turn_ahead(m, q, S, done, b)
+        above = load_vec(path, p, X_)
+        R, Y = without_joint(m, b, q, m.zeros, False, m.outward, path, work, S)
+        store_rigid(work, b, Y_, Y)
+        X = above + load_vec(work, b, P_)
+        store_vec(path, i, X_, X)
+        if next_ < item(w.counts, PUSHED) and item(w.bodies, next_) == b:
+            f = load_force(work, b, F_)
+            for k in range(item(w.starts, next_), item(w.starts, next_ + 1)):
+                push, _ = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
+                f = f - push
+            store_six(work, b, F_, f)
+            next_ += 1
+
+
+@helper
+def measure_noise(m, w, force, work, S, dofs):
+    """`noise` of every degree of freedom. Returns the largest acceleration that so large a force would give its joint
+    on its own."""
+    most = 0.0
+    for b in range(2 * m.n):
+        set_item(w.carried, b, 0.0)
+    for b in range(m.n - 1, -1, -1):
+        _, _, kind, j = joint_of(m, b)
+        f = load_force(work, b, F_)
+        weight = item(w.carried, 2 * b) + length(f.lin)
+        moment = item(w.carried, 2 * b + 1) + length(f.ang)
+        for k in range(j, j + DOF[kind]):
+            carried = moment if kind == REVOLUTE else weight
+            if kind != REVOLUTE and kind != PRISMATIC:
+                s = load_motion(S.rows, k, 0)
+                carried = length(s.ang) * moment + length(s.lin) * weight
+            noise = abs(item(force, k)) + carried
+            set_item(w.noise, k, noise)
+            most = max(most, noise * get(dofs, k, D_))
+        p = get(m.bodies, b, PARENT)
+        if p >= 0:
+            moment += length(load_vec(work, b, P_)) * weight
+            set_item(w.carried, 2 * p, item(w.carried, 2 * p) + weight)
+            set_item(w.carried, 2 * p + 1, item(w.carried, 2 * p + 1) + moment)
+    return most
+
+
+@helper
+def add_up(t, d, w):
+    """The totals of all joints, none of them neglected."""
+    largest, squares = 0.0, 0.0
+    for j in range(t.n):
+        square = norm_square(t, d, j)
+        largest, squares = max(largest, square), squares + square
+    set_item(w.numbers, LARGEST, largest)
+    set_item(w.numbers, SQUARES, squares)
+    set_item(w.numbers, ROOT, squares)
+
+
+@helper
+def negligible(t, w, error, measure):
+    """The square of an acceleration that every joint may neglect."""
+    floor, n = item(w.numbers, FLOOR), t.n
+    if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
+        size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(item(w.numbers, SQUARES)) - floor, 0.0)
+        return max((error * size) ** 2 - floor * floor, 0.0) / n - floor * floor
+    size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(item(w.numbers, LARGEST)) - floor, 0.0)
+    return max(error * size - floor, 0.0) ** 2
+
+
+@helper
+def select(t, d, w, error, measure):
+    """The joints that are not neglected, and what the error then is."""
+    floor, limit = item(w.numbers, FLOOR), negligible(t, w, error, measure) * (1.0 - 1e-9)
+    count, low, high, most, kept = 0, 0.0, 0.0, 0.0, 0.0
+    for j in range(t.n):
+        square = norm_square(t, d, j)
+        if error > 0.0 and square <= limit:
+            a = math.sqrt(square)
+            low, high = low + max(a - floor, 0.0) ** 2, high + (a + floor) ** 2
+            most = max(most, square)
+        else:
+            set_item(w.computed, count, j)
+            count += 1
+            kept += square
+    set_item(w.counts, COMPUTED, count)
+    set_item(w.numbers, SQUARES, kept)
+    a = math.sqrt(most)
+    left = count < t.n
+    set_bounds(w, t.n, measure, (low, high), (a + floor) ** 2 if left else 0.0, max(a - floor, 0.0) ** 2)
+
+
+@helper
+def advance_all(t, d, w, factor):
+    """Move the joints that are not neglected, and mark what that changes."""
+    for x in range(item(w.counts, COMPUTED)):
+        j = item(w.computed, x)
+        advance(t, j, d.q, d.qdd, factor)
+        mark(t, w, item(t.node_of, j), MATRICES)
+    set_item(w.counts, STALE, 1)
+
+
+@helper
+def probe_forces(m, tau, qdd, noise, path, work, S, out):
+    """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, with signs that
+    look random. After load_bodies; takes the bodies' own forces away."""
+    store_six(path, 0, A_, Motion(zero(), zero()))
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)) + across(
+            kind, load_vec(work, b, E_), S, j, qdd
+        )
+        store_six(path, i, A_, A)
+        store_six(work, b, F_, load_force(work, b, F_) + load_rigid(work, b, Y_) @ A)
+    for b in range(m.n - 1, -1, -1):
+        i, p, kind, j = joint_of(m, b)
+        f = load_force(work, b, F_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            f = f + load_force(path, i, B_)
+        for k in range(j, j + DOF[kind]):
+            sign = 1.0 if (k * k + 3 * k >> 2) & 1 else -1.0
+            left = item(tau, k) - along(kind, load_vec(work, b, E_), S, k, f) - get(m.dofs, k, ARMATURE) * item(qdd, k)
+            set_item(out, k, left + sign * UNIT * item(noise, k))
+        store_six(work, b, F_, Force(zero(), zero()))
+        if get(m.bodies, b, PARENT) >= 0:
+            f = shift_force(load_vec(work, b, P_), f)
+            if i != p:  # not the last child: those after it have already put theirs there
+                f = f + load_force(path, p, B_)
+            store_six(path, p, B_, f)
+
+
+_int, _float = types.int64, types.float64
+
+
+@kernel(_float(_int, _int, _int, _int, _float, _int, _float), "quasi-statics, whole body", effort=4)
+def whole_kernel(handle, desk, work, tasks, error, measure, factor):
+    """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D."""
+    h = ints_at(handle, (HEADER,))
+    m = open_tables(h)
+    t, d = open_desk(desk)
+    w = open_work(work)
+    smallest = 1.0e300
+    if tasks & (SOLVE | PROBE):
+        q, tau, out = state_arrays(desk)
+        path, bodies = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
+        S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
+        dofs = floats_at(h[DOFS], (m.nv, DOF_ROW))
+        load_bodies(m, w, q, path, bodies, S)
+        if tasks & PROBE:
+            noise, probe = probe_arrays(work)
+            probe_forces(m, tau, out, noise, path, bodies, S, probe)
+            tau, out = probe, noise
+        smallest = with_joints(m, q, m.zeros, tau, out, path, bodies, S, dofs)
+        if tasks & PROBE:
+            most = 0.0
+            for j in range(m.nv):
+                most = max(most, abs(out[j]))
+            set_item(w.numbers, AMPLIFICATION, SAFETY * most / item(w.numbers, NOISE) + LEAST)
+        else:
+            add_up(t, d, w)
+            noise = measure_noise(m, w, tau, bodies, S, dofs) + math.sqrt(item(w.numbers, LARGEST))
+            set_item(w.numbers, NOISE, UNIT * noise)
+            set_item(w.counts, QUEUE, 0)
+            set_item(w.counts, VISITED, 0)
+    if tasks & SELECT:
+        set_item(w.numbers, FLOOR, item(w.numbers, NOISE) * item(w.numbers, AMPLIFICATION))
+        select(t, d, w, error, measure)
+    if tasks & ADVANCE_ALL:
+        advance_all(t, d, w, factor)
+    return smallest
