@@ -106,3 +106,16 @@ def accelerations_at_rest(model: Model, q, tau, wrenches=None):
     """(nv,) in extended precision."""
     H, hold = mass_matrix_and_forces(model, q, wrenches)
     return solve(H, np.asarray(tau, dtype=Long) - hold)
+
+
+def norms(model, x):
+    """The length of each joint's part of x."""
+    return np.sqrt(np.add.reduceat(x * x, model.v_index))
+
+
+def true_error(model, exact, found, measure):
+    """The error of accelerations in one of the measures of quasi-statics."""
+    e, a = norms(model, found - exact), norms(model, exact)
+    error = e.max() if measure.endswith("joint") else np.linalg.norm(e)
+    size = a.max() if measure.endswith("joint") else np.linalg.norm(a)
+    return error / (size if measure.startswith("relative") else 1.0)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import supple
 from drawn import SETTINGS, near, systems
 from oracle import random_model
-from precise import accelerations_at_rest
+from precise import accelerations_at_rest, true_error
 from supple import QuasiStatics, scenes, trees
 from supple.adaptive.quasistatics import MEASURES
 
@@ -46,18 +46,6 @@ def loaded(model, q, rng, count=4, **options):
 def over_the_tree(qs):
     """All joints, by the assembly tree: an error of zero would be solved for as a whole."""
     return [stage for stage in qs.refine(error=0.0) if not stage.whole][-1]
-
-
-def norms(model, x):
-    """The length of each joint's part of x."""
-    return np.sqrt(np.add.reduceat(x * x, model.v_index))
-
-
-def true_error(model, exact, found, measure):
-    e, a = norms(model, found - exact), norms(model, exact)
-    error = e.max() if measure.endswith("joint") else np.linalg.norm(e)
-    size = a.max() if measure.endswith("joint") else np.linalg.norm(a)
-    return error / (size if measure.startswith("relative") else 1.0)
 
 
 @SETTINGS

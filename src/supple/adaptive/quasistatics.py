@@ -228,7 +228,7 @@ class QuasiStatics(Pushed):
         self.time += dt
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """What decides, beside q and forces, how it goes on: what is out of date, and when the tree was found wanting."""
+        """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
         return {
             "marks": self._arrays[0].astype(np.int8),
             "pace": np.array(astuple(self._pace), dtype=np.int64),
@@ -236,8 +236,8 @@ class QuasiStatics(Pushed):
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Go on as another one would have when it saved this: one of the same model, at its q, with the same settings and
-        under the same forces. It gives the same bits. Costs O(n)."""
+        """Go on as another one would have when it saved this: one of the same model, at its q, with the same settings
+        and under the same forces. It gives the same bits. Costs O(n)."""
         marks = np.asarray(saved["marks"])
         if marks.shape != self._arrays[0].shape or int(saved["pace"][0]) != self.model.n_bodies:
             raise StateError("what was saved is of another model")

@@ -32,6 +32,7 @@ from supple.assembly.coefficients import (
     QUADRATIC_SCALE,
     QV,
     SBOT,
+    SCALE,
     SCROSS,
     SS,
     STOP,
@@ -55,11 +56,12 @@ from supple.assembly.coefficients import (
 )
 from supple.assembly.elimination import eliminate, gauss_jordan, joint_rows, stiffen, unit_rows
 from supple.assembly.rounding import (
-    set_leaf_scale,
+    leaf_scale,
+    light_scale,
+    lone_scale,
+    magnitudes,
     set_leaf_scales,
-    set_light_scale,
     set_light_scales,
-    set_lone_scale,
 )
 from supple.assembly.stretches import constant, weigh_numbers, weigh_rows
 from supple.assembly.turning import lower_both, lower_vector, moved_rows, times, to_lower, transpose_to
@@ -104,7 +106,8 @@ def leaf_forces(t, b, node, left, out, oc, ol, w, psi, external):
     x, sx, p = leaf_linear(t, b, node, left, out, oc, ol, w, psi, external, 6 * b, out, ol, out, oc)
     if psi and left:
         set_item(out, oc + ETA, constant(x, sx, p, w, w, WR, 0) + item(out, ol + CONSTANT))
-        set_leaf_scale(out, oc, ol, w, external, 6 * b)
+        scale = leaf_scale(out, oc, ol, external, 6 * b) + leaf_scale(out, oc, ol, out, ol + BIAS)
+        set_item(out, oc + SCALE, scale + item(out, ol + CONSTANT_SCALE))
 
 
 @helper
@@ -233,14 +236,16 @@ def light_forces(t, j, lone, out, ob, ol, oc, oj, tail, ot, sb, w, psi, turned, 
     if psi:
         eta = constant(x, sx, p, w, out, r, k)
         if lone:
-            eta += item(out, ol + CONSTANT) if ol >= 0 else 0.0
-        elif sb:
-            eta += item(out, ob + ETA)
-        set_item(out, oc + CONSTANT, eta)
-        if lone:
-            set_lone_scale(t, j, out, ol, oc, tail, ot, k, force, external)
+            magnitudes(w, external, 6 * j, out, ol + BIAS, ol >= 0)
+            scale = lone_scale(t, j, out, ol, tail, ot, k, force, w)
+            if ol >= 0:
+                eta, scale = eta + item(out, ol + CONSTANT), scale + item(out, ol + CONSTANT_SCALE)
         else:
-            set_light_scale(t, j, out, ob, oc, tail, ot, sb, w, turned, k, force)
+            scale = light_scale(t, j, out, ob, tail, ot, sb, w, turned, k, force)
+            if sb:
+                eta, scale = eta + item(out, ob + ETA), scale + item(out, ob + SCALE)
+        set_item(out, oc + CONSTANT, eta)
+        set_item(out, oc + CONSTANT_SCALE, scale)
 
 
 @helper
@@ -276,7 +281,7 @@ def light_linear(
         set_six(w, XV, six(xb, lb + BT) * -1.0)
         beta = lower_vector(w, XV, turned)
         set_six(w, BETA, beta)
-        set_six(w, T1, beta)  # for set_light_scale
+        set_six(w, T1, beta)  # for light_scale
         gamma = times(w, BETA, tail, ot + W)
         for i in range(k):
             x = 0.0

@@ -14,6 +14,8 @@ are joined as stretches.py joins forces; only E, which takes two cases at a time
     a rigid body  the same without p and E                                               BODY_LOADS
     absorbed     CASES columns of BIAS, of LINEAR, then E                               ABSORBED_LOADS
 
+After E stands the scale of the last case [rounding.py], in which the joints' own forces act and may be in balance.
+
 The distances between b and p are those of coefficients.py, so that its functions find both from one place.
 """
 
@@ -37,11 +39,13 @@ from supple.assembly.coefficients import (
     QUADRATIC_SCALE,
     SCALE,
     WR,
+    XV,
     X,
 )
 from supple.assembly.frames import BASIS
 from supple.assembly.joints import SCREW, pose_of_joint, turn_of_joint
 from supple.assembly.poses import compose, load_pose, span_of
+from supple.assembly.rounding import join_scale, leaf_scale, light_scale, lone_scale, magnitudes
 from supple.assembly.stretches import join_linear, weigh_numbers
 from supple.assembly.turning import times
 from supple.spatial.algebra import Force, Motion, RigidInertia, Sym3, Vec3, cross
@@ -54,7 +58,7 @@ CASES, STILL_CASE = 7, 6
 PAIRS = CASES * CASES
 PLACE = PT - BT  # of the p columns
 E_STRETCH, E_ABSORBED = PLACE + 12 * CASES, 12 * CASES
-BODY_LOADS, STRETCH_LOADS, ABSORBED_LOADS = 12 * CASES, E_STRETCH + PAIRS, E_ABSORBED + PAIRS
+BODY_LOADS, STRETCH_LOADS, ABSORBED_LOADS = 12 * CASES, E_STRETCH + PAIRS + 1, E_ABSORBED + PAIRS + 1
 
 # Scratch: the lower part's columns, seen from the upper one, of which (at CHILD) as many as a stretch has; and of each
 # case the vector x by which the node moves its parts, S x and p, and r.
@@ -272,10 +276,14 @@ def join_loads(t, d, i, trees, spans, loads, at):
         )  # fmt: skip
         keep_case(w, c, x, sx, p)
     set_pairs(t, j, k, w, loads, lc + E_STRETCH)
+    scale = join_scale(t, j, out, oa, ob, d.tail, ot, sa, sb, w, turned, k, d.force)
     if sa:
         add_pairs(loads, lc + E_STRETCH, loads, la + E_STRETCH)
+        scale += item(loads, la + E_STRETCH + PAIRS)
     if sb:
         add_pairs(loads, lc + E_STRETCH, w, CHILD + E_STRETCH)
+        scale += item(loads, lb + E_STRETCH + PAIRS)
+    set_item(loads, lc + E_STRETCH + PAIRS, scale)
 
 
 @helper
@@ -322,6 +330,8 @@ def leaf_loads(t, d, i, own, trees, loads, at):
     if l >= 0:
         set_pairs(t, b, 0, w, loads, lc + E_STRETCH)
         add_pairs(loads, lc + E_STRETCH, loads, ll + E_ABSORBED)
+        scale = leaf_scale(d.out, item(d.at, i), ol, loads, ll + 6 * STILL_CASE)
+        set_item(loads, lc + E_STRETCH + PAIRS, scale + item(loads, ll + E_ABSORBED + PAIRS))
 
 
 @helper
@@ -368,6 +378,18 @@ def light_loads(t, d, i, own, trees, loads, at):
     set_pairs(t, j, k, w, loads, lc + E_ABSORBED)
     if (lone and absorbed >= 0) or (not lone and sb):
         add_pairs(loads, lc + E_ABSORBED, w, CHILD + E_STRETCH)
+    if lone:
+        set_six(w, XV, six(w, RAW) * 0.0)
+        if absorbed >= 0:
+            magnitudes(w, loads, item(at, absorbed) + 6 * STILL_CASE, w, 0, False)
+        scale = lone_scale(t, j, d.out, ol, d.tail, ot, k, d.force, w)
+        if absorbed >= 0:
+            scale += item(loads, item(at, absorbed) + E_ABSORBED + PAIRS)
+    else:
+        scale = light_scale(t, j, d.out, ob, d.tail, ot, sb, w, turned, k, d.force)
+        if sb:
+            scale += item(loads, item(at, path) + E_STRETCH + PAIRS)
+    set_item(loads, lc + E_ABSORBED + PAIRS, scale)
 
 
 @helper
@@ -420,7 +442,7 @@ def square_sum(loads, at, w, m):
     total = 0.0
     for c in range(CASES):
         total += item(loads, at + (CASES + 1) * c) * item(w, m + c) * item(w, m + c)
-    return CASES * total
+    return CASES * total + item(loads, at + PAIRS)
 
 
 CASE_AT, Z_AT = RS, RS + 12  # scratch, when nothing is joined

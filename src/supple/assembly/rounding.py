@@ -21,15 +21,12 @@ the forces.
 from __future__ import annotations
 
 from supple.assembly.coefficients import (
-    BIAS,
     BOT_SCALE,
-    CONSTANT_SCALE,
     EB,
     FB,
     FT,
     JOINT,
     QUADRATIC_SCALE,
-    SCALE,
     T1,
     TAIL,
     TOP,
@@ -162,59 +159,49 @@ def own_square(t, j, k, tail, ot, w, force, psi):
 
 
 @helper
-def set_join_scale(t, j, out, oa, ob, oc, tail, ot, sa, sb, w, turned, k, force):
-    """Of a JOIN; b2^A and b1^B are at T1 and T1 + 6, as the joint has them."""
+def join_scale(t, j, out, oa, ob, tail, ot, sa, sb, w, turned, k, force):
+    """What a JOIN adds to the scales of its parts; b2^A and b1^B are at T1 and T1 + 6, as the joint has them."""
     psi = joint_psi(out, oa, ob, sa, sb, w, turned)
-    scale = own_square(t, j, k, tail, ot, w, force, psi)
     upper, lower = times(w, T1, tail, ot + W), times(w, T1 + 6, tail, ot + W)
-    scale += 3.0 * dot(psi, upper * upper + lower * lower)
-    if sa:
-        scale += item(out, oa + SCALE)
-    if sb:
-        scale += item(out, ob + SCALE)
-    set_item(out, oc + SCALE, scale)
+    return own_square(t, j, k, tail, ot, w, force, psi) + 3.0 * dot(psi, upper * upper + lower * lower)
 
 
 @helper
-def set_light_scale(t, j, out, ob, oc, tail, ot, sb, w, turned, k, force):
-    """Of a LIGHT with a path under it, whose b1 is at T1."""
+def light_scale(t, j, out, ob, tail, ot, sb, w, turned, k, force):
+    """What a LIGHT adds to the scale of the path under it, whose b1 is at T1."""
     psi = nothing()
     set_six(w, T1 + 6, psi)
     if sb:
         psi = lower_psi(out, ob + TOP_SCALE, w, turned)
-    scale = own_square(t, j, k, tail, ot, w, force, psi)
-    if sb:
-        upper = times(w, T1, tail, ot + W)
-        scale += item(out, ob + SCALE) + 2.0 * dot(psi, upper * upper)
-    set_item(out, oc + CONSTANT_SCALE, scale)
+    upper = times(w, T1, tail, ot + W)
+    return own_square(t, j, k, tail, ot, w, force, psi) + 2.0 * dot(psi, upper * upper)
 
 
 @helper
-def set_lone_scale(t, j, out, ol, oc, tail, ot, k, force, external):
-    """Of a LIGHT with a single body under it: what the force on that body, what is absorbed into it, at ol (-1:
-    nothing), and the joint's own force cause."""
+def lone_scale(t, j, out, ol, tail, ot, k, force, w):
+    """What a LIGHT with a single body under it adds to the scale of what is absorbed into that, at out[ol:] (-1:
+    nothing): under the joint's own force and forces on the body, whose magnitudes are at XV."""
     n, iv, iw = ot + TAIL + 6 * k, item(t.iv, j), item(t.iw, j)
-    square = item(out, ol + CONSTANT_SCALE) if ol >= 0 else 0.0
+    square = 0.0
     for i in range(k):
         r = 0.0
         for l in range(k):
-            at = 6 - k + l
-            f = abs(item(force, iv + l)) + abs(item(external, 6 * j + at))
-            if ol >= 0:
-                f += abs(item(out, ol + BIAS + at))
-            r += abs(item(tail, n + k * i + l)) * f
+            r += abs(item(tail, n + k * i + l)) * (abs(item(force, iv + l)) + item(w, XV + 6 - k + l))
         square += k * item(t.weight, iw + k * i + i) * r * r
         if ol >= 0:
             square += 2.0 * item(out, ol + QUADRATIC_SCALE + 6 - k + i) * r * r
-    set_item(out, oc + CONSTANT_SCALE, square)
+    return square
 
 
 @helper
-def set_leaf_scale(out, oc, ol, w, external, e):
-    """Of a LEAF with something absorbed into it: accelerations that the force on it, at external[e:], and what is
-    absorbed cause."""
-    a = times(external, e, out, oc + TOP)
-    set_six(w, XV, six(out, ol + BIAS))
-    b = times(w, XV, out, oc + TOP)
-    moved = 2.0 * dot(six(out, ol + QUADRATIC_SCALE), a * a + b * b)
-    set_item(out, oc + SCALE, item(out, ol + CONSTANT_SCALE) + moved)
+def leaf_scale(out, oc, ol, x, at):
+    """What a LEAF adds to the scale of what is absorbed into it, at out[ol:], under the force at x[at:]."""
+    a = times(x, at, out, oc + TOP)
+    return 2.0 * dot(six(out, ol + QUADRATIC_SCALE), a * a)
+
+
+@helper
+def magnitudes(w, a, at, b, bt, both):
+    """|a[at:]| + |b[bt:]|, the second if there are both, to XV."""
+    for i in range(6):
+        set_item(w, XV + i, abs(item(a, at + i)) + (abs(item(b, bt + i)) if both else 0.0))

@@ -22,6 +22,7 @@ from supple.assembly.coefficients import (
     PT,
     QV,
     SBOT,
+    SCALE,
     SCROSS,
     SS,
     STOP,
@@ -42,7 +43,7 @@ from supple.assembly.coefficients import (
     Z,
 )
 from supple.assembly.elimination import copy_allowed, eliminate, joint_rows, stiffen
-from supple.assembly.rounding import set_join_scale, set_join_scales
+from supple.assembly.rounding import join_scale, set_join_scales
 from supple.assembly.turning import (
     back,
     forth,
@@ -137,12 +138,13 @@ def join_forces(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, 
     set_six(out, oj + GAMMA, x)
     if psi:
         eta = constant(x, sx, p, w, out, r, k)
+        scale = join_scale(t, j, out, oa, ob, tail, ot, sa, sb, w, turned, k, force)
         if sa:
-            eta += item(out, oa + ETA)
+            eta, scale = eta + item(out, oa + ETA), scale + item(out, oa + SCALE)
         if sb:
-            eta += item(out, ob + ETA)
+            eta, scale = eta + item(out, ob + ETA), scale + item(out, ob + SCALE)
         set_item(out, oc + ETA, eta)
-        set_join_scale(t, j, out, oa, ob, oc, tail, ot, sa, sb, w, turned, k, force)
+        set_item(out, oc + SCALE, scale)
 
 
 @helper
@@ -160,7 +162,7 @@ def join_linear(
     upper = forth(w, XV, turned)
     beta = upper - lower
     set_six(w, BETA, beta)
-    if psi:  # for set_join_scale
+    if psi:  # for join_scale
         set_six(w, T1, upper)
         set_six(w, T1 + 6, lower)
     gamma = times(w, BETA, tail, ot + W)

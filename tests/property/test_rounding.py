@@ -1,0 +1,222 @@
+"""Certificates where digits are lost: postures that motors hold, forces that cancel, light links that carry heavy ones.
+
+The oracle is a dense solution in extended precision, which is good to 1e-9 and better on all of these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import supple
+from oracle import random_model
+from precise import accelerations_at_rest, true_error
+from supple import QuasiStatics, trees
+from supple.adaptive.quasistatics import MEASURES
+
+KINDS = ("revolute", "revolute", "prismatic", "ball", "universal")
+
+
+def uneven(rng, n, apart, branches=0.3):
+    """A tree in which half of the bodies are lighter than the others, some with armature."""
+    b = supple.ModelBuilder()
+    for i in range(n):
+        mass, length = rng.uniform(0.5, 2.0) * (1.0 if rng.random() < 0.5 else 1.0 / apart), 10.0 ** rng.uniform(-1, 0)
+        corners = length * rng.standard_normal((6, 3))
+        inertia = mass * sum((x @ x) * np.eye(3) - np.outer(x, x) for x in corners) / 6
+        parent = None if i == 0 else i - 1 if rng.random() > branches else int(rng.integers(i))
+        axis = rng.standard_normal(3)
+        b.add_body(
+            None, parent, str(rng.choice(KINDS)), axis=axis, axis2=np.cross(axis, rng.standard_normal(3)),
+            position=0.4 * rng.standard_normal(3), mass=mass, com=0.3 * length * rng.standard_normal(3),
+            inertia=inertia, armature=10.0 ** rng.uniform(-3, 3) if rng.random() < 0.1 else 0.0,
+        )  # fmt: skip
+    return b.build()
+
+
+def drawn(rng, n):
+    """Some body of about n links, tame or not."""
+    return (
+        random_model(rng, n),
+        trees.chain(n, seed=int(rng.integers(1000))),
+        uneven(rng, n, 10.0 ** rng.choice([2, 4, 6])),
+    )[rng.integers(3)]
+
+
+def held(qs, rng, wrenches):
+    """Torques that hold all but a little of what acts."""
+    model, rest = qs.model, np.zeros(qs.model.nv)
+    tau = supple.inverse_dynamics(model, qs.q, rest, rest, wrenches)
+    tau[rng.integers(model.nv)] += 10.0 ** rng.uniform(-9, 0) * max(1e-6, np.abs(tau).max())
+    for j in range(model.n_bodies):
+        qs.torque(j, tau[model.joints[j].v])
+    return tau
+
+
+def pushed(qs, rng):
+    """A force of any size; or two that cancel, and a small one."""
+    model, body = qs.model, int(rng.integers(qs.model.n_bodies))
+    force, point = rng.standard_normal((2, 3))
+    if rng.random() < 0.5:
+        force = force * 10.0 ** rng.uniform(-3, 3)
+        qs.apply(body, force=force, point=point)
+        return supple.wrench(model, body, force=force, point=point, q=qs.q)
+    for sign in (1e3, -1e3):
+        qs.apply(body, force=sign * force, point=point)
+    qs.apply(body, force=1e-3 * force)
+    return supple.wrench(model, body, force=1e-3 * force, q=qs.q)
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_certificates_hold_where_digits_are_lost(seed: int):
+    rng = np.random.default_rng(seed)
+    model = drawn(rng, int(rng.choice([2, 3, 6, 12, 25])))
+    measure, error = str(rng.choice(MEASURES)), 10.0 ** rng.uniform(-7, -1)
+    qs = QuasiStatics(model, model.random(rng), error=error, measure=measure)
+    W = pushed(qs, rng) if rng.random() < 0.6 else np.zeros((model.n_bodies, 6))
+    tau = held(qs, rng, W) if rng.random() < 0.7 else np.zeros(model.nv)
+    exact = accelerations_at_rest(model, qs.q, tau, W)
+    for found in (qs.solve(), *list(qs.refine())[::4]):
+        true = true_error(model, exact, found.dense(), measure)
+        assert found.bounds[0] * (1 - 1e-6) <= true <= found.bounds[1] * (1 + 1e-6), found
+
+
+@pytest.mark.parametrize("n", [7, 30, 100, 300])
+@pytest.mark.parametrize("extra", [1e-1, 1e-3, 1e-5])
+def test_a_chain_that_motors_hold(n: int, extra: float):
+    """Computed to 1 % however small the push, and the certificate is about it, not about nothing."""
+    model = trees.chain(n, seed=2)
+    q, rest = model.random(2), np.zeros(n)
+    tau = supple.inverse_dynamics(model, q, rest, rest)
+    tau[n // 2] += extra
+    exact = supple.forward_dynamics(model, q, rest, tau)
+    qs = QuasiStatics(model, q, error=1e-2)
+    for j in range(n):
+        qs.torque(j, tau[j])
+    found = qs.solve()
+    true = np.abs(found.dense() - exact).max() / np.abs(exact).max()
+    assert len(found.joints) > 0 and found.error <= 1e-2
+    assert found.bounds[0] - 1e-6 <= true <= found.bounds[1] + 1e-6
+    assert found.total == pytest.approx(np.linalg.norm(exact), rel=1e-2)
+
+
+def test_a_chain_that_settles_goes_on_until_rounding_stops_it():
+    model = trees.chain(20, seed=4)
+    qs = QuasiStatics(model, model.random(np.random.default_rng(0)))
+    for _ in range(20_000):
+        qs.step(0.1)
+    found, exact = qs.solve(), supple.forward_dynamics(model, qs.q, np.zeros(20))
+    assert np.linalg.norm(exact) < 1e-6  # it stopped at 2e-4 when totals cancelled
+    assert found.error >= np.abs(found.dense() - exact).max() / np.abs(exact).max() * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_what_is_asked_is_met(measure: str):
+    """However many joints it takes: the certificate decides, not a running sum that drifts."""
+    for seed in range(20):
+        model = trees.chain(100, gravity=(0, 0, 0), seed=seed)
+        qs = QuasiStatics(model, model.random(seed), measure=measure)
+        qs.apply(seed, force=(1, 2, 3), point=(0.1, 0.2, 0.3))
+        size = qs.solve(error=0.0).total if measure.startswith("absolute") else 1.0
+        for error in (1e-8, 1e-9, 1e-10):
+            assert qs.solve(error=error * size).error <= error * size
+
+
+def test_refining_notices_that_forces_or_the_state_have_changed():
+    model = trees.chain(60, gravity=(0, 0, 0), seed=3)
+    q = model.random(3)
+
+    def check(qs, stages, force):
+        W = supple.wrench(model, 30, force=force, q=qs.q)
+        exact = supple.forward_dynamics(model, qs.q, np.zeros(model.nv), None, W)
+        for stage in stages:
+            assert true_error(model, exact, stage.dense(), "relative-linkage") <= stage.error + 1e-12
+        assert stage.error < 1e-9
+
+    def begun(qs):
+        stages = qs.refine(error=0.0)
+        for _ in range(5):
+            next(stages)
+        return stages
+
+    qs = QuasiStatics(model, q, measure="relative-linkage")
+    push = qs.apply(30, force=(1, 0, 0))
+    stages = begun(qs)
+    push.set(force=(0, 0, 5))
+    check(qs, stages, (0, 0, 5))
+    stages = begun(qs)
+    qs.solve(error=0.5)
+    check(qs, stages, (0, 0, 5))
+    stages = begun(qs)
+    for _ in range(5):
+        qs.step(0.3)
+    check(qs, stages, (0, 0, 5))
+
+
+def test_light_links_that_carry_heavy_ones():
+    """Three links, of which the tree has no digits; what is asked is met all the same."""
+    b = supple.ModelBuilder()
+    b.add_body("a", None, axis=(0, 0, 1), mass=1e-4, inertia=np.eye(3) * 1e-8)
+    b.add_body("b", "a", axis=(0, 1, 0), position=(0.05, 0, 0), mass=900, com=(0.05, 0, 0), inertia=np.eye(3) * 9)
+    b.add_body("c", "b", axis=(0.6, 0, 0.8), position=(50, 0, 0), mass=80, com=(0.5, 0.1, 0), inertia=np.eye(3) * 8,
+               armature=5000)  # fmt: skip
+    model = b.build()
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        qs, tau = QuasiStatics(model, model.random(rng)), 10 * rng.standard_normal(3)
+        for j in range(3):
+            qs.torque(j, tau[j])
+        exact = accelerations_at_rest(model, qs.q, tau)
+        found = qs.solve()
+        assert true_error(model, exact, found.dense(), "relative-joint") <= found.error <= 2.0**-19
+
+
+def test_forces_everywhere_take_the_whole_body_and_few_the_tree_again():
+    """Once forces are few, the tree serves again, after a while; what it then gives is right."""
+    model = trees.chain(3000, gravity=(0, 0, 0), seed=1)
+    q = model.random(1)
+    qs = QuasiStatics(model, q, error=1e-4)
+    rng = np.random.default_rng(0)
+    pushes = [qs.apply(i, force=rng.standard_normal(3)) for i in range(0, 3000, 3)]
+    assert qs.solve().whole
+    for _ in range(5):
+        qs.step(1e-3)
+    for push in pushes[:500] + pushes[501:]:
+        push.remove()
+    wholes = []
+    for _ in range(400):
+        qs.step(1e-4)
+        wholes.append(qs.solve().whole)
+        if not wholes[-1]:
+            break
+    assert wholes[0] and not wholes[-1]
+    found = qs.solve()
+    W = supple.wrench(model, 1500, force=pushes[500]._row[3:6], q=qs.q)
+    exact = supple.forward_dynamics(model, qs.q, np.zeros(model.nv), None, W)
+    assert not found.whole and true_error(model, exact, found.dense(), "relative-joint") <= found.error <= 1e-4
+
+
+def test_a_saved_one_goes_on_to_the_same_bits():
+    """Also while it is in the middle of trying the tree now and then."""
+    model = trees.chain(200, seed=2)
+    q, rest = model.random(2), np.zeros(200)
+    tau = supple.inverse_dynamics(model, q, rest, rest)
+    tau[100] += 1e-4
+
+    def make(q):
+        qs = QuasiStatics(model, q, error=1e-3)
+        for j in range(200):
+            qs.torque(j, tau[j])
+        return qs
+
+    one = make(q)
+    for k in range(40):
+        if k == 17:
+            two = make(one.q)
+            two.restore(one.save())
+        one.step(0.01)
+        if k >= 17:
+            two.step(0.01)
+            np.testing.assert_array_equal(one.q, two.q)
+    with pytest.raises(supple.StateError, match="another model"):
+        make(q).restore(QuasiStatics(trees.chain(3)).save())
