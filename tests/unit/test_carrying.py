@@ -181,6 +181,10 @@ def test_what_functions_may_be():
     np.testing.assert_array_equal(same[0].final.v, same[1].final.v)
     assert rates(same[0])[0] > 0.01
 
+    for refused in (lambda time, q: 0, lambda time, q, v, model, more: 0, lambda time, q, v, *, model: 0):
+        with pytest.raises(supple.StateError, match=r"force '<lambda>' takes \(time, q.*a function \(time, q, v\), or"):
+            supple.simulate(arm(), duration=0.05, tau=refused)
+
     def wrong(time, q, v, model):
         return np.zeros(model.nv + 1)
 

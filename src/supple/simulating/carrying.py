@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
-from inspect import Parameter, signature
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class Carrying:
             return _told(function, self.model)
         if not self._means_the_same:
             raise StateError(
-                f"force {getattr(function, '__name__', function)!r} is a function (time, q, v), written for the model "
+                f"force {_name(function)!r} is a function (time, q, v), written for the model "
                 "that the run began with; an event changed the model, and q and v now mean something else: make it "
                 f"{FUNCTION}"
             )
@@ -236,13 +236,22 @@ def _placement(model: Model, joints: Ints) -> Floats:
 
 
 def _takes_model(function: Callable[..., Any]) -> bool:
-    """Whether it takes four arguments, not three; those with defaults do not count."""
+    """Whether it must be given four arguments; three, if it can do with them."""
     try:
-        parameters = signature(function).parameters.values()
-    except (TypeError, ValueError):
+        takes = signature(function)
+    except (TypeError, ValueError):  # of some that are not written in Python nobody knows
         return False
-    places = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in places and p.default is Parameter.empty for p in parameters) == 4
+    for count in (3, 4):
+        try:
+            takes.bind(*range(count))
+            return count == 4
+        except TypeError:
+            pass
+    raise StateError(f"force {_name(function)!r} takes {takes}; a force is a function (time, q, v), or {FUNCTION}")
+
+
+def _name(function: Callable[..., Any]) -> Any:
+    return getattr(function, "__name__", function)
 
 
 def _told(function: Callable[..., Any], model: Model) -> Force:
