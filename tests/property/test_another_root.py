@@ -93,7 +93,25 @@ def test_inverse_and_forward_dynamics_are_the_same(case):
 def test_reversible(case):
     model, q, v, a, body, point, _ = case
     new = supple.reroot(model, q, v, a, body=body, point=point, joint="free")
+    for back in (new.undo(), by_hand(model, q, new)):
+        the_same(model, q, v, a, new, back)
+    assert new.undo().model is model
+    forces, wrenches = new.forces(v), new.wrenches(np.ones((model.n_bodies, 6)))
     back = new.undo()
+    kept = np.delete(np.arange(model.nv), model.joints[int(new.chain[0])].v)
+    near(back.forces(forces)[kept], v[kept])
+    near(back.wrenches(wrenches), np.ones((model.n_bodies, 6)))
+    near(back.q, q)
+
+
+def by_hand(model, q, new):
+    """The old root again, where it was."""
+    root = int(new.chain[0])
+    place = supple.poses(model, q).position[root]
+    return supple.reroot(new.model, new.q, new.v, new.a, body=int(new.number[root]), point=place, joint=new.top)
+
+
+def the_same(model, q, v, a, new, back):
     assert back.model.name == model.name
     to = back.number[new.number]  # where each old body is now
     for name in ("position", "rotation", "axis", "axis2", "pitch", "mass", "com", "inertia", "joint_type"):

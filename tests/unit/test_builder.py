@@ -735,7 +735,7 @@ def test_the_models_arrays_are_read_only():
     model = full_builder().build()
     arrays = {f.name: getattr(model, f.name) for f in dataclasses.fields(Model)}
     arrays = {k: x for k, x in arrays.items() if isinstance(x, np.ndarray)}
-    assert len(arrays) == 21
+    assert len(arrays) == 22
     for part in (*model.frame_list, *model.visuals):
         arrays |= {f"{part.name} position": part.position, f"{part.name} rotation": part.rotation}
     arrays |= {"expanded": model.expanded_parent, "dof": model.dof_body, "com": model.bodies["d"].com}

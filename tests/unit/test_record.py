@@ -130,8 +130,8 @@ def test_what_is_refused(tmp_path):
     cases["not a recording of Supple's"] = lambda: supple.load_run(tmp_path / "other.h5")
     shutil.copy(path, tmp_path / "future.h5")
     with h5py.File(tmp_path / "future.h5", "r+") as h5:
-        h5.attrs["version"], h5.attrs["supple"] = 2, "9.0"
-    cases[r"format 2, made by Supple 9\.0"] = lambda: supple.load_run(tmp_path / "future.h5")
+        h5.attrs["version"], h5.attrs["supple"] = 99, "9.0"
+    cases[r"format 99, made by Supple 9\.0"] = lambda: supple.load_run(tmp_path / "future.h5")
     (tmp_path / "short.h5").write_bytes(path.read_bytes()[:-5000])
     cases["is truncated"] = lambda: supple.load_run(tmp_path / "short.h5")
     for message, call in cases.items():

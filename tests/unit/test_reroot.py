@@ -66,9 +66,118 @@ def test_the_old_root_joint_is_gone_and_the_report_says_so():
 
 def test_numbers_come_back_for_a_root_with_one_child():
     model = trees.from_parents(np.array([-1, 0, 1, 2, 1, 4, 4, 1, 7]), seed=2)
-    back = supple.reroot(model, model.neutral(), body=5, joint="free").undo()
+    new = supple.reroot(model, model.neutral(), body=5, joint="free")
+    back = supple.reroot(new.model, new.q, body=model.body_names[0], point=model.position[0], joint=new.top)
     assert list(back.model.body_names) == list(model.body_names)
     np.testing.assert_array_equal(back.model.parent, model.parent)
+
+
+@pytest.mark.parametrize("angle", [4.0, -9.0, 0.0, np.pi, -np.pi, 100.0])
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "screw", "cylindrical", "universal"])
+def test_an_angle_comes_back_in_its_turn(kind, angle):
+    b = supple.ModelBuilder()
+    body = dict(mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.1, 0.1))
+    b.add_body("r", None, kind, axis=(0, 0, 1), axis2=(0, 1, 0), pitch=0.1, **body)
+    b.add_body("c", "r", axis=(1, 0, 0), position=(0, 0.3, 0.2), **body)
+    model = b.build()
+    q, v = np.full(model.nq, angle), np.linspace(1.0, 2.0, model.nv)
+    q[-1] = 0.3
+    new = supple.reroot(model, q, v, 2 * v, body="c", joint="free")
+    back = new.undo()
+    assert back.model is model
+    for got, was in ((back.q, q), (back.v, v), (back.a, 2 * v), (new.undo(new.q).q, q)):
+        np.testing.assert_allclose(got, was, rtol=0, atol=1e-13)
+    place = supple.poses(model, q).position[0]
+    again = supple.reroot(new.model, new.q, body="r", point=place, joint=new.top)
+    np.testing.assert_allclose(again.q, q, rtol=0, atol=1e-13)
+
+
+def test_an_angle_that_has_moved_on_respects_its_limits():
+    """Of all angles that look the same: the one within the limits, else the nearest; a limit is not a wall to the last
+    bit, nor to what its springs let through."""
+
+    def angle_after(lower: float, upper: float, was: float, now: float) -> float:
+        b = supple.ModelBuilder()
+        body = dict(mass=1.0, com=(0.1, 0.2, 0.3), inertia=(0.1, 0.1, 0.1))
+        b.add_body("r", None, lower=lower, upper=upper, **body)
+        b.add_body("c", "r", axis=(1, 0, 0), position=(0, 0.3, 0.2), **body)
+        model = b.build()
+        new = supple.reroot(model, [was, 0.2], body="c", joint="free")
+        later = supple.reroot(model, [now, 0.2], body="c", joint="free")
+        return float(new.undo(later.q).q[0])
+
+    free = np.inf
+    for lower, upper, was, now, expected in (
+        (0.0, 6.0, 4.0, 4.5, 4.5),
+        (0.0, 6.0, 0.5, 5.5, 5.5),  # nearer to 0.5 is -0.78, beyond the limit
+        (0.0, 6.0, 5.5, 0.5, 0.5),
+        (-20.0, -10.0, -11.0, -15.0, -15.0),
+        (-3.0, 3.5, 3.4, 3.55, 3.55),  # a little beyond, where -2.73 would be within
+        (0.0, 7.0, 0.0, -1e-12, -1e-12),  # not a turn further
+        (0.0, 1.0, 0.5, 3.0, 3.0),  # no turn is within: the nearest
+        (-free, free, 20.0, 21.0, 21.0),
+        (-free, free, 4.0, 8.0, 8.0 - 2 * np.pi),  # more than half a turn cannot be told
+    ):
+        np.testing.assert_allclose(angle_after(lower, upper, was, now), expected, rtol=0, atol=1e-12)
+
+
+def test_a_quaternion_comes_back_with_its_sign():
+    for joint in ("ball", "free"):
+        model = trees.chain(3, joint=joint, seed=1)
+        q = model.random(np.random.default_rng(4))
+        for sign in (1.0, -1.0):
+            x = q.copy()
+            x[model.joints[0].q][-4:] *= sign
+            np.testing.assert_allclose(supple.reroot(model, x, body=2, joint="free").undo().q, x, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("joint, n", [("ball", 10_000), ("revolute", 10_000), ("universal", 3000), ("free", 1000)])
+def test_a_long_chain_there_and_back(joint, n):
+    """Rounding grows with the chain, and is not taken for a motion that the joint does not have."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        model = trees.chain(n, joint=joint, seed=seed)
+        q, (v, a) = model.random(rng), rng.standard_normal((2, model.nv))
+        new = supple.reroot(model, q, v, a, body=n - 1, joint="free")
+        for back in (new.undo(), new.undo(new.q, new.v, new.a)):
+            np.testing.assert_allclose(back.q, q, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(back.v, v, rtol=0, atol=1e-8)
+            np.testing.assert_allclose(back.a, a, rtol=0, atol=1e-6)  # centripetal ones on the way are 1e6
+    # What is no rounding is still refused:
+    off = new.q.copy()
+    off[0] += 1e-4
+    if joint != "free":
+        with pytest.raises(supple.StateError, match="cannot be where it is"):
+            new.undo(off)
+
+
+def test_what_reversing_drops_undo_brings_back():
+    """Limits of ball joints cannot be reversed; the old model has them still."""
+    b = supple.ModelBuilder()
+    b.add_body("a", None, "free", mass=1.0, inertia=(1, 1, 1))
+    b.add_body("b", "a", "ball", velocity_limit=3.0, friction=0.1, position=(0, 0, 1), mass=1.0, inertia=(1, 1, 1))
+    model = b.build()
+    new = supple.reroot(model, model.neutral(), body="b", joint="free")
+    assert new.model.friction[-1] == 0.0
+    back = new.undo()
+    assert back.model is model and back.model.friction[-1] == 0.1
+    forth = back.undo()
+    assert forth.model is new.model
+    np.testing.assert_allclose(forth.q, new.q, atol=1e-15)
+    np.testing.assert_array_equal(forth.number, new.number)
+    np.testing.assert_array_equal(forth.shift, new.shift)
+    np.testing.assert_array_equal(forth.chain, new.chain)
+
+
+def test_origins_are_told_from_where_bodies_were_built():
+    model = arm()
+    q = np.array([0.2, 0.5, 0.1])
+    assert not model.origin.any()
+    new = supple.reroot(model, q, body=2, point=(0.3, 0.1, 0.2), joint="free")
+    np.testing.assert_array_equal(new.model.origin[new.number], new.shift)
+    more = supple.reroot(new.model, new.q, body=1, joint="free")
+    np.testing.assert_allclose(more.model.origin[more.number[new.number]], new.shift + more.shift[new.number])
+    assert not new.model.origin.flags.writeable
 
 
 def test_the_same_body_on_another_joint_and_place():

@@ -235,6 +235,7 @@ class ModelBuilder:
             mass=merged.mass,
             com=merged.com,
             inertia=merged.inertia,
+            origin=np.zeros((len(kept.name), 3)),
             **limits,
         )
         remarks += checks.mass_matrix_regular(kept.name, arrays, singular)

@@ -22,6 +22,7 @@ from supple.model.geometry import (
 from supple.model.joints import JointType
 
 Floats = NDArray[np.float64]
+OVERSHOOT = 0.1  #: radians that a joint may be beyond its limits, as springs let it, before another turn is preferred
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,25 @@ class JointShape:
             angle += 2 * np.pi * round(float(p @ e / self.pitch - angle) / (2 * np.pi))
         return np.array([angle, p @ e] if kind == JointType.CYLINDRICAL else [angle])
 
+    def alike(self, q: Floats, near: Floats | None, lower: Floats, upper: Floats) -> Floats:
+        """Of all coordinates with the pose of q, those nearest to others (to zero, if none are given) or, where these
+        are beyond the joint's limits and a turn more or less is not, within them."""
+        kind, out = self.kind, q.copy()
+        if kind in (JointType.BALL, JointType.FREE):
+            if near is not None and near[-4:] @ q[-4:] < 0.0:
+                out[-4:] *= -1.0
+            return out
+        angles = 2 if kind == JointType.UNIVERSAL else 1 if self._turns_freely else 0
+        for i in range(angles):
+            out[i] += 2 * np.pi * _turns(float(q[i]), 0.0 if near is None else float(near[i]), lower[i], upper[i])
+        return out
+
+    @property
+    def _turns_freely(self) -> bool:
+        """Whether a turn more looks the same; a screw's displacement tells its turns."""
+        screw = self.kind == JointType.SCREW and self.pitch != 0.0
+        return not (screw or self.kind in (JointType.PRISMATIC, JointType.PLANAR))
+
     def directions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """S and c."""
         kind, e = self.kind, self.axis
@@ -115,6 +135,16 @@ class JointShape:
         (_, xy, xz), (yx, _, yz), (zx, zy, _) = R.tolist()
         sine = 0.5 * float(self.axis @ [zy - yz, xz - zx, yx - xy])
         return math.atan2(sine, 0.5 * (float(R.trace()) - 1.0))
+
+
+def _turns(angle: float, near: float, lower: float, upper: float) -> int:
+    """How many turns to add to an angle."""
+    nearest = round((near - angle) / (2 * math.pi))
+    x = angle + 2 * math.pi * nearest
+    if lower - OVERSHOOT <= x <= upper + OVERSHOOT:
+        return nearest
+    more = math.ceil((lower - x) / (2 * math.pi)) if x < lower else -math.ceil((x - upper) / (2 * math.pi))
+    return nearest + more if lower <= x + 2 * math.pi * more <= upper else nearest
 
 
 def _solve(S: Floats, V: Floats) -> Floats:

@@ -186,6 +186,7 @@ class Model:
     damping: Floats  #: (nv,) viscous: a force of -damping * v
     armature: Floats  #: (nv,) added to the diagonal of the mass matrix
     friction: Floats  #: (nv,) dry friction, kept for users; no algorithm applies it
+    origin: Floats  #: (n_bodies, 3) of the body's frame, in the frame it was built with: zeros, until the root changes
     body_names: Sequence[str]
     joint_names: Sequence[str]
     frame_list: tuple[Frame, ...]

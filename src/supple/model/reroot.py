@@ -76,12 +76,30 @@ class Rerooted:
         return f"<Rerooted from {old!r} to {new!r}: {self.model!r}>"
 
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
-        """Back to the old root, its place and its joint, in this state or one that the new model has got to since."""
+        """Back to the old root, its place and its joint: the old model, in this state or one that the new model has got
+        to since. Angles of its joint come back in the turn that they were in, unless its limits exclude that."""
         state = (self.q, self.v, self.a) if q is None else (q, v, a)
-        root = int(self.chain[0])
-        body = int(self.number[root])
-        _, end = chain_end(self.model, body, _finite("q", state[0], self.model.nq), None, None)
-        return reroot(self.model, *state, body=body, point=end.p - end.R @ self.shift[root], joint=self.top)
+        q, v, a = _checked_state(self.model, *state)
+        place, order = int(self.number[self.chain[-1]]), np.argsort(self.number)
+        _, end = chain_end(self.model, int(self.number[self.chain[0]]), q, v, a)
+        shift = -self.shift[order]
+        bare = replace(
+            self,
+            model=self._old,
+            q=q,
+            v=None,
+            a=None,
+            number=order,
+            shift=shift,
+            chain=self.number[self.chain[::-1]],
+            top=TopJoint.of(self.model, place, q),
+            _old=self.model,
+            _old_q=q,
+            _new_top=self.top,
+            _of_q=_inverse(self._of_q, self._old.nq, self.model.joints[place].q),  # type: ignore[index]
+            _of_v=_inverse(self._of_v, self._old.nv, self.model.joints[place].v),  # type: ignore[index]
+        )
+        return bare._in(q, v, a, end, self.top, end.p + end.R @ shift[bare.chain[-1]])
 
     def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> State:
         """The same change of root in another state of the old model: q, v and a of the new one, which stays the same.
@@ -109,13 +127,16 @@ class Rerooted:
         fit(self._old.body_names[body], top, end, origin, self.model.joints[int(self.number[body])], *out)
         return out
 
+    def _in(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> Rerooted:
+        """The same change of root with the state that it gives."""
+        state = self._carry(q, v, a, end, top, origin)
+        return replace(self, q=state.q, v=state.v, a=state.a)
+
     def _together(self, q: Floats) -> list[Together]:
-        kinds = self._old.joint_type[self.chain[1:]]
-        return [
-            Together.of(kind, self._old, self.model, self.chain, self.number, q)
-            for kind in TOGETHER
-            if (kinds == kind).any()
-        ]
+        old, now = self.chain[1:], self.number[self.chain[:-1]]
+        kinds = self._old.joint_type[old]
+        groups = [(kind, kinds == kind) for kind in TOGETHER if (kinds == kind).any()]
+        return [Together.of(kind, self._old, self.model, old[some], now[some], q) for kind, some in groups]
 
     def wrenches(self, wrenches: ArrayLike) -> Floats:
         """External wrenches on the old bodies (n_bodies, 6), for the new ones: the same forces about new origins."""
@@ -191,6 +212,7 @@ def reroot(
         name=model.name,
         gravity=model.gravity,
         subtree_end=ends,
+        origin=_frozen((model.origin + shift)[order]),
         **columns.arrays,
         body_names=Reordered(model.body_names, order),
         joint_names=joint_names,
@@ -202,10 +224,8 @@ def reroot(
         changed = number[chain]
         new._work["kin"] = (model._work["tables"], order, changed)
     of = columns.of_q, columns.of_v
-    old_top = TopJoint.of(model, root)
-    bare = Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)
-    state = bare._carry(q, v, a, end, top, g)
-    return replace(bare, q=state.q, v=state.v, a=state.a)
+    old_top = TopJoint.of(model, root, q)
+    return Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)._in(q, v, a, end, top, g)
 
 
 def _place(model: Model, name: str | int) -> tuple[int, Floats]:
@@ -216,6 +236,19 @@ def _place(model: Model, name: str | int) -> tuple[int, Floats]:
     return place.body, place.position
 
 
+def _frozen(x: Floats) -> Floats:
+    x.flags.writeable = False
+    return x
+
+
+def _inverse(of: Ints, n: int, top: slice) -> Ints:
+    """Where n old coordinates come from in the new ones; those that are gone from nowhere: entry 0 stands there."""
+    out, kept = np.zeros(n, dtype=np.int64), np.ones(len(of), dtype=bool)
+    kept[top] = False
+    out[of[kept]] = np.flatnonzero(kept)
+    return out
+
+
 def _checked_state(
     model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
 ) -> tuple[Floats, Floats | None, Floats | None]:
@@ -224,7 +257,7 @@ def _checked_state(
 
 
 def _finite(name: str, x: ArrayLike, n: int) -> Floats:
-    out = np.ascontiguousarray(checked(name, x, n))
+    out = np.array(checked(name, x, n), order="C")
     if out.ndim != 1:
         raise StateError(f"{name} has shape {out.shape}; a root is changed in one state, expected ({n},)")
     if not np.isfinite(out).all():

@@ -242,7 +242,7 @@ def turn(E: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Together:
-    """The reversed joints of one of the kinds in TOGETHER: R, p of each, old and new, and how their coordinates map."""
+    """Reversed joints of one of the kinds in TOGETHER, and how their coordinates map; R and p of each in some state."""
 
     kind: JointType
     q_from: Ints
@@ -250,21 +250,27 @@ class Together:
     q_to: Ints
     v_to: Ints
     E: Floats
-    R: Floats
-    p: Floats
     planes: Floats  #: (k, 3, 3) the axes of planar joints' planes, and their normals, as columns
     new_planes: Floats
+    R: Floats
+    p: Floats
 
     @classmethod
-    def of(cls, kind: JointType, model: Model, new: Model, chain: Ints, number: Ints, q: Floats) -> Together:
-        which = np.flatnonzero(model.joint_type[chain[1:]] == kind)
-        old, body = chain[1:][which], number[chain[which]]
-        q_from, v_from = _range(model.q_index[old], kind.nq), _range(model.v_index[old], kind.nv)
-        x = q[q_from]
+    def of(cls, kind: JointType, model: Model, new: Model, old: Ints, now: Ints, q: Floats) -> Together:
+        """old, now: the numbers of the joints in the old model and in the new one. q: of the old one."""
         planes = new_planes = np.empty((0, 3, 3))
-        p = np.zeros((len(old), 3))
         if kind == PLANAR:
-            planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[body])
+            planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[now])
+        q_from, v_from = _range(model.q_index[old], kind.nq), _range(model.v_index[old], kind.nv)
+        q_to, v_to = _range(new.q_index[now], kind.nq), _range(new.v_index[now], kind.nv)
+        none = np.zeros((len(old), 3))
+        bare = cls(kind, q_from, v_from, q_to, v_to, model.rotation[old], planes, new_planes, model.rotation[old], none)
+        return bare.at(q)
+
+    def at(self, q: Floats) -> Together:
+        """The same joints in another state of the old model."""
+        x, planes, p = q[self.q_from], self.planes, self.p
+        if self.kind == PLANAR:
             c, s = (x[:, 2:] / np.linalg.norm(x[:, 2:], axis=1, keepdims=True)).T
             R = planes.copy()
             R[:, :, 0], R[:, :, 1] = (
@@ -275,10 +281,9 @@ class Together:
             p = x[:, :1] * planes[:, :, 0] + x[:, 1:2] * planes[:, :, 1]
         else:
             R = rotation_from_quaternion(x[:, -4:])
-            if kind == FREE:
+            if self.kind == FREE:
                 p = x[:, :3]
-        q_to, v_to = _range(new.q_index[body], kind.nq), _range(new.v_index[body], kind.nv)
-        return cls(kind, q_from, v_from, q_to, v_to, model.rotation[old], R, p, planes, new_planes)
+        return replace(self, R=R, p=p)
 
     def position(self, q: Floats, out: Floats) -> None:
         """R' = E R^T E^T, p' = -E R^T p."""

@@ -21,28 +21,41 @@ LIMITS_OF_V = ("velocity_limit", "effort_limit", "damping", "armature", "frictio
 UNLIMITED = dict(lower=-np.inf, upper=np.inf, velocity_limit=np.inf, effort_limit=np.inf)
 UNLIMITED |= dict(damping=0.0, armature=0.0, friction=0.0)
 
-TOLERANCE = 1e-9  #: how far a motion may be from what the joint allows: radians, or a share of the largest number
+#: How far a motion may be from what the joint allows: radians, or a share of the body's own largest number; or as far
+#: as rounding along the chain can bring it.
+TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class TopJoint:
-    """A joint on the world: its shape, its frame there, its name, its limits, damping, armature where it has any."""
+    """A joint on the world: its shape, its frame there, its name, its limits, damping, armature where it has any.
+
+    near: q that it had. Of all coordinates that look the same (angles a turn apart, a quaternion and its negative) the
+    nearest to those are taken."""
 
     shape: JointShape
     position: Floats
     rotation: Floats
     name: str = ""
     limits: dict[str, Floats] = field(default_factory=dict)
+    near: Floats | None = None
 
     @classmethod
-    def of(cls, model: Model, body: int) -> TopJoint:
-        """That of a body that hangs on the world."""
+    def of(cls, model: Model, body: int, q: Floats | None = None) -> TopJoint:
+        """That of a body that hangs on the world, in a state of the model."""
         joint = model.joints[body]
         kind = JointType(int(model.joint_type[body]))
         shape = JointShape(kind, model.axis[body], model.axis2[body], float(model.pitch[body]))
         limits = {name: getattr(model, name)[joint.q] for name in LIMITS_OF_Q}
         limits |= {name: getattr(model, name)[joint.v] for name in LIMITS_OF_V}
-        return cls(shape, model.position[body], model.rotation[body], joint.name, limits)
+        near = None if q is None else q[joint.q].copy()
+        return cls(shape, model.position[body], model.rotation[body], joint.name, limits, near)
+
+    def coordinates(self, R: Floats, p: Floats) -> Floats:
+        """The q at which a body is turned by R and away by p from the joint's frame; some other if there is none."""
+        q = self.shape.coordinates(R, p)
+        lower, upper = (self.limits.get(name, np.full(len(q), UNLIMITED[name])) for name in LIMITS_OF_Q)
+        return self.shape.alike(q, self.near, lower, upper)
 
 
 def top_joint(
@@ -97,12 +110,14 @@ def fit(
     """
     shape, R, r = top.shape, top.rotation.T @ end.R, origin - end.p
     p = top.rotation.T @ (origin - top.position)
-    q_J = shape.coordinates(R, p)
+    q_J = top.coordinates(R, p)
     R_J, p_J = shape.pose(q_J)
     turned, off = float(np.abs(R_J - R).max()), float(np.abs(p_J - p).max())
-    size = max(1.0, float(np.abs(origin).max()), float(np.abs(end.p).max()))
-    if turned > TOLERANCE or off > TOLERANCE * size:
-        how = [f"turned by {turned:.3g}" * (turned > TOLERANCE), f"{off:.3g} m away" * (off > TOLERANCE * size)]
+    by_R, by_p, by_V, by_A = end.rounding.tolist()
+    is_turned = turned > max(TOLERANCE, by_R)
+    is_off = off > max(TOLERANCE * max(1.0, float(np.abs(origin).max()), float(np.abs(end.p).max())), by_p)
+    if is_turned or is_off:
+        how = [f"turned by {turned:.3g}" * is_turned, f"{off:.3g} m away" * is_off]
         raise StateError(
             f"{_who(body, top)} cannot be where it is: it is {' and '.join(filter(None, how))} from any position that "
             "the joint has; give the joint's rotation and position now, or another joint ('free' has them all)"
@@ -112,11 +127,11 @@ def fit(
         return
     V, A = _about(end.V, r, end.R), _about(end.A, r, end.R)
     v_J, left = shape.rates(q_J, V)
-    _refuse_rest(body, top, "velocity", left, V)
+    _refuse_rest(body, top, "velocity", left, V, by_V)
     v[joint.v] = v_J
     if a is not None:
         a_J, left = shape.accelerations(q_J, v_J, A)
-        _refuse_rest(body, top, "acceleration", left, A)
+        _refuse_rest(body, top, "acceleration", left, A, by_A)
         a[joint.v] = a_J
 
 
@@ -127,8 +142,8 @@ def _about(m: Floats, r: Floats, R: Floats) -> Floats:
     return np.concatenate([w @ R, (u + [b * z - c * y, c * x - a * z, a * y - b * x]) @ R])
 
 
-def _refuse_rest(body: str, top: TopJoint, what: str, left: Floats, whole: Floats) -> None:
-    if np.abs(left).max() > TOLERANCE * max(1.0, float(np.abs(whole).max())):
+def _refuse_rest(body: str, top: TopJoint, what: str, left: Floats, whole: Floats, rounding: float) -> None:
+    if np.abs(left).max() > max(TOLERANCE * max(1.0, float(np.abs(whole).max())), rounding):
         raise StateError(
             f"{_who(body, top)} cannot have the {what} that it has: {np.abs(left[:3]).max():.3g} of its angular and "
             f"{np.abs(left[3:]).max():.3g} of its linear part are not the joint's; an impact would stop them, and "

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 1
+VERSION = 2
 EVENT = np.dtype([("time", "f8"), ("name", "S120")])
 CHUNK = 256 * 1024  #: bytes of a chunk of a dataset, or one row
 LIBVER = ("earliest", "v108")  #: files of these carry no mark of being open, which a killed process could not remove

@@ -65,7 +65,8 @@ def promises(n: int, seed: int) -> Promises:
     root = int(new.chain[0])
     held[root] = joint_wrenches(model, q, v, a=a)[root]
     tau, wrenches = new.forces(inverse_dynamics(model, q, v, a)), new.wrenches(held)
-    back = new.undo()
+    # there and back by computing, where `undo` would give the old model itself
+    back = reroot(new.model, new.q, body=int(new.number[root]), point=there.position[root], joint=new.top)
     order = back.number[new.number]
     return Promises(
         _off(back.model.position[order], model.position),

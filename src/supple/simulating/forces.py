@@ -1,9 +1,9 @@
 """What acts on a body while it moves.
 
 A force is any function (time, q, v) -> tau (nv,) at the joints, or -> wrenches (n_bodies, 6) as forward_dynamics takes
-them. Those below are made for a body or joint by its name; they are bound to a model when a run begins, and again
-when an event gives it another model. They say what energy they hold, so that a run can tell energy that comes from
-nowhere from energy that comes from a spring.
+them; with a fourth argument it is told the model. Those below are made for a body or joint by its name; they are bound
+to a model when a run begins, and again when an event gives it another (carrying.py). They say what energy
+they hold, so that a run can tell energy that comes from nowhere from energy that comes from a spring.
 """
 
 from __future__ import annotations

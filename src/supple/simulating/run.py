@@ -53,8 +53,10 @@ def simulate(
     method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
     measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
     others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol (1e-9, by default).
-    forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches. tau: constant forces
-    at the joints, or a function. events: see supple.Event. joint_wrenches: keep what joints carry, too.
+    forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches; (time, q, v, model)
+    are told the model, as they must be if an event gives it another root. tau: constant forces at the joints, or a
+    function. They stay at their points and joints whatever the root. events: see supple.Event. joint_wrenches:
+    keep what joints carry, too.
 
     record: an HDF5 file to keep everything in, instead of memory (supple.load_run reads it); a run that is killed
     leaves it whole up to a second before. resume=True goes on with one that is there, to the bits that it would have

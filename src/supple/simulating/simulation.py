@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
-from supple.errors import SimulationError, StateError
+from supple.errors import StateError
 from supple.model.model import Model, unknown
 from supple.simulating import drivers
+from supple.simulating.carrying import carried
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
 from supple.simulating.events import Event, Happened, Watch
@@ -214,11 +215,8 @@ class Simulation:
 
     def _renewed(self, model: Model) -> Dynamics:
         """The same method and forces for another model."""
-        if isinstance(self._tau, np.ndarray | list | tuple) and model.nv != self.model.nv:
-            raise SimulationError(
-                "tau is a vector, and an event changed the model: give tau as a function (time, q, v)"
-            )
-        made = Dynamics(model, "aba" if self.method in OWN else self.method, self._forces, self._tau)
+        forces, tau = carried(self.model, model, self._forces, self._tau)
+        made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau)
         made.forces.scale_pushes(self.push_scale)
         self._made.append(made)
         return made

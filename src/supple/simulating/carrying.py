@@ -1,0 +1,263 @@
+"""Forces given for a run's first model, on another model that an event gave it: most often the same bodies with another
+root.
+
+Bodies and joints are known by their names.
+
+- A body keeps its axes, its origin may move (Model.origin): points on it are counted from the new one.
+- A joint between two bodies stays the same whichever of them hangs on the other. Reversed, it keeps its coordinates;
+  the two of a universal joint change places. Forces at ball, planar and free joints are along the axes of the body that
+  hung on the other, so in the coordinates of the reversed joint they turn as it does.
+- A joint on the world stays the same as long as its body, its kind and its place are. Otherwise it is gone: what was
+  to act there is refused.
+- A function (time, q, v, model) is told the model. One of (time, q, v) alone is refused where q and v mean something
+  else than at the beginning.
+
+O(n) when a model changes; nothing of it is done per step, but for forces that turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property, wraps
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.errors import StateError
+from supple.exact.refusals import as_floats
+from supple.model.joints import JointType
+from supple.model.model import Model, Named
+from supple.model.reversal import TOGETHER, Together
+from supple.simulating.forces import Controller, Force, Limits, Push, Spring
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+GONE = -2  #: the number of what is not there; the world is -1
+SAME = 1e-9  #: how far two places on the world may be apart to be one: metres, or a share
+FUNCTION = "a function (time, q, v, model), which is told the model it acts on"
+
+
+def carried(
+    first: Model, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None
+) -> tuple[list[Any], ArrayLike | Force | None]:
+    """The forces and tau of a run that began with one model, for the model that it has now."""
+    to = Carrying(first, model)
+    out = [to.force(x) for x in forces]
+    if callable(tau):
+        return out, to.function(tau)
+    if tau is None or model is first:
+        return out, tau
+    values = as_floats("tau", tau)
+    return out + to.turning(values), to.torques(values)
+
+
+class Carrying:
+    """From one model to another."""
+
+    def __init__(self, first: Model, model: Model) -> None:
+        self.first, self.model = first, model
+
+    def force(self, force: Any) -> Any:
+        """The same force, for the other model."""
+        if self.model is self.first and not callable(force):
+            return force
+        if isinstance(force, Push | Spring):
+            return self._at_its_point(force)
+        if isinstance(force, Controller):
+            return self._at_its_joint(force)
+        if isinstance(force, Limits) and force.joints is not None:
+            advice = "name joints that stay, or leave `joints` out, for all that have limits"
+            return replace(force, joints=[self._joint(j, "Limits at", advice)[0] for j in force.joints])
+        return self.function(force) if callable(force) else force
+
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if _takes_model(function):
+            return _told(function, self.model)
+        if not self._means_the_same:
+            raise StateError(
+                f"force {_name(function)!r} is a function (time, q, v), written for the model "
+                "that the run began with; an event changed the model, and q and v now mean something else: make it "
+                f"{FUNCTION}"
+            )
+        return function
+
+    def torques(self, tau: Floats) -> Floats:
+        """(nv,) the forces at joints, but for those that turn."""
+        joints = np.unique(self.first.dof_body[np.flatnonzero(tau)])
+        gone = joints[~(self._stays | self._reversed)[joints]]
+        if len(gone):
+            advice = f"let tau be zero there, or make it {FUNCTION}"
+            raise self._is_gone(int(gone[0]), "tau has a force at", advice)
+        dof = np.flatnonzero((tau != 0.0) & ~self._turns[self.first.dof_body])
+        joint = self.first.dof_body[dof]
+        place = dof - self.first.v_index[joint]
+        swaps = self._reversed[joint] & (self.first.joint_type[joint] == JointType.UNIVERSAL)
+        out = np.zeros(self.model.nv)
+        out[self.model.v_index[self._joints[joint]] + np.where(swaps, 1 - place, place)] = tau[dof]
+        return out
+
+    def turning(self, tau: Floats) -> list[Force]:
+        """Forces along the axes of a body that no longer hangs on its joint, as functions; none if there are none."""
+        driven = np.zeros(self.first.n_joints, dtype=bool)
+        driven[self.first.dof_body[np.flatnonzero(tau)]] = True
+        joints = np.flatnonzero(driven & self._turns)
+        return [Turning(self.first, self.model, joints, self._joints[joints], tau)] if len(joints) else []
+
+    def _at_its_point(self, force: Push | Spring) -> Push | Spring:
+        what = f"{type(force).__name__} on"
+        place = self.first.moving_place(force.body)
+        if isinstance(force.body, str) and force.body not in self.first.bodies:  # a frame is where the model has it
+            if force.body not in self.model.frames:
+                raise self._has_no("frame", force.body, what)
+            return force
+        if place.name not in self.model.bodies:
+            raise self._has_no("body", place.name, what)
+        now = self.model.body_index(place.name)
+        point = force.point + self.first.origin[place.body] - self.model.origin[now]
+        return replace(force, body=now, point=point)
+
+    def _at_its_joint(self, force: Controller) -> Controller:
+        joint, turned = self._joint(force.joint, "Controller at", f"use {FUNCTION}")
+        if not (turned and self.model.joint_type[joint] == JointType.UNIVERSAL):
+            return replace(force, joint=joint)
+        target, rate = (np.asarray(x)[::-1] for x in (force.target, force.rate))
+        return replace(force, joint=joint, target=target, rate=rate)
+
+    def _joint(self, key: str | int, what: str, advice: str) -> tuple[int, bool]:
+        """The number that a joint has now, and whether it is reversed."""
+        old = self.first.joints[key].index  # type: ignore[index]
+        if not (self._stays[old] or self._reversed[old]):
+            raise self._is_gone(old, what, advice)
+        return int(self._joints[old]), bool(self._reversed[old])
+
+    def _has_no(self, kind: str, name: str, what: str) -> StateError:
+        return StateError(
+            f"{what} {kind} {name!r}: the model that an event gave has no {kind} of that name; keep it there, or use "
+            + FUNCTION
+        )
+
+    def _is_gone(self, joint: int, what: str, advice: str) -> StateError:
+        name, up = self.first.joint_names[joint], int(self.first.parent[joint])
+        ends = [self.first.body_names[joint], "the world" if up < 0 else f"body {self.first.body_names[up]!r}"]
+        again = ", and the joint that now has its name is another" if name in self.model.joints else ""
+        return StateError(
+            f"{what} joint {name!r}, which is gone since an event changed the model: it joined body {ends[0]!r} to "
+            f"{ends[1]}{again}; {advice}"
+        )
+
+    # --- which parts are which; by the numbers that bodies and joints have in the first model -------------------------
+
+    @cached_property
+    def _bodies(self) -> Ints:
+        return _numbers(self.first.body_names, self.model.bodies)
+
+    @cached_property
+    def _joints(self) -> Ints:
+        return _numbers(self.first.joint_names, self.model.joints)
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.bool_], Ints, Ints]:
+        """Whether there is a joint of the same name and kind; the parent of the body that the joint moved, and of the
+        one that it moves, by their numbers now."""
+        now = np.maximum(self._joints, 0)
+        there = (self._joints >= 0) & (self.model.joint_type[now] == self.first.joint_type)
+        up = np.where(self.first.parent < 0, -1, self._bodies[self.first.parent])
+        return there, up, self.model.parent[now]
+
+    @cached_property
+    def _stays(self) -> NDArray[np.bool_]:
+        """Whether a joint is there as it was."""
+        there, up, parent = self._ends
+        out: NDArray[np.bool_] = there & (self._bodies == self._joints) & (up == parent)
+        tops = np.flatnonzero(out & (self.first.parent < 0))
+        ours, theirs = _placement(self.first, tops), _placement(self.model, self._joints[tops])
+        out[tops] = np.isclose(ours, theirs, rtol=SAME, atol=SAME).all(axis=1)
+        return out
+
+    @cached_property
+    def _reversed(self) -> NDArray[np.bool_]:
+        there, up, parent = self._ends
+        return np.asarray(there & (self._bodies == parent) & (up == self._joints))
+
+    @cached_property
+    def _turns(self) -> NDArray[np.bool_]:
+        """Whether forces at a joint are along axes that turn in the coordinates it has now."""
+        return np.asarray(self._reversed & np.isin(self.first.joint_type, TOGETHER))
+
+    @cached_property
+    def _means_the_same(self) -> bool:
+        """Whether q, v, tau and wrenches of one model are those of the other."""
+        if self.model is self.first:
+            return True
+        here = np.arange(self.first.n_bodies)
+        if self.model.n_bodies != len(here) or not (self._bodies == here).all() or not (self._joints == here).all():
+            return False
+        return bool(self._stays.all()) and np.allclose(self.first.origin, self.model.origin, rtol=SAME, atol=SAME)
+
+
+class Turning:
+    """Constant forces at ball, planar or free joints that are now reversed: a function (time, q, v) -> tau.
+
+    first, model: before and now. old, now: the numbers of the joints there. tau: for the first model."""
+
+    def __init__(self, first: Model, model: Model, old: Ints, now: Ints, tau: Floats) -> None:
+        self._tau, self._sizes = tau, (first.nq, model.nv)
+        kinds = first.joint_type[old]
+        groups = [(kind, kinds == kind) for kind in TOGETHER if (kinds == kind).any()]
+        self._ways = [
+            (Together.of(kind, model, first, now[some], old[some], model.neutral()),
+             Together.of(kind, first, model, old[some], now[some], first.neutral()))
+            for kind, some in groups
+        ]  # fmt: skip
+
+    def __call__(self, time: float, q: Floats, v: Floats) -> Floats:
+        nq, nv = self._sizes
+        was, out = np.zeros(nq), np.zeros(nv)
+        for back, forth in self._ways:
+            back.at(q).position(q, was)
+            forth.at(was).force(self._tau, out)
+        return out
+
+
+def _numbers(names: Sequence[str], parts: Named[Any]) -> Ints:
+    """Of each name, GONE if it is not there."""
+    at = {name: i for i, name in enumerate(parts)}
+    return np.array([at.get(name, GONE) for name in names], dtype=np.int64)
+
+
+def _placement(model: Model, joints: Ints) -> Floats:
+    """(k, 22) what joints on the world are: their axes and pitch, their place there and on their bodies."""
+    wide = (model.position, model.rotation.reshape(-1, 9), model.axis, model.axis2, model.origin)
+    return np.concatenate([x[joints] for x in wide] + [model.pitch[joints, None]], axis=1)
+
+
+def _takes_model(function: Callable[..., Any]) -> bool:
+    """Whether it must be given four arguments; three, if it can do with them."""
+    try:
+        takes = signature(function)
+    except (TypeError, ValueError):  # of some that are not written in Python nobody knows
+        return False
+    for count in (3, 4):
+        try:
+            takes.bind(*range(count))
+            return count == 4
+        except TypeError:
+            pass
+    raise StateError(f"force {_name(function)!r} takes {takes}; a force is a function (time, q, v), or {FUNCTION}")
+
+
+def _name(function: Callable[..., Any]) -> Any:
+    return getattr(function, "__name__", function)
+
+
+def _told(function: Callable[..., Any], model: Model) -> Force:
+    @wraps(function)
+    def told(time: float, q: Floats, v: Floats) -> Floats:
+        out: Floats = function(time, q, v, model)
+        return out
+
+    return told
