@@ -3,6 +3,7 @@ what they change is renewed."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass
@@ -145,7 +146,7 @@ class QuasiStatics(Pushed):
     def measure(self, value: str) -> None:
         if value not in _CODES:
             raise StateError(unknown("measure", str(value), MEASURES))
-        self._measure = value
+        self._measure, self._code = value, _CODES[value]
         self._changed()
 
     @property
@@ -215,7 +216,7 @@ class QuasiStatics(Pushed):
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
-        if not np.isfinite(dt):
+        if not math.isfinite(dt):
             raise StateError(f"dt must be a finite number, not {dt!r}")
         if not self._solved:
             self._solve(None)
@@ -260,7 +261,7 @@ class QuasiStatics(Pushed):
             index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
         out = np.empty((len(index), 12))
         self._run(k.SPANS, 0.0, 0, 0.0)
-        k.poses_kernel.load()(self._desk.address, address_of(self._words), index, out)
+        k.poses_kernel.load()(self._desk.address, self._work, index, out)
         R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
         return R, out[:, 9:].copy()
 
@@ -305,6 +306,7 @@ class QuasiStatics(Pushed):
             np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts, self._numbers,
         ]  # fmt: skip
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
+        self._work = address_of(self._words)
         self._point_at_arrays()
         self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
         self._handle = (model._work.get(ABA.name) or ABA.prepare(model)).handle
@@ -343,14 +345,15 @@ class QuasiStatics(Pushed):
     def _run(self, tasks: int, error: float, most: int, factor: float) -> float:
         if not self._arranged:
             self._arrange()
-        code = _CODES[self._measure]
-        return float(self._kernel(self._desk.address, self._words.ctypes.data, tasks, error, code, most, factor))
+        result: float = self._kernel(self._desk.address, self._work, tasks, error, self._code, most, factor)
+        return result
 
     def _run_whole(self, tasks: int, error: float, factor: float = 0.0) -> float:
         if not self._arranged:
             self._arrange()
-        code, work = _CODES[self._measure], self._words.ctypes.data
-        return float(self._whole_kernel(self._handle, self._desk.address, work, tasks, error, code, factor))
+        run = self._whole_kernel
+        result: float = run(self._handle, self._desk.address, self._work, tasks, error, self._code, factor)
+        return result
 
     def _wanted(self, error: float | None) -> float:
         if error is not None and not (np.isfinite(error) and error >= 0):
@@ -364,11 +367,11 @@ class QuasiStatics(Pushed):
         """Within an error: over the assembly tree, or, where that would take longer or not be right, all at once."""
         wanted, done = self._wanted(error), False
         self._changed()
-        if wanted > 0.0 and self._pace.tree(int(self._counts[k.DIRTY]) / self._tables.assembly.n_nodes):
+        if wanted > 0.0 and self._pace.tree(self._counts[k.DIRTY] / self._tables.assembly.n_nodes):
             if self._pace.digits_due():
                 self._probe_digits(k.ALL_FORCES)
             done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
-            self._pace.tried(done, int(self._counts[[k.TOUCHED, k.VISITED]].sum()))
+            self._pace.tried(done, int(self._counts[k.TOUCHED] + self._counts[k.VISITED]))
         if not done:
             self._whole(wanted)
             self._pace.whole(int(self._counts[k.COMPUTED]))
@@ -378,7 +381,7 @@ class QuasiStatics(Pushed):
         """Solve over the assembly tree, so many joints at most; false if its numbers are of no use."""
         self._changed()
         smallest = self._run(k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON, wanted, most, 0.0)
-        return smallest > 0.0 and bool(np.isfinite(self._numbers[[k.ROOT, k.LARGEST]]).all())
+        return smallest > 0.0 and math.isfinite(self._numbers[k.ROOT] + self._numbers[k.LARGEST])
 
     def _whole(self, wanted: float) -> None:
         """Solve for all joints at once."""
@@ -396,7 +399,7 @@ class QuasiStatics(Pushed):
         self._is_whole = True
 
     def _check(self) -> None:
-        if not np.isfinite(self._numbers[k.ROOT]):
+        if not math.isfinite(self._numbers[k.ROOT]):
             bad = np.flatnonzero(~np.isfinite(self._desk.qdd))
             where = f"joint {self.model.joint_names[int(self.model.dof_body[bad[0]])]!r}" if len(bad) else "the body"
             raise SimulationError(
@@ -414,7 +417,7 @@ class QuasiStatics(Pushed):
         return Approximation(joints, dofs, accelerations, (low, high), total, model.nv, self._is_whole)
 
     def _mark(self, node: int) -> None:
-        k.mark_kernel.load()(self._desk.address, address_of(self._words), node, k.FORCES)
+        k.mark_kernel.load()(self._desk.address, self._work, node, k.FORCES)
         self._changed()
 
     def _pushes_changed(self) -> None:
