@@ -77,4 +77,4 @@ def numbers(n: int) -> tuple[np.ndarray, ...]:
 
 
 def checkpoint(n: int) -> dict[str, object]:
-    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "over": None, "failed": None}
+    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "before": None, "over": None, "failed": None}

@@ -116,7 +116,7 @@ def test_what_is_refused(tmp_path):
     supple.simulate(MODEL, **how).close()
     cases: dict[str, object] = {
         "there already": lambda: supple.simulate(MODEL, **how),
-        "another model: its": lambda: supple.simulate(other, **(how | {"q": None}), resume=True),
+        "another model, different in": lambda: supple.simulate(other, **(how | {"q": None}), resume=True),
         "recorded with dt 0.001, not 0.002": lambda: supple.simulate(MODEL, **how, dt=2e-3, resume=True),
         "cannot be read: No such file": lambda: supple.load_run(tmp_path / "no.h5"),
         "cannot be written: No such file": lambda: supple.simulate(

@@ -10,7 +10,9 @@ Before HDF5's own bytes there is a page of ours (journal.py).
              any: error (k,), joint_wrenches (k, n, 6), active_end (k,) and active: the active joints of state i are
              active[active_end[i-1]:active_end[i]]
 /events      time, name
-/checkpoint  what a run needs to go on: q, v, and JSON
+/given       JSON as bytes: settings, forces and events, compared when it is resumed (simulating/described.py)
+/checkpoint  what a run needs to go on: q, v, and JSON; of a run that ended within a step also where that step began,
+             before_q and before_v
 """
 
 from __future__ import annotations

@@ -59,7 +59,18 @@ def same_model(a: Model, b: Model) -> str | None:
         x, y = getattr(a, f.name), getattr(b, f.name)
         if isinstance(x, np.ndarray) and not (x.shape == y.shape and np.array_equal(x, y)):
             return f.name
-    return next((name for name in NAMES if tuple(getattr(a, name)) != tuple(getattr(b, name))), None)
+    other = next((name for name in NAMES if tuple(getattr(a, name)) != tuple(getattr(b, name))), None)
+    return "frames" if other is None and not _same_frames(a, b) else other
+
+
+def _same_frames(a: Model, b: Model) -> bool:
+    """Forces may act on them."""
+    return len(a.frame_list) == len(b.frame_list) and all(
+        (x.name, x.body) == (y.name, y.body)
+        and np.array_equal(x.position, y.position)
+        and np.array_equal(x.rotation, y.rotation)
+        for x, y in zip(a.frame_list, b.frame_list)
+    )
 
 
 def _arrays(x: dict[str, Any]) -> dict[str, Any]:
@@ -75,5 +86,5 @@ def refuse_other_model(path: Any, theirs: Model, ours: Model) -> None:
     what = same_model(theirs, ours)
     if what is not None:
         raise RecordingError(
-            f"{path} was recorded with another model: its {what} differs; give the same one to resume it"
+            f"{path} was recorded with another model, different in {what}; give the same one to resume it"
         )

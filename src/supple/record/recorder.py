@@ -40,9 +40,10 @@ class Recorder:
         about: dict[str, Any] | None = None,
         overwrite: bool = False,
         generation: int | None = None,
+        given: dict[str, Any] | None = None,
     ) -> None:
         """A new recording; or, about None, one that is there, to be continued: refused if it is not of the generation
-        that its reader saw."""
+        that its reader saw. given: what must be given again to continue it."""
         import h5py
 
         self.path = Path(path)
@@ -71,11 +72,11 @@ class Recorder:
         self._last = clock.perf_counter()
         with _as_said(self.path, "written"):
             if about is not None:
-                self._begin(about)
+                self._begin(about, given or {})
             else:
                 self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
 
-    def _begin(self, about: dict[str, Any]) -> None:
+    def _begin(self, about: dict[str, Any], given: dict[str, Any]) -> None:
         import h5py
 
         h5 = self._h5
@@ -88,6 +89,7 @@ class Recorder:
         h5.create_group("models")
         h5.create_group("segments")
         growing(h5, "events", (), EVENT)
+        h5.create_dataset("given", data=np.frombuffer(json.dumps(given).encode(), dtype=np.uint8))
 
     def go_on(self, models: list[Model], about: dict[str, Any]) -> None:
         """For a recording that is continued: the models that it has, in its order, and how it is run from now on."""

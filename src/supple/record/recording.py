@@ -137,6 +137,11 @@ class Recording:
             for number, (model, has) in enumerate(self._contents.segments)
         ]
 
+    @cached_property
+    def given(self) -> dict[str, Any]:
+        """What must be given again to continue it."""
+        return dict(self.read(lambda h5: json.loads(bytes(h5["given"][:]))))
+
     @property
     def state(self) -> dict[str, Any]:
         """Of what a run needs to go on, what is not arrays."""

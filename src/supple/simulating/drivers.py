@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from supple.errors import SimulationError, StateError
 from supple.exact.march import March
 from supple.model.model import Model
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
-from supple.simulating.events import Fresh, Happened, Watch, outcome
+from supple.simulating.events import Crossing, Fresh, Happened, Watch, outcome
 from supple.simulating.forces import Controller, Limits, Push, Spring
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State, checked_state
@@ -47,6 +47,12 @@ class Cursor:
     over: str | None = None  #: the event that stopped it for good
     halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
     watched: bool = False  #: set from outside: every state that is kept is handed on at once
+    before: Cursor | None = None  #: at an end within a step: where that step began
+
+    def towards(self, grid: Grid) -> Cursor:
+        """Where to go on from, to a later end: from the beginning of the step that the end fell into, so that steps are
+        those of a run that never ended there."""
+        return self if self.before is None or self.time >= grid.end else self.before
 
     @property
     def state(self) -> State:
@@ -189,15 +195,19 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
     rows = Rows(cursor.model)
     try:
         while cursor.time < grid.end and cursor.goes_on:
-            last = cursor.state
+            last, begun = cursor.state, replace(cursor)
             with Keeping(last):
-                step = _next(cursor, f, grid, integrator, adaptive)
-                crossing = watch.first(f.model, step, cursor.fresh) if watch.events else None
-            until = step.end if crossing is None else crossing.time
+                step, crossing = _ahead(cursor, f, grid, integrator, watch, adaptive)
+            if crossing is not None and crossing.time > grid.end:
+                crossing = None
+            until = min(step.end, grid.end) if crossing is None else crossing.time
             _sample(rows, cursor, step, until, grid, adaptive)
-            cursor.time, (cursor.q, cursor.v) = until, step.last if crossing is None else crossing.state
+            cursor.time, (cursor.q, cursor.v) = until, step.at(until) if crossing is None else crossing.state
             cursor.h = cursor.h if adaptive is None else adaptive.h
             cursor.fresh = None
+            short = cursor.step * grid.dt > until  # the last sample is of an end between two instants of the grid
+            if crossing is None and until == grid.end and (short or until < step.end):
+                cursor.before = replace(begun, step=cursor.step - short)
             if crossing is not None:
                 event, before = crossing.event, cursor.state
                 with Keeping(before):
@@ -227,9 +237,31 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
         yield rows.piece()
 
 
-def _next(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, adaptive: Adaptive | None) -> Step:
-    if adaptive is not None:
-        return adaptive.step(f, cursor.time, cursor.q, cursor.v, grid.end)
+def _ahead(
+    cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None
+) -> tuple[Step, Crossing | None]:
+    """The next step, and the first event in it.
+
+    Steps of adaptive length go beyond the end, so that no step depends on where a run ends. Only where that cannot be
+    done, because a function refuses such times, does the step end there.
+    """
+
+    def take(until: float) -> tuple[Step, Crossing | None]:
+        if adaptive is None:
+            step: Step = _fixed(cursor, f, grid, integrator)
+        else:
+            step = adaptive.step(f, cursor.time, cursor.q, cursor.v, until)
+        return step, watch.first(f.model, step, cursor.fresh) if watch.events else None
+
+    if adaptive is None or cursor.time + adaptive.h <= grid.end:
+        return take(np.inf)
+    try:
+        return take(np.inf)
+    except Exception:  # of functions that are ours to call, any
+        return take(grid.end)
+
+
+def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> FixedStep:
     end, take = grid.time(cursor.step + 1), FIXED[integrator]
     whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
     h = grid.dt if whole else end - cursor.time

@@ -17,6 +17,7 @@ from supple.model.model import Model
 from supple.record.model_group import refuse_other_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
+from supple.simulating.described import described, difference, given, other_start
 from supple.simulating.drivers import Cursor
 from supple.simulating.events import Event, Fresh, Happened
 from supple.simulating.forces import Force
@@ -60,7 +61,8 @@ def simulate(
 
     record: an HDF5 file to keep everything in, instead of memory (supple.load_run reads it); a run that is killed
     leaves it whole up to a second before. resume=True goes on with one that is there, to the bits that it would have
-    had; functions must then give what they gave. overwrite=True replaces it. progress=True shows a bar.
+    had; another start, model, setting, force or event than recorded is refused, but of functions only the names are
+    compared: they must give what they gave. overwrite=True replaces it. progress=True shows a bar.
 
     Ctrl-C stops the run, and the result has what was done (result.about["stopped"] says so). A state that is not
     finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
@@ -132,10 +134,10 @@ class InFile:
         if resume and self._path.exists():
             models, generation = _go_on(run, self._path)
             self._recorder = Recorder(path, generation=generation)
-            self._recorder.go_on(models, run.settings)
+            self._recorder.go_on(models, described(run.settings))
             self._events = len(run.events)
         else:
-            self._recorder = Recorder(path, run.settings | about, overwrite or resume)
+            self._recorder = Recorder(path, described(run.settings) | about, overwrite or resume, given=given(run))
         self._wrote = run.cursor.step > 0
 
     def add(self, sample: Sample) -> None:
@@ -165,13 +167,25 @@ class InFile:
         self._recorder.close()
 
     def _commit(self, finished: bool = False, failed: str | None = None) -> None:
-        c, self._wrote = self._run.cursor, True
-        fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
-        guard = None if self._run.guard is None else self._run.guard.save()
-        state = {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh, "over": c.over, "failed": failed,
-                 "steered": self._run.steered, "guard": guard}  # fmt: skip
-        more: dict[str, Any] = self._run.stepper.save() if hasattr(self._run.stepper, "save") else {}
-        self._recorder.commit(state, {"q": c.q, "v": c.v, **more}, finished)
+        run, c, self._wrote = self._run, self._run.cursor, True
+        guard = None if run.guard is None else run.guard.save()
+        state, arrays = _saved(c)
+        state |= {"before": None, "over": c.over, "failed": failed, "steered": run.steered, "guard": guard}
+        if c.before is not None:
+            state["before"], before = _saved(c.before)
+            arrays |= {f"before_{name}": x for name, x in before.items()}
+        more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
+        self._recorder.commit(state, arrays | more, finished)
+
+
+def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
+    fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
+    return {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh}, {"q": c.q, "v": c.v}
+
+
+def _restored(model: Model, state: dict[str, Any], q: Any, v: Any) -> Cursor:
+    fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
+    return Cursor(model, q, v, state["time"], state["step"], state["h"], fresh)
 
 
 def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
@@ -182,24 +196,34 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
             raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
         if state.get("steered"):
             raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
-        refuse_other_model(path, r.models[0], run.model)
-        for name, value in run.settings.items():
-            if name != "duration" and r.about.get(name) != value:
-                raise RecordingError(
-                    f"{path} was recorded with {name} {r.about.get(name)!r}, not {value!r}; give the same to resume it"
-                )
+        _refuse_another_run(run, r)
         if run.grid.end < state["time"]:
             raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")
         models = [run.model, *r.models[1:]]
         last = models[r.models.index(r.segments[-1].model)]
-        fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
         run.events[:] = [Happened(name, time) for time, name in r.events]
         generation = r.generation
-    short = state["time"] < state["step"] * run.dt  # the last step to an end between two instants of the grid
-    q, v = arrays.pop("q"), arrays.pop("v")
-    cursor = Cursor(last, q, v, state["time"], state["step"] - short, state["h"], fresh, state["over"])
-    run.resume(cursor, arrays, state.get("guard"))
+    cursor, before = _restored(last, state, arrays.pop("q"), arrays.pop("v")), state["before"]
+    q, v = (arrays.pop(f"before_{name}", None) for name in "qv")
+    if before is not None:
+        cursor.before = _restored(last, before, q, v)
+    elif cursor.time < cursor.step * run.dt:  # the last step was to an end between two instants of the grid
+        cursor.step -= 1
+    cursor.over = state["over"]
+    run.resume(cursor.towards(run.grid), arrays, state.get("guard"))
     return models, generation
+
+
+def _refuse_another_run(run: Simulation, r: Recording) -> None:
+    """A recording goes on as it was begun: with the same model, from the same state, under the same forces."""
+    refuse_other_model(r.path, r.models[0], run.model)
+    begun, c = r.segments[0], run.cursor
+    start = other_start(run.model, (begun.q[0], begun.v[0]), (c.q, c.v))
+    what = f"from another start: {start}" if start is not None else difference(r.given, given(run))
+    if what is not None:
+        raise RecordingError(
+            f"{r.path} was recorded {what}; give the same to resume it, or overwrite it (overwrite=True, --overwrite)"
+        )
 
 
 def load_run(path: str | Path) -> Result:

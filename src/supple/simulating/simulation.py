@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 
 INTEGRATORS = (*FIXED, "adaptive")
 TOLERANCE = 1e-9  #: of the adaptive integrator, relative and absolute, unless said
+LONGEST = 100  #: states that are kept in a step of the adaptive integrator, at most: what is between is interpolated
 MOST_STEPS = 1e15  #: beyond, times of steps that follow each other are the same number
 
 
@@ -124,7 +125,7 @@ class Simulation:
         self._adaptive: Adaptive | None = None
         if self.integrator == "adaptive":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
-            self._adaptive = Adaptive(rtol, atol, self.dt, np.inf)
+            self._adaptive = Adaptive(rtol, atol, self.dt, longest=LONGEST * self.dt * self.grid.every)
         elif rtol is not None or atol is not None:
             raise StateError("rtol and atol are for integrator 'adaptive'; steps of fixed length have none")
         self._resumed = False
@@ -154,6 +155,12 @@ class Simulation:
         if self._adaptive is not None:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
         return out | {name: value for name, value in self._options.items() if value is not None}
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What else decides how it goes: forces and events, as they were given, and what is checked and kept."""
+        out: dict[str, Any] = {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
+        return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy}
 
     def __iter__(self) -> Iterator[State]:
         """The states, the first one included."""

@@ -1,0 +1,110 @@
+"""What a run was given, in words and numbers, so that it can be told from another: kept in recordings.
+
+Numbers are kept as they are. Of functions there is only a name: two of the same name count as the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.model.model import Model
+from supple.simulating.simulation import Simulation
+
+Floats = NDArray[np.float64]
+
+MANY = 200  #: numbers of an array, of which no more than a hash is kept beyond
+
+
+def described(x: Any) -> Any:
+    """A value as JSON has it, the same for equal values."""
+    if x is None or isinstance(x, bool | int | float | str):
+        return x
+    if isinstance(x, np.ndarray | np.generic):
+        if x.size <= MANY:
+            return x.tolist()
+        digest = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
+        return f"{' x '.join(map(str, x.shape))} numbers of hash {digest[:16]}"
+    if is_dataclass(x) and not isinstance(x, type):
+        return {"kind": type(x).__name__} | {f.name: described(getattr(x, f.name)) for f in fields(x)}
+    if isinstance(x, Mapping):
+        return {str(name): described(value) for name, value in x.items()}
+    if isinstance(x, Sequence):
+        return [described(value) for value in x]
+    return f"{'function' if callable(x) else 'object'} {_name(x)}"
+
+
+def _name(x: Any) -> str:
+    if isinstance(x, partial):
+        return f"{_name(x.func)} of {json.dumps(described([*x.args, x.keywords]))}"
+    return str(getattr(x, "__name__", type(x).__name__))
+
+
+def given(run: Simulation) -> dict[str, Any]:
+    """Settings, forces and events of a run; bodies and joints by their names."""
+    out = {name: described(value) for name, value in (run.settings | run.given).items() if name != "duration"}
+    for force in out["forces"]:
+        if isinstance(force, dict):
+            _by_name(run.model, force)
+    return dict(json.loads(json.dumps(out)))
+
+
+def _by_name(model: Model, force: dict[str, Any]) -> None:
+    for key, names in (("body", model.body_names), ("joint", model.joint_names)):
+        if isinstance(force.get(key), int):
+            force[key] = names[force[key]]
+    if isinstance(force.get("joints"), list):
+        force["joints"] = [model.joint_names[j] if isinstance(j, int) else j for j in force["joints"]]
+
+
+def difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
+    """What two runs were given differently, as "with X, not with Y"; None if nothing is."""
+    for name in (*ours, *(name for name in theirs if name not in ours)):
+        a, b = theirs.get(name), ours.get(name)
+        if a == b:
+            continue
+        if isinstance(a, list) and isinstance(b, list) and name in ("forces", "events"):
+            return _difference_of_lists(name, a, b)
+        return f"with {name} {_shown(a)}, not {_shown(b)}"
+    return None
+
+
+def _difference_of_lists(name: str, theirs: list[Any], ours: list[Any]) -> str:
+    if len(theirs) != len(ours):
+        return f"with {len(theirs)} {name}, not {len(ours)}"
+    i, a, b = next((i, a, b) for i, (a, b) in enumerate(zip(theirs, ours)) if a != b)
+    which = f"{name[:-1]} {i + 1} of {len(ours)}"
+    if isinstance(a, dict) and isinstance(b, dict) and a["kind"] == b["kind"]:
+        key = next(key for key in b if a.get(key) != b[key])
+        about = next(
+            (f" {word} {b[word]!r}" for word in ("body", "joint", "name") if word in a and a[word] == b[word]), ""
+        )
+        return f"with {key} {_shown(a.get(key))}, not {_shown(b[key])}, in {which} ({b['kind']}{about})"
+    return f"with {_kind(a)} as {which}, not {_kind(b)}"
+
+
+def _kind(force: Any) -> str:
+    return f"a {force['kind']}" if isinstance(force, dict) else str(force)
+
+
+def _shown(x: Any) -> str:
+    text = "nothing" if x is None else repr(x)
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def other_start(model: Model, theirs: tuple[Floats, Floats], ours: tuple[Floats, Floats]) -> str | None:
+    """How two states at the beginning differ, by joint; None if they do not, to the last bit."""
+    for name, a, b, first in zip("qv", theirs, ours, (model.q_index, model.v_index)):
+        bad = np.flatnonzero(a != b)
+        if len(bad):
+            joint = model.joints[int(np.searchsorted(first, bad[0], side="right")) - 1]  # type: ignore[index]
+            at = joint.q if name == "q" else joint.v
+            return f"{name} of joint {joint.name!r} was {a[at].tolist()}, not {b[at].tolist()}"
+    return None
