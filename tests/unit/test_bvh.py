@@ -146,7 +146,7 @@ THIGH = "CHANNELS 3 Yrotation Zrotation Xrotation"
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", 1, "ends where HIERARCHY"),
+        ("# nothing", 1, "ends where HIERARCHY"),
         ("<robot/>\n", 1, "not a BVH"),
         (SMALL[: SMALL.index(" -25 35")], at(LATER), "cut off in the middle of a frame: frame 2 has 11 numbers"),
         (SMALL + "0 1 2\n", at(LATER) + 1, f"more frames than the 2 of line {at('Frames')}"),
@@ -179,7 +179,7 @@ def test_a_broken_file_is_refused_with_its_line(tmp_path, text, line, message):
 
 
 def test_other_things_that_are_refused(tmp_path):
-    with pytest.raises(supple.ParseError, match="cannot be read"):
+    with pytest.raises(supple.ParseError, match="there is no such file"):
         supple.load_bvh(tmp_path / "nothing.bvh")
     (tmp_path / "binary.bvh").write_bytes(b"\x80\x81\xff")
     with pytest.raises(supple.ParseError, match="not a text file"):
@@ -215,3 +215,90 @@ def test_no_garbled_file_raises_anything_else(tmp_path, seed):
         supple.load_bvh(write(tmp_path, "\n".join(lines)))
     except supple.ParseError as e:
         assert e.file
+
+
+# --- as other tools write it ------------------------------------------------------------------------------------------
+
+
+def tight(text: str) -> str:
+    """Braces on the lines before and after."""
+    return text.replace("\n{", " {").replace("\n}", " }")
+
+
+def plain(text: str) -> str:
+    return "\n".join(line.strip() for line in text.splitlines()) + "\n"
+
+
+def commented(text: str) -> str:
+    return "# made by hand\n" + text.replace("OFFSET 10", "// the left one\n  # {\nOFFSET 10").replace(
+        "MOTION", "#\nMOTION"
+    )
+
+
+WRITTEN = {
+    "brace on the joint's line": lambda t: plain(t).replace("\n{", " {"),
+    "brace at the name": lambda t: plain(t).replace("\n{", "{"),
+    "braces anywhere": lambda t: tight(plain(t)),
+    "brace before what follows": lambda t: plain(t).replace("{\n", "{ ").replace("\n}", "}"),
+    "lower case": lambda t: plain(t).lower().replace("hips", "Hips").replace("leftupleg", "LeftUpLeg")
+    .replace("leftleg", "LeftLeg").replace("leftfoot", "LeftFoot").replace("spine", "Spine"),
+    "channels in capitals": lambda t: t.replace("rotation", "ROTATION").replace("position", "POSITION"),
+    "tabs and blank lines": lambda t: t.replace("  ", "\t").replace("\n", "\n\n"),
+    "Windows": lambda t: t.replace("\n", "\r\n"),
+    "old Macintosh": lambda t: t.replace("\n", "\r"),
+    "spaces at colons": lambda t: t.replace("Frames: 2", "Frames :2").replace("Frame Time: 0.01", "Frame time:0.01"),
+    "comments": commented,
+    "end sites with names": lambda t: t.replace("End Site", "End Site toe"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("how", WRITTEN)
+def test_the_same_file_written_otherwise(tmp_path, how, encoding):
+    path = tmp_path / "other.bvh"
+    path.write_bytes(WRITTEN[how](SMALL).encode(encoding))
+    ours, theirs = supple.load_bvh(path), supple.load_bvh(write(tmp_path, SMALL))
+    assert ours.model.body_names == theirs.model.body_names and len(ours.model.report) == len(theirs.model.report)
+    assert [f.name for f in ours.model.frame_list] == [f.name for f in theirs.model.frame_list]
+    np.testing.assert_array_equal(ours.q, theirs.q)
+    np.testing.assert_array_equal(ours.model.position, theirs.model.position)
+    np.testing.assert_array_equal(ours.times, theirs.times)
+
+
+def test_feet_are_known_by_their_names_whatever_the_braces(tmp_path):
+    text = changed("OFFSET 0 -45 0\n        End", "OFFSET 0 -45 0\n        CHANNELS 1 Xrotation\n        End")
+    text = text.replace("-25 35", "-25 35 0").replace("0 0 0 0\n5", "0 0 0 0 0\n5")
+    for how in ("brace on the joint's line", "brace at the name", "braces anywhere"):
+        assert supple.load_bvh(write(tmp_path, WRITTEN[how](text))).feet == ("LeftFoot",)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+def test_names_that_are_not_ascii(tmp_path, encoding):
+    path = tmp_path / "other.bvh"
+    path.write_bytes(changed("JOINT Spine", "JOINT Rückgrat Ä").encode(encoding))
+    model = supple.load_bvh(path).model
+    assert "Rückgrat Ä" in model.body_names
+    assert len(model.report.about("encoding")) == (encoding == "latin-1")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_braces_and_spaces_anywhere(tmp_path, seed):
+    """Line breaks about braces put in and taken out at random change nothing, and no name has a brace in it."""
+    rng = np.random.default_rng(seed)
+    head, motion = plain(SMALL).split("MOTION")
+    for brace in "{}":
+        parts = head.split(brace)
+        around = [str(rng.choice(["\n", "\n\n  ", " ", ""])) for _ in range(2 * len(parts))]
+        head = parts[0].rstrip()
+        for i, part in enumerate(parts[1:]):
+            head += around[2 * i] + brace + around[2 * i + 1] + part.strip()
+    ours, theirs = (supple.load_bvh(write(tmp_path, t)) for t in (f"{head}\nMOTION{motion}", SMALL))
+    assert ours.model.body_names == theirs.model.body_names
+    np.testing.assert_array_equal(ours.q, theirs.q)
+
+
+@pytest.mark.parametrize("count", ["²", "9" * 5000, "-1", "2.0", ""])
+def test_numbers_that_are_none(tmp_path, count):
+    for old, new in (("Frames: 2", f"Frames: {count}"), ("CHANNELS 6", f"CHANNELS {count}")):
+        with pytest.raises(supple.ParseError):
+            supple.load_bvh(write(tmp_path, changed(old, new)))

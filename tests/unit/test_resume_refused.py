@@ -140,9 +140,9 @@ def test_options_of_methods_are_compared(tmp_path):
     how = {"duration": 2e-3, "method": "adaptive", "active": 5, "record": tmp_path / "run.h5", "resume": True}
     supple.simulate(chain, weights=weights, **how).close()
     supple.simulate(chain, weights=weights.copy(), **how).close()
-    with pytest.raises(RecordingError, match="with weights '300 numbers of hash .*, not '300 numbers of hash"):
+    with pytest.raises(RecordingError, match=r"with weights '300 numbers of hash .*, not '300 numbers of hash"):
         supple.simulate(chain, weights=weights + 1e-9, **how)
-    with pytest.raises(RecordingError, match="with weights '300 numbers of hash .*, not nothing"):
+    with pytest.raises(RecordingError, match=r"with weights '300 numbers of hash .*, not nothing"):
         supple.simulate(chain, **how)
     with pytest.raises(RecordingError, match="with active 5, not 6"):
         supple.simulate(chain, weights=weights, **how | {"active": 6})

@@ -87,10 +87,11 @@ def _model(
     b = ModelBuilder(Path(bvh.file).stem, gravity, bvh.file)
     if guessed:
         b.remark("unit", guessed)
-    reach = [
-        [c.offset for c in bvh.nodes if c.parent == i] + ([] if n.end is None else [n.end])
-        for i, n in enumerate(bvh.nodes)
-    ]
+    if bvh.encoding == "latin-1":
+        b.remark("encoding", "the file is not UTF-8; its names are read as Latin-1")
+    reach: list[list[Floats]] = [[] if n.end is None else [n.end] for n in bvh.nodes]
+    for node in reversed(bvh.nodes[1:]):
+        reach[node.parent].insert(0, node.offset)
     ends = np.array([scale * (turn @ np.mean(r, axis=0)) if r else np.zeros(3) for r in reach])
     masses, com, inertia, unknown = segments.inertias([n.name for n in bvh.nodes], ends, mass, sex)
     for name in unknown:

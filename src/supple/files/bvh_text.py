@@ -1,7 +1,13 @@
-"""The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line."""
+"""The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line.
+
+Read as the tools that write it differ: braces on lines of their own or not, keywords and channels in any case, UTF-8
+with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments.
+"""
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ParseError
+from supple.files.xml import read_bytes
 
 Floats = NDArray[np.float64]
 
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 CHANNELS = [axis + what for what in ("position", "rotation") for axis in AXES]
+MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+MOST_FRAMES = 10**9
 
 
 @dataclass
@@ -39,26 +48,41 @@ class Bvh:
     nodes: list[Node]
     frames: Floats  #: (n_frames, n_channels)
     frame_time: float
+    encoding: str  #: of its text
 
 
 class _Lines:
-    """The words of a file, line by line, and where they stand."""
+    """The words of a file, line by line, and where they stand. A brace is a line of its own, wherever it stands."""
 
     def __init__(self, file: str, text: str) -> None:
-        self.file, self._lines, self.number = file, text.splitlines(), 0
+        self.file, self.number = file, 0
+        self._lines = [
+            (number, words)
+            for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1)
+            if not line.lstrip().startswith(("#", "//"))
+            for part in re.split(r"([{}])", line)
+            if (words := part.split())
+        ]
+        self._next = 0
 
     def words(self, wanted: str) -> list[str]:
         """Of the next line that has any."""
         for words in self.rest():
             return words
+        self.ends(wanted)
+
+    def ends(self, wanted: str) -> NoReturn:
         self.fail(f"the file ends where {wanted} should follow", self.number or 1)
 
     def rest(self) -> Iterator[list[str]]:
-        while self.number < len(self._lines):
-            self.number += 1
-            words = self._lines[self.number - 1].split()
-            if words:
-                yield words
+        while self.more:
+            self.number, words = self._lines[self._next]
+            self._next += 1
+            yield words
+
+    @property
+    def more(self) -> bool:
+        return self._next < len(self._lines)
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
         raise ParseError(message, self.file, self.number if line is None else line)
@@ -79,26 +103,34 @@ class _Lines:
 def read_bvh(path: str | Path) -> Bvh:
     """The hierarchy and the frames of a file, as they are."""
     file = str(path)
-    try:
-        text = Path(path).read_text(encoding="utf-8", errors="strict")
-    except OSError as e:
-        raise ParseError(f"cannot be read: {e.strerror or e}", file) from None
-    except UnicodeDecodeError:
-        raise ParseError("not a text file, and so no BVH", file) from None
+    text, encoding = _text(file, read_bytes(path))
     lines = _Lines(file, text)
     if lines.words("HIERARCHY")[0].upper() != "HIERARCHY":
         lines.fail("not a BVH, which begins with HIERARCHY")
     nodes = _hierarchy(lines)
     frames, frame_time = _motion(lines, sum(len(n.channels) for n in nodes))
-    return Bvh(file, nodes, frames, frame_time)
+    return Bvh(file, nodes, frames, frame_time, encoding)
+
+
+def _text(file: str, data: bytes) -> tuple[str, str]:
+    """A file's text and its encoding. What is not UTF-8 is Latin-1, if it begins as a BVH does."""
+    mark = next((mark for mark in MARKS if data.startswith(mark)), b"")
+    encoding = MARKS.get(mark, "utf-8")
+    try:
+        return data[len(mark) :].decode(encoding), encoding
+    except UnicodeDecodeError:
+        if not mark and data.lstrip()[:9].upper() == b"HIERARCHY":
+            return data.decode("latin-1"), "latin-1"
+    raise ParseError("not a text file, and so no BVH", file)
 
 
 def _hierarchy(lines: _Lines) -> list[Node]:
     nodes: list[Node] = []
     open_: list[int] = []  # joints whose brace is open; -1 for an end site
     known: dict[str, int] = {}
+    columns = 0  # of channels so far
     while True:
-        words = lines.words(f"the rest of {_opened(nodes, open_)}")
+        words = lines.words("MOTION") if lines.more else lines.ends(f"the rest of {_opened(nodes, open_)}")
         key = words[0].upper()
         if key in ("ROOT", "JOINT"):
             name = " ".join(words[1:])
@@ -111,16 +143,14 @@ def _hierarchy(lines: _Lines) -> list[Node]:
             if key == "ROOT" and nodes:
                 lines.fail(f"a second ROOT, {name!r}: one skeleton a file")
             known[name] = lines.number
-            nodes.append(
-                Node(name, open_[-1] if open_ else -1, lines.number, first=sum(len(n.channels) for n in nodes))
-            )
+            nodes.append(Node(name, open_[-1] if open_ else -1, lines.number, first=columns))
             open_.append(len(nodes) - 1)
-            _brace(lines, words)
+            _brace(lines)
         elif key == "END" and open_ and open_[-1] >= 0:
             if nodes[open_[-1]].end is not None:
                 lines.fail(f"joint {nodes[open_[-1]].name!r} has a second end site")
             open_.append(-1)
-            _brace(lines, words)
+            _brace(lines)
         elif key == "OFFSET" and open_:
             offset = lines.reals(words[1:], "OFFSET", 3)
             if open_[-1] < 0:
@@ -131,6 +161,7 @@ def _hierarchy(lines: _Lines) -> list[Node]:
                 nodes[open_[-1]].offset = offset
         elif key == "CHANNELS" and open_ and open_[-1] >= 0:
             _channels(lines, words, nodes, open_[-1])
+            columns += len(nodes[-1].channels)
         elif key == "}" and open_:
             closed = open_.pop()
             if closed >= 0 and np.isnan(nodes[closed].offset[0]):
@@ -148,8 +179,8 @@ def _opened(nodes: list[Node], open_: list[int]) -> str:
     return f"joint {nodes[inner[-1]].name!r} (line {nodes[inner[-1]].line})" if inner else "the hierarchy"
 
 
-def _brace(lines: _Lines, words: list[str]) -> None:
-    if words[-1] != "{" and lines.words("an opening brace")[0] != "{":
+def _brace(lines: _Lines) -> None:
+    if lines.words("an opening brace")[0] != "{":
         lines.fail("an opening brace is missing")
 
 
@@ -157,28 +188,30 @@ def _channels(lines: _Lines, words: list[str], nodes: list[Node], i: int) -> Non
     node = nodes[i]
     if i != len(nodes) - 1 or node.channels:
         lines.fail(f"CHANNELS of joint {node.name!r} must come once, and before its children")
-    if len(words) < 2 or not words[1].isdigit():
+    said = _count(words[1]) if len(words) > 1 else None
+    if said is None:
         lines.fail("CHANNELS must say how many there are")
-    names = words[2:]
-    if int(words[1]) != len(names):
+    names = [word.capitalize() for word in words[2:]]
+    if said != len(names):
         lines.fail(f"joint {node.name!r} says it has {words[1]} channels, and names {len(names)}")
-    for name in names:
+    for name, word in zip(names, words[2:]):
         if name not in CHANNELS:
-            lines.fail(f"{name!r} is no channel; there are {', '.join(CHANNELS)}")
+            lines.fail(f"{word!r} is no channel; there are {', '.join(CHANNELS)}")
         if names.count(name) > 1:
             lines.fail(f"joint {node.name!r} has the channel {name} twice")
     node.channels = names
 
 
 def _motion(lines: _Lines, n_channels: int) -> tuple[Floats, float]:
-    words = lines.words("Frames:")
-    if words[0] != "Frames:" or len(words) != 2 or not words[1].isdigit():
+    found = re.fullmatch(r"frames\s*:\s*(\S+)", " ".join(lines.words("Frames:")), re.IGNORECASE)
+    said = None if found is None else _count(found[1])
+    if said is None:
         lines.fail("the motion must begin with 'Frames:' and their number")
-    said, said_line = int(words[1]), lines.number
-    words = lines.words("Frame Time:")
-    if words[:2] != ["Frame", "Time:"]:
+    said_line = lines.number
+    found = re.fullmatch(r"frame time\s*:(.*)", " ".join(lines.words("Frame Time:")), re.IGNORECASE)
+    if found is None:
         lines.fail("'Frame Time:' and the seconds of a frame must follow")
-    frame_time = float(lines.reals(words[2:], "Frame Time", 1)[0])
+    frame_time = float(lines.reals(found[1].split(), "Frame Time", 1)[0])
     if frame_time <= 0:
         lines.fail(f"a frame must take time, not {frame_time:g} s")
     rows: list[Floats] = []
@@ -187,7 +220,7 @@ def _motion(lines: _Lines, n_channels: int) -> tuple[Floats, float]:
             lines.fail(f"there are more frames than the {said} of line {said_line}")
         if len(words) != n_channels:
             which = f"frame {len(rows) + 1} has {len(words)} numbers, and the hierarchy {n_channels} channels"
-            cut = len(words) < n_channels and not any(True for _ in _peek(lines))
+            cut = len(words) < n_channels and not lines.more
             lines.fail(f"the file is cut off in the middle of a frame: {which}" if cut else which)
         rows.append(lines.reals(words, f"frame {len(rows) + 1}", n_channels))
     if len(rows) != said:
@@ -195,11 +228,10 @@ def _motion(lines: _Lines, n_channels: int) -> tuple[Floats, float]:
     return np.array(rows).reshape(said, n_channels), frame_time
 
 
-def _peek(lines: _Lines) -> Iterator[list[str]]:
-    at = lines.number
-    found = list(zip(range(1), lines.rest()))
-    lines.number = at
-    return iter([w for _, w in found])
+def _count(word: str) -> int | None:
+    """A whole number, in plain digits; None if it is none, or beyond all reason."""
+    count = int(word) if re.fullmatch(r"[0-9]{1,12}", word) else MOST_FRAMES + 1
+    return count if count <= MOST_FRAMES else None
 
 
 def _is_real(word: str) -> bool:
