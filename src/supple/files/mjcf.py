@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, ParseError
-from supple.files.mjcf_remarks import remark_unused
+from supple.files.mjcf_remarks import Names, remark_elements, remark_unused, switched_off
 from supple.files.urdf import ROOT_JOINT
 from supple.files.xml import root_tag
 from supple.model.builder import ModelBuilder
@@ -56,19 +56,21 @@ def load_mjcf(
         raise ParseError(f"not an MJCF, whose outermost element is <mujoco>, not <{tag}>", file)
     m = _compile(file)
     if gravity is None:
-        off = m.opt.disableflags & _mujoco().mjtDisableBit.mjDSBL_GRAVITY
-        gravity = np.zeros(3) if off else m.opt.gravity
+        gravity = np.zeros(3) if switched_off(_mujoco(), m, "GRAVITY") else m.opt.gravity
     builder = ModelBuilder(_model_name(m) or Path(path).stem, gravity, file)
-    translation = _Translation(m, builder)
     try:
+        translation = _Translation(m, builder)
         translation.add_bodies(_body_to_free(m, builder) if floating_base else None)
         translation.add_frames()
         translation.add_visuals()
-        remark_unused(m, builder, translation.joint_names)
+        remark_unused(_mujoco(), m, builder, translation.names)
+        remark_elements(file, builder)
         policy = "refuse" if strict else "report"
         return builder.build(unphysical_inertia=policy, singular=policy)
     except ModelError as e:
         raise ParseError(str(e), file) from None
+    except UnicodeDecodeError as e:
+        raise ParseError(f"a name is not UTF-8: {e.object!r}", file) from None
 
 
 def _mujoco() -> ModuleType:
@@ -119,6 +121,7 @@ class _Translation:
     def __init__(self, m: Any, builder: ModelBuilder) -> None:
         obj = _mujoco().mjtObj
         self.m, self.builder = m, builder
+        self.damped = not switched_off(_mujoco(), m, "DAMPER")
         self.number: list[int | None] = [None] * m.nbody
         self.origin = np.zeros((m.nbody, 3))
         self.body_names = self._names(obj.mjOBJ_BODY, [f"body{b}" for b in range(m.nbody)])
@@ -126,6 +129,7 @@ class _Translation:
         self.joint_names = self._names(obj.mjOBJ_JOINT, [f"{name}_joint" for name in owner])
         self.site_names = self._names(obj.mjOBJ_SITE, [f"site{s}" for s in range(m.nsite)])
         self.geom_names = self._names(obj.mjOBJ_GEOM, [f"geom{g}" for g in range(m.ngeom)])
+        self.names = Names(self.body_names, self.joint_names, self.geom_names, self.site_names)
 
     def _names(self, kind: Any, fallback: Sequence[str]) -> list[str]:
         """The names MuJoCo has for a kind of thing; what has none gets the fallback, made unique."""
@@ -196,7 +200,7 @@ class _Translation:
             position=position,
             rotation=rotation,
             axis=axis,
-            damping=m.dof_damping[dof].copy(),
+            damping=self.damped * m.dof_damping[dof],
             armature=m.dof_armature[dof].copy(),
             friction=m.dof_frictionloss[dof].copy(),
         )

@@ -1,67 +1,306 @@
-"""What a compiled MuJoCo model holds that ours does not use."""
+"""What a compiled MuJoCo model says and ours does not do, or does differently, by the names of its elements.
+
+A remark is given for whatever is not as MuJoCo has it by default and would act, be drawn or be measured there. What the
+file itself switches off (<flag contact="disable"/>) is not missed. tests/unit/test_mjcf_remarks.py has a list of all
+that a compiled model holds, and where each is used, remarked upon, or why it needs no remark.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import numpy as np
+from lxml import etree
 
+from supple.files.xml import children, safe_options, tag_of
 from supple.model.builder import ModelBuilder
 
-#: Counters of mjModel, what they count, and why it matters.
-COUNTED = (
-    ("nu", "actuator", "give joint forces as tau"),
-    ("ntendon", "tendon", "its forces and limits do not act"),
-    ("neq", "equality", "the constraint does not act"),
-    ("npair", "contact", "bodies pass through each other"),
-    ("nexclude", "exclude", "there are no contacts to exclude"),
-    ("nsensor", "sensor", "nothing is measured"),
-    ("nmocap", "mocap", "the body is fixed"),
-    ("nflex", "flex", "soft bodies are left out"),
-    ("nskin", "skin", "it is not drawn"),
-    ("nplugin", "plugin", "it does not act"),
-    ("ncam", "camera", "there is no camera"),
-    ("nlight", "light", "there is no light"),
-    ("ntex", "texture", "it is not drawn"),
-    ("nkey", "keyframe", "set q and v instead"),
-    ("nnumeric", "numeric", "custom data"),
-    ("ntext", "text", "custom data"),
-    ("ntuple", "tuple", "custom data"),
+MOST_NAMES = 40  #: in one remark
+FREE, BALL = 0, 1  #: mjtJoint
+
+
+class Kind(NamedTuple):
+    """A kind of element that nothing here corresponds to."""
+
+    counter: str  #: of mjModel
+    object: str  #: of mjtObj
+    subject: str
+    reason: str
+    flag: str = ""  #: that switches it off
+
+
+ABSENT = (
+    Kind("nu", "ACTUATOR", "actuator", "its forces, armature and damping do not act; give joint forces as tau"),
+    Kind("ntendon", "TENDON", "tendon", "its forces, inertia and limits do not act"),
+    Kind("neq", "EQUALITY", "equality", "the constraint does not act", "EQUALITY"),
+    Kind("npair", "PAIR", "contact", "bodies pass through each other", "CONTACT"),
+    Kind("nexclude", "EXCLUDE", "exclude", "there are no contacts to exclude", "CONTACT"),
+    Kind("nsensor", "SENSOR", "sensor", "nothing is measured", "SENSOR"),
+    Kind("nflex", "FLEX", "flex", "the forces and contacts of soft bodies do not act"),
+    Kind("nskin", "SKIN", "skin", "it is not drawn"),
+    Kind("nplugin", "PLUGIN", "plugin", "it does not act"),
+    Kind("ncam", "CAMERA", "camera", "there is no camera"),
+    Kind("nlight", "LIGHT", "light", "there is no light"),
+    Kind("ntex", "TEXTURE", "texture", "it is not drawn"),
+    Kind("nkey", "KEY", "keyframe", "set q and v instead"),
+    Kind("nnumeric", "NUMERIC", "numeric", "custom data"),
+    Kind("ntext", "TEXT", "text", "custom data"),
+    Kind("ntuple", "TUPLE", "tuple", "custom data"),
 )
 
-BALL = 1  # mjtJoint
-
+#: Attributes that only say how contacts and limits of joints are, by their names in the compiled model.
+OF_CONTACTS = (
+    "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap", "adhesion", "surfacevel",
+)  # fmt: skip
+OF_LIMITS = {"solref": "solreflimit", "solimp": "solimplimit", "margin": "margin"}
+OF_FRICTION = {"solref": "solreffriction", "solimp": "solimpfriction"}
+DRAWN = {
+    "mat": ("emission", "specular", "shininess", "reflectance", "metallic", "roughness", "texrepeat", "texuniform"),
+    "site": ("type", "size", "rgba", "matid"),
+}
 FLUID = ("density", "viscosity", "wind")
+OPTIONS = {
+    "timestep": "steps are as long as the run's dt",
+    "integrator": "a run has its own integrator",
+    "magnetic": "there are no magnetometers",
+}
+#: Flags that are followed, or switch off what does not act here in any case.
+FOLLOWED = (
+    "GRAVITY", "DAMPER", "PASSIVE", "SPRING", "CONTACT", "EQUALITY", "FRICTIONLOSS", "CONSTRAINT", "SENSOR",
+    "ACTUATION",
+)  # fmt: skip
+WITH_CONSTRAINTS = ("CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT")  #: off where <flag constraint="disable"/>
+
+#: The defaults of every kind of element, as this version of MuJoCo has them.
+PLAIN = """<mujoco><asset><material name="m"/></asset>
+<worldbody><body><joint/><geom size="1"/><site/></body></worldbody></mujoco>"""
 
 
-def remark_unused(m: Any, builder: ModelBuilder, joint_names: Sequence[str]) -> None:
-    """One remark for each kind of thing unused, with how many there are; one for each joint with a spring."""
-    for counter, subject, reason in COUNTED:
-        if getattr(m, counter):
-            builder.remark(subject, f"{getattr(m, counter)} x {subject}, not used: {reason}")
-    colliding = int(np.count_nonzero(m.geom_contype | m.geom_conaffinity))
-    if colliding:
-        builder.remark("contact", f"{colliding} geoms could collide; here bodies pass through each other")
-    if m.body_gravcomp.any():
-        builder.remark("gravcomp", f"gravcomp of {np.count_nonzero(m.body_gravcomp)} bodies does not act")
-    _remark_joints(m, builder, joint_names)
-    _remark_options(m, builder)
+def switched_off(mujoco: ModuleType, m: Any, flag: str) -> bool:
+    """Whether <flag ...="disable"/> is in the file. MuJoCo before 3.3.6 has one flag for springs and dampers."""
+    flags = [flag] + ["CONSTRAINT"] * (flag in WITH_CONSTRAINTS) + ["PASSIVE"] * (flag in ("SPRING", "DAMPER"))
+    bits = (getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0) for name in flags)
+    return any(int(bit) & m.opt.disableflags for bit in bits)
 
 
-def _remark_joints(m: Any, builder: ModelBuilder, names: Sequence[str]) -> None:
-    for j in _where(m.jnt_stiffness):
-        builder.remark("stiffness", f"joint {names[j]!r}: the spring of {m.jnt_stiffness[j]:g} does not act")
-    for what, per_joint in (("stiffnesspoly", True), ("dampingpoly", False)):
-        polynomial = getattr(m, f"{'jnt' if per_joint else 'dof'}_{what}", np.zeros((0, 2)))  # newer than MuJoCo 3.2
-        for i in _where(polynomial.any(axis=1)):
-            j = i if per_joint else int(m.dof_jntid[i])
-            builder.remark(what, f"joint {names[j]!r}: {what} {polynomial[i].tolist()} does not act")
-    for j in _where(m.jnt_limited.astype(bool) & (m.jnt_type == BALL)):
-        builder.remark("range", f"joint {names[j]!r}: the range of a ball joint is not used")
-    lopsided = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange[:, 0] != -m.jnt_actfrcrange[:, 1])
-    for j in _where(lopsided):
-        builder.remark("actuatorfrcrange", f"joint {names[j]!r}: a range not symmetric about zero is not used")
+class Names(NamedTuple):
+    """Of a model's parts, one for each."""
+
+    bodies: Sequence[str]
+    joints: Sequence[str]
+    geoms: Sequence[str]
+    sites: Sequence[str]
+
+
+def remark_unused(mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names) -> None:
+    """All remarks on what is in a file and not in our model, or otherwise."""
+    _Remarks(mujoco, m, builder, names).give()
+
+
+class _Remarks:
+    def __init__(self, mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names) -> None:
+        self.mujoco, self.m, self.builder, self.names = mujoco, m, builder, names
+        self.plain = mujoco.MjModel.from_xml_string(PLAIN)
+
+    def give(self) -> None:
+        for kind in ABSENT:
+            count = getattr(self.m, kind.counter, 0)
+            if count and not (kind.flag and self.off(kind.flag)):
+                self.say(kind.subject, kind.subject, self.named(kind.object, count), f"not used: {kind.reason}")
+        self.springs_and_friction()
+        self.limits()
+        self.start()
+        self.bodies()
+        self.contacts()
+        self.looks()
+        self.options()
+
+    # --- parts of joints ------------------------------------------------------------------------------
+
+    def springs_and_friction(self) -> None:
+        m = self.m
+        if not self.off("SPRING"):
+            stiff = m.jnt_stiffness != 0
+            self.joints(
+                "stiffness",
+                stiff,
+                lambda j: f"the spring of {m.jnt_stiffness[j]:g} about {self.rest(j)} does not act",
+            )
+            polynomial = self.field("jnt_stiffnesspoly", m.njnt)
+            what = "stiffnesspoly {} does not act"
+            self.joints("stiffness", polynomial.any(axis=1), lambda j: what.format(polynomial[j].tolist()))
+        if not self.off("DAMPER"):
+            curved = self.by_joint(self.field("dof_dampingpoly", m.nv))
+            self.joints("damping", curved.any(axis=1), lambda j: f"dampingpoly {curved[j].tolist()} does not act")
+        if not self.off("FRICTIONLOSS"):
+            loss = self.by_joint(m.dof_frictionloss[:, None])[:, 0]
+            other = self.others("dof", OF_FRICTION)
+            self.joints(
+                "frictionloss",
+                loss != 0,
+                lambda j: f"frictionloss {loss[j]:g} is kept as model.friction, and does not act{other}",
+            )
+        armature = self.by_joint(m.dof_armature[:, None])[:, 0]
+        self.joints(
+            "armature",
+            (m.jnt_type == FREE) & (armature != 0),
+            lambda j: (
+                f"armature {armature[j]:g} of a free joint resists the rate of v in the body's frame; in MuJoCo that "
+                "of the velocity in the world's, which differs while the body turns"
+            ),
+        )
+
+    def rest(self, j: int) -> str:
+        """Where a joint's spring is at rest."""
+        at, size = int(self.m.jnt_qposadr[j]), {FREE: 7, BALL: 4}.get(int(self.m.jnt_type[j]), 1)
+        return (
+            f"springref {self.m.qpos_spring[at]:g}" if size == 1 else f"{self.m.qpos_spring[at : at + size].tolist()}"
+        )
+
+    def limits(self) -> None:
+        m, limited = self.m, self.m.jnt_limited.astype(bool)
+        lopsided = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange[:, 0] != -m.jnt_actfrcrange[:, 1])
+        reason = "actuatorfrcrange is not symmetric about zero, and not used"
+        self.joints("actuatorfrcrange", lopsided, lambda j: reason)
+        if self.off("LIMIT"):
+            reason = "its range is kept, though the file switches limits off"
+            self.joints("range", limited & (m.jnt_type != BALL), lambda j: reason)
+            return
+        self.joints("range", limited & (m.jnt_type == BALL), lambda j: "the range of a ball joint is not used")
+        reason = f"its range acts only where supple.Limits is among the forces{self.others('jnt', OF_LIMITS)}"
+        self.joints("range", limited & (m.jnt_type != BALL), lambda j: reason)
+
+    def start(self) -> None:
+        """Where MuJoCo begins, and model.neutral() is not: bodies on free joints, and joints with `ref`."""
+        m = self.m
+        for j in _where(m.jnt_type != BALL):
+            at = int(m.jnt_qposadr[j])
+            first = m.qpos0[at : at + (7 if m.jnt_type[j] == FREE else 1)].tolist()
+            if first != ([0, 0, 0, 1, 0, 0, 0] if m.jnt_type[j] == FREE else [0]):
+                what = f"the file begins at qpos {first}, which is not in model.neutral(): give it as q"
+                self.say("qpos0", "joint", [self.names.joints[j]], what)
+
+    # --- bodies, geoms, sites ---------------------------------------------------------------------------
+
+    def bodies(self) -> None:
+        m, names = self.m, self.names
+        mocap = _where(m.body_mocapid >= 0)
+        self.say("mocap", "mocap body", [names.bodies[b] for b in mocap], "fixed where the file puts it")
+        lifted = _where(m.body_gravcomp) if m.opt.gravity.any() and not self.off("GRAVITY") else []
+        self.say("gravcomp", "body", [names.bodies[b] for b in lifted], "gravcomp does not act")
+        parts = (("body", names.bodies), ("jnt", names.joints), ("geom", names.geoms), ("site", names.sites))
+        for prefix, named in parts:
+            data = getattr(m, f"{prefix}_user")
+            word = {"jnt": "joint"}.get(prefix, prefix)
+            self.say("user", word, [named[i] for i in _where(data.any(axis=1))], "user data are not used")
+
+    def contacts(self) -> None:
+        m = self.m
+        touching = _where(m.geom_contype | m.geom_conaffinity)
+        if self.off("CONTACT") or not touching:
+            return
+        changed = [what for what in OF_CONTACTS if self.differs("geom", what, touching)]
+        also = f", whatever their {', '.join(changed)}" if changed else ""
+        self.say(
+            "contact",
+            "geom",
+            [self.names.geoms[g] for g in touching],
+            f"could collide; here bodies pass through each other{also}",
+        )
+
+    def looks(self) -> None:
+        m = self.m
+        materials = self.named("MATERIAL", m.nmat)
+        shiny = [i for i in range(m.nmat) if any(self.differs("mat", what, [i]) for what in DRAWN["mat"])]
+        self.say("material", "material", [materials[i] for i in shiny], "drawn in its colour, and plain")
+        sites = [s for s in range(m.nsite) if any(self.differs("site", what, [s]) for what in DRAWN["site"])]
+        self.say("site", "site", [self.names.sites[s] for s in sites], "a frame; its shape is not drawn")
+        for part in ("global_", "headlight", "map", "quality", "rgba", "scale"):
+            for what in _changed(getattr(m.vis, part), getattr(self.plain.vis, part)):
+                self.builder.remark("visual", f"visual {part.strip('_')} {what}: for MuJoCo's own viewer")
+
+    # --- options ----------------------------------------------------------------------------------------
+
+    def options(self) -> None:
+        m = self.m
+        shapes = _where(m.geom_fluid[:, 0])
+        for what in FLUID:
+            if np.any(getattr(m.opt, what)):
+                self.builder.remark("fluid", f"option {what}: the forces of a medium do not act")
+        if any(np.any(getattr(m.opt, what)) for what in FLUID):
+            self.say("fluid", "geom", [self.names.geoms[g] for g in shapes], "fluidshape does nothing")
+        for what in _changed(m.opt, self.plain.opt):
+            if what in ("disableflags", "enableflags"):
+                self.flags(what, "mjDSBL_" if what == "disableflags" else "mjENBL_")
+            elif what not in (*FLUID, "gravity"):
+                reason = OPTIONS.get(what, "MuJoCo's own solver settings are not used")
+                value = np.asarray(getattr(m.opt, what)).tolist()
+                self.builder.remark("option", f"option {what} = {value}: {reason}")
+
+    def flags(self, which: str, prefix: str) -> None:
+        able = "disable" if which == "disableflags" else "enable"
+        bits = getattr(self.mujoco, "mjtDisableBit" if able == "disable" else "mjtEnableBit")
+        for name, bit in bits.__members__.items():
+            if name.startswith(prefix) and int(bit) & getattr(self.m.opt, which):
+                flag = name.removeprefix(prefix)
+                if able == "enable" or flag not in (*FOLLOWED, "LIMIT"):
+                    self.builder.remark("option", f'flag {flag.lower()}="{able}": of MuJoCo\'s own solver; not used')
+
+    # --- saying it --------------------------------------------------------------------------------------
+
+    def off(self, flag: str) -> bool:
+        return switched_off(self.mujoco, self.m, flag)
+
+    def named(self, kind: str, count: int) -> list[str]:
+        """The names MuJoCo has for things of a kind; a number for one that has none."""
+        name_of, kind = self.mujoco.mj_id2name, getattr(self.mujoco.mjtObj, f"mjOBJ_{kind}")
+        return [name_of(self.m, kind, i) or str(i) for i in range(count)]
+
+    def say(self, subject: str, word: str, names: Sequence[str], what: str) -> None:
+        """One remark on all elements of the names, if there are any."""
+        if names:
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            self.builder.remark(subject, f"{word} {', '.join(map(repr, names[:MOST_NAMES]))}{more}: {what}")
+
+    def joints(self, subject: str, which: Any, what: Callable[[int], str]) -> None:
+        """A remark on all joints of which the same is to be said."""
+        said: dict[str, list[str]] = {}
+        for j in _where(which):
+            said.setdefault(what(j), []).append(self.names.joints[j])
+        for text, names in said.items():
+            self.say(subject, "joint", names, text)
+
+    # --- comparing --------------------------------------------------------------------------------------
+
+    def field(self, name: str, rows: int) -> Any:
+        """One that older versions of MuJoCo have not."""
+        return getattr(self.m, name, np.zeros((rows, 1)))
+
+    def by_joint(self, rows: Any) -> Any:
+        """Of rows for each degree of freedom those of joints: its degrees all have the same in a file."""
+        return rows[self.m.jnt_dofadr]
+
+    def differs(self, prefix: str, what: str, rows: Sequence[int] | Any) -> bool:
+        """Whether an attribute of some elements is not the default."""
+        mine = getattr(self.m, f"{prefix}_{what}", None)
+        return mine is not None and bool(np.any(mine[rows] != getattr(self.plain, f"{prefix}_{what}")[0]))
+
+    def others(self, prefix: str, attributes: dict[str, str]) -> str:
+        """Attributes that belong to something, and are not the default anywhere."""
+        found = [word for what, word in attributes.items() if self.differs(prefix, what, slice(None))]
+        return f" ({', '.join(found)} not used)" if found else ""
+
+
+def remark_elements(file: str, builder: ModelBuilder) -> None:
+    """On elements that leave no trace in a compiled model."""
+    try:
+        root = etree.parse(file, etree.XMLParser(**safe_options())).getroot()
+    except (etree.XMLSyntaxError, OSError):  # MuJoCo reads what is not quite XML
+        return
+    for tag in sorted({tag_of(child) for child in children(root)} & {"statistic", "size"}):
+        builder.remark(tag, f"<{tag}>: sizes of MuJoCo's memory, viewer and solver; not used")
 
 
 def _where(flags: Any) -> list[int]:
@@ -69,15 +308,8 @@ def _where(flags: Any) -> list[int]:
     return found
 
 
-def _remark_options(m: Any, builder: ModelBuilder) -> None:
-    for what in FLUID:
-        if np.any(getattr(m.opt, what)):
-            builder.remark("fluid", f"option {what}: the forces of a medium do not act")
-    default = type(m.opt)()
-    for what in dir(default):
-        if what.startswith("_") or what in (*FLUID, "gravity"):
-            continue
-        value = getattr(m.opt, what)
-        if not np.array_equal(value, getattr(default, what)):
-            shown = np.asarray(value).tolist()
-            builder.remark("option", f"option {what} = {shown}: MuJoCo's own solver settings are not used")
+def _changed(mine: Any, plain: Any) -> Iterable[str]:
+    """The names of fields that two structures do not have the same."""
+    for name in dir(plain):
+        if not name.startswith("_") and not np.array_equal(getattr(mine, name), getattr(plain, name)):
+            yield name

@@ -7,7 +7,8 @@ Conventions
     angle here, (cos, sin) there.
   - The root link is fixed to the world, or rides on a free joint named "root_joint".
   - A planar joint moves in the plane normal to its axis, as URDF says. (Pinocchio takes z whatever the axis.)
-  - A joint that mimics another moves on its own here, and is remarked upon.
+  - A joint that mimics another moves on its own here, and dry friction does not act: both are remarked upon.
+  - Limits of position, velocity and effort are kept; they act only where supple.Limits is among the forces.
   - Limits of ±1.797...e308, the largest number, mean none: URDF has no infinity, and our writer must say it.
 """
 
@@ -33,6 +34,8 @@ from supple.model.model import Model, unknown
 from supple.model.report import Report
 
 ROOT_JOINT = "root_joint"
+
+UNIT = 1e-3  #: by how much the length of an axis may differ from one before it is remarked upon
 
 #: The axis of a joint that names none.
 X_AXIS = np.array([1.0, 0.0, 0.0])
@@ -176,7 +179,7 @@ def _read_joint(doc: Document, element: Element) -> Joint:
     parent, child = (_read_end(doc, element, tag) for tag in ("parent", "child"))
     position, rotation = read_origin(doc, element)
     axis = X_AXIS if kind in ("fixed", "floating") else _read_axis(doc, element)
-    numbers = {} if kind == "fixed" else _read_limit(doc, element, kind) | _read_dynamics(doc, element)
+    numbers = {} if kind == "fixed" else _read_limit(doc, element, kind) | _read_dynamics(doc, element, kind)
     mimic = doc.child(element, "mimic")
     if mimic is not None and "mimic" not in MEANINGLESS.get(kind, ()):
         doc.unused(mimic, ("joint", "multiplier", "offset"))
@@ -197,8 +200,11 @@ def _read_axis(doc: Document, joint: Element) -> Floats:
         return X_AXIS
     doc.unused(element, ("xyz",))
     axis = doc.vector(element, "xyz")
-    if not np.linalg.norm(axis) > 1e-9:
+    length = float(np.linalg.norm(axis))
+    if not length > 1e-9:
         doc.fail(element, f"axis {axis.tolist()} has no direction")
+    if abs(length - 1) > UNIT:
+        doc.remark("axis", element, f"has length {length:.6g}; only its direction is used")
     return axis
 
 
@@ -217,12 +223,17 @@ def _read_limit(doc: Document, joint: Element, kind: str) -> dict[str, float]:
     return {k: math.copysign(math.inf, x) if abs(x) == most else x for k, x in out.items()}
 
 
-def _read_dynamics(doc: Document, joint: Element) -> dict[str, float]:
+def _read_dynamics(doc: Document, joint: Element, kind: str) -> dict[str, float]:
     element = doc.child(joint, "dynamics")
     if element is None:
         return {}
     doc.unused(element, ("damping", "friction"))
-    return {what: doc.number(element, what, 0.0) for what in ("damping", "friction")}
+    out = {what: doc.number(element, what, 0.0) for what in ("damping", "friction")}
+    if out["friction"]:
+        doc.remark("friction", element, f"friction {out['friction']:g} is kept as model.friction, and does not act")
+    if out["damping"] and kind in ("floating", "planar"):
+        doc.remark("damping", element, f"damping of a {kind} joint acts alike on all its velocities, m/s and rad/s")
+    return out
 
 
 # --- the tree -------------------------------------------------------------------------------------

@@ -113,9 +113,10 @@ class Document:
         self.remarks.append(Remark(subject, f"{self.where(element)}: {message}", line_of(element)))
 
     def where(self, element: Element) -> str:
-        """<limit> of joint 'knee'."""
-        name = element.get("name")
+        """<limit> of joint 'knee', <gazebo> for 'foot'."""
+        name, other = element.get("name"), element.get("reference")
         own = f"<{tag_of(element)}>" if name is None else f"{tag_of(element)} {name!r}"
+        own += "" if other is None else f" for {other!r}"
         named = [up for up in element.iterancestors() if up.get("name") and up.getparent() is not None]
         return f"{own} of {tag_of(named[-1])} {named[-1].get('name')!r}" if named else own
 
