@@ -140,7 +140,7 @@ class Recording:
     @cached_property
     def given(self) -> dict[str, Any]:
         """What must be given again to continue it."""
-        return dict(self.read(lambda h5: json.loads(bytes(h5["given"][:]))))
+        return self.read(lambda h5: dict(json.loads(bytes(h5["given"][:]))))
 
     @property
     def state(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _difference_of_lists(name: str, theirs: list[Any], ours: list[Any]) -> str:
         return f"with {len(theirs)} {name}, not {len(ours)}"
     i, a, b = next((i, a, b) for i, (a, b) in enumerate(zip(theirs, ours)) if a != b)
     which = f"{name[:-1]} {i + 1} of {len(ours)}"
-    if isinstance(a, dict) and isinstance(b, dict) and a["kind"] == b["kind"]:
+    if isinstance(a, dict) and isinstance(b, dict) and a.get("kind") == b["kind"]:
         key = next(key for key in b if a.get(key) != b[key])
         about = next(
             (f" {word} {b[word]!r}" for word in ("body", "joint", "name") if word in a and a[word] == b[word]), ""
@@ -91,7 +91,7 @@ def _difference_of_lists(name: str, theirs: list[Any], ours: list[Any]) -> str:
 
 
 def _kind(force: Any) -> str:
-    return f"a {force['kind']}" if isinstance(force, dict) else str(force)
+    return f"a {force.get('kind')}" if isinstance(force, dict) else str(force)
 
 
 def _shown(x: Any) -> str:
