@@ -48,6 +48,7 @@ class Cursor:
     halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
     watched: bool = False  #: set from outside: every state that is kept is handed on at once
     before: Cursor | None = None  #: at an end within a step: where that step began
+    kept: float = 0.0  #: the time of the last state that was kept
 
     def towards(self, grid: Grid) -> Cursor:
         """Where to go on from, to a later end: from the beginning of the step that the end fell into, so that steps are
@@ -201,8 +202,9 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             if crossing is not None and crossing.time > grid.end:
                 crossing = None
             until = min(step.end, grid.end) if crossing is None else crossing.time
-            _sample(rows, cursor, step, until, grid, adaptive)
-            cursor.time, (cursor.q, cursor.v) = until, step.at(until) if crossing is None else crossing.state
+            at_end = step.at if adaptive is not None else step.exactly
+            cursor.time, (cursor.q, cursor.v) = until, at_end(until) if crossing is None else crossing.state
+            _sample(rows, cursor, step, grid, adaptive)
             cursor.h = cursor.h if adaptive is None else adaptive.h
             cursor.fresh = None
             short = cursor.step * grid.dt > until  # the last sample is of an end between two instants of the grid
@@ -216,8 +218,9 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     q, v = checked_state(after.model, after.q, after.v)
                     f = f if after.model is f.model else renew(after.model)
                 rows.happened.append(Happened(event.name, until))
-                if not rows.times or rows.times[-1] != until:
+                if cursor.kept != until:
                     rows.add(until, cursor.q, cursor.v)
+                cursor.kept = until
                 changed = after is not before
                 cursor.fresh = Fresh(event.name, crossing.side, changed)
                 if changed:
@@ -242,18 +245,19 @@ def _ahead(
 ) -> tuple[Step, Crossing | None]:
     """The next step, and the first event in it.
 
-    Steps of adaptive length go beyond the end, so that no step depends on where a run ends. Only where that cannot be
+    A step goes beyond the end, so that no step and no event depends on where a run ends. Only where that cannot be
     done, because a function refuses such times, does the step end there.
     """
 
     def take(until: float) -> tuple[Step, Crossing | None]:
         if adaptive is None:
-            step: Step = _fixed(cursor, f, grid, integrator)
+            step: Step = _fixed(cursor, f, grid, integrator, until)
         else:
             step = adaptive.step(f, cursor.time, cursor.q, cursor.v, until)
         return step, watch.first(f.model, step, cursor.fresh) if watch.events else None
 
-    if adaptive is None or cursor.time + adaptive.h <= grid.end:
+    planned = (cursor.step + 1) * grid.dt if adaptive is None else cursor.time + adaptive.h
+    if planned <= grid.end:
         return take(np.inf)
     try:
         return take(np.inf)
@@ -261,10 +265,10 @@ def _ahead(
         return take(grid.end)
 
 
-def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> FixedStep:
-    end, take = grid.time(cursor.step + 1), FIXED[integrator]
-    whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
-    h = grid.dt if whole else end - cursor.time
+def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float) -> FixedStep:
+    """To the next instant of the grid, or until it ends."""
+    end, take = min((cursor.step + 1) * grid.dt, until), FIXED[integrator]
+    h = grid.dt if cursor.on(grid) and end < until else end - cursor.time
     first = cursor.q, cursor.v
     q, v = take(f, cursor.time, *first, h)
     if not np.isfinite(q.dot(q) + v.dot(v)):
@@ -272,18 +276,14 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> FixedSte
     return FixedStep(take, f, cursor.time, end, first, (q, v))
 
 
-def _sample(rows: Rows, cursor: Cursor, step: Step, until: float, grid: Grid, adaptive: Adaptive | None) -> None:
-    """The states on the grid that a step passes, up to an instant."""
-    if adaptive is None:
-        if until >= grid.time(cursor.step + 1):
-            cursor.step += 1
-            if grid.kept(cursor.step):
-                rows.add(until, *step.at(until))
-        return
-    while cursor.step < grid.steps and grid.time(cursor.step + 1) <= until:
+def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
+    """The states on the grid that a step has passed when it is where the cursor is."""
+    while cursor.step < grid.steps and grid.time(cursor.step + 1) <= cursor.time:
         cursor.step += 1
         if grid.kept(cursor.step):
-            rows.add(grid.time(cursor.step), *step.at(grid.time(cursor.step)))
+            time = grid.time(cursor.step)
+            rows.add(time, *((cursor.q, cursor.v) if adaptive is None else step.at(time)))
+            cursor.kept = time
 
 
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:

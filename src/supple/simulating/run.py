@@ -202,7 +202,7 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
         models = [run.model, *r.models[1:]]
         last = models[r.models.index(r.segments[-1].model)]
         run.events[:] = [Happened(name, time) for time, name in r.events]
-        generation = r.generation
+        kept, generation = float(r.segments[-1].times[-1]), r.generation
     cursor, before = _restored(last, state, arrays.pop("q"), arrays.pop("v")), state["before"]
     q, v = (arrays.pop(f"before_{name}", None) for name in "qv")
     if before is not None:
@@ -210,7 +210,9 @@ def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
     elif cursor.time < cursor.step * run.dt:  # the last step was to an end between two instants of the grid
         cursor.step -= 1
     cursor.over = state["over"]
-    run.resume(cursor.towards(run.grid), arrays, state.get("guard"))
+    cursor = cursor.towards(run.grid)
+    cursor.kept = kept
+    run.resume(cursor, arrays, state.get("guard"))
     return models, generation
 
 
@@ -272,7 +274,7 @@ def follow(
             for sample in run.samples():
                 keeper.add(sample)
                 bar.show(sample)
-                if watch is not None:
+                if watch is not None and len(sample.piece.times):
                     watch(sample)
         return result(stopped=f"stopped at {run.cursor.time:.6g} s" if interrupted.told else None)
     except SimulationError as e:

@@ -184,13 +184,15 @@ class Simulation:
                 self._dynamics = self._renewed(piece.model)
             self.events += piece.happened
             sample = self._sample(piece)
-            self.guard = self.guard or self._new_guard(sample)
-            bad = None if self.guard is None else self.guard.check(sample.kinetic, sample.potential)
-            if bad is not None:
-                yield sample.until(bad)
-                last = piece.state(bad - 1) if bad else good
-                raise energy_grew(piece.state(bad), last, self.dt, self.integrator)
-            self.guard, good = None if piece.ends_segment else self.guard, piece.state(-1)
+            if len(piece.times):  # none, if an event ends a segment whose states were all handed on before
+                self.guard = self.guard or self._new_guard(sample)
+                bad = None if self.guard is None else self.guard.check(sample.kinetic, sample.potential)
+                if bad is not None:
+                    yield sample.until(bad)
+                    last = piece.state(bad - 1) if bad else good
+                    raise energy_grew(piece.state(bad), last, self.dt, self.integrator)
+                good = piece.state(-1)
+            self.guard = None if piece.ends_segment else self.guard
             yield sample
             self.guard, self._rescaled = None if self._rescaled else self.guard, False
 
@@ -264,6 +266,9 @@ class Simulation:
 
     def _sample(self, piece: Piece) -> Sample:
         f = self._dynamics
+        if not len(piece.times):
+            carried = np.zeros((0, piece.model.n_bodies, 6)) if self.joint_wrenches else None
+            return Sample(piece, np.zeros(0), np.zeros(0), carried)
         kinetic, potential = f.energies(piece.q, piece.v)
         wrenches = f.joint_wrenches(piece.times, piece.q, piece.v) if self.joint_wrenches else None
         return Sample(piece, kinetic, potential, wrenches)
