@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest, zero_vec
+from supple.exact.rnea import rigid_force
 from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID, ROW, SPLIT
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -29,7 +30,7 @@ from supple.spatial.algebra import (
     Prismatic,
     Revolute,
     articulated,
-    crf,
+    cross,
     outer_inertia,
     rotate_force,
     shift_force,
@@ -169,7 +170,9 @@ def without_joint(m, b, q, v, has_wrenches, wrenches, path, work, S):
     R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
     Y = load_turned(R, m.rows, b, RIGID, SPLIT)
     zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-    f = Y @ zeta + crf(V, Y @ V)  # pA = I zeta + v x* I v - f_ext  [RBDA 7.37]
+    # pA = I zeta + v x* I v - f_ext  [RBDA 7.37], by the acceleration of the origin as a point: v x m v is left out
+    # instead of rounded, beside which the moment of a light foot on a heavy hip would be lost.
+    f = rigid_force(Y, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))
     if has_wrenches:
         f = f - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
     store_mat(path, i, R_, R)

@@ -2,11 +2,15 @@
 
 The explicit Runge-Kutta method of order 8 by Dormand and Prince [Hairer, Norsett, Wanner 1993, Solving Ordinary
 Differential Equations I, II.5], with the coefficients of scipy.integrate.DOP853, around the articulated-body algorithm.
-The instant of touching down is found with whole steps of the method, of other lengths, from where the last step began:
-it is as exact as the integration. No forces act but gravity and the joints' damping. For joints whose coordinates add.
+No forces act but gravity and the joints' damping. For joints whose coordinates add.
 
-A point counts as coming down when its height falls through zero while it is ahead of the support by `clearance`:
-a foot that scuffs the ground on its way forward does not [RR B2]. A guard point that comes below `least` means a fall.
+The law of touchdown, which walking.events follows, too: the foot comes down at the first instant at which its height
+falls through zero and it is, at that instant, ahead of the support by more than `clearance`. A foot that scuffs the
+ground beside or behind the support does not come down [RR B2]. If the guard falls through `least` before, it is a fall.
+
+Crossings are looked for within each step (touchdown.py): in LOOKS parts of it, so that a foot that crosses the ground
+there and back within a step is found, unless it does so twice in a part. The instant is then corrected, and the
+touchdown judged, with whole steps of the method from where the last step began: it is as exact as the integration.
 """
 
 from __future__ import annotations
@@ -22,22 +26,32 @@ from supple.errors import StateError
 from supple.exact import kinematics
 from supple.exact.aba import ABA, BODY_ROW, DOF_ROW, PATH_ROW, aba
 from supple.exact.calls import AXES, DOFS, EXTRA, HEADER, N_EXTRA, N_SLOTS, PATH, TURNS, WORK, Work, finite
-from supple.exact.kinematics import place_all
 from supple.exact.motion import AXIS, Axes
 from supple.exact.tables import host_tables, open_tables
+from supple.exact.touchdown import (
+    FOOT,
+    GUARD,
+    LOOKS,
+    NOWHERE,
+    Taken,
+    Watched,
+    above,
+    crossing,
+    differences,
+    height,
+    inside,
+)
 from supple.model.manifold import PLAIN
 from supple.model.model import Model
-from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.references import floats_at, ints_at
-from supple.spatial.rows import load_mat, load_vec
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
 
 TOUCHED, FELL, LATE, STUCK, FULL = range(5)
+ON_THE_WAY = -1
 STAGES = 12
-FOOT, GUARD = range(2)
 SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 10.0
 
 
@@ -95,16 +109,41 @@ def _error(n, y, new, step, K, E3, E5, rtol, atol):
 
 
 @helper
-def _where(h, m, q, bodies, points, plane, path, work, which):
-    """Height of a watched point above the plane, and how far ahead it is."""
-    S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
-    place_all(m, q, path, work, S)
-    b = bodies[which]
-    R = load_mat(work, b, kinematics.R_) @ load_mat(m.outward, b, 0)
-    P = load_vec(work, b, kinematics.P_) + R @ Vec3(points[which, 0], points[which, 1], points[which, 2])
-    height = plane[0, 0] * P.x + plane[0, 1] * P.y + plane[0, 2] * P.z - plane[0, 3]
-    ahead = plane[1, 0] * P.x + plane[1, 1] * P.y + plane[1, 2] * P.z - plane[1, 3]
-    return height, ahead
+def _exactly(h, m, t, w, which, s, rate, A, B, K, out):
+    """The crossing near the share s of a step, where the height has this rate, by steps that end there; and how far
+    ahead the foot is. out: the state there. NOWHERE if there is none: the height came near zero only."""
+    ahead, move, last = 0.0, 0.0, np.inf
+    for _ in range(8):
+        _advance(h, m, m.nv, t.y, s * t.step, A, B, K, out)
+        now = above(h, m, out, w)
+        ahead, move = now[2], -now[which] / rate
+        if not abs(move) < min(0.1, 0.5 * last) or not 0.0 < s + move <= 1.0:
+            break
+        last = abs(move)
+        s += move
+    return s if abs(move) < 1e-8 else NOWHERE, ahead
+
+
+@helper
+def _looked_through(h, m, t, w, A, B, K, heights, part, there):
+    """How a step ends, and after which share of it: TOUCHED or FELL, with the state there, or ON_THE_WAY."""
+    for i in range(LOOKS + 1):
+        heights[FOOT, i], heights[GUARD, i], _ = inside(h, m, t, w, i / LOOKS)
+    for which in range(2):
+        differences(heights[which], heights[2 + which])
+    end, first = ON_THE_WAY, 1.0
+    for i in range(2 * LOOKS):
+        which, c = i % 2, heights[2 + i % 2]
+        if which == 0 and end != ON_THE_WAY:
+            break
+        x = crossing(c, heights[which], i // 2)
+        if x != NOWHERE:
+            s, ahead = _exactly(h, m, t, w, which, x / LOOKS, LOOKS * height(c, x)[1], A, B, K, part)
+            sooner = s != NOWHERE and (end == ON_THE_WAY or s < first)
+            if sooner and (which == GUARD or ahead > w.clearance):
+                end, first = TOUCHED if which == FOOT else FELL, s
+                there[:] = part
+    return end, first
 
 
 _int, _real, _vector, _matrix = types.int64, types.float64, types.float64[::1], types.float64[:, ::1]
@@ -129,48 +168,27 @@ def stride_kernel(
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
     n = m.nv
-    new, part = np.empty(2 * n), np.empty(2 * n)
+    new, part, there, new_rate = np.empty(2 * n), np.empty(2 * n), np.empty(2 * n), np.empty(2 * n)
+    q, heights = np.empty(n), np.empty((4, LOOKS + 1))
+    w = Watched(bodies, points, plane, clearance, least, path, work)
     if not _rate(h, m, n, y, K[0]):
         return STUCK
-    before, _ = _where(h, m, y, bodies, points, plane, path, work, FOOT)
     while clock[0] < latest:
         step = min(clock[1], longest, latest - clock[0])
-        if step < 1e-14:
+        if step < 1e-13 * longest and step < latest - clock[0]:
             return STUCK
         good = _advance(h, m, n, y, step, A, B, K, new)
         error = _error(n, y, new, step, K, E3, E5, rtol, atol)
         if not good or not finite(new) or not error <= 1.0:
             clock[1] = step * (max(LEAST_FACTOR, SAFETY * error**-0.125) if good and error > 0.0 else LEAST_FACTOR)
             continue
-        after, ahead = _where(h, m, new, bodies, points, plane, path, work, FOOT)
-        touched = before > 0.0 >= after and ahead > clearance
-        if touched:
-            # regula falsi with the Illinois rule, on the length of the step
-            a, fa, b, fb, x, fx, side = 0.0, before, step, after, step, after, 0
-            for _ in range(100):
-                if fb == 0.0 or b - a <= 1e-16 * step:
-                    break
-                x = (a * fb - b * fa) / (fb - fa)
-                if not a < x < b:
-                    break
-                _advance(h, m, n, y, x, A, B, K, part)
-                fx, _ = _where(h, m, part, bodies, points, plane, path, work, FOOT)
-                if fx > 0.0:
-                    a, fa = x, fx
-                    fb = 0.5 * fb if side == 1 else fb
-                    side = 1
-                else:
-                    b, fb = x, fx
-                    fa = 0.5 * fa if side == -1 else fa
-                    side = -1
-                if abs(fx) < 1e-16:
-                    break
-            step = x
-            _advance(h, m, n, y, step, A, B, K, new)
-        clock[0] += step
-        y[:] = new
-        K[0, :] = K[STAGES]
-        before = after
+        new_rate[:] = K[STAGES]
+        end, s = _looked_through(h, m, Taken(y, new, K[0], new_rate, step, q), w, A, B, K, heights, part, there)
+        factor = MOST_FACTOR if error == 0.0 else min(MOST_FACTOR, SAFETY * error**-0.125)
+        clock[1] = step * max(LEAST_FACTOR, factor)
+        clock[0] += s * step
+        y[:] = new if end == ON_THE_WAY else there
+        K[0, :] = new_rate
         row = int(clock[2])
         if row < trace.shape[0]:
             trace[row, 0] = clock[0]
@@ -178,13 +196,8 @@ def stride_kernel(
             clock[2] = row + 1
         elif trace.shape[0] > 0:
             return FULL
-        if touched:
-            return TOUCHED
-        factor = MOST_FACTOR if error == 0.0 else min(MOST_FACTOR, SAFETY * error**-0.125)
-        clock[1] = step * max(LEAST_FACTOR, factor)
-        height, _ = _where(h, m, y, bodies, points, plane, path, work, GUARD)
-        if height < least:
-            return FELL
+        if end != ON_THE_WAY:
+            return end
     return LATE
 
 
@@ -238,7 +251,7 @@ class Strider:
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0
     ) -> Stride:
         """From q and v to the next touchdown, a fall, or `latest`; steps no longer than `longest`."""
-        y, clock = np.concatenate([q, v]), np.array([0.0, min(longest, 0.02), 0.0])
+        y, clock = np.concatenate([q, v]), np.array([0.0, 0.2 * longest, 0.0])
         trace = np.empty((rows, 1 + 2 * self._n))
         how = rtol, atol, longest, latest
         end = _kernel()(self._work.handle, *self._watched, *how, clock, y, *_coefficients(), *self._scratch, trace)

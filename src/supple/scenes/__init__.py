@@ -16,6 +16,7 @@ from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
 from supple.scenes.pendulum import pendulum
 from supple.scenes.scene import Pushes, Scene, Springs
+from supple.scenes.simplest_walker import simplest_walker, simplest_walker_scene
 from supple.scenes.spring_pendulum import spring_pendulum
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "millipede",
     "molecule",
     "pendulum",
+    "simplest_walker",
     "spring_pendulum",
 ]
 
@@ -38,6 +40,7 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "millipede": millipede,
     "molecule": molecule,
     "pendulum": pendulum,
+    "simplest-walker": simplest_walker_scene,
     "spring-pendulum": spring_pendulum,
     "crowd": crowd,
 }

@@ -6,18 +6,26 @@ from functools import wraps
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from supple.errors import StateError
 from supple.model.builder import ModelBuilder
-from supple.scenes.scene import Pushes, Scene
-from supple.simulating.gaits import gait
+from supple.model.model import Model
+from supple.scenes.scene import NO_PUSHES, Scene
+from supple.simulating.gaits import on_gait
 from supple.simulating.impacts import impact
 from supple.simulating.walking import Walker, events
+
+Floats = NDArray[np.float64]
 
 #: Table 1, just before an impact: angles of the stance leg and, from it, of the swing leg; their rates.
 TABLE_1 = (-0.3236, 0.5424), (-1.4939, -0.3117)
 SLOPE = 0.0524
 AXIS = (0.0, -1.0, 0.0)  #: of all joints: angles count counter-clockwise in the x-z plane
+
+
+#: Of the hip's mass: legs lighter than this are given it. It moves the hip by less than rounding does.
+VANISHING = 2.0**-50
 
 
 def compass(
@@ -31,46 +39,79 @@ def compass(
 ) -> Walker:
     """A compass biped that walks towards +x, down a slope of so many radians.
 
-    leg_center: how far above its foot a leg has its mass, as a share of the length. start: "table", just after the
-    impact with which Table 1 ends (its angles shifted for other slopes, its rates scaled for other lengths); or
-    "cycle", on the periodic gait near there.
+    leg_mass: 0 is the limit of vanishing mass. leg_center: how far above its foot a leg has its mass, as a share of the
+    length: from 0, in the foot, to less than 1 (in the hip it would leave the leg without inertia). start: "table",
+    just after the impact with which Table 1 ends (its angles shifted for other slopes, its rates scaled for other
+    lengths); or "cycle", on the periodic gait near there.
 
     Legs are `left` and `right`, with frames `left foot`, `right foot` and `hip`; the hip's mass is on the left leg.
     """
     sizes = dict(hip_mass=hip_mass, leg_mass=leg_mass, length=length, leg_center=leg_center, gravity=gravity)
-    for name, x in sizes.items():
-        if not (np.isfinite(x) and x > 0) or (name == "leg_center" and x > 1):
-            raise StateError(f"{name} must be a number above zero{' and up to 1' * (name == 'leg_center')}, not {x!r}")
-    if not -1.0 < slope < 1.0:
-        raise StateError(f"slope must be between -1 and 1 radians, not {slope!r}")
+    check_sizes(slope, sizes)
     if start not in ("table", "cycle"):
         raise StateError(f"start must be 'table' or 'cycle', not {start!r}")
-    up = leg_center * length
-    total = hip_mass + leg_mass
-    com = (hip_mass * length + leg_mass * up) / total
-    spread = hip_mass * (length - com) ** 2 + leg_mass * (up - com) ** 2
-    b = ModelBuilder("compass", gravity=(0.0, 0.0, -gravity))
+    model = compass_model("compass", hip_mass, leg_mass, length, leg_center, gravity)
+    (_, half), rates = TABLE_1
+    q = np.array([-slope - 0.5 * half, half])  # both feet on the ground
+    v = np.sqrt(gravity / (9.81 * length)) * np.array(rates)
+    hit = impact(model, q, v, body="right foot", axis=AXIS)
+    walker = on_slope(hit.model, hit.q, hit.v, slope, sizes)
+    return on_gait(walker) if start == "cycle" else walker
+
+
+def check_sizes(slope: float, sizes: dict[str, float]) -> None:
+    """Refuse what no compass can be made of."""
+    for name, x in sizes.items():
+        least = 0.0 if name in ("leg_mass", "leg_center") else np.nextafter(0.0, 1.0)
+        if not (np.isfinite(x) and x >= least):
+            raise StateError(f"{name} must be a number {'from' if least == 0.0 else 'above'} zero, not {x!r}")
+    if not sizes.get("leg_center", 0.0) < 1.0:
+        raise StateError(
+            f"leg_center must be below 1, not {sizes['leg_center']!r}: with its mass in the hip, a leg that swings has "
+            "no inertia, and its motion is not determined"
+        )
+    if not -1.0 < slope < 1.0:
+        raise StateError(f"slope must be between -1 and 1 radians, not {slope!r}")
+
+
+def compass_model(
+    name: str, hip_mass: float, leg_mass: float, length: float, leg_center: float, gravity: float
+) -> Model:
+    """Standing on its left foot.
+
+    Of a light leg the digits are in how far below the hip the left leg and the hip have their centre of mass: `lower`.
+    That is rounded first to what can be told from the foot, and the masses follow: so no digits are lost when the tree
+    is re-rooted, and the legs stay alike.
+    """
+    total, up = hip_mass + leg_mass, leg_center * length
+    share = max(leg_mass / total, VANISHING)
+    lower = length - (length - share * (length - up))
+    leg_mass = total * lower / (length - up)
+    spread = (total - leg_mass) * lower**2 + leg_mass * (length - up - lower) ** 2
+    b = ModelBuilder(name, gravity=(0.0, 0.0, -gravity))
     leg = dict(axis=AXIS, joint="revolute")
-    b.add_body("left", joint_name="support", mass=total, com=(0, 0, com), inertia=(spread, spread, 0.0), **leg)  # type: ignore[arg-type]
+    com = (0.0, 0.0, length - lower)
+    b.add_body("left", joint_name="support", mass=total, com=com, inertia=(spread, spread, 0.0), **leg)  # type: ignore[arg-type]
     place = dict(position=(0.0, 0.0, length), com=(0.0, 0.0, up - length))
     b.add_body("right", "left", joint_name="hip joint", mass=leg_mass, **place, **leg)  # type: ignore[arg-type]
     b.add_frame("left foot", "left")
     b.add_frame("right foot", "right", (0.0, 0.0, -length))
     b.add_frame("hip", "left", (0.0, 0.0, length))
-    for name, z in (("left", 0.5 * length), ("right", -0.5 * length)):
-        b.add_visual(name, "cylinder", (0.02 * length, length), position=(0.0, 0.0, z))
-        b.add_visual(name, "sphere", (0.05 * length,), position=(0.0, 0.0, up if name == "left" else up - length))
+    for leg_name, z in (("left", 0.5 * length), ("right", -0.5 * length)):
+        b.add_visual(leg_name, "cylinder", (0.02 * length, length), position=(0.0, 0.0, z))
+        b.add_visual(leg_name, "sphere", (0.05 * length,), position=(0.0, 0.0, up + z - 0.5 * length))
     b.add_visual("left", "sphere", (0.08 * length,), position=(0.0, 0.0, length))
-    model = b.build()
-    (_, half), rates = TABLE_1
-    q = np.array([-slope - 0.5 * half, half])  # both feet on the ground
-    v = np.sqrt(gravity / (9.81 * length)) * np.array(rates)
-    hit = impact(model, q, v, body="right foot", axis=AXIS)
-    walker = Walker(
-        name="compass",
-        model=hit.model,
-        q=hit.q,
-        v=hit.v,
+    return b.build()
+
+
+def on_slope(model: Model, q: Floats, v: Floats, slope: float, sizes: dict[str, float]) -> Walker:
+    """The walker of a model that stands on its right foot."""
+    length = sizes["length"]
+    return Walker(
+        name=model.name,
+        model=model,
+        q=q,
+        v=v,
         feet=("right foot", "left foot"),
         guard="hip",
         least=0.3 * length,
@@ -80,18 +121,20 @@ def compass(
         clearance=1e-3 * length,
         parameters=dict(sizes, slope=slope),
     )
-    return gait(walker).walker if start == "cycle" else walker
 
 
-@wraps(compass)
-def compass_scene(*args: Any, **parameters: Any) -> Scene:
-    """The walker as a scene for `supple run`: its feet land and its root changes as events of the run."""
-    walker = compass(*args, **parameters)
+def walker_scene(walker: Walker, duration: float, dt: float) -> Scene:
+    """A walker as a scene for `supple run`: its feet land and its root changes as events of the run."""
     model = walker.model
     rods = np.zeros((model.n_bodies, 2, 3))
     for foot in (model.frames[name] for name in walker.feet):
         rods[foot.body] = foot.position, foot.position + [0.0, 0.0, walker.parameters["length"]]
-    nothing = Pushes(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0, 3)))
     return Scene(
-        model, walker.q, nothing, 5e-3, rods, v0=walker.v, events=events(walker), method="aba", duration=6.0
+        model, walker.q, NO_PUSHES, dt, rods, v0=walker.v, events=events(walker), method="aba", duration=duration
     )  # fmt: skip
+
+
+@wraps(compass)
+def compass_scene(*args: Any, **parameters: Any) -> Scene:
+    """The walker as a scene for `supple run`."""
+    return walker_scene(compass(*args, **parameters), duration=6.0, dt=5e-3)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
+from supple.simulating import tangents
 from supple.simulating.walking import Step, Steps, Walker, not_landed
 
 Floats = NDArray[np.float64]
@@ -26,7 +27,8 @@ Ints = NDArray[np.int64]
 
 #: of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
 SIXTH = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
-APART = 1e-3  #: h; its sixth power and the integrator's error over it are both below 1e-11
+ROUGH = 1e-6  #: tolerance of the derivative in Newton's method
+COARSER = 100.0  #: by how much the tolerance is loosened to see the error of eigenvalues
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Gait:
     """A gait that repeats itself. walker: on it, just after an impact. steps: how many make a period.
 
     period: seconds a period; step_length: metres a step along the ground; energy_lost: joules a step; eigenvalues: of
-    the return map, largest first. residual: how far the state after a period is from that before.
+    the return map, largest first; eigenvalue_error: about how exact they are, from the same computation with a hundred
+    times the tolerance. residual: how far the state after a period is from that before.
     """
 
     walker: Walker
@@ -43,6 +46,7 @@ class Gait:
     step_length: float
     energy_lost: float
     eigenvalues: NDArray[np.complex128]
+    eigenvalue_error: float
     residual: float
     last: Step  #: the last step of the period
 
@@ -90,13 +94,38 @@ class ReturnMap:
         order, signs = self._readings[stance]
         return np.concatenate([signs * q[order], signs * v[order]])
 
-    def derivative(self, x: Floats, weights: tuple[float, ...] = SIXTH, h: float = APART) -> Floats:
-        """The Jacobian by central differences."""
+    def jacobian(self, x: Floats, tolerance: float = 1e-13) -> Floats:
+        """The derivative of the map at x, with the motion between impacts integrated to a tolerance (tangents.py)."""
+        self(x)
+        n, walker, pace = self._n, self.walker, self.walker.pace
+        J, stance, q, v = np.eye(2 * n), self._walk.first, x[:n], x[n:]
+        for step in self.path:
+            assert stance.to is not None and stance.next is not None
+            Phi = tangents.motion(step.model, q, v, step.duration, tolerance, pace)
+            Phi = tangents.touchdown(step.model, step.feet[1], walker.normal, *step.before, Phi)
+            J = tangents.impact(step.model, *step.before, stance.to, step.after) @ Phi @ J
+            stance, (q, v) = stance.next, step.after
+        order, signs = self._readings[stance]
+        return np.concatenate([signs[:, None] * J[order], signs[:, None] * J[n + order]])
+
+    def derivative(self, x: Floats, weights: tuple[float, ...] = SIXTH, h: float = 1e-4) -> Floats:
+        """The same as the jacobian by central differences of whole steps: less exact, for comparison."""
         columns = []
         for i in range(len(x)):
             e = np.where(np.arange(len(x)) == i, h, 0.0)
             columns.append(sum(w * (self(x + k * e) - self(x - k * e)) for k, w in enumerate(weights, 1)) / h)
         return np.stack(columns, axis=1)
+
+
+def eigenvalues(walker: Walker, x: Floats, J: Floats) -> NDArray[np.complex128]:
+    """Those of a return map's jacobian at x among states just after an impact, with both feet on the ground; largest
+    first. (A foot that begins elsewhere makes no difference after a step: one more would be 0.)"""
+    n = walker.model.nq
+    unit = np.concatenate([np.ones(n), np.full(n, walker.pace)])
+    off = np.concatenate([tangents.height(walker.model, walker.feet[1], walker.normal, x[:n]), np.zeros(n)])
+    basis = np.linalg.svd(off[None, :])[2][1:]  # of what is perpendicular to it
+    values = np.linalg.eigvals(basis @ (J * unit[:, None] / unit) @ basis.T)
+    return np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.complex128)
 
 
 def same(model: Model, other: Model) -> tuple[Ints, Floats]:
@@ -129,34 +158,46 @@ def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int 
     how many corrections to try. Raises SimulationError if the walker falls on the way, or none is found.
     """
     back = ReturnMap(walker, steps, tolerance)
-    x = np.concatenate([walker.q, walker.v])
-    size, last = np.inf, np.inf
-    for _ in range(most):
-        off = back(x) - x
-        last, size = size, float(np.abs(off).max())
-        if size <= 1e-13 or (size < 1e-11 and size >= 0.5 * last):
-            break
-        J = back.derivative(x, (0.5,), 1e-6)
-        change = np.linalg.solve(np.eye(len(x)) - J, off)
-        x = x + change * min(1.0, 0.2 / float(np.abs(change).max()))
-    else:
-        raise SimulationError(f"walker {walker.name!r}: no gait of {steps} steps found; begin nearer to one")
-    residual = float(np.abs(back(x) - x).max())
-    path = back.path
-    J = back.derivative(x)
-    values = np.linalg.eigvals(J)
-    values = values[np.argsort(-np.abs(values), kind="stable")][:-1]
-    n = walker.model.nq
+    x, off = _fixed_point(back, np.concatenate([walker.q, walker.v]), most)
+    J = back.jacobian(x, tolerance)
+    values = eigenvalues(walker, x, J)
+    moved = x + np.linalg.solve(np.eye(len(x)) - J, off)
+    coarse = eigenvalues(walker, moved, back.jacobian(moved, COARSER * tolerance))
+    back(x)
+    path, n = back.path, walker.model.nq
     return Gait(
         walker=walker.at(x[:n], x[n:]),
         steps=steps,
         period=sum(s.duration for s in path),
         step_length=float(np.mean([np.linalg.norm(s.travel) for s in path])),
         energy_lost=float(np.mean([s.energy_lost for s in path])),
-        eigenvalues=values.astype(np.complex128),
-        residual=residual,
+        eigenvalues=values,
+        eigenvalue_error=float(np.abs(values[:, None] - coarse).min(axis=1).max()),
+        residual=float(np.abs(off).max()),
         last=path[-1],
     )
+
+
+def on_gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Walker:
+    """The walker in the state with which the gait near it begins, as in `gait`."""
+    x, _ = _fixed_point(ReturnMap(walker, steps, tolerance), np.concatenate([walker.q, walker.v]), most)
+    return walker.at(*np.split(x, 2))
+
+
+def _fixed_point(back: ReturnMap, x: Floats, most: int) -> tuple[Floats, Floats]:
+    """x whose return is x, by Newton's method, until rounding stops it; and how far its return is off."""
+    walker, pace = back.walker, back.walker.pace
+    unit = np.where(np.arange(len(x)) < len(x) // 2, 1.0, pace)
+    last = np.inf
+    for _ in range(most):
+        off = back(x) - x
+        size = float(np.abs(unit * off).max())
+        if size <= 1e-15 or (size < 1e-9 and size >= 0.1 * last):
+            return x, off
+        last = size
+        change = np.linalg.solve(np.eye(len(x)) - back.jacobian(x, ROUGH), off)
+        x = x + change * min(1.0, 0.2 / float(np.abs(unit * change).max()))
+    raise SimulationError(f"walker {walker.name!r}: no gait of {count(back.steps, 'step')} found; begin nearer to one")
 
 
 def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int = 1) -> Iterator[tuple[float, Gait]]:

@@ -75,13 +75,20 @@ def impact(
 
 def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: Floats) -> Floats:
     """v+ of the re-rooted tree at new_q, from the motion of the old one."""
-    V = velocities(model, q, v, "body")
-    w, c = V[:, :3], model.com
-    linear = model.mass[:, None] * (V[:, 3:] + np.cross(w, c))
-    angular = np.einsum("nij,nj->ni", model.inertia, w) + np.cross(c, linear)
-    momenta = new.wrenches(np.concatenate([angular, linear], axis=1))
-    rotors = new.forces(model.armature * v)
+    momenta, rotors = momenta_before(model, q, v, new)
     still = np.zeros(new.model.nv)
     at_rest = forward_dynamics(new.model, new_q, still)  # what gravity does there
     out: Floats = forward_dynamics(new.model, new_q, still, rotors, momenta) - at_rest
     return out
+
+
+def momenta_before(model: Model, q: Floats, v: Floats, new: Rerooted) -> tuple[Floats, Floats]:
+    """Of the old tree, in the new one's order: the momentum of each body in its frame, about its new origin, and of
+    each joint's rotor. (About the old origin first, that of a light foot would be lost beside a heavy hip's.)"""
+    V = velocities(model, q, v, "body")
+    w = V[..., :3]
+    linear = model.mass[:, None] * (V[..., 3:] + np.cross(w, model.com))
+    angular = np.einsum("nij,...nj->...ni", model.inertia, w) + np.cross(model.com - new.shift, linear)
+    momenta = np.empty_like(V)
+    momenta[..., new.number, :] = np.concatenate([angular, linear], axis=-1)
+    return momenta, new.forces(model.armature * v)

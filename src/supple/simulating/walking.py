@@ -4,6 +4,12 @@ Between impacts a walker is a tree on its support foot and moves in compiled cod
 comes down it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support lets go
 [RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for each
 foot, with the support where it was first, and each step says how far it took the walker.
+
+One law of touchdown holds for `walk`, `gait` and the `events` of a simulation. Heights are counted from the support:
+
+    touchdown   the first instant at which the foot's height falls through zero and, at that instant, the foot is ahead
+                of the support by more than `clearance`; a foot that scuffs the ground elsewhere does nothing
+    fall        the instant at which the guard's height falls through `least`, if that comes first
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import SimulationError, StateError
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
-from supple.exact.stride import FELL, LATE, TOUCHED, Place, Stride, Strider
+from supple.exact.stride import FELL, FULL, LATE, TOUCHED, Place, Stride, Strider
 from supple.model.chain import chain_end
 from supple.model.model import Frame, Model, listed
 from supple.model.reroot import Rerooted
@@ -28,8 +34,10 @@ from supple.simulating.state import State, checked_state
 
 Floats = NDArray[np.float64]
 
-LATEST = 20.0  #: seconds: a step that takes longer is none
-ROWS = 4000  #: of a trace
+#: In units of a walker's pace: a step that takes longer is none; the longest step of the integration; the same where
+#: a trace is kept.
+LATEST, LONGEST, LONGEST_TRACED = 60.0, 0.3, 0.06
+ROWS = 4000  #: of a trace, at first
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Walker:
 
     feet: names of two frames, the one it stands on first; guard: a frame that comes below `least` above the ground only
     in a fall. normal, forward: of the ground, in the world. axis: of the support joint, along the axes of both feet's
-    bodies. A foot counts as coming down only when it is ahead of the other by `clearance`.
+    bodies. A foot counts as coming down only if it is then ahead of the other by more than `clearance`.
     """
 
     name: str
@@ -61,6 +69,32 @@ class Walker:
         """The same walker in another state."""
         return replace(self, q=np.array(q, dtype=np.float64), v=np.array(v, dtype=np.float64))
 
+    @property
+    def pace(self) -> float:
+        """A time that goes with the walker's size, in seconds: the square root of the guard's height over gravity."""
+        height = self.normal @ from_support(self.model, self.model.frames[self.guard], self.q)
+        pull = float(np.linalg.norm(self.model.gravity))
+        return float(np.sqrt(height / pull)) if pull > 0 else 1.0
+
+    def check(self) -> None:
+        """Raises StateError if a frame is missing, the state is none of the model, or the walker lies on the ground."""
+        missing = [x for x in (*self.feet, self.guard) if x not in self.model.frames]
+        if missing:
+            raise StateError(f"walker {self.name!r}: its model has no frame {missing[0]!r}")
+        checked_state(self.model, self.q, self.v)
+        height = float(self.normal @ from_support(self.model, self.model.frames[self.guard], self.q))
+        if not height > max(self.least, 0.0):
+            raise StateError(
+                f"walker {self.name!r} has fallen to begin with: {self.guard!r} is {height:.4g} m above the ground, "
+                f"and below {self.least:.4g} m is a fall; begin with another q"
+            )
+
+
+def from_support(model: Model, frame: Frame, q: Floats) -> Floats:
+    """(3,) from where the model stands to a frame of it."""
+    _, end = chain_end(model, frame.body, q, None, None)
+    return np.asarray(end.p + end.R @ frame.position - model.position[0])
+
 
 def events(walker: Walker) -> tuple[Event, Event]:
     """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
@@ -69,27 +103,25 @@ def events(walker: Walker) -> tuple[Event, Event]:
     simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="adaptive", ...) walks as `walk` does,
     through the world, and takes forces and controllers.
     """
+    walker.check()
 
     def swinging(model: Model) -> Frame:
         feet = [model.frames[x] for x in walker.feet]
         return feet[1] if feet[0].body == 0 else feet[0]
 
-    def place(state: State, frame: Frame) -> Floats:
-        _, end = chain_end(state.model, frame.body, state.q, None, None)
-        return np.asarray(end.p + end.R @ frame.position - state.model.position[0])
-
     def height(state: State) -> float:
-        return float(walker.normal @ place(state, swinging(state.model)))
+        return float(walker.normal @ from_support(state.model, swinging(state.model), state.q))
 
     def land(state: State) -> State | None:
         foot = swinging(state.model)
-        if walker.forward @ place(state, foot) <= walker.clearance:
+        if walker.forward @ from_support(state.model, foot, state.q) <= walker.clearance:
             return None  # it scuffs the ground, which is ignored [RR B2]
         hit = impact(state.model, state.q, state.v, body=foot.name, axis=walker.axis)
         return state.replace(model=hit.model, q=hit.q, v=hit.v)
 
     def stands(state: State) -> float:
-        return float(walker.normal @ place(state, state.model.frames[walker.guard])) - walker.least
+        guard = state.model.frames[walker.guard]
+        return float(walker.normal @ from_support(state.model, guard, state.q)) - walker.least
 
     return Event("foot at the ground", height, -1, land), Event("fall", stands, -1, "stop")
 
@@ -145,9 +177,13 @@ class _Stance:
         places = Place(foot.body, foot.position), Place(guard.body, guard.position)
         self._stride = Strider(model, *places, plane, walker.clearance, walker.least)
 
-    def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float) -> Stride:
-        how = dict(rtol=tolerance, atol=tolerance, longest=longest, latest=LATEST, rows=rows)
-        return self._stride(q, v, **how)  # type: ignore[arg-type]
+    def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float, latest: float) -> Stride:
+        """rows: of the trace; more are made if they do not suffice."""
+        while True:
+            done = self._stride(q, v, rtol=tolerance, atol=tolerance, longest=longest, latest=latest, rows=rows)
+            if done.end != FULL:
+                return done
+            rows *= 4
 
     def land(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """q and v on the other foot."""
@@ -160,23 +196,19 @@ class _Stance:
         return new_q, velocities_after(self.model, q, v, self.to, new_q)
 
     def travel(self, q: Floats) -> Floats:
-        foot = self.model.frames[self.feet[1]]
-        _, end = chain_end(self.model, foot.body, q, None, None)
-        return np.asarray(end.p + end.R @ foot.position - self.model.position[0])
+        return from_support(self.model, self.model.frames[self.feet[1]], q)
 
 
 class Steps:
     """Walks: keeps the models of both feet. Each call of `step` is one step from a state on the first foot, or the
-    foot named."""
+    foot named. longest: the longest step of the integration, in units of the walker's pace."""
 
-    def __init__(self, walker: Walker, tolerance: float = 1e-11, longest: float = 0.1) -> None:
-        missing = [x for x in (*walker.feet, walker.guard) if x not in walker.model.frames]
-        if missing:
-            raise StateError(f"walker {walker.name!r}: its model has no frame {missing[0]!r}")
-        checked_state(walker.model, walker.q, walker.v)
+    def __init__(self, walker: Walker, tolerance: float = 1e-11, longest: float = LONGEST) -> None:
+        walker.check()
         if not 1e-15 <= tolerance <= 1e-2:
             raise StateError(f"tolerance must be between 1e-15 and 1e-2, not {tolerance!r}")
-        self.walker, self.tolerance, self.longest = walker, tolerance, longest
+        self.walker, self.tolerance = walker, tolerance
+        self.longest, self.latest = longest * walker.pace, LATEST * walker.pace
         self.first = _Stance(walker, walker.model, walker.feet)
         self._stances = {self._key(self.first): self.first}
 
@@ -187,7 +219,7 @@ class Steps:
     def step(
         self, stance: _Stance, q: Floats, v: Floats, trace: bool = False, begin: float = 0.0, origin: ArrayLike = 0.0
     ) -> Step:
-        done = stance.stride(q, v, self.tolerance, ROWS if trace else 0, self.longest)
+        done = stance.stride(q, v, self.tolerance, ROWS if trace else 0, self.longest, self.latest)
         travel, lost, kinetic, after = np.zeros(3), 0.0, (0.0, 0.0), (done.q, done.v)
         if done.end == TOUCHED:
             after = stance.land(done.q, done.v)
@@ -229,12 +261,12 @@ def walk(walker: Walker, steps: int = 10, *, tolerance: float = 1e-11, trace: bo
     """
     if int(steps) != steps or steps < 1:
         raise StateError(f"steps must be a whole number, at least 1; not {steps!r}")
-    return list(Steps(walker, tolerance, longest=0.02 if trace else 0.1).walk(int(steps), trace))
+    return list(Steps(walker, tolerance, longest=LONGEST_TRACED if trace else LONGEST).walk(int(steps), trace))
 
 
 def not_landed(walker: Walker, step: Step, count: int) -> SimulationError:
     """What to raise for a step that was none."""
-    how = {FELL: "falls", LATE: f"makes no step for {LATEST:g} s"}.get(step.end, "cannot be integrated any further")
+    how = {FELL: "falls", LATE: "makes no step"}.get(step.end, "cannot be integrated any further")
     return SimulationError(
         f"walker {walker.name!r} {how} in step {count}, {step.duration:.4g} s after the last", step.begin
     )
