@@ -1,8 +1,8 @@
 """The passive walker of Stepien, Polanski and Wojciechowski 2012 (RR), section 8: a compass biped on a slope.
 
-Oracle: a two-link model of point masses, with its own equations of motion from Lagrange's function, its own impact from
-angular momenta, integrated by SciPy. Reference numbers of the periodic gait (g = 9.81) were computed independently, to
-12 digits; nine are promised.
+Oracle: a two-link model of point masses, with its own equations of motion and impact (tests/two_links.py), integrated
+by SciPy. Reference numbers of the periodic gait (g = 9.81) were computed independently, to 12 digits; nine are
+promised.
 """
 
 from __future__ import annotations
@@ -12,74 +12,18 @@ import io
 import numpy as np
 import pytest
 from rich.console import Console
-from scipy.integrate import solve_ivp
 
 import supple
 from supple.reproduce import rr
 from supple.reproduce import rr_measure as measure
 from supple.scenes import compass
 from supple.scenes.compass import AXIS, SLOPE
-from supple.simulating.gaits import follow, settled
+from supple.simulating.gaits import follow, on_gait, settled
 from supple.simulating.walking import leg_angles, walk
+from two_links import TwoLinks, two_link_state
 
-MH, ML, L, D, G = 2.0, 1.0, 1.0, 0.5, 9.81
-
-
-# --- the oracle: angles from the vertical, counter-clockwise, (stance, swing) --------------------------------------
-
-
-def points(theta, w):
-    """Positions and velocities of the hip and the two leg masses; the stance foot is the origin."""
-    e, de = np.stack([-np.sin(theta), np.cos(theta)]), np.stack([-np.cos(theta), -np.sin(theta)]) * w
-    hip, v_hip = L * e[:, 0], L * de[:, 0]
-    places = [(MH, hip, v_hip), (ML, D * e[:, 0], D * de[:, 0])]
-    return places + [(ML, hip - (L - D) * e[:, 1], v_hip - (L - D) * de[:, 1])]
-
-
-def inertia(theta):
-    c = (L - D) * L * np.cos(theta[0] - theta[1])
-    return np.array([[MH * L**2 + ML * D**2 + ML * L**2, -ML * c], [-ML * c, ML * (L - D) ** 2]])
-
-
-def acceleration(theta, w):
-    s = ML * L * (L - D) * np.sin(theta[0] - theta[1])
-    bias = np.array([-s * w[1] ** 2, s * w[0] ** 2])
-    pull = G * np.array([(MH * L + ML * D + ML * L) * np.sin(theta[0]), -ML * (L - D) * np.sin(theta[1])])
-    return np.linalg.solve(inertia(theta), pull - bias)
-
-
-def cross(a, b):
-    return a[0] * b[1] - a[1] * b[0]
-
-
-def after_impact(theta, w):
-    """Angular momenta about the new foot, and of the old stance leg about the hip, are kept."""
-    masses = points(theta, w)
-    hip = masses[0][1]
-    foot = hip - L * np.array([-np.sin(theta[1]), np.cos(theta[1])])
-    total = sum(m * cross(p - foot, v) for m, p, v in masses)
-    leg = cross(masses[1][1] - hip, ML * masses[1][2])
-    new = theta[::-1]
-
-    def momenta(u):
-        masses = points(new, u)
-        return np.array([
-            sum(m * cross(p, v) for m, p, v in masses),
-            cross(masses[2][1] - masses[0][1], ML * masses[2][2]),
-        ])  # fmt: skip
-
-    columns = np.stack([momenta(np.array([1.0, 0.0])), momenta(np.array([0.0, 1.0]))], axis=1)
-    return new, np.linalg.solve(columns, [total, leg])
-
-
-def oracle_step(theta, w, slope=SLOPE):
-    def touch(t, y):
-        return y[0] + y[1] + 2 * slope if y[0] < -slope - 0.02 else 1.0
-
-    touch.terminal, touch.direction = True, -1
-    out = solve_ivp(lambda t, y: [*y[2:], *acceleration(y[:2], y[2:])], (0, 3), [*theta, *w], method="DOP853",
-                    rtol=1e-13, atol=1e-13, events=touch)  # fmt: skip
-    return out.t[-1], out.y[:2, -1], out.y[2:, -1]
+G = 9.81
+LINKS = TwoLinks()
 
 
 # --- ours --------------------------------------------------------------------------------------------------------
@@ -90,20 +34,12 @@ def cycle():
     return supple.gait(compass())
 
 
-def angles(model, q, v, support):
-    """Angles and rates of the stance and swing legs."""
-    order = [model.bodies[x].index for x in ([support, "left" if support == "right" else "right"])]
-    R = supple.poses(model, q).rotation[order]
-    w = supple.velocities(model, q, v, "world")[order]
-    return np.arctan2(-R[:, 0, 2], R[:, 2, 2]), -w[:, 1]
-
-
 def test_reference_numbers_to_nine_digits(cycle):
-    theta, w = angles(cycle.walker.model, cycle.walker.q, cycle.walker.v, "right")
+    theta, w = np.split(two_link_state(cycle.walker.model, cycle.walker.q, cycle.walker.v, "right"), 2)
     np.testing.assert_allclose(theta, [0.2186991452342, -0.3234991452342], rtol=0, atol=1e-10)
     np.testing.assert_allclose(w, [-1.0925221563191, -0.3770191899223], rtol=0, atol=1e-10)
     (q, v) = cycle.last.before
-    theta, w = angles(cycle.last.model, q, v, "right")
+    theta, w = np.split(two_link_state(cycle.last.model, q, v, "right"), 2)
     relative = np.array([theta[0], theta[1] - theta[0], w[0], w[1] - w[0]])
     np.testing.assert_allclose(
         relative, [-0.3234991452342, 0.5421982904683, -1.4946381785016, -0.3117265586672], rtol=0, atol=1e-10
@@ -130,14 +66,13 @@ def test_table_1_is_near_the_gait():
 
 def test_steps_equal_the_two_link_model():
     walker = compass()
-    theta, w = angles(walker.model, walker.q, walker.v, "right")
+    y = two_link_state(walker.model, walker.q, walker.v, "right")
     for step in walk(walker, 4, trace=False):
-        time, theta, w = oracle_step(theta, w)
-        support = step.feet[0].split()[0]
-        ours = angles(step.model, *step.before, support)
-        assert abs(step.duration - time) < 1e-9
-        np.testing.assert_allclose(ours, [theta, w], rtol=0, atol=1e-9)
-        theta, w = after_impact(theta, w)
+        end, time, y = LINKS.step(y, walker.clearance, walker.least, latest=3.0)
+        ours = two_link_state(step.model, *step.before, step.feet[0].split()[0])
+        assert end == "touched" and abs(step.duration - time) < 1e-9
+        np.testing.assert_allclose(ours, y, rtol=0, atol=1e-9)
+        y = LINKS.after_impact(y)
 
 
 def test_impact_equals_conservation_of_angular_momentum():
@@ -146,12 +81,50 @@ def test_impact_equals_conservation_of_angular_momentum():
     standing = compass()
     for _ in range(20):
         q, v = rng.uniform(-0.6, 0.6, 2), rng.standard_normal(2)
-        theta, w = angles(standing.model, q, v, "right")
+        before = two_link_state(standing.model, q, v, "right")
         hit = supple.impact(standing.model, q, v, body="left foot", axis=AXIS)
-        new, u = after_impact(theta, w)
-        np.testing.assert_allclose(angles(hit.model, hit.q, hit.v, "left"), [new, u], rtol=0, atol=1e-12)
-        before, after = (sum(0.5 * m * (x @ x) for m, _, x in points(*s)) for s in ((theta, w), (new, u)))
-        assert abs(hit.energy_lost - (before - after)) < 1e-12 and hit.energy_lost >= 0
+        after = LINKS.after_impact(before)
+        np.testing.assert_allclose(two_link_state(hit.model, hit.q, hit.v, "left"), after, rtol=0, atol=1e-12)
+        lost = LINKS.kinetic(before) - LINKS.kinetic(after)
+        assert abs(hit.energy_lost - lost) < 1e-12 and hit.energy_lost >= 0
+
+
+#: over one parameter: from the reference gait to the last value, where eigenvalues are compared
+SWEEPS = {
+    "heavy legs": dict(leg_mass=np.geomspace(1, 100, 12)),
+    "heavy hip": dict(leg_mass=np.linspace(1, 0.5, 6), slope=np.full(6, 0.02)),
+    "mass near the hip": dict(leg_center=np.linspace(0.5, 0.95, 8)),
+    "mass in the feet": dict(leg_center=np.linspace(0.5, 0.0, 20), slope=np.full(20, 0.02)),
+    "large and slow": dict(length=np.full(1, 40.0), gravity=np.full(1, 1.6)),
+}
+
+
+@pytest.mark.parametrize("sweep", SWEEPS.values(), ids=SWEEPS)
+def test_eigenvalues_are_exact_whatever_the_masses(sweep):
+    """To 1e-8 promised, 1e-10 kept; the error that is stated covers the one measured."""
+    walker = compass()
+    for values in zip(*sweep.values()):
+        near, pace = walker, walker.pace
+        walker = compass(**dict(zip(sweep, map(float, values))))
+        walker = on_gait(walker.at(near.q, near.v * pace / walker.pace))
+    found = supple.gait(walker)
+    y = two_link_state(walker.model, walker.q, walker.v, "right")
+    wanted = TwoLinks.of(walker.parameters).eigenvalues(y, 0.03 * walker.pace)
+    off = np.abs(found.eigenvalues[:, None] - wanted).min(axis=1).max()
+    assert off < 1e-10 and found.eigenvalue_error < 1e-9
+    assert off < found.eigenvalue_error + 2e-12, "the oracle's own error is about 1e-12"
+
+
+@pytest.mark.parametrize("feet", [1e-3, 1e-5, 1e-6, 1e-9, 1e-13, 0.0])
+def test_eigenvalues_of_light_feet(feet):
+    """A fixed step of differences was 1e-5 off here: the return map bends within thousandths of a radian."""
+    walker = compass(slope=0.009, hip_mass=1.0, leg_mass=feet, leg_center=0.0, gravity=1.0)
+    found = supple.gait(walker.at([0.1913, 0.4006], [-0.1998, -0.0158]))
+    y = two_link_state(walker.model, found.walker.q, found.walker.v, "right")
+    wanted = TwoLinks.of(walker.parameters).eigenvalues(y, 0.05)
+    assert np.abs(found.eigenvalues[:, None] - wanted).min(axis=1).max() < 1e-10
+    steps = walk(found.walker, 4, trace=False, tolerance=1e-12)
+    assert np.ptp([s.duration for s in steps]) < 1e-9, "on either leg"
 
 
 def test_energy_is_constant_between_impacts(cycle):

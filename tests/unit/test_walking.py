@@ -9,8 +9,10 @@ import pytest
 
 import supple
 from supple.scenes import compass
+from supple.simulating import walking
 from supple.simulating.gaits import ReturnMap, gait
 from supple.simulating.walking import Steps, events, walk
+from two_links import TwoLinks, two_link_state
 
 
 def test_gaits_scale_with_size():
@@ -49,8 +51,13 @@ def test_a_fall_is_noticed():
     assert not fast[-1].landed and len(fast) < 10
     with pytest.raises(supple.SimulationError, match=r"'compass' falls in step 1"):
         gait(walker.at(walker.q, 3.0 * walker.v))
-    still = walk(compass(slope=0.0), 30)
-    assert not still[-1].landed, "on level ground it comes to a halt"
+
+
+def test_on_level_ground_steps_become_shorter_and_shorter():
+    """Nothing makes up for what impacts take."""
+    steps = walk(compass(slope=0.0), 40, trace=False)
+    lengths = [float(np.linalg.norm(s.travel)) for s in steps]
+    assert all(s.landed for s in steps) and (np.diff(lengths[3:]) < 0).all() and lengths[-1] < 0.1
 
 
 def test_scuffing_is_ignored():
@@ -61,6 +68,47 @@ def test_scuffing_is_ignored():
     places = poses.position[:, foot.body] + poses.rotation[:, foot.body] @ foot.position - step.model.position[0]
     walker = compass()
     assert (places @ walker.normal).min() < -1e-3
+
+
+@pytest.mark.parametrize("sizes", [dict(hip_mass=10.0, leg_mass=0.1), dict(slope=0.01, hip_mass=10.0, leg_center=0.1)])
+def test_a_foot_that_scuffs_beside_the_support_does_not_come_down(sizes):
+    """It is ahead by the clearance where the integration step ends, not where it meets the ground."""
+    walker = compass(**sizes)
+    step = walk(walker, 1)[0]
+    run = supple.simulate(walker.model, walker.q, walker.v, duration=3, dt=0.01, integrator="adaptive",
+                          events=events(walker))  # fmt: skip
+    assert not step.landed and len(run.segments) == 1
+    assert run.events[-1].name == "fall" and abs(run.events[-1].time - step.duration) < 1e-7
+
+
+def test_a_touchdown_is_found_between_the_ends_of_a_step():
+    """Here the foot comes back, dips below the ground ahead of the support, and is out again at once."""
+    walker = compass(slope=0.13, hip_mass=1.0, leg_mass=0.0, leg_center=0.8, gravity=1.0)
+    walker = walker.at([0.13, 0.33], [-0.93, -1.62])
+    links = TwoLinks.of(walker.parameters)
+    y = two_link_state(walker.model, walker.q, walker.v, "right")
+    end, time, _ = links.step(y, walker.clearance, walker.least, 20.0, longest=0.002)
+    for longest in (0.3, 0.1, 0.02):
+        step = next(Steps(walker, 1e-9, longest).walk(1))
+        assert step.landed and end == "touched" and abs(step.duration - time) < 1e-7
+
+
+def test_steps_are_as_long_as_the_walker_is_large():
+    """A giant on the moon takes more than twenty seconds a step, a walker of a millimetre a fiftieth of one."""
+    one = gait(compass())
+    for length, gravity in ((3000.0, 1.62), (1e-3, 9.81)):
+        other = gait(compass(length=length, gravity=gravity))
+        assert abs(other.period / one.period * np.sqrt(gravity / 9.81 / length) - 1) < 1e-10
+        np.testing.assert_allclose(other.eigenvalues, one.eigenvalues, rtol=0, atol=1e-9)
+
+
+def test_long_traces_are_kept(monkeypatch):
+    """More rows than are made at first."""
+    whole = walk(compass(), 1)[0]
+    monkeypatch.setattr(walking, "ROWS", 3)
+    again = walk(compass(), 1)[0]
+    np.testing.assert_array_equal(again.trace, whole.trace)
+    assert len(whole.trace) > 3 and whole.trace[-1, 0] == whole.duration
 
 
 def test_the_return_map_does_not_depend_on_the_root_it_began_with():
@@ -118,7 +166,9 @@ def test_simulate_with_events_ends_with_a_fall():
     ("arguments", "message"),
     [
         (dict(length=-1.0), "length must be a number above zero"),
-        (dict(leg_center=1.5), "leg_center must be .* up to 1"),
+        (dict(leg_center=1.0), "leg_center must be below 1, .* a leg that swings has no inertia"),
+        (dict(leg_center=-0.1), "leg_center must be a number from zero"),
+        (dict(leg_mass=-1.0), "leg_mass must be a number from zero"),
         (dict(hip_mass=np.nan), "hip_mass must be"),
         (dict(slope=2.0), "slope must be"),
         (dict(start="middle"), "start must be"),
@@ -127,6 +177,15 @@ def test_simulate_with_events_ends_with_a_fall():
 def test_bad_parameters_are_named(arguments, message):
     with pytest.raises(supple.StateError, match=message):
         compass(**arguments)
+
+
+def test_a_walker_that_lies_on_the_ground_is_refused():
+    """A fall is the guard falling through a height: below it to begin with, there would be none."""
+    walker = compass()
+    lies = walker.at([1.4, 0.1], walker.v)
+    for use in (walk, gait, events):
+        with pytest.raises(supple.StateError, match=r"'compass' has fallen to begin with: 'hip' is 0\.1\d* m above"):
+            use(lies)
 
 
 def test_bad_walkers_are_refused():

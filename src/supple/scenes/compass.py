@@ -24,7 +24,8 @@ SLOPE = 0.0524
 AXIS = (0.0, -1.0, 0.0)  #: of all joints: angles count counter-clockwise in the x-z plane
 
 
-#: Of the hip's mass: legs lighter than this are given it. It moves the hip by less than rounding does.
+#: Of the length: legs so light that the centre of mass of hip and leg is nearer to the hip get a mass that puts it
+#: there. It changes how the hip moves by less than rounding does.
 VANISHING = 2.0**-50
 
 
@@ -84,8 +85,8 @@ def compass_model(
     is re-rooted, and the legs stay alike.
     """
     total, up = hip_mass + leg_mass, leg_center * length
-    share = max(leg_mass / total, VANISHING)
-    lower = length - (length - share * (length - up))
+    lower = max(leg_mass / total * (length - up), VANISHING * length)
+    lower = length - (length - lower)
     leg_mass = total * lower / (length - up)
     spread = (total - leg_mass) * lower**2 + leg_mass * (length - up - lower) ** 2
     b = ModelBuilder(name, gravity=(0.0, 0.0, -gravity))

@@ -63,7 +63,7 @@ def around(model: Model, q: Floats) -> Floats:
 def derivative(model: Model, values: Floats) -> Floats:
     """(k, n) from a function's values (m, k) around a position."""
     rule = _rule_of(model)
-    return np.einsum("s,nsk->kn", rule.weights, values.reshape(model.nv, len(rule.steps), -1))
+    return np.asarray(np.einsum("s,nsk->kn", rule.weights, values.reshape(model.nv, len(rule.steps), -1)))
 
 
 def acceleration(model: Model, q: Floats, v: Floats) -> tuple[Floats, Floats]:
@@ -106,7 +106,7 @@ def height(model: Model, foot: str, normal: Floats, q: Floats) -> Floats:
     frame = model.frames[foot]
     at = poses(model, around(model, q))
     places = at.position[:, frame.body] + at.rotation[:, frame.body] @ frame.position
-    return derivative(model, places @ normal)[0]
+    return np.asarray(derivative(model, places @ normal)[0])
 
 
 def impact(model: Model, q: Floats, v: Floats, new: Rerooted, after: tuple[Floats, Floats]) -> Floats:
