@@ -183,9 +183,9 @@ def test_inspect_cuts_long_lists_unless_asked_for_all():
 
 
 def test_inspect_writes_formulas_with_this_robots_numbers(arm: Path):
-    """Two hinges, one on the world: 2 (316m + 280a) + 3a - (60m + 81a), and two divisions."""
+    """Two hinges, one on the world: 2 (307m + 271a) + 3a - (60m + 81a), and two divisions."""
     out = succeeds("inspect", arm)
-    for said in ("572m + 482a + 2 div", "D1 = 1", "93n - 69", "The fastest, by operations, is method 'aba'"):
+    for said in ("554m + 464a + 2 div", "D1 = 1", "93n - 69", "The fastest, by operations, is method 'aba'"):
         assert said in out
     assert "microseconds" not in out
 

@@ -143,12 +143,13 @@ def test_forces_as_wrenches_are_those_of_quasi_statics():
     np.testing.assert_allclose(scene.quasi_statics().solve(error=0.0).dense(), a, atol=1e-11 * np.abs(a).max())
 
 
-def test_a_walker_is_a_scene_with_events():
-    scene = scenes.NAMES["compass"](slope=0.04)
-    assert scene.model.name == "compass" and scene.method == "aba" and [e.direction for e in scene.events] == [-1, -1]
+@pytest.mark.parametrize(("name", "slope", "duration"), [("compass", 0.04, 1.0), ("simplest walker", 0.01, 5.0)])
+def test_a_walker_is_a_scene_with_events(name, slope, duration):
+    scene = scenes.NAMES[name.replace(" ", "-")](slope=slope)
+    assert scene.model.name == name and scene.method == "aba" and [e.direction for e in scene.events] == [-1, -1]
     R, x = supple.poses(scene.model, scene.q0)
     ends = np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]
     np.testing.assert_allclose(ends[0, 1], ends[1, 1], atol=1e-12)  # both legs end at the hip
-    np.testing.assert_allclose(ends[:, 0, 2], -np.tan(0.04) * ends[:, 0, 0], atol=1e-12)  # and stand on the slope
-    run = supple.simulate(scene.model, scene.q0, scene.v0, duration=1.0, dt=scene.dt, events=scene.events)
+    np.testing.assert_allclose(ends[:, 0, 2], -np.tan(slope) * ends[:, 0, 0], atol=1e-12)  # and stand on the slope
+    run = supple.simulate(scene.model, scene.q0, scene.v0, duration=duration, dt=scene.dt, events=scene.events)
     assert len(run.segments) == 2

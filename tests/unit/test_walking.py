@@ -9,6 +9,7 @@ import pytest
 
 import supple
 from supple.scenes import compass
+from supple.scenes.compass import AXIS
 from supple.simulating import walking
 from supple.simulating.gaits import ReturnMap, gait
 from supple.simulating.walking import Steps, events, walk
@@ -117,6 +118,32 @@ def test_the_return_map_does_not_depend_on_the_root_it_began_with():
     twice = ReturnMap(walker, 2)(x)
     once = ReturnMap(walker, 1)
     np.testing.assert_allclose(once(once(x)), twice, atol=1e-10)
+
+
+def test_the_jacobian_is_that_of_the_map_for_every_joint_that_walks():
+    """A compass with loads at the hip that turn, slide, screw or do two of these, with damping and armature."""
+    b = supple.ModelBuilder("loaded")
+    b.add_body("left", axis=AXIS, mass=3.0, com=(0, 0, 5 / 6), inertia=(1 / 6, 1 / 6, 0.0))
+    hip = dict(parent="left", position=(0, 0, 1))
+    b.add_body("right", axis=AXIS, mass=1.0, com=(0, 0, -0.5), damping=0.001, armature=0.002, **hip)
+    load = dict(hip, mass=0.01, com=(0.02, 0, 0.1), inertia=(1e-3, 1.2e-3, 5e-4), damping=5e-3)
+    b.add_body("turns", joint="revolute", axis=AXIS, armature=2e-3, **load)
+    b.add_body("slides", joint="prismatic", axis=(1, 0, 0), **load)
+    b.add_body("screws", joint="screw", axis=(0, 0.6, 0.8), pitch=0.05, **load)
+    b.add_body("both", joint="cylindrical", axis=(0, 1, 0), **load)
+    b.add_body("crosses", joint="universal", axis=(1, 0, 0), axis2=(0, 1, 0), **load)
+    b.add_frame("left foot", "left")
+    b.add_frame("right foot", "right", (0, 0, -1))
+    b.add_frame("hip", "left", (0, 0, 1))
+    model = b.build()
+    rng = np.random.default_rng(3)
+    at, rates = 0.1 * rng.standard_normal((2, model.nq))
+    at[:2], rates[:2] = (0.2187, -0.5422), (-1.0925, 0.7155)
+    walker = replace(compass(), model=model, q=at, v=rates, feet=("left foot", "right foot"))
+    back, x = ReturnMap(walker, 2, 1e-13), np.concatenate([at, rates])
+    J, near = back.jacobian(x), back.derivative(x, h=2e-4)
+    assert all(step.landed for step in back.path)
+    np.testing.assert_allclose(J, near, rtol=0, atol=1e-6 * np.abs(J).max())
 
 
 def test_legs_that_differ_need_two_steps():

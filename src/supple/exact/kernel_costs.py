@@ -40,9 +40,9 @@ def _saving(saved: Cost, joints: dict[JointType, Cost]) -> dict[JointType, tuple
 
 J = JointType
 _ABA = {
-    J.REVOLUTE: Cost(316, 280, 1), J.CONTINUOUS: Cost(316, 280, 1), J.PRISMATIC: Cost(301, 274, 1),
-    J.SCREW: Cost(359, 325, 1), J.CYLINDRICAL: Cost(457, 413, 2), J.UNIVERSAL: Cost(478, 422, 2),
-    J.PLANAR: Cost(569, 508, 3), J.BALL: Cost(602, 525, 4), J.FREE: Cost(917, 798, 7),
+    J.REVOLUTE: Cost(307, 271, 1), J.CONTINUOUS: Cost(307, 271, 1), J.PRISMATIC: Cost(292, 265, 1),
+    J.SCREW: Cost(350, 316, 1), J.CYLINDRICAL: Cost(448, 404, 2), J.UNIVERSAL: Cost(469, 413, 2),
+    J.PLANAR: Cost(560, 499, 3), J.BALL: Cost(593, 516, 4), J.FREE: Cost(908, 789, 7),
 }  # fmt: skip
 _CRBA = {
     J.REVOLUTE: (Cost(327, 269, 1), Cost(24, 48)), J.CONTINUOUS: (Cost(327, 269, 1), Cost(24, 48)),
@@ -52,9 +52,9 @@ _CRBA = {
     J.FREE: (Cost(851, 726, 8), Cost(42, 57)),
 }  # fmt: skip
 _VIRTUAL_WORK = {
-    J.REVOLUTE: Cost(819, 658, 7), J.CONTINUOUS: Cost(819, 658, 7), J.PRISMATIC: Cost(804, 652, 7),
-    J.SCREW: Cost(862, 703, 7), J.CYLINDRICAL: Cost(960, 791, 8), J.UNIVERSAL: Cost(981, 800, 8),
-    J.PLANAR: Cost(1072, 886, 9), J.BALL: Cost(1105, 903, 10), J.FREE: Cost(1420, 1176, 13),
+    J.REVOLUTE: Cost(810, 649, 7), J.CONTINUOUS: Cost(810, 649, 7), J.PRISMATIC: Cost(795, 643, 7),
+    J.SCREW: Cost(853, 694, 7), J.CYLINDRICAL: Cost(951, 782, 8), J.UNIVERSAL: Cost(972, 791, 8),
+    J.PLANAR: Cost(1063, 877, 9), J.BALL: Cost(1096, 894, 10), J.FREE: Cost(1411, 1167, 13),
 }  # fmt: skip
 
 FORMULAS = {
@@ -91,7 +91,7 @@ def how_many(model: Model) -> dict[str, int]:
 
 
 def written(model: Model, method: str) -> str:
-    """The formula as it is for a model's joints: 7 revolute (316m + 280a + 1 div) + ... - 1 on the world (60m + 81a)"""
+    """The formula as it is for a model's joints: 7 revolute (307m + 271a + 1 div) + ... - 1 on the world (60m + 81a)"""
     formula = FORMULAS[method]
     kinds, count = np.unique(model.joint_type, return_counts=True)
     parts = [f"{n} {J(int(k)).name.lower()} ({formula.joints[J(int(k))][0]})" for k, n in zip(kinds, count)]
