@@ -151,8 +151,8 @@ def test_units_may_be_chosen():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(slope=0.0), "slope must be above 0 and up to 0.05"),
-        (dict(slope=0.2), "slope must be above 0 and up to 0.05"),
+        (dict(slope=0.0), "slope must be from 1e-08 to 0.05"),
+        (dict(slope=0.2), "slope must be from 1e-08 to 0.05"),
         (dict(start="middle"), "start must be 'long' or 'short'"),
         (dict(length=0.0), "length must be a number above zero"),
     ],

@@ -14,6 +14,7 @@ until phi = 2 theta, when theta+ = -theta, theta'+ = cos(2 theta) theta', phi+ =
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ from supple.simulating.walking import Walker
 
 #: theta = a gamma^(1/3) + b gamma, theta' = (c + d gamma^(2/3)) theta: both gaits on small slopes
 SERIES = {"long": (0.970956, -0.1865, -1.045203, 1.0948), "short": (0.943976, -0.2646, -1.090331, 0.9179)}
-STEEPEST = 0.05
+LEAST, STEEPEST = 1e-8, 0.05  #: slopes; on smaller ones an eigenvalue is 1 to rounding, and no gait can be told
 
 
 def simplest_walker(
@@ -41,7 +42,7 @@ def simplest_walker(
     """The simplest walker on a gait, just after a foot came down. It walks towards +x, down a slope of so many radians.
 
     start: the gait of the longer period, stable up to a slope of 0.0151, or that of the shorter, which is never stable.
-    Both exist on slopes above zero up to about 0.05. Units are those of hip_mass, length and gravity: 1 by default.
+    Slopes are from 1e-8 to 0.05. Units are those of hip_mass, length and gravity: 1 by default.
 
     q is (theta - slope, phi) and v their rates, angles as in the module. Legs are `left` and `right`, with frames `left
     foot`, `right foot` and `hip`.
@@ -50,8 +51,8 @@ def simplest_walker(
     check_sizes(slope, sizes)
     if start not in SERIES:
         raise StateError(f"start must be 'long' or 'short', not {start!r}")
-    if not 0.0 < slope <= STEEPEST:
-        raise StateError(f"slope must be above 0 and up to {STEEPEST} radians for a gait, not {slope!r}")
+    if not LEAST <= slope <= STEEPEST:
+        raise StateError(f"slope must be from {LEAST} to {STEEPEST} radians for a gait, not {slope!r}")
     a, b, c, d = SERIES[start]
     theta = a * np.cbrt(slope) + b * slope
     rate = (c + d * np.cbrt(slope) ** 2) * theta * np.sqrt(gravity / length)
@@ -60,7 +61,7 @@ def simplest_walker(
     right = impact(left, pose, np.zeros(2), body="right foot", axis=AXIS)
     v = np.array([rate, rate * (1 - np.cos(2 * theta))])
     walker = on_slope(right.model, right.q, v, slope, dict(sizes, leg_mass=0.0, leg_center=0.0))
-    return on_gait(walker)
+    return on_gait(replace(walker, clearance=min(walker.clearance, 0.1 * theta * length)))
 
 
 @wraps(simplest_walker)

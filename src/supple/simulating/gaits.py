@@ -154,15 +154,16 @@ def mirrored(model: Model, other: Model) -> tuple[Ints, Floats]:
 def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Gait:
     """The periodic gait near the walker's state, by Newton's method on the return map.
 
-    steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration. most:
-    how many corrections to try. Raises SimulationError if the walker falls on the way, or none is found.
+    steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration, of the
+    motion and of its derivative. most: how many corrections to try. Raises SimulationError if the walker falls on the
+    way, or none is found.
     """
     back = ReturnMap(walker, steps, tolerance)
     x, off = _fixed_point(back, np.concatenate([walker.q, walker.v]), most)
     J = back.jacobian(x, tolerance)
     values = eigenvalues(walker, x, J)
     moved = x + np.linalg.solve(np.eye(len(x)) - J, off)
-    coarse = eigenvalues(walker, moved, back.jacobian(moved, COARSER * tolerance))
+    coarse = eigenvalues(walker, moved, back.jacobian(moved, COARSER * max(tolerance, tangents.FINEST)))
     back(x)
     path, n = back.path, walker.model.nq
     return Gait(

@@ -31,6 +31,8 @@ from supple.simulating.impacts import momenta_before
 
 Floats = NDArray[np.float64]
 
+FINEST = 3e-14  #: tolerance that rounding leaves room for
+
 
 class Rule(NamedTuple):
     """Differences that give a derivative exactly: sum of weights f(q + steps)."""
@@ -95,6 +97,7 @@ def motion(model: Model, q: Floats, v: Floats, duration: float, tolerance: float
         change = np.concatenate([Phi[n:] / pace, pace * (by / unit) @ Phi])
         return np.concatenate([x[n:], pace * a, change.ravel()])
 
+    tolerance = max(tolerance, FINEST)
     start = np.concatenate([q, pace * v, np.eye(2 * n).ravel()])
     out = solve_ivp(rate, (0.0, duration), start, method="DOP853", rtol=tolerance, atol=tolerance)
     Phi = out.y[2 * n :, -1].reshape(2 * n, 2 * n)
