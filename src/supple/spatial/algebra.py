@@ -25,7 +25,7 @@ from numba.extending import overload
 from supple.spatial.compiler import INLINE, helper
 from supple.spatial.lanes import smaller
 
-LOST = 1e-7  #: of its diagonal: a pivot below this may have no digit left, since errors go with its square
+LOST = 1e-6  #: of its diagonal: a pivot below this may have few digits left, since errors go with its square
 
 
 class Vec3(NamedTuple):

@@ -113,4 +113,4 @@ def number_as_lanes(typingctx: Any, value: Any) -> Any:
 def _number_like(x: Any, value: Any) -> Any:
     if x == lanes_type:
         return lambda x, value: number_as_lanes(value)
-    return lambda x, value: value
+    return (lambda x, value: value) if isinstance(x, types.Number) else None  # other number types say it themselves
