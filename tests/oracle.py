@@ -94,3 +94,44 @@ def random_model(
             damping=rng.uniform(0.0, 0.5) if extras else 0.0,
         )
     return b.build()
+
+
+def uneven_model(
+    rng: np.random.Generator,
+    n: int,
+    masses: tuple[float, float],
+    lengths: tuple[float, float],
+    *,
+    armature: float = 0.0,
+    chain: float = 0.7,
+) -> Model:
+    """A random forest whose masses and lengths are spread over decades, as are the moments of inertia; a fifth of the
+    bodies are dummies of 0.1 g. armature: the largest, at a third of the joints."""
+    b = ModelBuilder("uneven")
+    for i in range(n):
+        parent = None
+        if i and rng.random() > 0.05:
+            parent = i - 1 if rng.random() < chain else int(rng.integers(0, i))
+        mass, reach, away = (float(10 ** rng.uniform(*np.log10(x))) for x in (masses, lengths, lengths))
+        dummy = rng.random() < 0.2
+        if dummy:
+            mass, reach = 1e-4, 1e-2
+        corners = rng.standard_normal((6, 3)) * reach * np.sqrt(mass) * rng.uniform(0.02, 0.2)
+        inertia = sum((x @ x) * np.eye(3) - np.outer(x, x) for x in corners)
+        inertia = inertia * max(1.0, 1e-8 / float(np.linalg.eigvalsh(inertia)[0]))
+        axis, quaternion = rng.standard_normal(3), rng.standard_normal(4)
+        b.add_body(
+            None,
+            parent,
+            str(rng.choice(MOVING)),
+            axis=axis,
+            axis2=np.cross(axis, rng.standard_normal(3)),
+            pitch=rng.uniform(-0.5, 0.5),
+            position=rng.standard_normal(3) * away,
+            rotation=quaternion / np.linalg.norm(quaternion),
+            mass=mass,
+            com=rng.standard_normal(3) * reach * 0.4 * (not dummy),
+            inertia=inertia,
+            armature=float(armature ** rng.uniform(-1, 1)) if armature and rng.random() < 0.33 else 0.0,
+        )
+    return b.build()

@@ -8,7 +8,7 @@ import pytest
 import supple
 from oracle import random_model
 from supple.exact import memory
-from supple.exact.virtual_hubs import split_hubs
+from supple.exact.virtual_hubs import as_found, split_hubs
 from supple.exact.virtual_pairs import scratch_of, tables_of
 from supple.model.joints import JointType
 from supple.model.topology import n_children, subtree_ends
@@ -101,7 +101,8 @@ def test_tables_of_joints_on_links():
 
 #: Relative to the largest. Pieces of a hub are lighter than what they carry, by as much as there are of them, which
 #: costs as many digits; pairs of joints on one link lose as many again, since what the link does alone comes in twice.
-LIMITS = {"absorb": 1e-12, "pairs": 1e-9, "split": 1e-8}
+#: Nine of them are promised: where they are gone, joints are closed in 32 digits.
+LIMITS = {"absorb": 1e-12, "pairs": 2e-9, "split": 2e-9}
 
 
 @pytest.mark.parametrize("branches", [4, 16, 64])
@@ -128,12 +129,13 @@ def test_a_hub_of_hubs_on_a_floating_base():
 
 def test_a_star_of_a_thousand_branches():
     """Whole, and cut into 999 pieces, each a thousandth of what it carries in mass and less in inertia: that is six
-    digits. Scratch grows with the links, that of pairs with their square."""
+    digits, and they are noticed. Scratch grows with the links, that of pairs with their square."""
     model = star(1000, "revolute")
     q, v, tau, _ = state(model)
     a = supple.forward_dynamics(model, q, v, tau)
     assert difference(supple.virtual_work(model, q, v, tau).accelerations, a) < 1e-12
-    assert difference(supple.virtual_work(model, q, v, tau, hubs="split").accelerations, a) < 1e-5
+    assert 1e-9 < difference(as_found(model, [q, v, tau, None], "split")[: model.nv], a) < 1e-5
+    assert difference(supple.virtual_work(model, q, v, tau, hubs="split").accelerations, a) < 2e-9
     split = split_hubs(model).model
     assert split.n_bodies == 1001 + 998
     assert scratch_of(split) < 36 * 2 * split.n_bodies < 36 * 1000 * 500 < scratch_of(model)
@@ -193,9 +195,10 @@ def test_degenerate_constraints_are_named(hubs, joint, masses, inertias):
     """Bodies so different that nothing is left of a joint's mobility: a name, not NaN."""
     model = two_links(masses, inertias, joint)
     q, v, tau, _ = state(model)
-    with pytest.raises(supple.SingularError, match=r"cannot close joint 'joint\d': body 'body\d' and (body|the world)"):
+    named = r"(cannot close|is singular:) joint 'joint\d' .*body 'body\d'"  # the second where ABA has no answer either
+    with pytest.raises(supple.SingularError, match=named):
         supple.virtual_work(model, q, v, tau, hubs=hubs)
-    with pytest.raises(supple.SingularError, match=r"state 1 of the batch.*cannot close joint|state 0 of the batch"):
+    with pytest.raises(supple.SingularError, match="state 0 of the batch: .*" + named):
         supple.virtual_work(model, [q, q], v, tau, hubs=hubs)
 
 
@@ -206,8 +209,8 @@ def test_bodies_without_inertia_are_named(hubs):
         supple.virtual_work(model, model.neutral(), np.zeros(model.nv), hubs=hubs)
     model = two_links((1, 1), (0.1, 0.0))
     with pytest.raises(supple.SingularError, match=r"body 'body1' has no inertia about some axis"):
-        supple.joint_wrenches(model, model.neutral())
-    assert np.isfinite(supple.joint_wrenches(model, model.neutral(), method="aba")).all()
+        supple.joint_wrenches(model, model.neutral(), method="virtual-work")
+    assert np.isfinite(supple.joint_wrenches(model, model.neutral())).all()
 
 
 def test_numbers_too_large_are_no_fault_of_the_body():

@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -29,11 +29,11 @@ from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
 from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
-from supple.errors import SingularError, StateError
+from supple.errors import SingularError
 from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
-from supple.exact.calls import NOT_FINITE, NOT_UNIT, SINGULAR, STATE_SHIFT, state_status
+from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
+from supple.exact.digits import has_mobilities, keeps_digits, settled
 from supple.exact.motion import AXIS, REVOLUTE, SCREW, Axes, joint_of, move, turn_ahead, turn_of, world_at_rest
-from supple.exact.refusals import refuse_not_finite, refuse_not_unit
 from supple.exact.tables import KIND, OWN, PITCH, RIGID, SPLIT, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
@@ -253,8 +253,7 @@ class Scratch:
             HostDesk(layout.tables, out, *places, *state, keep_tails=False, kernels=kernels) for _ in layout.parts
         ]
         worst = int(rigid_kernel.load()(self.desks[0].address))
-        if worst >= 0:
-            raise _no_inverse(model, layout.tables.assembly, worst)
+        self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
         slots = host_tables(model).n_slots
         self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
         path, ring, axes = map(address_of, self.kept)
@@ -302,6 +301,7 @@ def divide_and_conquer(
     pushed = arrays[3] is not None
     pushes = flat_w.reshape(B, model.n_bodies, 6) if pushed else np.empty((B, 0, 6))
     out = np.empty((B, model.nv))
+    lost: list[int] = []  # nodes at which a pivot was not positive
     forces, up, down = forces_kernel.load(), assemble_kernel.load(), accelerate_kernel.load()
     handle, fixed = address_of(layout.header), (layout.order, layout.save_at)
 
@@ -310,7 +310,8 @@ def divide_and_conquer(
         for desk in scratch.desks:
             desk.look_at(flat_q[i], out[i])
         at, arguments = scratch.desks[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
-        status = int(forces(handle, at, scratch.turns, *arguments, pushes[i], pushed, *scratch.places))
+        pushing = pushes[i], pushed
+        status = scratch.status or int(forces(handle, at, scratch.turns, *arguments, *pushing, *scratch.places))
         *below, top = (
             (desk.address, scratch.turns, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts)
         )
@@ -320,23 +321,26 @@ def divide_and_conquer(
             down(*top)
             _all(down, below, alone)
         if status != OK:
-            return status if status & MASK == SINGULAR else status + (i << STATE_SHIFT)
-        return OK if np.isfinite(out[i]).all() else NOT_FINITE + (i << STATE_SHIFT)
+            out[i] = np.nan
+        if status & MASK == SINGULAR:
+            lost.append(status >> STATE_SHIFT)
+        return OK
 
     def some(bounds: tuple[int, int]) -> int:
         scratch = Scratch(model, layout)
-        return next((s for s in (solve(i, scratch, False) for i in range(*bounds)) if s != OK), OK)
+        return max((solve(i, scratch, False) for i in range(*bounds)), default=OK)
 
     if size is None:
         scratch = layout.kept or Scratch(model, layout)
         layout.kept = None  # another thread that comes meanwhile makes its own
-        statuses = [solve(0, scratch, True)]
+        solve(0, scratch, True)
         layout.kept = scratch
     else:
-        statuses = in_parallel(some, size)
-    bad = [status for status in statuses if status != OK]
-    if bad:
-        _explain(model, layout, min(bad, key=lambda status: status >> STATE_SHIFT), arrays, size)
+        in_parallel(some, size)
+    if lost and not has_mobilities(model):
+        raise _no_inverse(model, layout.tables.assembly, lost[0])
+    if not keeps_digits(model) or not np.isfinite(out).all():  # which also says what is wrong with a state
+        out = settled(model, "divide and conquer", arrays, size, out)
     return out[0] if size is None else out
 
 
@@ -351,19 +355,6 @@ def _layout(model: Model, order: str | ArrayLike) -> Layout:
     key = f"dca, {order}"
     found: Layout | None = model._work.get(key)
     return found if found is not None else model._work.setdefault(key, Layout(model, assembly))
-
-
-def _explain(model: Model, layout: Layout, status: int, arrays: list[Floats | None], size: int | None) -> NoReturn:
-    which, reason = status >> STATE_SHIFT, status & MASK
-    for argument, x in zip(ABA.inputs, arrays):
-        if x is not None and argument is not None and not np.isfinite(x).all():
-            refuse_not_finite(model, argument.name, x if size is None else x[which] if x.ndim > 1 else x)
-    if reason == NOT_UNIT:
-        assert arrays[0] is not None
-        refuse_not_unit(model, arrays[0] if size is None else arrays[0][which])
-    if reason == SINGULAR:
-        raise _no_inverse(model, layout.tables.assembly, which)
-    raise StateError("dca: the result is not finite: the numbers given are too large for float64")
 
 
 def _no_inverse(model: Model, assembly: Assembly, node: int) -> SingularError:

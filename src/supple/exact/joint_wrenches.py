@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
-from supple.exact import rnea, virtual_work
+from supple.exact import rnea
+from supple.exact.digits import keeps_digits
 from supple.exact.forward import Method, forward_dynamics
 from supple.exact.kinematics import Poses, poses
+from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.model import Model, listed, unknown
@@ -28,7 +30,7 @@ def joint_wrenches(
     frame: Frame = "child",
     *,
     a: ArrayLike | None = None,
-    method: Method = "virtual-work",
+    method: Method | None = None,
     joint: str | int | None = None,
 ) -> Floats:
     """(n_joints, 6) what each joint carries, moment first: row i is what the parent does to the child through joint i,
@@ -39,8 +41,10 @@ def joint_wrenches(
     joint="knee", and get (6,).
 
     Given forces tau, the motion follows by forward dynamics: method "virtual-work" gives joint wrenches as it goes,
-    the others compute accelerations first and then what they take. Given accelerations a instead (and no tau), they
-    are what inverse dynamics finds on its way. v None means at rest. Any argument may have a leading batch axis.
+    the others compute accelerations first and then what they take. None: virtual work, the most exact on long chains,
+    where bodies are alike, and "aba" where some are far lighter than others, which costs virtual work its digits. Given
+    accelerations a instead (and no tau), joint wrenches are what inverse dynamics finds on its way. v None means at
+    rest. Any argument may have a leading batch axis.
 
     Along the joint's own directions a row has tau - damping v - armature a; across them, what the bearing holds.
     """
@@ -67,7 +71,7 @@ def ground_wrench(
     wrenches: ArrayLike | None = None,
     *,
     a: ArrayLike | None = None,
-    method: Method = "virtual-work",
+    method: Method | None = None,
 ) -> Floats:
     """(6,) what the ground feels: the sum of all that the bodies do to the world through the joints that hang on it,
     moment first, about the world's origin and along its axes. Arguments as in joint_wrenches."""
@@ -79,13 +83,13 @@ def ground_wrench(
 
 
 def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | None, wrenches: ArrayLike | None,
-              a: ArrayLike | None, method: Method) -> Floats:  # fmt: skip
+              a: ArrayLike | None, method: Method | None) -> Floats:  # fmt: skip
     """(..., n, 6) along the world's axes, about the origins of the bodies."""
     if a is not None and tau is not None:
         raise StateError("give either forces tau or accelerations a: each follows from the other")
+    method = method or ("virtual-work" if keeps_digits(model) else "aba")
     if a is None and method == "virtual-work":
-        v = np.zeros(model.nv) if v is None else v
-        flat = virtual_work.WITH_WRENCHES(model, q, v, tau, wrenches)
+        flat = solved(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, "absorb")
     else:
         if a is None:
             a = forward_dynamics(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, method)

@@ -19,9 +19,10 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import StateError
+from supple.errors import SingularError, StateError
+from supple.exact.digits import keeps_digits, settled
 from supple.exact.virtual_pairs import KID, PAIRS, PLACE, START, tables_of
-from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES
+from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES, constants_of
 from supple.model.joints import JointType
 from supple.model.model import Model, unknown
 from supple.model.topology import n_children
@@ -130,23 +131,52 @@ def virtual_work(
         "pairs"   a matrix for every pair of joints on a link [VW section 4 without splitting]: O(k^3) for k of them
 
     The last two are for comparison with the paper: they take longer, and lose digits on links that are light against
-    what they carry, as pieces of links are.
+    what they carry, as pieces of links are. Where digits are short, results are compared with those of other methods
+    and found again in 32 digits, or refused (SingularError).
     """
     if hubs not in get_args(Hubs):
         raise StateError(unknown("treatment of hubs", str(hubs), get_args(Hubs)))
-    if hubs == "split":
-        split: Split = model._work.get("split hubs") or model._work.setdefault("split hubs", split_hubs(model))
-        arrays, _ = VIRTUAL_WORK.arrays(model, (q, v, tau, wrenches))
-        if arrays[3] is not None:
-            arrays[3] = np.ascontiguousarray(arrays[3][..., split.owner, :] * split.share[:, None])
-        flat = WITH_WRENCHES(split.model, *arrays)
-        carried = _unflattened(flat, split.model)[..., split.bodies, :]
-    else:
-        flat = (PAIRS if hubs == "pairs" else WITH_WRENCHES)(model, q, v, tau, wrenches)
-        carried = _unflattened(flat, model)
-    return VirtualWork(flat[..., : model.nv], carried)
+    flat = solved(model, q, v, tau, wrenches, hubs)
+    return VirtualWork(flat[..., : model.nv], flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6))
 
 
-def _unflattened(flat: Floats, model: Model) -> Floats:
-    """The wrenches that stand behind the accelerations."""
-    return flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6)
+def accelerations(
+    model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: ArrayLike | None = None
+) -> Floats:
+    """forward_dynamics by virtual work. Where digits are safe, later calls go straight to the kernel."""
+    if not keeps_digits(model):
+        return solved(model, q, v, tau, wrenches, "absorb", forces=False)
+    try:
+        found = VIRTUAL_WORK.general(model, q, v, tau, wrenches)
+    except SingularError:
+        return solved(model, q, v, tau, wrenches, "absorb", forces=False)
+    model._fast["virtual-work"] = model._fast[VIRTUAL_WORK.name]
+    return found
+
+
+def solved(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, wrenches: ArrayLike | None, hubs: Hubs,
+           forces: bool = True) -> Floats:  # fmt: skip
+    """(nv + 6 n,) accelerations and, if wanted, joint wrenches, each with its digits."""
+    arrays, size = VIRTUAL_WORK.arrays(model, (q, v, tau, wrenches))
+    n = model.nv + 6 * model.n_bodies * forces
+    try:
+        flat = as_found(model, arrays, hubs)
+        keep = hubs == "absorb" and keeps_digits(model) and bool((flat[..., -1] > 0).all())
+        found = np.ascontiguousarray(flat[..., :n])
+    except SingularError:  # not even numbers
+        keep, found = False, np.full((n,) if size is None else (size, n), np.nan)
+        constants_of(model)  # refuses bodies without mass or inertia
+    return found if keep else settled(model, "virtual work", arrays, size, found)
+
+
+def as_found(model: Model, arrays: list[Floats | None], hubs: Hubs) -> Floats:
+    """(nv + 6 n + 1,) what a treatment finds; last, a number that is not positive where few digits are left."""
+    if hubs != "split":
+        return (PAIRS if hubs == "pairs" else WITH_WRENCHES)(model, *arrays)
+    split: Split = model._work.get("split hubs") or model._work.setdefault("split hubs", split_hubs(model))
+    q, v, tau, wrenches = arrays
+    if wrenches is not None:
+        wrenches = np.ascontiguousarray(wrenches[..., split.owner, :] * split.share[:, None])
+    flat = WITH_WRENCHES(split.model, q, v, tau, wrenches)
+    carried = flat[..., model.nv : -1].reshape(*flat.shape[:-1], split.model.n_bodies, 6)[..., split.bodies, :]
+    return np.concatenate([flat[..., : model.nv], carried.reshape(*flat.shape[:-1], -1), flat[..., -1:]], axis=-1)

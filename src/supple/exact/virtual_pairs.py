@@ -141,7 +141,8 @@ def close_into(link, place, last, W, f, own, x, work, tables):
 
 @helper
 def pairs(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    """qdd, and after it the six numbers of every joint's force, about its body's origin."""
+    """qdd, and after it the six numbers of every joint's force, about its body's origin, and the smallest of what must
+    be positive."""
     x, constants, tables = extra.scratch, extra.constants, extra.tables
     free_links(m, q, v, has_wrenches, wrenches, path, work, S, constants)
     own = BLOCK * get(tables, m.n, FIRST)  # behind all pairs
@@ -201,7 +202,8 @@ def pairs(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, extra)
                 length = dot(s.ang, s.ang) + dot(s.lin, s.lin)
                 set_item(out, k, (dot(s.ang, a.ang) + dot(s.lin, a.lin)) / length)
         set_six(out, m.nv + 6 * b, f)
-    return smallest
+    set_item(out, m.nv + 6 * m.n, smallest)
+    return number_like(q[0], 1.0)
 
 
 def tables_of(model: Model) -> NDArray[np.int64]:
@@ -234,7 +236,7 @@ PAIRS = Algorithm(
     BODY_ROW,
     DOF_ROW,
     (Q, V, TAU, WRENCHES),
-    lambda m: (m.nv + 6 * m.n_bodies,),
+    lambda m: (m.nv + 6 * m.n_bodies + 1,),
     extra=scratch_of,
     constants=constants_of,
     constant_row=CONSTANT_ROW,

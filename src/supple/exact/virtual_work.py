@@ -19,8 +19,9 @@ is zero. What the paper writes with K and M stands here as one 6x6 matrix W = K^
 mobilities, is inverted, then the directions of the joint are taken out one by one, as in aba.py, each with its force
 tau and its armature. Mobilities are symmetric by their type.
 
-Mobilities are subtracted, so digits are lost where a link is lighter than what it carries, in the measure that it is;
-where none may be left (LOST in algebra.py) the joint is named.
+Mobilities are subtracted and inverted, so digits are lost where a link is lighter than what it carries, with the square
+of how much it is. `left`, positive unless a pivot says that few are left (LOST in algebra.py), comes with the result;
+digits.py sees to it that nobody gets numbers without digits.
 
 A joint that is closed changes the mobility of the link it is on, so any number of joints on a link cost O(n), and none
 of them needs to know of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].
@@ -52,7 +53,7 @@ from supple.spatial.algebra import (
     shift_motion,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import LINE, fetch, get, put
+from supple.spatial.indexing import LINE, fetch, get, put, set_item
 from supple.spatial.lanes import number_like, smaller
 from supple.spatial.rows import (
     load_force,
@@ -78,10 +79,22 @@ LIGHTNESS, TURNING, CONSTANT_ROW = 0, 1, 8
 @helper
 def virtual_work(m, q, v, tau, has_wrenches, wrenches, out, path, work, S, dofs, constants):
     """qdd, and after it, where there is room in `out`, the six numbers of every joint's force, about its body's
-    origin. Returns the smallest of what must be positive: if it is not, some constraint is degenerate."""
+    origin, and what close_joints returns. Returns that, too; where there is room, always a positive number: the caller
+    has to look."""
     free_links(m, q, v, has_wrenches, wrenches, path, work, S, constants)
+    smallest = close_joints(m, q[0], v, tau, out, path, work, S, dofs, constants)
+    if out.shape[0] > m.nv:
+        set_item(out, m.nv + 6 * m.n, smallest)
+        smallest = number_like(q[0], 1.0)
+    return smallest
+
+
+@helper
+def close_joints(m, number, v, tau, out, path, work, S, dofs, constants):
+    """Both paths, after free_links, in numbers like the one given. Returns the smallest of what must be positive: if it
+    is not, some constraint is degenerate, or few digits are left."""
     far = m.n > CACHED
-    smallest, o = number_like(q[0], np.inf), zero_vec(q[0])
+    smallest, o = number_like(number, np.inf), zero_vec(number)
     for b in range(m.n - 1, -1, -1):  # path 1: close the joints, from the leaves to the root
         i, p, _, j = joint_of(m, b)
         if far:
@@ -241,7 +254,7 @@ def refuse_degenerate(model: Model, work: Work) -> None:
 
 
 VIRTUAL_WORK = Algorithm(
-    "virtual-work",
+    "virtual work",
     virtual_work,
     PATH_ROW,
     BODY_ROW,
@@ -253,13 +266,13 @@ VIRTUAL_WORK = Algorithm(
     refuse=refuse_degenerate,
 )
 WITH_WRENCHES = Algorithm(
-    "virtual-work with wrenches",
+    "virtual work with wrenches",
     virtual_work,
     PATH_ROW,
     BODY_ROW,
     DOF_ROW,
     (Q, V, TAU, WRENCHES),
-    lambda m: (m.nv + 6 * m.n_bodies,),
+    lambda m: (m.nv + 6 * m.n_bodies + 1,),
     constants=constants_of,
     constant_row=CONSTANT_ROW,
     refuse=refuse_degenerate,
