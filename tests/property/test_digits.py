@@ -139,6 +139,7 @@ def test_batches_equal_loops(method):
     many = supple.forward_dynamics(model, q, v, tau, wrenches, method)
     for i in range(9):
         assert off(many[i], supple.forward_dynamics(model, q[i], v[i], tau[i], wrenches, method)) < 1e-9
+    assert supple.forward_dynamics(model, q[:0], v[0], method=method).shape == (0, model.nv)
     found = supple.virtual_work(model, q, v, tau, wrenches)
     carried = supple.joint_wrenches(model, q, v, tau, wrenches, "world", method="aba")
     assert off(found.wrenches, carried) < 2e-9

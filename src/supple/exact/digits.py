@@ -73,6 +73,8 @@ def _square(x: Floats) -> float:
 def settled(model: Model, method: str, arguments: Arguments, size: int | None, found: Floats) -> Floats:
     """The results of a method, with a leading axis for batches, (nv,) or, with joint wrenches, (nv + 6 n,): those that
     have lost digits are found again, or refused. NaN stands for what the method could not find."""
+    if size == 0:
+        return found
     nv, count = model.nv, 1 if size is None else size
     rows = found.reshape(count, -1)
     q, v, _, wrenches = arguments

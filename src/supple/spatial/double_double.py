@@ -19,6 +19,7 @@ from numba.extending import intrinsic, lower_cast, models, overload, register_mo
 
 from supple.spatial.compiler import INLINE, OPTIONS, helper
 from supple.spatial.lanes import number_like
+from supple.spatial.registers import pointers_to
 
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 #: Exactly as written, and called rather than inlined: a kernel has thousands of these operations.
@@ -88,12 +89,7 @@ def _fma(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     return f(f, f, f), lambda context, builder, sig, args: builder.fma(*args)
 
 
-@intrinsic
-def _pointer(typingctx: Any, address: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
-
-    return types.CPointer(pair_type)(types.int64), codegen
+_pointer = pointers_to(pair_type)
 
 
 @helper

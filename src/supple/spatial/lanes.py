@@ -14,19 +14,14 @@ from numba import carray, types
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.registers import make_register, splat
+from supple.spatial.registers import make_register, pointers_to, splat
 
 WIDTH = 4
 lanes_type = make_register(WIDTH)
 _VECTOR = lanes_type.vector
 
 
-@intrinsic
-def _lanes_pointer(typingctx: Any, address: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
-
-    return types.CPointer(lanes_type)(types.int64), codegen
+_lanes_pointer = pointers_to(lanes_type)
 
 
 @helper
