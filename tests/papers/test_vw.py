@@ -99,7 +99,7 @@ def test_all_methods_are_timed_on_what_they_get_right(monkeypatch):
     assert found.dof == (9, 15)
     assert found.seconds["ABA"] == (9.0, 15.0)
     assert found.seconds["pairs"][0] == 9 + 6 * 3 + 1 and np.isnan(found.seconds["pairs"][1])
-    assert found.seconds["split"] == (9 + 6 * 3, 15 + 6 * 7)  # 5 links and 2 pieces more
+    assert found.seconds["split"] == (9 + 6 * 3 + 1, 15 + 6 * 7 + 1)  # 5 links and 2 pieces more
     monkeypatch.setattr(vw_measure, "AGREEMENT", 0.0)
     with pytest.raises(SuppleError, match="its time would mean nothing"):
         vw_measure.times(vw_methods.star, (4,), ["pairs"], 0.1)
