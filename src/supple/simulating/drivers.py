@@ -250,7 +250,7 @@ def _ahead(
             step: Step = _fixed(cursor, f, grid, integrator, until)
         else:
             step = adaptive.step(f, cursor.time, cursor.q, cursor.v, until)
-        return step, watch.search(f.model, step, cursor.seen)
+        return step, watch.search(f.model, step, cursor.seen, grid.end)
 
     planned = (cursor.step + 1) * grid.dt if adaptive is None else cursor.time + adaptive.h
     if planned <= grid.end:

@@ -58,11 +58,12 @@ class Watch:
             raise StateError(f"events must have names of their own: {', '.join(map(repr, names))}")
         self.events, self._dt = tuple(events), dt
 
-    def search(self, model: Model, step: Step, seen: tuple[Seen, ...]) -> Found:
-        """The first crossings within a step, at whose beginning so much is remembered (nothing: a run's beginning)."""
+    def search(self, model: Model, step: Step, seen: tuple[Seen, ...], until: float) -> Found:
+        """The first crossings within a step, at whose beginning so much is remembered (nothing: a run's beginning).
+        Those after an instant need not be found."""
         if not self.events:
             return Found((), {}, step.end, step.last)
-        looks, first = Looks(model, step), step.end
+        looks, first = Looks(model, step), min(step.end, until)
         tracks = [Track(e, looks, s, self._dt) for e, s in zip(self.events, seen or (Seen(),) * len(self.events))]
         for track in tracks:
             track.follow(first)
