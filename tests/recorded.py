@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 import supple
@@ -37,6 +39,19 @@ def bouncing(restitution: float = 0.7) -> tuple[supple.Model, dict[str, object]]
     return b.build(), {"q": [1.0], "events": [floor]}
 
 
+def kicked() -> dict[str, object]:
+    """A fall with events at one instant, and others every few steps, some of which change the speed."""
+
+    def speed(factor: float) -> Callable[[supple.State], supple.State]:
+        return lambda s: s.replace(v=factor * s.v)
+
+    def wave(s: supple.State) -> float:
+        return float(np.sin(100 * s.q[0]) + 1e3) - 1e3  # which rounding makes uncertain near zero
+
+    events = [supple.Event("slower", wave, -1, speed(0.9)), supple.Event("passed", wave)]
+    return {"q": [1.0], "events": [*events, supple.Event("faster", wave, 1, speed(1.1))]}
+
+
 def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
     scene = scenes.molecule(400, forces=3, where="spread")
     pull = [
@@ -55,6 +70,8 @@ CASES = {
     "events": bouncing(),
     "events, adaptive": (bouncing()[0], bouncing()[1] | {"integrator": "adaptive", "dt": 0.01}),
     "events for ever": bouncing(1.0),
+    "events together": (bouncing()[0], kicked()),
+    "events together, adaptive": (bouncing()[0], kicked() | {"integrator": "adaptive", "dt": 0.003}),
     "quasi-statics": pulled_chain(),
     "adaptive dynamics": (
         CHAIN,
@@ -77,4 +94,4 @@ def numbers(n: int) -> tuple[np.ndarray, ...]:
 
 
 def checkpoint(n: int) -> dict[str, object]:
-    return {"time": float(n), "step": n, "h": 0.1, "fresh": None, "before": None, "over": None, "failed": None}
+    return {"time": float(n), "step": n, "h": 0.1, "seen": [], "before": None, "over": None, "failed": None}

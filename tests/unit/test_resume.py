@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import supple
 from recorded import CASES, MODEL, bouncing, equal
+from supple.simulating.watch import restored, saved
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -115,3 +119,26 @@ def test_a_stepper_may_save_more_than_q_and_v(tmp_path, monkeypatch):
     supple.simulate(model, [0.0], duration=1.2, record=tmp_path / "run.h5", **how)
     both = supple.simulate(model, [0.0], duration=3.0, record=tmp_path / "run.h5", resume=True, **how)
     equal(both, supple.simulate(model, [0.0], duration=3.0, **how))
+
+
+@pytest.mark.parametrize("name", ["events together", "events together, adaptive"])
+def test_what_is_remembered_of_events_is_all_that_is_needed(name):
+    """From a cursor just after an event, where only memory tells on which side of zero it is, through JSON."""
+    model, how = CASES[name]
+    how = {"duration": 0.5, "dt": 1e-3, "check_energy": False, "every": 50} | how
+    run = supple.simulation(model, **how)
+    run.cursor.watched = True
+    cursors = []
+    for _ in run.samples():
+        c = run.cursor
+        if any(s.zero for s in c.seen):
+            rows = json.loads(json.dumps(saved(c.seen)))
+            cursors.append((len(run.events), replace(c, q=c.q.copy(), v=c.v.copy(), seen=restored(rows))))
+    assert len(cursors) >= len(run.events) // 3 > 5
+    for happened, cursor in cursors[:: max(1, len(cursors) // 8)]:
+        again = supple.simulation(model, **how)
+        again.resume(cursor, {})
+        list(again.samples())
+        assert again.events == run.events[happened:]
+        np.testing.assert_array_equal(again.cursor.q, run.cursor.q)
+        np.testing.assert_array_equal(again.cursor.v, run.cursor.v)

@@ -1,4 +1,4 @@
-"""Runs: integrators against closed forms and their orders, forces, events, what is refused, what is conserved."""
+"""Runs: integrators against closed forms and their orders, forces, what is refused, what is conserved."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy.special import ellipj, ellipk
 
 import supple
 from drawn import systems
+from recorded import bouncing
 from supple.exact.chart import chart
 
 ORDER = {"euler": 1, "semi-implicit": 1, "rk4": 4}
@@ -32,18 +33,6 @@ def swing(t: float, q0: float) -> tuple[float, float]:
     K = ellipk(k * k)
     sn, cn, dn, _ = ellipj(K - w * t, k * k)
     return 2 * np.arcsin(k * sn), -2 * k * w * cn * dn / np.sqrt(1 - (k * sn) ** 2)
-
-
-def ball(restitution: float = 0.8, **event: object) -> tuple[supple.Model, supple.Event]:
-    """A ball on a vertical slide that bounces at z = 0."""
-    b = supple.ModelBuilder("ball")
-    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=1.0)
-
-    def bounce(s: supple.State) -> supple.State:
-        return s.replace(v=-restitution * s.v)
-
-    how: dict[str, object] = {"direction": -1, "then": bounce} | event
-    return b.build(), supple.Event("floor", lambda s: s.q[0], **how)  # type: ignore[arg-type]
 
 
 @given(systems())
@@ -174,73 +163,6 @@ def test_a_damped_spring_loses_what_the_damper_takes():
     t = r.times
     exact = 0.1 + 0.4 * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
     np.testing.assert_allclose(r.q[:, 0], exact, atol=1e-9)
-
-
-@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "adaptive"])
-def test_bounces_are_found_exactly(integrator):
-    """A ball under gravity: parabolas, which rk4 and the adaptive method step without error."""
-    model, floor = ball()
-    r = supple.simulate(model, [1.0], duration=2.0, dt=0.01, integrator=integrator, events=[floor])
-    first = np.sqrt(2 / G)
-    expected, t, speed = [], first, 0.8 * G * first
-    while t < 2.0:
-        expected.append(t)
-        t, speed = t + 2 * speed / G, 0.8 * speed
-    times = [e.time for e in r.events]
-    tolerance = 0.06 if integrator == "semi-implicit" else 1e-12
-    np.testing.assert_allclose(times, expected, rtol=0, atol=tolerance)
-    assert len(r.segments) == len(expected) + 1
-    for before, after in zip(r.segments, r.segments[1:]):
-        assert before.times[-1] == after.times[0] and abs(before.q[-1, 0]) < 1e-12
-        np.testing.assert_allclose(after.v[0], -0.8 * before.v[-1])
-    if integrator == "semi-implicit":  # exact with respect to the integrator: it steps to the instant itself
-        assert abs(r.segments[0].q[-1, 0]) < 1e-15
-
-
-def test_events_of_a_pendulum_to_1e_12():
-    """It passes the lowest point after a quarter of its period, K(k) sqrt(l/g); directions are told apart."""
-    quarter = ellipk(np.sin(1.0) ** 2) * np.sqrt(L / G)
-    how = dict(duration=5 * quarter, dt=0.05, integrator="adaptive", rtol=1e-13, atol=1e-14)
-    seen = {}
-    for direction in (-1, 0, 1):
-        event = supple.Event("low", lambda s: s.q[0], direction)
-        seen[direction] = [e.time for e in supple.simulate(pendulum(), [2.0], events=[event], **how).events]
-    np.testing.assert_allclose(seen[-1], [quarter, 5 * quarter][: len(seen[-1])], atol=2e-12)
-    np.testing.assert_allclose(seen[1], [3 * quarter], atol=2e-12)
-    np.testing.assert_allclose(seen[0], sorted(seen[-1] + seen[1]), atol=2e-12)
-
-
-def test_an_event_may_change_the_model_or_stop():
-    """A ball becomes two of other names when it lands; forces are bound again by name; then the run stops."""
-    model, _ = ball()
-    b = supple.ModelBuilder("two balls")
-    b.add_body("ball", joint="prismatic", axis=(0, 0, 1), mass=2.0)
-    b.add_body("other", joint="prismatic", axis=(1, 0, 0), mass=1.0)
-    two = b.build()
-
-    def split(s: supple.State) -> supple.State | None:
-        return s.replace(model=two, q=np.array([s.q[0], 0.0]), v=np.array([3.0, 1.0])) if s.model is model else None
-
-    events = [
-        supple.Event("floor", lambda s: s.q[0], -1, split),
-        supple.Event("top", lambda s: s.v[0] if s.model is two else -1.0, -1, "stop"),
-    ]
-    push = supple.Push("ball", force=(0, 0, 1.0))
-    r = supple.simulate(model, [1.0], duration=5.0, dt=0.01, events=events, forces=[push])
-    assert [e.name for e in r.events] == ["floor", "top"]
-    assert [s.model for s in r.segments] == [model, two] and r.model is two
-    fall, rise = np.sqrt(2 / (G - 1.0)), 3.0 / (G - 0.5)
-    np.testing.assert_allclose([e.time for e in r.events], [fall, fall + rise], atol=1e-12)
-    np.testing.assert_allclose(r.final.q, [9 / (2 * (G - 0.5)), rise], atol=1e-12)
-    with pytest.raises(supple.StateError, match=r"result\.segments"):
-        r.q  # noqa: B018
-
-
-def test_an_event_that_stands_still_is_refused():
-    model, _ = ball()
-    stuck = supple.Event("stuck", lambda s: s.q[0], -1, lambda s: s.replace(q=np.array([1e-30])))
-    with pytest.raises(supple.SimulationError, match=r"stuck.*again and again"):
-        supple.simulate(model, [1.0], duration=2.0, dt=0.01, events=[stuck])
 
 
 def test_the_last_good_state_may_be_of_the_piece_before(monkeypatch):
@@ -375,8 +297,8 @@ def test_ctrl_c_keeps_what_was_done():
 
 
 def test_results_show_themselves(tmp_path):
-    model, floor = ball()
-    r = supple.simulate(model, [1.0], duration=1.0, dt=0.01, events=[floor])
+    model, how = bouncing()
+    r = supple.simulate(model, duration=1.0, dt=0.01, **how)
     assert "states, 0 to 1 s, aba, rk4; 1 events" in repr(r)
     r.plot(tmp_path / "ball.png")
     assert (tmp_path / "ball.png").stat().st_size > 10_000
@@ -421,8 +343,6 @@ def test_forces_refuse_what_they_cannot_be():
         lambda: supple.Spring("a", (0, 0, 0), -1.0),
         lambda: supple.Push("a", force=(0, np.nan, 0)),
         lambda: supple.Push("a", frame="moon"),
-        lambda: supple.Event("e", lambda s: 0.0, 2),
-        lambda: supple.Event("e", "now"),
     ):
         with pytest.raises(supple.StateError):
             make()

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from supple.errors import SimulationError, StateError
 from supple.exact.march import March
 from supple.model.model import Model
+from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
-from supple.simulating.events import Crossing, Fresh, Happened, Watch, outcome
+from supple.simulating.events import Happened
 from supple.simulating.forces import Controller, Limits, Push, Spring
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
-from supple.simulating.state import State, checked_state
+from supple.simulating.state import State
+from supple.simulating.watch import Found, Watch
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,7 +45,7 @@ class Cursor:
     time: float = 0.0
     step: int = 0  #: steps on the grid that are behind it (adaptive: samples)
     h: float = 0.0  #: adaptive: the length to try next
-    fresh: Fresh | None = None  #: the event that happened just here
+    seen: tuple[Seen, ...] = ()  #: of events
     over: str | None = None  #: the event that stopped it for good
     halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
     watched: bool = False  #: set from outside: every state that is kept is handed on at once
@@ -187,7 +189,7 @@ def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[
             raise not_finite(model, last.time, last.q, last.v, last)
         took = clock.perf_counter() - begun
         count = 1 if cursor.watched else max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
-    yield from stepping(cursor, f, grid, integrator, Watch(()))  # what is left is less than a step
+    yield from stepping(cursor, f, grid, integrator, Watch((), grid.dt))  # what is left is less than a step
 
 
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
@@ -198,37 +200,31 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
         while cursor.time < grid.end and cursor.goes_on:
             last, begun = cursor.state, replace(cursor)
             with Keeping(last):
-                step, crossing = _ahead(cursor, f, grid, integrator, watch, adaptive)
-            if crossing is not None and crossing.time > grid.end:
-                crossing = None
-            until = min(step.end, grid.end) if crossing is None else crossing.time
-            at_end = step.at if adaptive is not None else step.exactly
-            cursor.time, (cursor.q, cursor.v) = until, at_end(until) if crossing is None else crossing.state
+                step, found = _ahead(cursor, f, grid, integrator, watch, adaptive)
+            if found.time > grid.end:
+                state = step.at(grid.end) if adaptive is not None else step.exactly(grid.end)
+                found = replace(found, crossings={}, time=grid.end, state=state)
+            until = found.time
+            cursor.time, (cursor.q, cursor.v), cursor.seen = until, found.state, found.seen(until)
             _sample(rows, cursor, step, grid, adaptive)
             cursor.h = cursor.h if adaptive is None else adaptive.h
-            cursor.fresh = None
             short = cursor.step * grid.dt > until  # the last sample is of an end between two instants of the grid
-            if crossing is None and until == grid.end and (short or until < step.end):
+            if not found.crossings and until == grid.end and (short or until < step.end):
                 cursor.before = replace(begun, step=cursor.step - short)
-            if crossing is not None:
-                event, before = crossing.event, cursor.state
-                with Keeping(before):
-                    watch.note(until, event.name)
-                    after, stop = outcome(event, before)
-                    q, v = checked_state(after.model, after.q, after.v)
-                    f = f if after.model is f.model else renew(after.model)
-                rows.happened.append(Happened(event.name, until))
+            if found.crossings:
+                with Keeping(cursor.state):
+                    after = watch.happen(found, cursor.state)
+                    model = after.state.model
+                    f = f if model is f.model else renew(model)
+                rows.happened += after.happened
                 if cursor.kept != until:
                     rows.add(until, cursor.q, cursor.v)
-                cursor.kept = until
-                changed = after is not before
-                cursor.fresh = Fresh(event.name, crossing.side, changed)
-                if changed:
-                    full, rows = rows, Rows(after.model)
-                    cursor.model, cursor.q, cursor.v = after.model, q, v
-                    rows.add(until, q, v)
+                cursor.kept, cursor.seen, cursor.over = until, after.seen, after.over
+                if after.changed:
+                    full, rows = rows, Rows(model)
+                    cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
+                    rows.add(until, cursor.q, cursor.v)
                     yield full.piece(ends_segment=True)
-                cursor.over = event.name if stop else None
             if rows.times and (rows.enough or cursor.watched):
                 full, rows = rows, Rows(cursor.model)
                 yield full.piece()
@@ -242,19 +238,19 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
 
 def _ahead(
     cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None
-) -> tuple[Step, Crossing | None]:
-    """The next step, and the first event in it.
+) -> tuple[Step, Found]:
+    """The next step, and the first events in it.
 
     A step goes beyond the end, so that no step and no event depends on where a run ends. Only where that cannot be
     done, because a function refuses such times, does the step end there.
     """
 
-    def take(until: float) -> tuple[Step, Crossing | None]:
+    def take(until: float) -> tuple[Step, Found]:
         if adaptive is None:
             step: Step = _fixed(cursor, f, grid, integrator, until)
         else:
             step = adaptive.step(f, cursor.time, cursor.q, cursor.v, until)
-        return step, watch.first(f.model, step, cursor.fresh) if watch.events else None
+        return step, watch.search(f.model, step, cursor.seen, grid.end)
 
     planned = (cursor.step + 1) * grid.dt if adaptive is None else cursor.time + adaptive.h
     if planned <= grid.end:
@@ -269,11 +265,11 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: floa
     """To the next instant of the grid, or until it ends."""
     end, take = min((cursor.step + 1) * grid.dt, until), FIXED[integrator]
     h = grid.dt if cursor.on(grid) and end < until else end - cursor.time
-    first = cursor.q, cursor.v
-    q, v = take(f, cursor.time, *first, h)
+    step = FixedStep(take, f, cursor.time, end, (cursor.q, cursor.v), h)
+    q, v = step.last
     if not np.isfinite(q.dot(q) + v.dot(v)):
         raise not_finite(f.model, cursor.time, q, v, cursor.state)
-    return FixedStep(take, f, cursor.time, end, first, (q, v))
+    return step
 
 
 def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:

@@ -21,6 +21,7 @@ from supple.exact.kinematics import poses, velocities
 from supple.exact.refusals import as_floats, as_triple
 from supple.model.manifold import PLAIN, UNLIMITED
 from supple.model.model import Model
+from supple.simulating.state import lent, lent_to, name_of
 
 Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Floats]
@@ -161,14 +162,15 @@ class Forces:
         if len(self.law):
             self._law_of(self.law, q, v, tau)
         for function in self.functions:
-            x = as_floats("what a force returns", function(time, q, v))
+            got = lent_to("force", function, function, time, time, lent(q), lent(v))
+            x = as_floats("what a force returns", got)
             if x.shape == tau.shape:
                 tau += x
             elif x.shape == (self.model.n_bodies, 6):
-                wrenches = x if wrenches is None else wrenches + x
+                wrenches = x.copy() if wrenches is None else wrenches + x
             else:
                 raise StateError(
-                    f"force {getattr(function, '__name__', function)!r} returned shape {x.shape}; a force returns "
+                    f"force {name_of(function)!r} returned shape {x.shape}; a force returns "
                     f"({self.model.nv},) at the joints, or ({self.model.n_bodies}, 6), a wrench on each body"
                 )
         return tau, wrenches

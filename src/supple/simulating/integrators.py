@@ -7,14 +7,15 @@
                      tolerances allow; between them an interpolant of order 7
 
 Runge-Kutta methods work in a chart about the step's beginning (exact/chart.py), so quaternions stay of unit length and
-the order is that of the method. A fixed step is asked for its inside by taking a shorter step from its beginning.
+the order is that of the method. Inside a step there is an interpolant: of order 7 for the adaptive method, of order 3
+for the classical one [Hairer, Norsett and Wanner 1993, II.6]; Euler's methods are their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from supple.simulating.dynamics import Dynamics
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  #: q and v
+Inside = Callable[[float], Pair]  #: of a part of a step, from 0 at its beginning to 1 at its end
 
 
 class Step(Protocol):
@@ -31,63 +33,81 @@ class Step(Protocol):
 
     begin: float
     end: float
-    looks: int  #: into how many parts it is cut where its inside is searched
 
     @property
     def last(self) -> Pair:
         """q and v at its end."""
 
     def at(self, time: float) -> Pair:
-        """q and v within it."""
+        """q and v within it, by its interpolant."""
 
     def exactly(self, time: float) -> Pair:
         """The same as a step of its own that ends there: as exact as the integrator is."""
 
 
-def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
-    return f.chart.move(q, v, h), v + h * f.acceleration(t, q, v)
+def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+    a = f.acceleration(t, q, v)
+    return lambda s: (f.chart.move(q, v, s * h), v + (s * h) * a)
 
 
-def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
-    v = v + h * f.acceleration(t, q, v)
-    return f.chart.move(q, v, h), v
+def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+    a = f.acceleration(t, q, v)
+
+    def inside(s: float) -> Pair:
+        u = v + (s * h) * a
+        return f.chart.move(q, u, s * h), u
+
+    return inside
 
 
-def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Pair:
-    x, qs, vs = np.zeros(f.model.nv), q, v
-    sum_x, sum_a = np.zeros(f.model.nv), np.zeros(f.model.nv)
-    for c, weight, after in ((0.0, 1 / 6, 0.5), (0.5, 2 / 6, 0.5), (0.5, 2 / 6, 1.0), (1.0, 1 / 6, 0.0)):
+def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+    n = f.model.nv
+    x, qs, vs = np.zeros(n), q, v
+    K: list[Floats] = []  # slopes of x and v
+    for c, after in ((0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 0.0)):
         slope, a = f.chart.rate(x, qs, vs), f.acceleration(t + c * h, qs, vs)
-        sum_x += weight * slope
-        sum_a += weight * a
+        K.append(np.concatenate([slope, a]))
         if after:
             x, vs = (after * h) * slope, v + (after * h) * a
             qs = f.chart.point(q, x)
-    return f.chart.point(q, h * sum_x), v + h * sum_a
+    middle = K[1] + K[2]
+
+    def inside(s: float) -> Pair:
+        b1, b2, b4 = RK4_END if s == 1.0 else _rk4_inside(s)
+        y = h * (b1 * K[0] + b2 * middle + b4 * K[3])
+        return f.chart.point(q, y[:n]), v + y[n:]
+
+    return inside
 
 
-FIXED = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4}
+RK4_END = (1 / 6, 2 / 6, 1 / 6)
 
 
-@dataclass
+def _rk4_inside(s: float) -> tuple[float, float, float]:
+    """The weights of the first, the two middle and the last slope for an interpolant of order 3."""
+    return s - s * s * (1.5 - s * 2 / 3), s * s * (1.0 - s * 2 / 3), s * s * (s * 2 / 3 - 0.5)
+
+
+Take = Callable[[Dynamics, float, Floats, Floats, float], Inside]
+FIXED: dict[str, Take] = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4}
+
+
 class FixedStep:
-    """A step of a given length, by one of FIXED."""
+    """A step of a given length h, by one of FIXED; its end, as the grid has it, may be a rounding off begin + h."""
 
-    take: Any
-    f: Dynamics
-    begin: float
-    end: float
-    first: Pair
-    last: Pair
-    looks = 1
+    def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
+        self._take, self._f, self._first, self._h = take, f, first, h
+        self.begin, self.end = begin, end
+        self._inside = take(f, begin, *first, h)
+        self.last: Pair = self._inside(1.0)
 
     def at(self, time: float) -> Pair:
+        return self.last if time >= self.end else self._inside((time - self.begin) / self._h)
+
+    def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
-        out: Pair = self.take(self.f, self.begin, *self.first, time - self.begin)
-        return out
-
-    exactly = at
+        return self._take(self._f, self.begin, *self._first, time - self.begin)(1.0)
 
 
 # --- adaptive -------------------------------------------------------------------------------------------------------
@@ -120,8 +140,6 @@ def tableau() -> Tableau:
 
 class AdaptiveStep:
     """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v)."""
-
-    looks = 4
 
     def __init__(self, f: Dynamics, t: float, q: Floats, v: Floats, h: float, K: Floats, y1: Floats) -> None:
         self._f, self._q, self._K, self._h = f, q, K, h

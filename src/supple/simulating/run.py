@@ -19,11 +19,12 @@ from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, difference, given, other_start
 from supple.simulating.drivers import Cursor
-from supple.simulating.events import Event, Fresh, Happened
+from supple.simulating.events import Event, Happened
 from supple.simulating.forces import Force
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, Stretch
 from supple.simulating.simulation import Sample, Simulation
+from supple.simulating.watch import restored, saved
 
 
 def simulate(
@@ -179,13 +180,11 @@ class InFile:
 
 
 def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
-    fresh = None if c.fresh is None else [c.fresh.name, c.fresh.side, c.fresh.changed]
-    return {"time": c.time, "step": c.step, "h": c.h, "fresh": fresh}, {"q": c.q, "v": c.v}
+    return {"time": c.time, "step": c.step, "h": c.h, "seen": saved(c.seen)}, {"q": c.q, "v": c.v}
 
 
 def _restored(model: Model, state: dict[str, Any], q: Any, v: Any) -> Cursor:
-    fresh = None if state["fresh"] is None else Fresh(*state["fresh"])
-    return Cursor(model, q, v, state["time"], state["step"], state["h"], fresh)
+    return Cursor(model, q, v, state["time"], state["step"], state["h"], restored(state["seen"]))
 
 
 def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:

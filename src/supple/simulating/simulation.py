@@ -20,10 +20,11 @@ from supple.simulating import drivers
 from supple.simulating.carrying import carried
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
-from supple.simulating.events import Event, Happened, Watch
+from supple.simulating.events import Event, Happened
 from supple.simulating.forces import Force, Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.state import State, checked_state
+from supple.simulating.watch import Watch
 
 Floats = NDArray[np.float64]
 
@@ -119,7 +120,7 @@ class Simulation:
         self.events: list[Happened] = []
         self.joint_wrenches, self._check_energy = joint_wrenches, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
-        self._watch = Watch(events)
+        self._watch = Watch(events, self.dt)
         q, v = checked_state(model, model.neutral() if q is None else q, v)
         self.cursor = Cursor(model, q, v, h=self.dt)
         self._adaptive: Adaptive | None = None

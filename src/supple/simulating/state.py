@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import StateError
+from supple.errors import SimulationError, StateError
 from supple.exact.energy import TOTALS
 from supple.exact.refusals import as_floats
 from supple.model.model import Model
@@ -46,6 +47,32 @@ def checked_state(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[Floa
             raise StateError(f"{name} has shape {value.shape}; expected ({size},)")
     TOTALS(model, x, u, None, None)
     return x, u
+
+
+def lent(x: Floats) -> Floats:
+    """An array for a function that is not ours: it may be read, and not written to."""
+    out = x.view()
+    out.setflags(write=False)
+    return out
+
+
+def lent_to(who: str, owner: Any, function: Callable[..., Any], time: float, *arguments: Any) -> Any:
+    """What a function that is not ours returns; if it writes into what it was lent, the one who gave it is told."""
+    try:
+        return function(*arguments)
+    except ValueError as e:
+        if "read-only" not in str(e):
+            raise
+        raise SimulationError(
+            f"{who} {name_of(owner)!r} writes into the q or v that it is given, at time {time:.6g} s: these are the "
+            "run's own and read-only; make new arrays (-c * v, not v *= -c) or write into a copy (q.copy())",
+            time,
+        ) from e
+
+
+def name_of(x: Any) -> str:
+    """Of an event or a function."""
+    return str(getattr(x, "name", None) or getattr(x, "__name__", None) or type(x).__name__)
 
 
 def _some(x: Floats) -> str:
