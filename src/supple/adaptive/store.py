@@ -30,16 +30,20 @@ CURRENT, UPDATE, CHOSEN = 1, 2, 4  # flags of a node: of the active region, of t
 
 # counts: of what the lists have; steps and updates so far; what is asked
 SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, REACHED, WORST = range(9)
-STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, COUNTS = range(9, 17)
+STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, COUNTS = range(9, 18)
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
-# that of the state kept; what is asked
-GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, WORK_DONE, ENERGY, KINETIC, MOST_KINETIC = 0, *range(3, 11)
-TIME, KEPT_TIME, DT, ERROR, REACH_ERROR, POWER, POWER_DT, NUMBERS = range(11, 19)
+# that of the state kept; what is asked; the accounts of ledger.py
+GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, KINETIC = 0, *range(3, 8)
+TIME, KEPT_TIME, DT, ERROR, REACH_ERROR = range(8, 13)
+OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, NUMBERS = range(13, 23)
+LEDGER = tuple(range(OPEN, NUMBERS))
 # what of them a run carries along, and is not asked for or found anew
-OWN_COUNTS = (STEPS, UPDATES, DUE)
-OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, POWER, POWER_DT)
+OWN_COUNTS = (STEPS, UPDATES, DUE, UNCHECKED)
+OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, *LEDGER)
 # links
-SETTLE, EVALUATE, FREELY, JOINED, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(10)
+SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
+# a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
+PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
 # a row of controls, of a degree of freedom: what its joint does of its own
 C_FORCE, C_STIFFNESS, C_TARGET, C_DAMPING, C_LOW, C_HIGH, C_STOP, C_STOP_DAMPING, CONTROL = range(9)
 
@@ -82,6 +86,9 @@ class Store(NamedTuple):
     numbers: Any
     world_mass: Any  #: the inertia of what is rigid with the world
     kept: Any  #: (nq + nv,) the last good state
+    pushed: Any  #: of reduced bodies that are pushed
+    half: Any  #: (nv,) velocities in the middle of a step
+    impulse: Any  #: (nv,)
 
 
 class Reduced(NamedTuple):
@@ -104,6 +111,8 @@ class Scratch(NamedTuple):
     qdd: Any
     zeros: Any
     momentum: Any
+    half: Any
+    impulse: Any
     path: Any
     work: Any
     axes: Any
@@ -111,10 +120,10 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 16, 21
+_INTS, _FLOATS = 16, 24
 _TABLES = 2 * (_INTS + _FLOATS)
-_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS = (
-    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers")
+_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _IMPULSE = (
+    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "impulse")
 )
 (
     _N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS,
@@ -137,7 +146,8 @@ def open_store(address):
         float_vector(h[26], h[z + 26]), float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]),
         float_vector(h[29], h[z + 29]), float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]),
         float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
-        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]),
+        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
+        float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]),
     )  # fmt: skip
 
 
@@ -163,6 +173,8 @@ def open_reduced(address):
         floats_at(h[_QDD], (nv,)),
         floats_at(h[_ZEROS], (nv,)),
         floats_at(h[_MOMENTUM], (nv,)),
+        floats_at(h[_HALF], (nv,)),
+        floats_at(h[_IMPULSE], (nv,)),
         floats_at(h[_PATH], (capacity, PATH_ROW)),
         floats_at(h[_WORK], (capacity, BODY_ROW)),
         Axes(floats_at(h[_AXES], (nv, AXIS)), floats_at(h[_RING], (RING, 2))),
@@ -189,7 +201,7 @@ class HostStore:
             keys=np.zeros(m + 1), amount=np.zeros(m), v=np.zeros(nv), drive=np.zeros(nv),
             controls=np.zeros(CONTROL * nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
             velocity_weight=np.zeros(weights), numbers=np.zeros(NUMBERS), world_mass=np.zeros(INERTIA10),
-            kept=np.zeros(nq + nv),
+            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip
         assert tuple(self.arrays) == Store._fields
         self.bodies = np.zeros((n + 1, BODY), dtype=np.int64)
