@@ -200,7 +200,7 @@ class Hybrid(Pushed):
         if len(first):
             self._mark_above(flags, first, st.CURRENT)
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
-        self._store.counts[st.UPDATES] = 0
+        self._store.counts[[st.UPDATES, st.DROPPED]] = 0
         self._store.numbers[list(st.LEDGER)] = 0.0
         self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
         self._store.numbers[st.KEPT_TIME] = self.time
@@ -260,15 +260,19 @@ class Hybrid(Pushed):
         grown, there = float(numbers[st.GROWN]), float(numbers[st.THERE])
         numbers[list(st.LEDGER)], self._store.counts[st.UPDATES] = 0.0, 0
         self._due()
+        if self._store.counts[st.DROPPED]:  # joints that were stopped since then move again
+            self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
         joint = self.model.joint_names[int(self._store.counts[st.WORST])]
-        what = (
-            f"the velocity of joint {joint!r} is no longer finite"
-            if ended == k.NOT_FINITE
-            else f"energy grows without work being done, by {grown:.3g} J where there are {there - grown:.3g} J "
-            f"otherwise, joint {joint!r} moving fastest"
-        )
+        if ended == k.NOT_FINITE:
+            what = f"the velocity of joint {joint!r} is no longer finite"
+        else:
+            rest = max(0.0, there - grown)
+            what = (
+                f"energy grows without work being done, by {grown:.3g} J where there are {rest:.3g} J otherwise, joint "
+                f"{joint!r} moving fastest"
+            )
         raise SimulationError(
             f"at time {failed:.6g} {what}: the step of {dt:g} is too long, or a force too stiff; the state of time "
             f"{self.time:.6g} is kept"

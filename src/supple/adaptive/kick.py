@@ -19,6 +19,7 @@ their potentials, as positions move.
 
 from __future__ import annotations
 
+from supple.adaptive.ledger import LOOK
 from supple.adaptive.momenta import NEEDED, across, project
 from supple.adaptive.reduced import (
     drive_joints,
@@ -47,6 +48,8 @@ from supple.adaptive.store import (
     PUSHED_GIVEN,
     PUSHED_ROW,
     PUSHED_V,
+    SQUARES,
+    UNCHECKED,
     WORK,
     open_reduced,
     open_store,
@@ -206,33 +209,33 @@ def pass_on(m, x, j, S, f):
 @helper
 def change_velocities(m, s, x):
     """By the accelerations. x.drive becomes what joints' dampers do. Returns the sum of squares of the velocities."""
-    dt, squares = item(s.numbers, DT), 0.0
+    count_torques(m, s, x)
+    dt, drag, squares = item(s.numbers, DT), 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            set_item(x.drive, j, joint_force(m, x.drive, x.half, j) - own_force(s, x, j, 0.0))
-    count_joints(m, s, x)
-    for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            after = item(x.v, j) + dt * item(x.qdd, j)
-            set_item(x.v, j, after)
+            v = item(x.v, j)
+            after = v + dt * item(x.qdd, j)
+            damper = joint_force(m, x.drive, x.half, j) - own_force(s, x, j, 0.0)
+            drag += damper * (v + after)
             squares += after * after
+            set_item(x.drive, j, damper)
+            set_item(x.v, j, after)
+    add_to(s, DRAG_WORK, 0.5 * dt * drag)
+    if squares > 4.0 * item(s.numbers, SQUARES):  # as they grow when a run becomes unstable: have a look
+        set_item(s.counts, UNCHECKED, LOOK)
     return squares
 
 
 @helper
-def count_joints(m, s, x):
-    """The work, in half a step with the velocities of now, of joints' torques and dampers."""
-    given, drag = 0.0, 0.0
+def count_torques(m, s, x):
+    """The work of joints' torques in half a step with the velocities of now."""
+    work = 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            given += item(s.controls, CONTROL * j + C_FORCE) * item(x.v, j)
-            drag += item(x.drive, j) * item(x.v, j)
-    half = 0.5 * item(s.numbers, DT)
-    add_to(s, WORK, half * given)
-    add_to(s, DRAG_WORK, half * drag)
+            work += item(s.controls, CONTROL * j + C_FORCE) * item(x.v, j)
+    add_to(s, WORK, 0.5 * item(s.numbers, DT) * work)
 
 
 @helper

@@ -35,6 +35,7 @@ from supple.adaptive.store import (
     KINETIC,
     OPEN,
     POSE,
+    SQUARES,
     STOPPED,
     THEN_KINETIC,
     THEN_POTENTIAL,
@@ -53,7 +54,7 @@ from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.rows import load_rigid
 
-LOOK = 20  #: steps between two looks, at most
+LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
 ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
 
 
@@ -82,13 +83,15 @@ def potential(m, s):
 
 @helper
 def joint_sizes(m, s, x):
-    """How large the forces of joints are: so much they would do over one unit of way."""
-    size = 0.0
+    """How large the forces of joints are: so much they would do over one unit of way; and the sum of squares of the
+    velocities."""
+    size, squares = 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
             size += abs(own_force(s, x, j, 0.0)) + 2.0 * abs(item(s.controls, CONTROL * j + C_FORCE))
-    return size
+            squares += item(x.v, j) * item(x.v, j)
+    return size, squares
 
 
 @part
@@ -99,17 +102,17 @@ def look(store):
     m, x = open_reduced(store)
     kinetic = item(s.numbers, KINETIC)
     energy, size = potential(m, s)
-    grows = False
+    forces, squares = joint_sizes(m, s, x)
+    grown, there = item(s.numbers, GROWN), item(s.numbers, THERE)
     if item(s.numbers, OPEN) > 0.0:
         work, stopped = item(s.numbers, WORK), item(s.numbers, STOPPED)
         damped = max(0.0, -item(s.numbers, DRAG_WORK))
         rise = energy - item(s.numbers, THEN_POTENTIAL) - work
         height = max(0.0, item(s.numbers, HEIGHT) + rise)
         there, lost = kinetic + height, damped + max(0.0, stopped)
-        grown = item(s.numbers, GROWN) + kinetic - item(s.numbers, THEN_KINETIC) + rise + damped + stopped
+        grown += kinetic - item(s.numbers, THEN_KINETIC) + rise + damped + stopped
         if lost > 0.0:
             grown *= there / (there + lost)
-        grows = not grown <= 0.5 * there + ROUNDING * (size + joint_sizes(m, s, x))
         set_item(s.numbers, HEIGHT, height)
         set_item(s.numbers, GROWN, max(0.0, grown))
         set_item(s.numbers, THERE, there)
@@ -117,9 +120,10 @@ def look(store):
     set_item(s.numbers, THEN_POTENTIAL, energy)
     for k in (WORK, DRAG_WORK, STOPPED):
         set_item(s.numbers, k, 0.0)
+    set_item(s.numbers, SQUARES, max(squares, 0.5 * item(s.numbers, SQUARES)))
     set_item(s.numbers, OPEN, 1.0)
     set_item(s.counts, UNCHECKED, 0)
-    return grows
+    return not grown <= 0.5 * there + ROUNDING * (size + forces)
 
 
 @kernel(types.void(types.int64), "adaptive dynamics, accounts")

@@ -40,7 +40,7 @@ def project_kernel(store, what, unused, unused_too):
     """After without_joints, along the axes of the active joints:
 
     MOMENTUM  H v                                                                to x.momentum
-    IMPULSE   H qdd, less the forces of pushes that are no springs               to x.impulse
+    IMPULSE   H qdd, less pushes that are no springs and dampers, those of joints in x.drive   to x.impulse
     NEEDED    the forces, pushes that are no springs included, that it takes for these qdd   to x.impulse
 
     Returns its product with v.
@@ -78,6 +78,8 @@ def project_kernel(store, what, unused, unused_too):
             else:
                 h = load_motion(S.rows, k, 0) @ F
             h += get(m.dofs, k, ARMATURE) * item(rates, k)
+            if what == IMPULSE:
+                h -= item(x.drive, k)
             set_item(out, k, h)
             total += h * item(x.v, k)
         if get(m.bodies, b, PARENT) >= 0:

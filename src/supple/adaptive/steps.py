@@ -15,7 +15,7 @@ from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
 from supple.adaptive.kick import (
     add_to,
     again_kernel,
-    count_joints,
+    count_torques,
     drift,
     imposed_kick,
     kick,
@@ -31,6 +31,7 @@ from supple.adaptive.store import (
     CHOSEN,
     CONVERT,
     CURRENT,
+    DROPPED,
     DT,
     DUE,
     EVERY,
@@ -61,7 +62,7 @@ from supple.assembly.passes import renew
 from supple.assembly.poses import compose, load_pose, renew_span
 from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
-from supple.exact.tables import IQ, IV, KIND
+from supple.exact.tables import IV, KIND
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
@@ -104,10 +105,10 @@ def is_new(s):
 
 
 @helper
-def copy_joint(m, x, s, b, back):
-    """The state of an active joint, to the kept one or back."""
+def copy_joint(t, x, s, j, back):
+    """The state of a joint, to the kept one or back."""
     nq = x.q.shape[0]
-    kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+    kind, iq, iv = item(t.joint, j), item(t.iq, j), item(t.iv, j)
     for k in range(iq, iq + NQ[kind]):
         if back:
             set_item(x.q, k, item(s.kept, k))
@@ -121,20 +122,21 @@ def copy_joint(m, x, s, b, back):
 
 
 @helper
-def keep_state(m, x, s, time):
-    """This is a state to go back to."""
+def copy_state(t, m, x, s, back):
+    """Of all joints that have moved since the state was kept, to it or back."""
     for b in range(m.n):
-        copy_joint(m, x, s, b, False)
-    set_item(s.numbers, KEPT_TIME, time)
+        copy_joint(t, x, s, item(s.joints, b), back)
+    for k in range(item(s.counts, DROPPED)):
+        copy_joint(t, x, s, item(s.dropped, k), back)
 
 
 @helper
-def go_back(desk, store):
-    """To the state kept, in the region that was active before an update began."""
+def go_back(t, desk, store):
+    """To the state kept, in the region that was active before an update began. (If joints have been stopped since, all
+    has yet to be assembled.)"""
     m, x = open_reduced(store)
     s = open_store(store)
-    for b in range(m.n):
-        copy_joint(m, x, s, b, True)
+    copy_state(t, m, x, s, True)
     for k in range(item(s.counts, SEEN)):
         i = item(s.seen, k)
         set_item(s.flags, i, item(s.flags, i) & CURRENT)
@@ -165,7 +167,7 @@ def rigidify_kernel(desk, store, dropped, unused):
     Returns the smallest pivot.
 
     The kick was for the whole step, and the joints stopped do not move in its second half: forces have given them more
-    than they do work on the way, 1/2 h (H a - forces of pushes, counted apart) (v' - v'').
+    than they do work on the way, 1/2 h (H a - pushes and dampers, which are counted before) (v' - v'').
     """
     t, _ = open_desk(desk)
     s = open_store(store)
@@ -189,7 +191,8 @@ def rigidify_kernel(desk, store, dropped, unused):
         if not item(s.flags, item(t.node_of, item(s.joints, b))):
             for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                 set_item(x.v, k, 0.0)
-            copy_joint(m, x, s, b, False)
+            set_item(s.dropped, item(s.counts, DROPPED), item(s.joints, b))
+            set_item(s.counts, DROPPED, item(s.counts, DROPPED) + 1)
     call_at(item(s.links, FORM), desk, store, CURRENT, 0)
     smallest = 1.0
     if dropped:
@@ -265,18 +268,20 @@ def plain_kick(store):
 
 
 @helper
-def is_unstable(desk, store, updating):
-    """Look at the accounts, if it is time to; a state that passes is kept, unless an update follows, which keeps its
-    own."""
+def is_unstable(t, store):
+    """Look at the accounts, if it is time to: before an update, after so many steps, and after a change of forces. A
+    state that passes is kept."""
     s = open_store(store)
-    if not (updating or item(s.counts, UNCHECKED) >= LOOK or item(s.numbers, OPEN) == 0.0):
+    if not (item(s.counts, DUE) <= 0 or item(s.counts, UNCHECKED) >= LOOK or item(s.numbers, OPEN) == 0.0):
         return False
     grows = look(store)
     m, x = open_reduced(store)
     if grows:
         set_item(s.counts, WORST, fastest(m, s, x))
-    elif not updating:
-        keep_state(m, x, s, item(s.numbers, TIME))
+    else:
+        copy_state(t, m, x, s, False)
+        set_item(s.counts, DROPPED, 0)
+        set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME))
     return grows
 
 
@@ -301,7 +306,7 @@ def run_kernel(desk, store, steps, dt):
     for _ in range(steps):
         updating = item(s.counts, DUE) <= 0
         fixed = item(s.counts, WAYS) & FIXED
-        ended = UNSTABLE if is_unstable(desk, store, updating) else DONE
+        ended = UNSTABLE if is_unstable(t, store) else DONE
         if ended == DONE:
             m, x = open_reduced(store)
             drift(t, d, m, s, x, 0.5 * dt)
@@ -310,15 +315,14 @@ def run_kernel(desk, store, steps, dt):
             else:
                 ended = plain_kick(store)
         if ended != DONE:
-            go_back(desk, store)
+            go_back(t, desk, store)
             return ended
         m, x = open_reduced(store)
-        count_joints(m, s, x)
+        count_torques(m, s, x)
         drift(t, d, m, s, x, 0.5 * dt)
         set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
         set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
         if updating:
-            keep_state(m, x, s, item(s.numbers, TIME))
             set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
             set_item(s.counts, DUE, item(s.counts, EVERY))
         set_item(s.counts, DUE, item(s.counts, DUE) - 1)

@@ -30,15 +30,16 @@ CURRENT, UPDATE, CHOSEN = 1, 2, 4  # flags of a node: of the active region, of t
 
 # counts: of what the lists have; steps and updates so far; what is asked
 SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, REACHED, WORST = range(9)
-STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, COUNTS = range(9, 18)
+STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, DROPPED, COUNTS = range(9, 19)
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
 # that of the state kept; what is asked; the accounts of ledger.py
 GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, KINETIC = 0, *range(3, 8)
 TIME, KEPT_TIME, DT, ERROR, REACH_ERROR = range(8, 13)
-OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, NUMBERS = range(13, 23)
+OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(13, 24)
 LEDGER = tuple(range(OPEN, NUMBERS))
 # what of them a run carries along, and is not asked for or found anew
-OWN_COUNTS = (STEPS, UPDATES, DUE, UNCHECKED)
+OWN_COUNTS = (STEPS, UPDATES, DUE, UNCHECKED, DROPPED)
+SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
 OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, *LEDGER)
 # links
 SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
@@ -63,6 +64,7 @@ class Store(NamedTuple):
     push_order: Any  #: pushes by reduced body
     push_start: Any  #: where those of a reduced body begin
     controlled: Any  #: of degrees of freedom: 1 + the index in q of what is controlled, 0: nothing is
+    dropped: Any  #: joints stopped since the state was kept
     counts: Any
     links: Any  #: where the kernels are that others call
     rigid: Any  #: of nodes: their inertia as rigid bodies, in the frame of their top body
@@ -120,7 +122,7 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 16, 24
+_INTS, _FLOATS = 17, 24
 _TABLES = 2 * (_INTS + _FLOATS)
 _COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _IMPULSE = (
     Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "impulse")
@@ -139,7 +141,7 @@ def open_store(address):
         int_vector(h[4], h[z + 4]), int_vector(h[5], h[z + 5]), int_vector(h[6], h[z + 6]), int_vector(h[7], h[z + 7]),
         int_vector(h[8], h[z + 8]), int_vector(h[9], h[z + 9]), int_vector(h[10], h[z + 10]),
         int_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]), int_vector(h[13], h[z + 13]),
-        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), float_vector(h[16], h[z + 16]),
+        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), int_vector(h[16], h[z + 16]),
         float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]),
         float_vector(h[20], h[z + 20]), float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]),
         float_vector(h[23], h[z + 23]), float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]),
@@ -147,7 +149,7 @@ def open_store(address):
         float_vector(h[29], h[z + 29]), float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]),
         float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
         float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
-        float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]),
+        float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]),
     )  # fmt: skip
 
 
@@ -193,7 +195,7 @@ class HostStore:
         per_node = {name: ints(m) for name in ("flags", "seen", "expanded", "queue", "piece", "on_path", "must")}
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
-            push_start=ints(n + 3), controlled=ints(nv), counts=ints(COUNTS),
+            push_start=ints(n + 3), controlled=ints(nv), dropped=ints(n), counts=ints(COUNTS),
             links=np.array(links, dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
