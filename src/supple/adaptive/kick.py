@@ -13,8 +13,8 @@ Both accelerations are of the same positions, so the second one (again_kernel) f
 articulated inertias eliminated: it passes on velocities and forces alone.
 
 The kick changes the kinetic energy by exactly h a.H (v + v') / 2, whatever the forces are. So that is how the work of
-forces is counted (ledger.py): those without a potential by their power at the mean velocity, controllers and limits by
-their potentials, as positions move.
+forces is counted (ledger.py): pushes and dampers by their power at the mean velocity; torques, and controllers and
+limits, which have a potential, as positions move.
 """
 
 from __future__ import annotations
@@ -85,22 +85,24 @@ def own_work(s, j, q, after):
 
 @helper
 def drift(t, d, m, s, x, dt):
-    """Move all active joints with their velocities."""
+    """Move all active joints with their velocities; the work of torques, controllers and limits is counted."""
     work = 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            at = item(s.controlled, j)
+            way, at = dt * item(x.v, j), item(s.controlled, j)
+            work += item(s.controls, CONTROL * j + C_FORCE) * way
             if at > 0:
                 q = item(x.q, at - 1)
-                work += own_work(s, j, q, q + dt * item(x.v, j))
+                work += own_work(s, j, q, q + way)
         advance(t, item(s.joints, b), d.q, s.v, dt)
     add_to(s, WORK, work)
 
 
 @helper
 def predict(store):
-    """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
+    """The velocities of the middle of the step, to x.half, and the forces of joints there. Returns the smallest
+    pivot."""
     m, x = open_reduced(store)
     s = open_store(store)
     drive_joints(m, s, x, x.v)
@@ -110,7 +112,9 @@ def predict(store):
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            set_item(x.half, j, item(x.v, j) + half * item(x.qdd, j))
+            v = item(x.v, j) + half * item(x.qdd, j)
+            set_item(x.half, j, v)
+            set_item(x.drive, j, own_force(s, x, j, v))
     return smallest
 
 
@@ -120,7 +124,6 @@ def kick(store):
     smallest = predict(store)
     m, x = open_reduced(store)
     s = open_store(store)
-    drive_joints(m, s, x, x.half)
     call_at(item(s.links, AGAIN), store, 0, 0, 0)
     return smallest, change_velocities(m, s, x)
 
@@ -209,7 +212,6 @@ def pass_on(m, x, j, S, f):
 @helper
 def change_velocities(m, s, x):
     """By the accelerations. x.drive becomes what joints' dampers do. Returns the sum of squares of the velocities."""
-    count_torques(m, s, x)
     dt, drag, squares = item(s.numbers, DT), 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
@@ -225,17 +227,6 @@ def change_velocities(m, s, x):
     if squares > 4.0 * item(s.numbers, SQUARES):  # as they grow when a run becomes unstable: have a look
         set_item(s.counts, UNCHECKED, LOOK)
     return squares
-
-
-@helper
-def count_torques(m, s, x):
-    """The work of joints' torques in half a step with the velocities of now."""
-    work = 0.0
-    for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            work += item(s.controls, CONTROL * j + C_FORCE) * item(x.v, j)
-    add_to(s, WORK, 0.5 * item(s.numbers, DT) * work)
 
 
 @helper
