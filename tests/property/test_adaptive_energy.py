@@ -100,7 +100,7 @@ def test_a_push_that_does_not_get_through(force, gravity):
     ad.apply(7, force=(force, 0, 0.3 * force))
     ad.torque(6, -force)
     ad.run(0.2, 1e-3)
-    assert ad.active_joints.tolist() == [0, 1, 3] or 3 in ad.active_joints
+    assert 3 in ad.active_joints
 
 
 @pytest.mark.parametrize("every", [1, 20])
@@ -121,6 +121,24 @@ def test_a_slow_lift(how, share, every):
         assert ad.q[0] == pytest.approx(5.0 + (share - 1.0) * 9.81 / 1000.0, abs=1e-6)
     else:  # a constant acceleration, of which the step makes no error
         assert ad.q[0] == pytest.approx(5.0 + 0.5 * (share - 1.0) * 9.81, rel=1e-9)
+
+
+@pytest.mark.parametrize("dt", [1e-6, 1e-9, 1e-12, 1e-15])
+@pytest.mark.parametrize("away", [0.0, 1e6])
+def test_steps_so_short_that_all_is_rounding(dt, away):
+    """From rest, where weights are level and their potential is zero, and far from there."""
+    builder = ModelBuilder()
+    for i in range(10):
+        builder.add_body(
+            f"b{i}", parent=f"b{i - 1}" if i else None, axis=(0, 1, 0), position=(0.1 if i else away, 0, 0), mass=0.3,
+            com=(0.05, 0, 0), inertia=np.eye(3) * 1e-4,
+        )  # fmt: skip
+    for options in ({}, {"active": 4, "update_every": 3}, {"error": 1e-3, "guaranteed": True}):
+        ad = AdaptiveDynamics(builder.build(), **options)
+        ad.spring(9, anchor=(away + 1.0, 0.3, 0.0), stiffness=10.0)
+        ad.torque(2, 3.0)
+        ad.run(200 * dt, dt)
+        assert ad.stats.steps == 200
 
 
 @pytest.mark.parametrize("options", [{}, {"active": 10}, {"error": 1e-3}])

@@ -59,16 +59,21 @@ ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less 
 
 
 @helper
+def length(a):
+    return math.sqrt(dot(a, a))
+
+
+@helper
 def potential(m, s):
     """The energy of gravity and springs, of poses that have been noted; and the size of what was added up."""
-    total, size = 0.0, 0.0
+    total, size, g = 0.0, 0.0, length(m.gravity)
     for rb in range(m.n + 1):
         R, X = load_pose(s.world, POSE * rb)
         Y = load_rigid_at(s.world_mass, 0)
         if rb > 0:
             Y = load_rigid(m.rows, rb - 1, RIGID)
-        weight = dot(m.gravity, X * Y.m + R @ Y.h)
-        total, size = total - weight, size + abs(weight)
+        total -= dot(m.gravity, X * Y.m + R @ Y.h)
+        size += g * (Y.m * length(X) + length(Y.h))
         for k in range(PUSH_ROW * item(s.push_start, rb), PUSH_ROW * item(s.push_start, rb + 1), PUSH_ROW):
             x, f = X + R @ vec_at(s.reduced_pushes, k + P_POINT), vec_at(s.reduced_pushes, k + P_VECTOR)
             if item(s.reduced_pushes, k + P_KIND) == SPRING:
@@ -77,7 +82,7 @@ def potential(m, s):
                 total, size = total + stiffness * dot(e, e), size + stiffness * (dot(f, f) + dot(x, x))
             else:
                 moment = vec_at(s.reduced_pushes, k + P_MOMENT)
-                size += math.sqrt(dot(f, f) * (1.0 + dot(x, x))) + math.sqrt(dot(moment, moment))
+                size += length(f) * (1.0 + length(x)) + length(moment)
     return total, size
 
 
