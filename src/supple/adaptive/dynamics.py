@@ -59,10 +59,11 @@ class AdaptiveDynamics(Hybrid):
     of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
 
     guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
-    of the accelerations is certified: the metric of those taken for zero is at most `error`.
+    of the accelerations is certified: the metric of those taken for zero is at most `error`. It holds for those with
+    which velocities change, in the middle of the step.
 
-    Steps are semi-implicit: velocities first, then positions with the new ones. One costs O(active joints + forces),
-    whatever n is.
+    A step is half a drift, a kick and half a drift, with accelerations in the middle: of second order, and energies
+    hardly drift. One costs O(active joints + forces), whatever n is.
     """
 
     def __repr__(self) -> str:
@@ -247,16 +248,17 @@ class AdaptiveDynamics(Hybrid):
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q, v and forces, how it goes on: which joints are active, and where it is between
         updates."""
-        return {name: self._store.arrays[name].copy() for name in ("flags", "counts", "numbers", "kept")}
+        return {name: self._store.arrays[name].copy() for name in st.SAVED}
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Go on as another one would have when it saved this: one of the same model, at its q and v, asked for the same
         and under the same forces. It gives the same bits. Costs O(n)."""
         store = self._store
-        if any(store.arrays[name].shape != saved[name].shape for name in ("flags", "counts", "numbers", "kept")):
+        if any(store.arrays[name].shape != saved[name].shape for name in st.SAVED):
             raise StateError("what was saved is of another model")
         self._arrange_now()
-        store.flags[:], store.kept[:] = saved["flags"], saved["kept"]
+        for name in ("flags", "kept", "dropped"):
+            store.arrays[name][:] = saved[name]
         k.form_kernel.load()(self._desk.address, store.address, st.CURRENT, 0)
         for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
             store.arrays[name][list(own)] = saved[name][list(own)]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
+from supple.adaptive.ledger import close_kernel, energy_kernel
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.assembly.desk import HostDesk
@@ -199,8 +200,8 @@ class Hybrid(Pushed):
         if len(first):
             self._mark_above(flags, first, st.CURRENT)
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
-        self._store.counts[st.UPDATES] = 0
-        self._store.numbers[[st.WORK_DONE, st.POWER_DT]] = 0.0
+        self._store.counts[[st.UPDATES, st.DROPPED]] = 0
+        self._store.numbers[list(st.LEDGER)] = 0.0
         self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
         self._store.numbers[st.KEPT_TIME] = self.time
         self._set_asked()
@@ -227,7 +228,7 @@ class Hybrid(Pushed):
 
     def _energy(self) -> Energy:
         self._arrange_now()
-        total = float(k.energy_kernel.load()(self._store.address))
+        total = float(energy_kernel.load()(self._store.address))
         kinetic = float(self._store.numbers[st.KINETIC])
         return Energy(kinetic, total - kinetic)
 
@@ -256,16 +257,22 @@ class Hybrid(Pushed):
         """Say what happened; the state is already the one that was kept."""
         numbers, failed = self._store.numbers, self.time
         numbers[st.TIME] = numbers[st.KEPT_TIME]
-        numbers[[st.WORK_DONE, st.POWER_DT]], self._store.counts[st.UPDATES] = 0.0, 0
+        grown, there = float(numbers[st.GROWN]), float(numbers[st.THERE])
+        numbers[list(st.LEDGER)], self._store.counts[st.UPDATES] = 0.0, 0
         self._due()
+        if self._store.counts[st.DROPPED]:  # joints that were stopped since then move again
+            self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
         joint = self.model.joint_names[int(self._store.counts[st.WORST])]
-        what = (
-            f"the velocity of joint {joint!r} is no longer finite"
-            if ended == k.NOT_FINITE
-            else f"energy grows without work being done, joint {joint!r} moving fastest"
-        )
+        if ended == k.NOT_FINITE:
+            what = f"the velocity of joint {joint!r} is no longer finite"
+        else:
+            rest = max(0.0, there - grown)
+            what = (
+                f"energy grows without work being done, by {grown:.3g} J where there are {rest:.3g} J otherwise, joint "
+                f"{joint!r} moving fastest"
+            )
         raise SimulationError(
             f"at time {failed:.6g} {what}: the step of {dt:g} is too long, or a force too stiff; the state of time "
             f"{self.time:.6g} is kept"
@@ -279,6 +286,8 @@ class Hybrid(Pushed):
         )
 
     def _pushes_changed(self) -> None:
+        if self._store.numbers[st.OPEN]:  # the reduced tree still has the springs of before
+            close_kernel.load()(self._store.address)
         if self._arranged:
             k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
 
