@@ -17,14 +17,15 @@ from numba import types
 from supple.adaptive.heap import pop, push
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.totals import total
-from supple.assembly.coefficients import BT, TOP
+from supple.assembly.coefficients import BT, TAIL, TOP
 from supple.assembly.desk import open_desk
-from supple.assembly.joints import advance, identity
+from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, identity
 from supple.assembly.loads import set_force
 from supple.assembly.passes import join_down, leaf_down, light_down, renew
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Force, Vec3, cross
+from supple.spatial.algebra import dot as dot3
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
 from supple.spatial.references import float_vector, floats_at, int_vector, ints_at
@@ -37,9 +38,10 @@ ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
 # counts
 DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, STALE, COUNTS = range(10)  # STALE: spans are
 # numbers. ROOT: the total of all joints; LARGEST, SQUARES: of those computed, the largest square, and their sum
-# DIGITS: the relative error of coefficients; SIZE: the root of the scale of all [assembly/rounding.py]
-ROOT, LARGEST, LOW, HIGH, GRAVITY, SQUARES, FLOOR, NOISE, AMPLIFICATION, DIGITS, SIZE = 0, 1, 2, 3, 4, *range(7, 13)
-NUMBERS = 13
+# DIGITS: the relative error of coefficients; SIZE: the root of the scale of all [assembly/rounding.py]; SLID: how far
+# joints inside the body have slid since DIGITS was measured
+ROOT, LARGEST, LOW, HIGH, GRAVITY, SQUARES, FLOOR, NOISE, AMPLIFICATION, DIGITS, SIZE, SLID = 0, 1, 2, 3, 4, *range(7, 14)
+NUMBERS = 14
 
 
 class Work(NamedTuple):
@@ -60,6 +62,7 @@ class Work(NamedTuple):
     bodies: Any  #: the bodies that are pushed
     starts: Any  #: where the pushes of each of them begin
     pushes: Any  #: PUSH_ROW numbers each
+    strain: Any  #: (6 pushed bodies,) the magnitudes of the pushes on each, added up, in its basis
     paths: Any  #: the nodes above those bodies, ascending
     noise: Any  #: (nv,) how large the terms of a joint's own equation are [whole.py]
     probe: Any  #: (nv,)
@@ -82,9 +85,9 @@ def open_work(address):
         int_vector(h[4], h[z + 4]), float_vector(h[5], h[z + 5]), float_vector(h[6], h[z + 6]),
         int_vector(h[7], h[z + 7]), int_vector(h[8], h[z + 8]), float_vector(h[9], h[z + 9]),
         float_vector(h[10], h[z + 10]), float_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]),
-        int_vector(h[13], h[z + 13]), float_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]),
-        float_vector(h[16], h[z + 16]), float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]),
-        int_vector(h[19], h[z + 19]), float_vector(h[20], h[z + 20]), h[z + 3],
+        int_vector(h[13], h[z + 13]), float_vector(h[14], h[z + 14]), float_vector(h[15], h[z + 15]),
+        int_vector(h[16], h[z + 16]), float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]),
+        float_vector(h[19], h[z + 19]), int_vector(h[20], h[z + 20]), float_vector(h[21], h[z + 21]), h[z + 3],
     )  # fmt: skip
 
 
@@ -127,6 +130,35 @@ def renew_spans(t, d, w):
 
 
 @helper
+def length(a):
+    return math.sqrt(dot3(a, a))
+
+
+@helper
+def strain_scale(t, d, w):
+    """The scale of the pushes where those on one body cancel: what each of the joints of these bodies would do if they
+    did not, squared. The total of a node knows of their sum alone."""
+    scale = 0.0
+    for x in range(item(w.counts, PUSHED)):
+        b = item(w.bodies, x)
+        i, above = item(t.leaf_of, b), item(t.node_of, b)
+        k, tail = 6 - item(t.forbidden, b), item(d.tail_at, above) + TAIL
+        for l in range(k):
+            r = 0.0
+            for e in range(6):
+                if item(t.lone, i):  # by the inverse of the joint's own inertia, N
+                    if e >= 6 - k:
+                        r += abs(item(d.tail, tail + 6 * k + k * l + e - 6 + k)) * item(w.strain, 6 * x + e)
+                else:  # Z Phi
+                    a = 0.0
+                    for f in range(6):
+                        a += abs(item(d.out, item(d.at, i) + TOP + 6 * e + f)) * item(w.strain, 6 * x + f)
+                    r += abs(item(d.tail, tail + 6 * l + e)) * a
+            scale += 4.0 * r * r
+    return scale
+
+
+@helper
 def place_pushes(t, d, w):
     """Where the pushed bodies are, and what they feel in their own bases."""
     for x in range(item(w.counts, PATHS) - 1, -1, -1):
@@ -135,17 +167,23 @@ def place_pushes(t, d, w):
         b = item(w.bodies, x)
         R, r = load_pose(w.world, 12 * item(t.leaf_of, b))
         ang, lin = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
+        turning, pushing = 0.0, 0.0
         for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
             v = Vec3(item(w.pushes, k + P_VECTOR), item(w.pushes, k + P_VECTOR + 1), item(w.pushes, k + P_VECTOR + 2))
             m = Vec3(item(w.pushes, k + P_MOMENT), item(w.pushes, k + P_MOMENT + 1), item(w.pushes, k + P_MOMENT + 2))
             p = Vec3(item(w.pushes, k + P_POINT), item(w.pushes, k + P_POINT + 1), item(w.pushes, k + P_POINT + 2))
             kind = item(w.pushes, k + P_KIND)
+            size = length(v)
             if kind == SPRING:
+                size = (size + length(p) + length(r)) * item(w.pushes, k + P_STIFFNESS)
                 v = (v - (R @ p + r)) * item(w.pushes, k + P_STIFFNESS)
             if kind != OWN_PUSH:
                 v, m = v @ R, m @ R  # R^T v
             ang, lin = ang + m + cross(p, v), lin + v
+            turning, pushing = turning + length(m) + length(p) * size, pushing + size
         set_force(t, b, Force(ang, lin), d.external, 6 * b, d.w)
+        sizes = Force(Vec3(turning, turning, turning), Vec3(pushing, pushing, pushing))
+        set_force(t, b, sizes, w.strain, 6 * x, d.w)
         mark(t, w, item(t.leaf_of, b), FORCES)
 
 
@@ -229,7 +267,7 @@ def begin(t, d, w):
     set_item(w.numbers, SQUARES, 0.0)
     enqueue(t, d, w, root)
     _, scale = total(t, d, root)
-    set_item(w.numbers, SIZE, math.sqrt(scale))
+    set_item(w.numbers, SIZE, math.sqrt(scale + strain_scale(t, d, w)))
     set_item(w.numbers, FLOOR, item(w.numbers, DIGITS) * item(w.numbers, SIZE))
 
 
@@ -272,17 +310,15 @@ def expand(t, d, w):
 @helper
 def seems_enough(t, w, error, measure, rest):
     """Whether the error is small enough, as far as it is known on the way; `certify` has the last word."""
-    floor, square = item(w.numbers, FLOOR), item(w.numbers, FLOOR) ** 2
+    floor, left = item(w.numbers, FLOOR), math.sqrt(max(rest, 0.0))
     size = max(math.sqrt(item(w.numbers, SQUARES) + max(rest, 0.0)) - floor, 0.0)
-    if measure == ABSOLUTE_LINKAGE:
-        return rest + square <= error * error
-    if measure == RELATIVE_LINKAGE:
-        return rest + square <= (error * size) ** 2
-    worst = max(item(w.values, 0), square)
+    if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
+        return left + 2.0 * floor <= (error if measure == ABSOLUTE_LINKAGE else error * size)
+    worst = math.sqrt(item(w.values, 0)) + floor
     if measure == ABSOLUTE_JOINT:
-        return worst <= error * error
+        return worst <= error
     least = max(math.sqrt(item(w.numbers, LARGEST)) - floor, size / math.sqrt(item(t.joints, t.nodes - 1)))
-    return worst <= (error * least) ** 2
+    return worst <= error * least
 
 
 @helper
@@ -312,18 +348,20 @@ def quotient(a, b):
 
 @helper
 def set_bounds(w, joints, measure, rest, at_most, at_least):
-    """Between what the error is. rest: joints that are treated as zero have a total between these two; at_most: none of
-    them has a square above this, at_least: one has a square not below this. joints: how many there are in all."""
+    """Between what the error is. rest: joints that are treated as zero have a total between these two (the second is
+    negative if there are none); at_most: none of them has a square above this, at_least: one has a square not below
+    this; all but for FLOOR. joints: how many there are in all."""
     floor, largest = item(w.numbers, FLOOR), math.sqrt(item(w.numbers, LARGEST))
-    squares = item(w.numbers, SQUARES)
+    squares, some = item(w.numbers, SQUARES), rest[1] >= 0.0
+    left = math.sqrt(rest[1]) + floor if some else 0.0
     size_low = max(math.sqrt(squares + rest[0]) - floor, 0.0)
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
-        low, high = math.sqrt(rest[0]), math.sqrt(rest[1] + floor * floor)
+        low, high = max(math.sqrt(rest[0]) - floor, 0.0), math.sqrt(left * left + floor * floor)
         if measure == RELATIVE_LINKAGE:
-            low = quotient(low, math.sqrt(squares + rest[1]) + floor)
+            low = quotient(low, math.sqrt(squares + max(rest[1], 0.0)) + floor)
             high = quotient(high, size_low)
     else:
-        low, most = math.sqrt(at_least), math.sqrt(at_most)
+        low, most = max(math.sqrt(at_least) - floor, 0.0), math.sqrt(at_most) + floor if some else 0.0
         high = max(most, floor)
         if measure == RELATIVE_JOINT:
             least = max(largest - floor, size_low / math.sqrt(joints), low)
@@ -344,8 +382,16 @@ def certify(t, w, measure):
         low, middle, high = low + least, middle + most - item(w.slack, i), high + most
         some = max(some, least / item(t.joints, i))
     set_item(w.numbers, ROOT, item(w.numbers, SQUARES) + middle)
-    set_bounds(w, item(t.joints, t.nodes - 1), measure, (low, high), item(w.values, 0) if n > 0 else 0.0, some)
+    most = item(w.values, 0) if n > 0 else 0.0
+    set_bounds(w, item(t.joints, t.nodes - 1), measure, (low, high if n > 0 else -1.0), most, some)
     return high
+
+
+@helper
+def note_slide(t, d, w, j, factor):
+    """How far joint j, inside the body, goes, unless it only turns."""
+    if item(t.parent, j) >= 0 and item(t.joint, j) not in (REVOLUTE, UNIVERSAL, BALL):
+        set_item(w.numbers, SLID, item(w.numbers, SLID) + abs(factor) * math.sqrt(norm_square(t, d, j)))
 
 
 @helper
@@ -354,6 +400,7 @@ def advance_computed(t, d, w, factor):
     renewed at once: they tell where the pushed bodies are."""
     for x in range(item(w.counts, COMPUTED)):
         advance(t, item(w.computed, x), d.q, d.qdd, factor)
+        note_slide(t, d, w, item(w.computed, x), factor)
     for x in range(item(w.counts, VISITED) - 1, -1, -1):  # the nodes below come first
         i = item(w.visited, x)
         mark(t, w, i, MATRICES)

@@ -8,7 +8,10 @@ in vain costs a small part of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
 
 FULL = 24.0
 PATIENCE = 4.0  #: a try waits until solutions of the whole body have taken so many times as long
@@ -27,6 +30,8 @@ class Pace:
     needed: int = 0  #: joints that were not negligible in the last one
     probed: int = 0  #: solutions of the whole body for which the last probe of rounding still holds
     worked: int = 0  #: nodes renewed and visited since the last probe of the tree's digits
+    noise: float = 0.0  #: the size of rounding, and of the accelerations, when it was probed
+    largest: float = 0.0
 
     @property
     def budget(self) -> int:
@@ -60,7 +65,19 @@ class Pace:
         self.since += 1
         self.needed = needed
 
-    def stale_probe(self) -> bool:
-        """Whether it is too long ago that rounding was probed; asked once a solution of the whole body."""
+    def stale_probe(self, noise: float, largest: float) -> bool:
+        """Whether rounding is to be probed, given its size and that of the accelerations; asked once a solution of the
+        whole body."""
         self.probed = max(self.probed - 1, 0)
-        return self.probed == 0
+        near = self.noise / 2 <= noise <= 2 * self.noise and self.largest / 2 <= largest <= 2 * self.largest
+        if self.probed > 0 and near:
+            return False
+        self.probed, self.noise, self.largest = PROBES, noise, largest
+        return True
+
+    def save(self) -> NDArray[np.float64]:
+        return np.array(astuple(self), dtype=np.float64)
+
+    @classmethod
+    def restored(cls, saved: NDArray[np.float64]) -> Pace:
+        return cls(*(float(x) if f.type == "float" else int(x) for x, f in zip(saved, fields(cls))))

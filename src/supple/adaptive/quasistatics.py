@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,14 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole as wh
-from supple.adaptive.pace import PROBES, Pace
+from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed
+from supple.assembly.coefficients import CONSTANT_SCALE
 from supple.assembly.desk import HostDesk
 from supple.assembly.passes import node_kernels
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
-from supple.exact.aba import ABA
+from supple.exact.aba import ABA, D_
 from supple.exact.kinematics import POSES
 from supple.exact.refusals import as_floats
 from supple.model.inside import tree_poses
@@ -192,10 +193,10 @@ class QuasiStatics(Pushed):
         Goes on until the error is reached, so many joints are computed, or so many seconds have passed. Forces and
         state may change meanwhile: what comes next is of those there are then.
         """
-        if joints is not None and (int(joints) != joints or joints < 0):
-            raise StateError(f"joints must be a whole number, not below zero; not {joints!r}")
-        if seconds is not None and not seconds >= 0:
-            raise StateError(f"seconds must be a number, not below zero; not {seconds!r}")
+        if joints is not None:
+            as_whole("joints", joints)
+        if seconds is not None:
+            as_number("seconds", seconds)
         wanted, begun, count, before, stamp = self._wanted(error), time.perf_counter(), 0, -1, -1
         while True:
             count = count + 1 if joints is None else min(count + 1, int(joints))
@@ -221,6 +222,8 @@ class QuasiStatics(Pushed):
         if not self._solved:
             self._solve(None)
         factor = 0.5 * dt * dt
+        if not math.isfinite(factor * math.sqrt(self._numbers[k.LARGEST])):
+            raise SimulationError(f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept")
         if self._is_whole:
             self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
         else:
@@ -232,8 +235,8 @@ class QuasiStatics(Pushed):
         """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
         return {
             "marks": self._arrays[0].astype(np.int8),
-            "pace": np.array(astuple(self._pace), dtype=np.int64),
-            "rounding": self._numbers[[k.DIGITS, k.AMPLIFICATION]],
+            "pace": self._pace.save(),
+            "rounding": self._numbers[[k.DIGITS, k.SLID, k.AMPLIFICATION]],
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
@@ -242,13 +245,14 @@ class QuasiStatics(Pushed):
         marks = np.asarray(saved["marks"])
         if marks.shape != self._arrays[0].shape or int(saved["pace"][0]) != self.model.n_bodies:
             raise StateError("what was saved is of another model")
+        self._run(k.RENEW, 0.0, 0, 0.0)  # what was set meanwhile
         self._changed()
         self._arrays[0][:] = marks
         dirty = np.flatnonzero(marks)
         self._arrays[1][: len(dirty)] = dirty
         self._counts[[k.DIRTY, k.STALE]] = len(dirty), 1
-        self._pace = Pace(*(int(x) for x in saved["pace"]))
-        self._numbers[[k.DIGITS, k.AMPLIFICATION]] = saved["rounding"]
+        self._pace = Pace.restored(saved["pace"])
+        self._numbers[[k.DIGITS, k.SLID, k.AMPLIFICATION]] = saved["rounding"]
 
     def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
@@ -296,20 +300,23 @@ class QuasiStatics(Pushed):
         depth = tables.assembly.depth
         self._counts, self._numbers = np.zeros(k.COUNTS, dtype=np.int64), np.zeros(k.NUMBERS)
         self._numbers[k.GRAVITY : k.GRAVITY + 3] = model.gravity
-        self._numbers[k.AMPLIFICATION] = wh.UNPROBED
         lists = [np.zeros(m, dtype=np.int64) for _ in range(3)]
         queue, visited = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
         none = np.zeros(0, dtype=np.int64)
         self._arrays = [
             *lists, np.zeros(depth + 1, dtype=np.int64), queue, np.zeros(m + 1), np.zeros(m), visited,
             np.zeros(n, dtype=np.int64), trees, np.zeros(12 * m), np.zeros(12 * m), none, np.zeros(1, dtype=np.int64),
-            np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts, self._numbers,
+            np.zeros(0), np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts,
+            self._numbers,
         ]  # fmt: skip
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
         self._work = address_of(self._words)
         self._point_at_arrays()
         self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
-        self._handle = (model._work.get(ABA.name) or ABA.prepare(model)).handle
+        self._aba = model._work.get(ABA.name) or ABA.prepare(model)
+        self._handle = self._aba.handle
+        lengths = np.linalg.norm(model.position[model.parent >= 0], axis=1)
+        self._length = float(np.median(lengths[lengths > 0.0])) if (lengths > 0.0).any() else 1.0  #: of a link
         self._assemble()
 
     def _point_at_arrays(self) -> None:
@@ -323,19 +330,39 @@ class QuasiStatics(Pushed):
 
     def _probe_digits(self, tasks: int) -> None:
         """Find out what rounding does to solutions over the tree, in parts of their scale [assembly/rounding.py]: by
-        one under random torques, beside that of the whole body."""
+        some under random torques alone, beside those of the whole body. They are of the same size at all joints, of
+        that of the joints' inertias, and in between, since light joints may hide what heavy ones lose, or be hidden."""
         self._changed()
-        numbers, force, qdd = self._numbers, self._desk.force, self._desk.qdd
-        kept, numbers[k.DIGITS] = force.copy(), 0.0
-        force[:] = np.random.default_rng(0).standard_normal(len(force))
-        found = self._run(tasks | k.RENEW | k.BEGIN | k.GO_ON, 0.0, _ALL, 0.0) > 0.0
-        size, tree = numbers[k.SIZE], qdd.copy()
-        self._run_whole(wh.SOLVE, 0.0)
-        force[:] = kept
-        off = np.abs(tree - qdd).max(initial=0.0)
-        numbers[k.DIGITS] = DIGITS_SAFETY * max(off / size, UNIT) if found and size > 0.0 and off < np.inf else np.inf
-        self._run(k.ALL_FORCES | k.RENEW, 0.0, 0, 0.0)
+        counts, numbers, force = self._counts, self._numbers, self._desk.force
+        gravity = slice(k.GRAVITY, k.GRAVITY + 3)
+        kept = force.copy(), numbers[gravity].copy(), counts[[k.PUSHED, k.PATHS]].copy()
+        self._desk.external[:], numbers[gravity], counts[[k.PUSHED, k.PATHS]], numbers[k.DIGITS] = 0.0, 0.0, 0, 0.0
+        off = 0.0
+        if self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0) > 0.0:
+            inertia = 1.0 / self._aba.scratch[4][:, D_]
+            torque = np.random.default_rng(0).standard_normal(len(force))
+            for power in (0.0, 0.5, 1.0):
+                force[:] = torque * inertia**power
+                off = max(off, self._difference(tasks))
+                tasks = k.ALL_FORCES
+        force[:], numbers[gravity], counts[[k.PUSHED, k.PATHS]] = kept
+        numbers[k.DIGITS], numbers[k.SLID] = DIGITS_SAFETY * max(off, UNIT), 0.0
+        self._run(tasks | k.ALL_FORCES | k.RENEW, 0.0, 0, 0.0)
         self._pace.probed_digits(bool(numbers[k.DIGITS] < USELESS))
+
+    def _difference(self, tasks: int) -> float:
+        """Between a solution over the tree, after some tasks, and one of the whole body, in parts of their scale: the
+        largest of the trees in a forest."""
+        if not self._run(tasks | k.RENEW | k.BEGIN | k.GO_ON, 0.0, _ALL, 0.0) > 0.0:
+            return np.inf
+        tree = self._desk.qdd.copy()
+        self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0)
+        first = np.flatnonzero(self.model.parent < 0)
+        node = self._tables.assembly.node_of[first]
+        scale = np.sqrt(self._desk.out[self._tables.ints[8][node] + CONSTANT_SCALE])
+        off = np.maximum.reduceat(np.abs(tree - self._desk.qdd), self.model.v_index[first])
+        worst = float(np.max(off / np.where(scale > 0.0, scale, 1.0), initial=0.0))
+        return worst if worst < np.inf else np.inf
 
     def _changed(self) -> None:
         """What was solved is no longer the solution."""
@@ -368,7 +395,7 @@ class QuasiStatics(Pushed):
         wanted, done = self._wanted(error), False
         self._changed()
         if wanted > 0.0 and self._pace.tree(self._counts[k.DIRTY] / self._tables.assembly.n_nodes):
-            if self._pace.digits_due():
+            if self._pace.digits_due() or self._numbers[k.SLID] > self._length:
                 self._probe_digits(k.ALL_FORCES)
             done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
             self._pace.tried(done, int(self._counts[k.TOUCHED] + self._counts[k.VISITED]))
@@ -386,16 +413,12 @@ class QuasiStatics(Pushed):
     def _whole(self, wanted: float) -> None:
         """Solve for all joints at once."""
         self._changed()
-        unprobed = self._pace.stale_probe()
-        if unprobed:
-            self._numbers[k.AMPLIFICATION] = wh.UNPROBED
         if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
             ABA.general(self.model, self._q, np.zeros(self.model.nv), self._desk.force, None)  # says what is singular
         self._check()
-        if unprobed and not self._meets(wanted):
+        if self._pace.stale_probe(self._numbers[k.NOISE], math.sqrt(self._numbers[k.LARGEST])):
             self._run_whole(wh.PROBE, wanted)
             self._run_whole(wh.SELECT, wanted)
-            self._pace.probed = PROBES
         self._is_whole = True
 
     def _check(self) -> None:
@@ -433,7 +456,7 @@ class QuasiStatics(Pushed):
 
     def _arrange(self) -> None:
         bodies, starts, rows, paths = self._arrangement(self._tables.assembly)
-        self._arrays[12:16] = [bodies, starts, rows, paths]
+        self._arrays[12:17] = [bodies, starts, rows, np.zeros(6 * len(bodies)), paths]
         self._counts[k.PUSHED], self._counts[k.PATHS] = len(bodies), len(paths)
         self._point_at_arrays()
 

@@ -8,8 +8,8 @@ these are as many as can be.
 it carries. `noise` is the size of these terms: |tau| plus the sum of the magnitudes of the forces below the joint, and
 of their moments about it. NOISE is what the joint that moves most, on its own, would do under u times that (u: the unit
 of rounding), plus u times the largest acceleration. What all joints do together is FLOOR = AMPLIFICATION x NOISE. The
-amplification is assumed to be UNPROBED, which is much, unless it matters: then it is found by a second solution, for
-forces as large as the noise and for what the first one leaves of the equations of motion.
+amplification is found now and then by a second solution, for forces as large as the noise and for what the first one
+leaves of the equations of motion.
 """
 
 from __future__ import annotations
@@ -34,42 +34,39 @@ from supple.adaptive.backsubstitution import (
     SQUARES,
     STALE,
     VISITED,
+    length,
     mark,
     norm_square,
+    note_slide,
     open_work,
     probe_arrays,
     set_bounds,
 )
 from supple.adaptive.momenta import across
-from supple.adaptive.pushes import PUSH_ROW
-from supple.adaptive.reduced import push_force
+from supple.adaptive.pushes import P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
+from supple.adaptive.reduced import push_force, vec_at
 from supple.assembly.desk import open_desk, state_arrays
 from supple.assembly.joints import advance
 from supple.exact.aba import A_, B_, BODY_ROW, D_, DOF_ROW, E_, F_, P_, PATH_ROW, Y_, with_joints, without_joint
 from supple.exact.calls import AXES, DOFS, HEADER, N_SLOTS, PATH, TURNS, WORK
 from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, turn_ahead, world_at_rest
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, open_tables
-from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, dot, shift_force, shift_motion
+from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import floats_at, ints_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_rigid, store_six, store_vec
 from supple.spatial.trig import RING
 
-SOLVE, SELECT, ADVANCE_ALL, PROBE = 1, 2, 4, 8  # what a call of the kernel is to do
+SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 UNIT = 2.0**-53  #: of rounding
-UNPROBED, SAFETY, LEAST = 1.0e6, 8.0, 64.0
+SAFETY, LEAST = 32.0, 1024.0
 X_ = 21  #: of a row of `path`: where the body's origin is in the world
 
 
 @helper
 def zero():
     return Vec3(0.0, 0.0, 0.0)
-
-
-@helper
-def length(a):
-    return math.sqrt(dot(a, a))
 
 
 @helper
@@ -84,7 +81,8 @@ def along(kind, z, S, k, f):
 
 @helper
 def load_bodies(m, w, q, path, work, S):
-    """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes."""
+    """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes, whose magnitudes go to
+    `carried`."""
     world_at_rest(m, q, path)
     store_vec(path, 0, X_, zero())
     done, next_ = 0, 0
@@ -96,8 +94,13 @@ def load_bodies(m, w, q, path, work, S):
         store_rigid(work, b, Y_, Y)
         X = above + load_vec(work, b, P_)
         store_vec(path, i, X_, X)
+        set_item(w.carried, 2 * b, 0.0)
+        set_item(w.carried, 2 * b + 1, 0.0)
         if next_ < item(w.counts, PUSHED) and item(w.bodies, next_) == b:
             f = load_force(work, b, F_)
+            weight, moment = push_sizes(w, next_, X)
+            set_item(w.carried, 2 * b, weight)
+            set_item(w.carried, 2 * b + 1, moment)
             for k in range(item(w.starts, next_), item(w.starts, next_ + 1)):
                 push = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
                 f = f - push
@@ -106,12 +109,22 @@ def load_bodies(m, w, q, path, work, S):
 
 
 @helper
+def push_sizes(w, x, X):
+    """The magnitudes of the pushes on the x-th of the pushed bodies, which is at X: of forces, and of their moments."""
+    weight, moment = 0.0, 0.0
+    for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
+        p, f = length(vec_at(w.pushes, k + P_POINT)), length(vec_at(w.pushes, k + P_VECTOR))
+        if item(w.pushes, k + P_KIND) == SPRING:
+            f = (f + p + length(X)) * item(w.pushes, k + P_STIFFNESS)
+        weight, moment = weight + f, moment + p * f + length(vec_at(w.pushes, k + P_MOMENT))
+    return weight, moment
+
+
+@helper
 def measure_noise(m, w, force, work, S, dofs):
     """`noise` of every degree of freedom. Returns the largest acceleration that so large a force would give its joint
     on its own."""
     most = 0.0
-    for b in range(2 * m.n):
-        set_item(w.carried, b, 0.0)
     for b in range(m.n - 1, -1, -1):
         _, _, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
@@ -148,10 +161,10 @@ def add_up(t, d, w):
 @helper
 def negligible(t, w, error, measure):
     """The square of an acceleration that every joint may neglect."""
-    floor, n = item(w.numbers, FLOOR), t.n
+    floor = item(w.numbers, FLOOR)
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
         size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(item(w.numbers, SQUARES)) - floor, 0.0)
-        return max((error * size) ** 2 - floor * floor, 0.0) / n - floor * floor
+        return max(error * size - 2.0 * floor, 0.0) ** 2 / t.n
     size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(item(w.numbers, LARGEST)) - floor, 0.0)
     return max(error * size - floor, 0.0) ** 2
 
@@ -159,23 +172,19 @@ def negligible(t, w, error, measure):
 @helper
 def select(t, d, w, error, measure):
     """The joints that are not neglected, and what the error then is."""
-    floor, limit = item(w.numbers, FLOOR), negligible(t, w, error, measure) * (1.0 - 1e-9)
-    count, low, high, most, kept = 0, 0.0, 0.0, 0.0, 0.0
+    limit = negligible(t, w, error, measure) * (1.0 - 1e-9)
+    count, left, most, kept = 0, 0.0, 0.0, 0.0
     for j in range(t.n):
         square = norm_square(t, d, j)
         if error > 0.0 and square <= limit:
-            a = math.sqrt(square)
-            low, high = low + max(a - floor, 0.0) ** 2, high + (a + floor) ** 2
-            most = max(most, square)
+            left, most = left + square, max(most, square)
         else:
             set_item(w.computed, count, j)
             count += 1
             kept += square
     set_item(w.counts, COMPUTED, count)
     set_item(w.numbers, SQUARES, kept)
-    a = math.sqrt(most)
-    left = count < t.n
-    set_bounds(w, t.n, measure, (low, high), (a + floor) ** 2 if left else 0.0, max(a - floor, 0.0) ** 2)
+    set_bounds(w, t.n, measure, (left, left if count < t.n else -1.0), most, most)
 
 
 @helper
@@ -184,6 +193,7 @@ def advance_all(t, d, w, factor):
     for x in range(item(w.counts, COMPUTED)):
         j = item(w.computed, x)
         advance(t, j, d.q, d.qdd, factor)
+        note_slide(t, d, w, j, factor)
         mark(t, w, item(t.node_of, j), MATRICES)
     set_item(w.counts, STALE, 1)
 
@@ -238,6 +248,9 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
             noise, probe = probe_arrays(work)
             probe_forces(m, tau, out, noise, path, bodies, S, probe)
             tau, out = probe, noise
+        elif tasks & WEIGHTLESS:
+            for b in range(m.n):
+                store_six(bodies, b, F_, Force(zero(), zero()))
         smallest = with_joints(m, q, m.zeros, tau, out, path, bodies, S, dofs)
         if tasks & PROBE:
             most = 0.0
@@ -251,7 +264,9 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
             set_item(w.counts, QUEUE, 0)
             set_item(w.counts, VISITED, 0)
     if tasks & SELECT:
-        set_item(w.numbers, FLOOR, item(w.numbers, NOISE) * item(w.numbers, AMPLIFICATION))
+        all_ = math.sqrt(t.n) if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE) else 1.0
+        set_item(w.numbers, SQUARES, item(w.numbers, ROOT))
+        set_item(w.numbers, FLOOR, item(w.numbers, NOISE) * item(w.numbers, AMPLIFICATION) * all_)
         select(t, d, w, error, measure)
     if tasks & ADVANCE_ALL:
         advance_all(t, d, w, factor)
