@@ -32,6 +32,8 @@ from supple.adaptive.store import (
     EVERY,
     EXPANDED,
     FORM,
+    HELD,
+    HOLD,
     KEPT_TIME,
     KINETIC,
     MOST_KINETIC,
@@ -94,10 +96,10 @@ def settle_kernel(desk, store, i, unused):
 
 @helper
 def is_new(s):
-    """Whether the acceleration update region has a node that is not active."""
+    """Whether the acceleration update region has a node that is not active, or whose joint is not."""
     found = False
     for k in range(item(s.counts, EXPANDED)):
-        found = found or not item(s.flags, item(s.expanded, k)) & CURRENT
+        found = found or item(s.flags, item(s.expanded, k)) & (CURRENT | HELD) != CURRENT
     return found
 
 
@@ -152,12 +154,12 @@ def rigidify_kernel(desk, store, dropped, unused):
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
             call_at(item(s.links, SETTLE), desk, store, i, 0)
-        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0)
-        set_item(s.flags, i, CURRENT if chosen else 0)
+        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
+        set_item(s.flags, i, 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT)
     if not changed:
         return 1.0
     for b in range(m.n):
-        if not item(s.flags, item(t.node_of, item(s.joints, b))):
+        if item(s.flags, item(t.node_of, item(s.joints, b))) != CURRENT:
             for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                 set_item(x.v, k, 0.0)
             copy_joint(m, x, s, b, False)
@@ -213,7 +215,7 @@ def update_kernel(desk, store, unused, unused_too):
         for k in range(item(s.counts, SEEN)):
             i = item(s.seen, k)
             if item(s.flags, i):
-                set_item(s.flags, i, CURRENT)
+                set_item(s.flags, i, CURRENT if item(s.flags, i) & UPDATE else item(s.flags, i))
     elif not ways & FIXED:
         count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
         if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
