@@ -172,7 +172,7 @@ def convert_kernel(desk, store, unused, unused_too):
     for k in range(seen):
         i = item(s.seen, k)
         active = item(s.flags, i) & CURRENT
-        if item(s.flags, i) & HELD and item(t.kind, i) in (JOIN, LIGHT):
+        if item(s.flags, i) & HELD:
             rest_force(t, s, x, d, item(t.item, i))
         if not active or item(t.kind, i) == LEAF:
             find_piece_move(s, i)

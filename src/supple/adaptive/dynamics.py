@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_state
+from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.errors import StateError
-from supple.exact.refusals import as_number, as_whole
+from supple.exact.refusals import as_number
 from supple.model.model import count
 
 Floats = NDArray[np.float64]
@@ -96,6 +96,7 @@ class AdaptiveDynamics(Hybrid):
         if self._all_fixed():
             self._arrange_now()
             self._mark_active(self.active_joints)
+            self._store.numbers[[st.REST, st.VELOCITY_REST]] = 0.0
 
     @property
     def error(self) -> float | None:
@@ -115,7 +116,7 @@ class AdaptiveDynamics(Hybrid):
 
     @update_every.setter
     def update_every(self, value: int) -> None:
-        every = as_whole("update_every", value, 1)
+        every = checked_every(value)
         if self._guaranteed and every != 1:
             raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
         counts = self._store.counts
@@ -140,8 +141,6 @@ class AdaptiveDynamics(Hybrid):
         x, y = checked_state(self.model, q, v)
         with self._whole_or_not():
             self._q[:], self._v[:] = x, y
-            self._weights.follow(x)
-            self._velocity_weights.follow(x)
             self._assemble()
 
     def pin(self, joint: str | int, active: bool | None = True) -> None:
@@ -178,7 +177,7 @@ class AdaptiveDynamics(Hybrid):
 
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
         """Other weights in the metrics; costs O(n)."""
-        tables = (WeightTable(self.model, x, self._q) for x in (weights, velocity_weights))
+        tables = WeightTable(self.model, weights), WeightTable(self.model, velocity_weights)
         with self._whole_or_not():
             self._weights, self._velocity_weights = tables
             self._lay_out()
@@ -288,12 +287,14 @@ class AdaptiveDynamics(Hybrid):
             raise StateError("what was saved is of another model")
         above = flags[self._assembly.up]
         active = flags[self._assembly.node_of] == st.CURRENT
-        if (
-            not np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()
-            or not above[(flags != 0) & (self._assembly.up >= 0)].all()
-            or not active[self._moving(self._v)].all()
-        ):
-            raise StateError("what was saved is of another model, or of another q and v: restore it at those")
+        known = np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()
+        whole = above[(flags != 0) & (self._assembly.up >= 0)].all()
+        if not (known and whole and active[self._moving(self._v)].all() and active[self._always()].all()):
+            raise StateError(
+                "what was saved is of another model, of another q and v, or of one that was asked for something else"
+            )
+        if not np.isfinite(np.append(given["kept"], given["numbers"][[st.TIME, st.KEPT_TIME]])).all():
+            raise StateError("what was saved has numbers that are not finite")
         return given
 
     def _renew_joint(self, j: int) -> None:

@@ -68,8 +68,8 @@ class Hybrid(Pushed, Driven):
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
         self._ask(active, error, update_every, acceleration_region, guaranteed)
         self._q, self._v = checked_state(model, q, v)
-        self._weights = WeightTable(model, weights, self._q)
-        self._velocity_weights = WeightTable(model, velocity_weights, self._q)
+        self._weights = WeightTable(model, weights)
+        self._velocity_weights = WeightTable(model, velocity_weights)
         self._build()
 
     def _ask(
@@ -105,7 +105,7 @@ class Hybrid(Pushed, Driven):
             least, whole = as_number("acceleration_region", region), isinstance(region, (int, np.integer))
             self._reach, self._reach_error = (int(min(least, ALL)), 0.0) if whole else (ALL, least)
         self._guaranteed = bool(guaranteed)
-        every = as_whole("update_every", update_every, 1)
+        every = checked_every(update_every)
         self._every = 1 if guaranteed else every
 
     @property
@@ -200,6 +200,8 @@ class Hybrid(Pushed, Driven):
         if locked[moving].any():
             name = self.model.joint_names[int(moving[locked[moving]][0])]
             raise StateError(f"joint {name!r} is not to move, and its velocity is not zero")
+        for table in (self._weights, self._velocity_weights):
+            table.follow(self._q)
         for x in (*self._numbers[1:], self._store.flags, self._store.drive, self._store.momentum):
             x[:] = 0
         self._arrange_now()
@@ -207,8 +209,8 @@ class Hybrid(Pushed, Driven):
         if not smallest > 0.0:
             self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
         self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
-        self._store.counts[st.UPDATES] = 0
-        self._store.numbers[[st.WORK_DONE, st.POWER_DT]] = 0.0
+        self._store.counts[[st.UPDATES, st.REACHED]] = 0
+        self._store.numbers[[st.WORK_DONE, st.POWER_DT, st.REST, st.VELOCITY_REST]] = 0.0
         self._keep()
         self._set_asked()
         self._due()
@@ -218,11 +220,16 @@ class Hybrid(Pushed, Driven):
 
     def _mark_active(self, joints: Ints) -> None:
         """The hybrid body of these joints, and of those that are always active; those above them are held."""
-        always = self._pins >= 0 if self._all_fixed() else self._pins > 0
-        nodes = self._assembly.node_of[np.union1d(joints, np.flatnonzero(always))]
-        self._mark_above(self._store.flags, nodes, st.CURRENT | st.HELD)
-        self._store.flags[nodes] = st.CURRENT
+        flags, joined = self._store.flags, self._assembly.node_of
+        nodes = joined[np.union1d(joints, self._always())]
+        self._mark_above(flags, nodes, st.CURRENT)
+        flags[joined[flags[joined] > 0]] = st.CURRENT | st.HELD
+        flags[nodes] = st.CURRENT
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+
+    def _always(self) -> Ints:
+        """The joints that are always active: all that may move, or the pinned ones."""
+        return np.flatnonzero(self._pins >= 0 if self._all_fixed() else self._pins > 0)
 
     def _keep(self) -> None:
         """The state as it is becomes the one to which a step that fails goes back."""
@@ -282,8 +289,6 @@ class Hybrid(Pushed, Driven):
         joint = self.model.joint_names[int(store.counts[st.WORST])]
         self._q[:], self._v[:] = store.kept[: self.model.nq], store.kept[self.model.nq :]
         store.numbers[st.TIME] = store.numbers[st.KEPT_TIME]
-        for table in (self._weights, self._velocity_weights):
-            table.follow(self._q)
         self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
@@ -336,6 +341,10 @@ def checked_active(value: Any) -> int:
     if isinstance(value, str):
         raise StateError(f"active is a number of joints, or a list of them: [{value!r}]")
     return min(as_whole("active", value), ALL - 1)
+
+
+def checked_every(value: Any) -> int:
+    return min(as_whole("update_every", value, 1), ALL)
 
 
 def read_only(x: Floats) -> Floats:

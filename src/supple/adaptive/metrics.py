@@ -21,9 +21,10 @@ Weights = Mapping[str, Weight] | Sequence[float] | Floats | None
 
 
 class WeightTable:
-    """The weights of all joints, as the kernels have them: k x k numbers for each."""
+    """The weights of all joints, as the kernels have them: k x k numbers for each. Those that are functions of position
+    are 1 before `follow`."""
 
-    def __init__(self, model: Model, weights: Weights, q: Floats) -> None:
+    def __init__(self, model: Model, weights: Weights) -> None:
         self._model = model
         self._dof = np.array(NV)[model.joint_type]
         self._begin = np.cumsum(self._dof**2) - self._dof**2
@@ -49,7 +50,6 @@ class WeightTable:
                 j = int(np.flatnonzero(~(np.isfinite(numbers) & (numbers > 0)))[0])
                 raise _not_positive(model, j, numbers[j])
             self.values *= np.repeat(numbers, self._dof**2)
-        self.follow(q)
 
     def follow(self, q: Floats, joints: NDArray[np.int64] | None = None) -> None:
         """The weights that depend on position, at q: of these joints, or of all. If one is refused, none changes."""

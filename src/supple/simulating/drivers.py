@@ -21,7 +21,7 @@ from supple.model.model import Model
 from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
 from supple.simulating.events import Happened
-from supple.simulating.forces import Controller, Limits, Push, Spring, law_rows
+from supple.simulating.forces import Controller, Limits, Push, Spring, joint_forces, law_rows
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
 from supple.simulating.watch import Found, Watch
@@ -351,9 +351,7 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Pu
         return pushes
     if callable(tau):
         raise StateError("this method takes a constant tau, not a function; an exact method takes both")
-    values = np.asarray(tau, dtype=float)
-    if values.shape != (stepper.model.nv,):
-        raise StateError(f"tau has shape {values.shape}; expected ({stepper.model.nv},)")
+    values = joint_forces(stepper.model, tau)
     for joint in np.unique(stepper.model.dof_body[np.flatnonzero(values)]):
         stepper.torque(int(joint), values[stepper.model.joints[int(joint)].v])
     return pushes

@@ -128,7 +128,7 @@ class Forces:
         if callable(tau):
             self.functions.append(tau)
         elif tau is not None:
-            self.constant += _joint_forces(model, tau)
+            self.constant += joint_forces(model, tau)
         self.law = np.concatenate(rows) if rows else np.zeros((0, joint_law.LAW))
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
 
@@ -271,7 +271,7 @@ def law_rows(model: Model, force: Controller | Limits) -> Floats:
     return joint_law.controller_rows(model, c.joint, c.stiffness, c.damping, c.target, c.rate, c.most)
 
 
-def _joint_forces(model: Model, tau: Any) -> Floats:
+def joint_forces(model: Model, tau: Any) -> Floats:
     x = as_floats("tau", tau)
     if x.shape != (model.nv,) or not np.isfinite(x).all():
         raise StateError(f"tau must be {model.nv} finite numbers, or a function (time, q, v)")
