@@ -180,8 +180,9 @@ def test_what_fails_half_way_is_put_back(seed, which, where):
     with pytest.raises(OSError):
         ad.set_state(q, 0.0 * ad.v)
     after = whole_state(ad)
-    for key, x in before.items():
-        np.testing.assert_array_equal(x, after[key], err_msg=key)
+    for key in ("_q", "_v", "_pins", "flags", "counts", "numbers", "kept", "must", "rigid", "spans", "loads", "weights",
+                "velocity weights", "forbidden", "joints", "piece", "controls"):  # fmt: skip
+        np.testing.assert_array_equal(before[key], after[key], err_msg=key)
     for _ in range(4):
         ad.step(1e-4)
         twin.step(1e-4)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
+from supple.adaptive.hybrid import ALL, SAVED, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.errors import StateError
 from supple.exact.refusals import as_number
@@ -23,7 +23,6 @@ Ints = NDArray[np.int64]
 
 _CHUNK = 1024  #: steps between looks at the keyboard
 MOST_STEPS = 1e15  #: of a run
-SAVED = ("flags", "counts", "numbers", "kept")  #: what of the store decides how it goes on
 
 
 @dataclass(frozen=True)
@@ -214,17 +213,12 @@ class AdaptiveDynamics(Hybrid):
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q, v and forces, how it goes on: which joints are active, and where it is between
         updates."""
-        return {name: self._store.arrays[name].copy() for name in SAVED}
+        return self._saved()
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Go on as another one would have when it saved this: one of the same model, at its q and v, asked for the same
         and under the same forces. It gives the same bits. Costs O(n)."""
-        store, given = self._store, self._checked_save(saved)
-        self._arrange_now()
-        store.flags[:], store.kept[:] = given["flags"], given["kept"]
-        k.form_kernel.load()(self._desk.address, store.address, st.CURRENT, 0)
-        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
-            store.arrays[name][list(own)] = given[name][list(own)]
+        self._put_back(self._checked_save(saved))
 
     # --- what can be seen -----------------------------------------------------------------------------------------
 

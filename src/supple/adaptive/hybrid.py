@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALL = 1 << 60
+SAVED = ("flags", "counts", "numbers", "kept")  #: what of the store decides how it goes on
 
 
 class Energy(NamedTuple):
@@ -151,19 +152,32 @@ class Hybrid(Pushed, Driven):
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
-        """What is refused in here leaves everything as it was. O(n)."""
-        own, arrays = dict(self.__dict__), dict(self._store.arrays)
-        others = (*self._store.tables, *self._numbers, self._desk.told, self._weights.values, self._q)
-        contents = [(x, x.copy()) for x in (*arrays.values(), *others)]
+        """What is refused in here changes nothing: what a node knows is made anew, to the same bits. O(n)."""
+        own, saved = dict(self.__dict__), self._saved()
+        changed = (self._q, self._v, self._weights.values, self._velocity_weights.values)
+        contents = [x.copy() for x in changed]
         try:
             yield
         except BaseException:
             self.__dict__.update(own)
-            self._store.arrays.update(arrays)
-            for x, content in contents:
-                x[...] = content
-            self._repoint()
+            for x, content in zip(changed, contents):
+                x[:] = content
+            self._lay_out()
+            self._make_nodes()
+            self._put_back(saved)
             raise
+
+    def _saved(self) -> dict[str, NDArray[Any]]:
+        """What decides, beside q, v and forces, how it goes on."""
+        return {name: self._store.arrays[name].copy() for name in SAVED}
+
+    def _put_back(self, saved: dict[str, NDArray[Any]]) -> None:
+        self._arrange_now()
+        self._store.flags[:], self._store.kept[:] = saved["flags"], saved["kept"]
+        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
+            self._store.arrays[name][list(own)] = saved[name][list(own)]
+        self._set_asked()
 
     def _repoint(self) -> None:
         self._store.point(self._q, self._desk.qdd)
@@ -202,18 +216,22 @@ class Hybrid(Pushed, Driven):
             raise StateError(f"joint {name!r} is not to move, and its velocity is not zero")
         for table in (self._weights, self._velocity_weights):
             table.follow(self._q)
-        for x in (*self._numbers[1:], self._store.flags, self._store.drive, self._store.momentum):
-            x[:] = 0
-        self._arrange_now()
-        smallest = float(k.build_kernel.load()(self._desk.address, self._store.address))
-        if not smallest > 0.0:
-            self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
+        self._make_nodes()
         self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
         self._store.counts[[st.UPDATES, st.REACHED]] = 0
         self._store.numbers[[st.WORK_DONE, st.POWER_DT, st.REST, st.VELOCITY_REST]] = 0.0
         self._keep()
         self._set_asked()
         self._due()
+
+    def _make_nodes(self) -> None:
+        """What all nodes know, as if none were active."""
+        for x in (*self._numbers[1:], self._store.flags, self._store.drive, self._store.momentum):
+            x[:] = 0
+        self._arrange_now()
+        smallest = float(k.build_kernel.load()(self._desk.address, self._store.address))
+        if not smallest > 0.0:
+            self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
 
     def _moving(self, v: Floats) -> Ints:
         return np.unique(self.model.dof_body[np.flatnonzero(v)])
