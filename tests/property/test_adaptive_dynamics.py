@@ -72,7 +72,7 @@ def test_load_cases_equal_a_direct_pass(system, seed):
     ad.step(1e-3)
     near(ad.v, v + 1e-3 * exact, 1e-9)
     total = (np.repeat(weights, np.diff([*model.v_index, model.nv])) * exact**2).sum()
-    near(ad._store.numbers[store.ROOT], total, 1e-9)
+    near(ad._store.numbers[store.ROOT], total, 1e-8)  # a bound, which has what rounding may do in it
 
 
 @FEW
@@ -91,7 +91,7 @@ def test_matrix_weights(system, seed):
         total += scale * exact[joint.v] @ A @ exact[joint.v]
     ad = AdaptiveDynamics(model, q, error=0.0, guaranteed=True, weights=weights)
     ad.step(1e-6)
-    near(ad._store.numbers[store.ROOT], total, 1e-9)
+    near(ad._store.numbers[store.ROOT], total, 1e-8)  # a bound, which has what rounding may do in it
 
 
 def test_what_is_asked_is_met_however_little():
