@@ -16,24 +16,56 @@ from supple.adaptive import store
 FEW = settings(SETTINGS, max_examples=30)
 
 
-def loaded(ad, q, v, rng):
-    """Forces on an AdaptiveDynamics; the joint forces and wrenches that they are worth at q, v."""
+def loaded(ad, rng):
+    """Forces on an AdaptiveDynamics; a function of q and v that gives the joint forces and wrenches they are worth."""
     model = ad.model
-    tau, W = np.zeros(model.nv), np.zeros((model.n_bodies, 6))
-    for frame in ("world", "body"):
-        body, (force, point, torque) = int(rng.integers(model.n_bodies)), rng.standard_normal((3, 3))
+    pushes = [(int(rng.integers(model.n_bodies)), *rng.standard_normal((3, 3)), frame) for frame in ("world", "body")]
+    for body, force, point, torque, frame in pushes:
         ad.apply(body, force=force, point=point, torque=torque, frame=frame)
-        W += supple.wrench(model, body, force=force, torque=torque, point=point, q=q, frame=frame)
-    body, anchor, stiffness, damping = int(rng.integers(model.n_bodies)), rng.standard_normal(3), 1.5, 0.3
-    ad.spring(body, anchor, stiffness, point, damping)
-    R, x = (part[body] for part in supple.poses(model, q))
-    velocity = (supple.jacobian(model, q, body, point) @ v)[3:]
-    pull = stiffness * (anchor - x - R @ point) - damping * velocity
-    W += supple.wrench(model, body, force=pull, point=point, q=q)
-    joint = model.joints[int(rng.integers(model.n_bodies))]
+    tied, anchor, held, stiffness, damping = int(rng.integers(model.n_bodies)), *rng.standard_normal((2, 3)), 1.5, 0.3
+    ad.spring(tied, anchor, stiffness, held, damping)
+    joint, tau = model.joints[int(rng.integers(model.n_bodies))], np.zeros(model.nv)
     tau[joint.v] = rng.standard_normal(joint.v.stop - joint.v.start)
     ad.torque(joint.name, tau[joint.v])
-    return tau, W
+
+    def loads(q, v):
+        W = np.zeros((model.n_bodies, 6))
+        for body, force, point, torque, frame in pushes:
+            W += supple.wrench(model, body, force=force, torque=torque, point=point, q=q, frame=frame)
+        R, x = (part[tied] for part in supple.poses(model, q))
+        pull = stiffness * (anchor - x - R @ held) - damping * (supple.jacobian(model, q, tied, held) @ v)[3:]
+        return tau, W + supple.wrench(model, tied, force=pull, point=held, q=q)
+
+    return loads
+
+
+def no_loads(q, v):
+    return None, None
+
+
+def constrained(model, loads, free):
+    """The accelerations, as a function of q and v, while only the degrees of freedom in `free` may accelerate."""
+
+    def accelerate(q, v):
+        tau, W = loads(q, v)
+        H = supple.mass_matrix(model, q)[np.ix_(free, free)]
+        force = -supple.inverse_dynamics(model, q, v, np.zeros(model.nv), W) + (0.0 if tau is None else tau)
+        a = np.zeros(model.nv)
+        a[free] = np.linalg.solve(H, force[free])
+        return a
+
+    return accelerate
+
+
+def full(model, loads=no_loads):
+    return lambda q, v: supple.forward_dynamics(model, q, v, *loads(q, v))
+
+
+def kicked(model, q, v, dt, accelerate):
+    """Half a drift, a kick, half a drift."""
+    q = model.integrate(q, v, 0.5 * dt)
+    v = v + dt * accelerate(q, v + 0.5 * dt * accelerate(q, v))
+    return model.integrate(q, v, 0.5 * dt), v
 
 
 def some_moving(model, v, rng, share=0.5):
@@ -50,11 +82,12 @@ def some_moving(model, v, rng, share=0.5):
 def test_all_joints_active_is_exact(system, seed):
     model, q, v, *_ = system
     ad = AdaptiveDynamics(model, q, v)
-    tau, W = loaded(ad, q, v, np.random.default_rng(seed))
-    after = v + 1e-3 * supple.forward_dynamics(model, q, v, tau, W)
-    ad.step(1e-3)
-    near(ad.v, after, 1e-9)
-    near(model.difference(model.integrate(q, after, 1e-3), ad.q), np.zeros(model.nv), 1e-9)
+    loads = loaded(ad, np.random.default_rng(seed))
+    for _ in range(2):
+        q, v = kicked(model, q, v, 1e-3, full(model, loads))
+        ad.step(1e-3)
+        near(ad.v, v, 1e-9)
+        near(model.difference(q, ad.q), np.zeros(model.nv), 1e-9)
 
 
 @SETTINGS
@@ -67,12 +100,11 @@ def test_load_cases_equal_a_direct_pass(system, seed):
     v = some_moving(model, v, rng)
     weights = rng.uniform(0.5, 2.0, model.n_bodies)
     ad = AdaptiveDynamics(model, q, v, error=0.0, guaranteed=True, weights=weights)
-    tau, W = loaded(ad, q, v, rng)
-    exact = supple.forward_dynamics(model, q, v, tau, W)
-    ad.step(1e-3)
-    near(ad.v, v + 1e-3 * exact, 1e-9)
+    exact = supple.forward_dynamics(model, q, v, *loaded(ad, rng)(q, v))
+    ad.step(1e-13)  # so short that accelerations are those of now
+    near(ad._desk.qdd, exact, 1e-9)
     total = (np.repeat(weights, np.diff([*model.v_index, model.nv])) * exact**2).sum()
-    near(ad._store.numbers[store.ROOT], total, 1e-8)  # a bound, which has what rounding may do in it
+    near(ad._store.numbers[store.ROOT], total, 1e-7)  # a difference of larger numbers
 
 
 @FEW
@@ -91,7 +123,7 @@ def test_matrix_weights(system, seed):
         total += scale * exact[joint.v] @ A @ exact[joint.v]
     ad = AdaptiveDynamics(model, q, error=0.0, guaranteed=True, weights=weights)
     ad.step(1e-6)
-    near(ad._store.numbers[store.ROOT], total, 1e-8)  # a bound, which has what rounding may do in it
+    near(ad._store.numbers[store.ROOT], total, 1e-7)  # a difference of larger numbers
 
 
 def test_what_is_asked_is_met_however_little():
@@ -170,18 +202,21 @@ def test_update_every_may_be_changed():
 @FEW
 @given(systems(), st.integers(0, 2**32 - 1), st.floats(0.01, 1.0))
 def test_guaranteed_error_is_certified(system, seed, share):
-    """... at every step: the metric of the accelerations taken for zero is what is said, and no more than asked."""
+    """... at every step: the metric of the accelerations taken for zero is what is said, and no more than asked. These
+    are the accelerations by which velocities change: of positions half a step on, and of the velocities there by what
+    the hybrid body does."""
     model, q, v, *_ = system
-    rng = np.random.default_rng(seed)
+    rng, dt = np.random.default_rng(seed), 1e-4
     v = some_moving(model, v, rng, 0.8)
     exact = supple.forward_dynamics(model, q, v)
     asked = share * float(exact @ exact)
     ad = AdaptiveDynamics(model, q, v, error=asked, guaranteed=True)
     for _ in range(3):
-        q, v = ad.q.copy(), ad.v.copy()
-        exact = supple.forward_dynamics(model, q, v)
-        ad.step(1e-4)
-        missing = exact - (ad.v - v) / 1e-4
+        v, free = ad.v.copy(), np.isin(model.dof_body, ad.active_joints)
+        q = model.integrate(ad.q, v, 0.5 * dt)
+        exact = supple.forward_dynamics(model, q, v + 0.5 * dt * constrained(model, no_loads, free)(q, v))
+        ad.step(dt)
+        missing = exact - (ad.v - v) / dt
         error = float(missing @ missing)
         slack = 1e-7 * max(1.0, float(exact @ exact))
         assert ad.stats.certified
@@ -226,9 +261,9 @@ def test_fixed_hybrid_body_is_the_welded_one(system, seed):
     rates = np.concatenate([np.zeros(0)] + [v[model.joints[name].v] for name in rebuilt.joint_names])
     after = v.copy()
     if len(rebuilt.joint_names):
-        a = supple.forward_dynamics(rebuilt, part, rates)
+        _, rates = kicked(rebuilt, part, rates, 1e-3, full(rebuilt))
         for name, joint in rebuilt.joints.items():
-            after[model.joints[name].v] += 1e-3 * a[joint.v]
+            after[model.joints[name].v] = rates[joint.v]
     near(ad.v, after, 1e-9)
 
 
@@ -242,12 +277,9 @@ def test_forces_on_a_fixed_hybrid_body(system, seed):
     free = np.isin(model.dof_body, keep)
     v = np.where(free, v, 0.0)
     ad = AdaptiveDynamics(model, q, v, active=keep.tolist())
-    tau, W = loaded(ad, q, v, rng)
-    H, C = supple.mass_matrix(model, q), supple.inverse_dynamics(model, q, v, np.zeros(model.nv), W)
-    a = np.zeros(model.nv)
-    a[free] = np.linalg.solve(H[np.ix_(free, free)], (tau - C)[free])
+    _, after = kicked(model, q, v, 1e-3, constrained(model, loaded(ad, rng), free))
     ad.step(1e-3)
-    near(ad.v, v + 1e-3 * a, 1e-9)
+    near(ad.v, after, 1e-9)
     assert set(ad.active_joints) == set(keep)
 
 
@@ -306,10 +338,10 @@ def test_lazy_steps_equal_rebuilding(system, seed):
     count = int(rng.integers(1, model.n_bodies + 1))
     options = dict(active=count, update_every=1)
     lazy = AdaptiveDynamics(model, q, v, **options)
-    loaded(lazy, q, v, np.random.default_rng(seed))
+    loaded(lazy, np.random.default_rng(seed))
     for _ in range(6):
         again = AdaptiveDynamics(model, lazy.q, lazy.v, **options)
-        loaded(again, q, v, np.random.default_rng(seed))
+        loaded(again, np.random.default_rng(seed))
         lazy.step(1e-3)
         again.step(1e-3)
         near(lazy.v, again.v, 1e-8)
@@ -373,12 +405,12 @@ def test_controllers_limits_and_damping_at_rest_and_in_motion():
         ad.control(3, stiffness=5.0, damping=0.2, target=0.3)
         ad.control(9, stiffness=4.0, damping=0.1)
         ad.torque(7, 0.8)
+        assert ad.limits(stiffness=50.0, damping=1.0) == int((np.isfinite(lower) | np.isfinite(upper)).sum())
         tau = np.zeros(12)
         tau[3] = 5.0 * (0.3 - q[3]) - 0.2 * moving[3]
         tau[9], tau[7] = -0.1 * moving[9], 0.8
-        assert ad.limits(stiffness=50.0, damping=1.0) == int((np.isfinite(lower) | np.isfinite(upper)).sum())
-        ad.step(1e-4)
-        near(ad.v, moving + 1e-4 * supple.forward_dynamics(model, q, moving, tau), 1e-10)
+        ad.step(1e-13)
+        near(ad._desk.qdd, supple.forward_dynamics(model, q, moving, tau), 1e-10)
 
 
 def test_limits_push_back():
@@ -393,8 +425,8 @@ def test_limits_push_back():
     ad = AdaptiveDynamics(model, q, v)
     assert ad.limits(stiffness=100.0, damping=2.0) == 3
     tau = np.array([-5.0 - 1.0, 0.0, 10.0])
-    ad.step(1e-3)
-    near(ad.v, v + 1e-3 * supple.forward_dynamics(model, q, v, tau), 1e-12)
+    ad.step(1e-13)
+    near(ad._desk.qdd, supple.forward_dynamics(model, q, v, tau), 1e-10)
 
 
 def figure_4():

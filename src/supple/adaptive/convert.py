@@ -11,7 +11,7 @@ world then does not accelerate, and velocities and gravity enter as forces on th
 from __future__ import annotations
 
 from supple.adaptive.pushes import PUSH_ROW
-from supple.adaptive.reduced import count_work, drive_joints, own_force, push_force, vec_at, without_joints
+from supple.adaptive.reduced import drive_joints, own_force, push_force, vec_at, without_joints
 from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
@@ -150,7 +150,7 @@ def add_pushes(t, d, s):
         X = S @ r + o
         R = S @ R
         w, v = vec_at(s.moves, MOVE * rb), vec_at(s.moves, MOVE * rb + 9)
-        f, _ = push_force(s.pushes, PUSH_ROW * x, R, X, Motion(S @ w, S @ (v + cross(w, r))))
+        f = push_force(s.pushes, PUSH_ROW * x, R, X, Motion(S @ w, S @ (v + cross(w, r))))
         b = item(t.item, i)
         set_force(t, b, Force(f.ang @ R, f.lin @ R), d.w, RAW, d.w)
         set_six(d.external, 6 * b, six(d.external, 6 * b) + six(d.w, RAW))
@@ -162,8 +162,8 @@ def convert_kernel(desk, store, unused, unused_too):
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    count_work(s, without_joints(s, store, True, True, True), 0.0)
-    drive_joints(m, s, x)
+    without_joints(s, store, True, True, True)
+    drive_joints(m, s, x, x.v)
     for b in range(m.n):
         iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
         for j in range(iv, iv + k):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, SAVED, Energy, Hybrid, checked_active, checked_every, checked_state
+from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.errors import StateError
 from supple.exact.refusals import as_number
@@ -58,10 +58,11 @@ class AdaptiveDynamics(Hybrid):
     of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
 
     guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
-    of the accelerations is certified: the metric of those taken for zero is at most `error`.
+    of the accelerations is certified: the metric of those taken for zero is at most `error`. It holds for those with
+    which velocities change, in the middle of the step.
 
-    Steps are semi-implicit: velocities first, then positions with the new ones. One costs O(active joints + forces),
-    whatever n is.
+    A step is half a drift, a kick and half a drift, with accelerations in the middle: of second order, and energies
+    hardly drift. One costs O(active joints + forces), whatever n is.
     """
 
     def __repr__(self) -> str:
@@ -171,8 +172,8 @@ class AdaptiveDynamics(Hybrid):
                 k.velocities_kernel.load()(self._store.address)
                 if not np.isfinite(self._v).all():
                     self._refuse_singular(None)
-                self._keep()
                 self._store.numbers[st.REMOVED] += before.kinetic - self._energy().kinetic
+                self._keep()
 
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
         """Other weights in the metrics; costs O(n)."""
@@ -273,10 +274,10 @@ class AdaptiveDynamics(Hybrid):
 
     def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
         """What was saved, if it can be of this model, as it is."""
-        if not (isinstance(saved, Mapping) and all(name in saved for name in SAVED)):
-            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(SAVED)}")
-        given = {name: np.asarray(saved[name]) for name in SAVED}
-        like, flags, kinds = self._store.arrays, given["flags"], {"flags": "iu", "counts": "iu"}
+        if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
+            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
+        given = {name: np.asarray(saved[name]) for name in st.SAVED}
+        like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
         if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
             raise StateError("what was saved is of another model")
         above = flags[self._assembly.up]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.drives import Driven
+from supple.adaptive.ledger import close_kernel, energy_kernel
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.assembly.desk import HostDesk
@@ -29,7 +30,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALL = 1 << 60
-SAVED = ("flags", "counts", "numbers", "kept")  #: what of the store decides how it goes on
 
 
 class Energy(NamedTuple):
@@ -169,11 +169,12 @@ class Hybrid(Pushed, Driven):
 
     def _saved(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q, v and forces, how it goes on."""
-        return {name: self._store.arrays[name].copy() for name in SAVED}
+        return {name: self._store.arrays[name].copy() for name in st.SAVED}
 
     def _put_back(self, saved: dict[str, NDArray[Any]]) -> None:
         self._arrange_now()
-        self._store.flags[:], self._store.kept[:] = saved["flags"], saved["kept"]
+        for name in ("flags", "kept", "dropped"):
+            self._store.arrays[name][:] = saved[name]
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
         for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
             self._store.arrays[name][list(own)] = saved[name][list(own)]
@@ -218,8 +219,8 @@ class Hybrid(Pushed, Driven):
             table.follow(self._q)
         self._make_nodes()
         self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
-        self._store.counts[[st.UPDATES, st.REACHED]] = 0
-        self._store.numbers[[st.WORK_DONE, st.POWER_DT, st.REST, st.VELOCITY_REST]] = 0.0
+        self._store.counts[[st.UPDATES, st.REACHED, st.DROPPED]] = 0
+        self._store.numbers[[st.REST, st.VELOCITY_REST, *st.LEDGER]] = 0.0
         self._keep()
         self._set_asked()
         self._due()
@@ -252,7 +253,7 @@ class Hybrid(Pushed, Driven):
     def _keep(self) -> None:
         """The state as it is becomes the one to which a step that fails goes back."""
         self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
-        self._store.numbers[st.KEPT_TIME] = self.time
+        self._store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]] = self._store.numbers[[st.TIME, st.REMOVED]]
 
     def _set_asked(self) -> None:
         """Tell the kernels what is asked."""
@@ -276,7 +277,7 @@ class Hybrid(Pushed, Driven):
 
     def _energy(self) -> Energy:
         self._arrange_now()
-        total = float(k.energy_kernel.load()(self._store.address))
+        total = float(energy_kernel.load()(self._store.address))
         kinetic = float(self._store.numbers[st.KINETIC])
         return Energy(kinetic, total - kinetic)
 
@@ -286,10 +287,11 @@ class Hybrid(Pushed, Driven):
         looks = any(table.functions for table in tables) and not self._all_fixed()
         while count > 0:
             now = count
-            if looks:  # before every update
+            if looks:  # before every update, which is in the middle of a step
                 if counts[st.DUE] <= 0:
+                    q = self.model.integrate(self._q, self._v, 0.5 * dt)
                     for table in tables:
-                        table.follow(self._q, self.active_joints)
+                        table.follow(q, self.active_joints)
                     now = min(count, self._every)
                 else:
                     now = min(count, int(counts[st.DUE]))
@@ -305,16 +307,20 @@ class Hybrid(Pushed, Driven):
         """Say what happened; everything is made anew from the state that was kept."""
         store, failed = self._store, self.time
         joint = self.model.joint_names[int(store.counts[st.WORST])]
+        grown, there = float(store.numbers[st.GROWN]), float(store.numbers[st.THERE])
         self._q[:], self._v[:] = store.kept[: self.model.nq], store.kept[self.model.nq :]
-        store.numbers[st.TIME] = store.numbers[st.KEPT_TIME]
+        store.numbers[[st.TIME, st.REMOVED]] = store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]]
         self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
-        what = (
-            f"the velocity of joint {joint!r} is no longer finite"
-            if ended == k.NOT_FINITE
-            else f"energy grows without work being done, joint {joint!r} moving fastest"
-        )
+        if ended == k.NOT_FINITE:
+            what = f"the velocity of joint {joint!r} is no longer finite"
+        else:
+            rest = max(0.0, there - grown)
+            what = (
+                f"energy grows without work being done, by {grown:.3g} J where there are {rest:.3g} J otherwise, joint "
+                f"{joint!r} moving fastest"
+            )
         raise SimulationError(
             f"at time {failed:.6g} {what}: the step of {dt:g} is too long, or a force too stiff; the state of time "
             f"{self.time:.6g} is kept"
@@ -328,6 +334,8 @@ class Hybrid(Pushed, Driven):
         )
 
     def _pushes_changed(self) -> None:
+        if self._store.numbers[st.OPEN]:  # the reduced tree still has the springs of before
+            close_kernel.load()(self._store.address)
         if self._arranged:
             k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
 

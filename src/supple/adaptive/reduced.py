@@ -24,46 +24,41 @@ from supple.adaptive.store import (
     KINETIC,
     MOVE,
     POSE,
-    POWER,
-    POWER_DT,
-    WORK_DONE,
+    PUSHED_DRAG,
+    PUSHED_GIVEN,
+    PUSHED_ROW,
+    PUSHED_V,
     Reduced,
     open_reduced,
     open_store,
 )
-from supple.assembly.joints import advance, identity
-from supple.assembly.loads import load_rigid_at
-from supple.assembly.poses import load_pose, store_pose
-from supple.exact.aba import A_, B_, E_, F_, P_, R_, V_, Y_, Z_, with_joints
+from supple.assembly.joints import identity
+from supple.assembly.poses import store_pose
+from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, with_joints
 from supple.exact.joint_law import COORDINATE_, LAW, law_force
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, move, turn_ahead, world_at_rest
+from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import newton_euler
-from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT, RIGID
+from supple.exact.tables import ARMATURE, IV, KIND, RIGID
 from supple.spatial.algebra import (
     Force,
-    Motion,
-    Prismatic,
-    Revolute,
     RigidInertia,
     Vec3,
     cross,
-    dot,
     matrix,
     product_sym,
-    shift_force,
     shift_motion,
     transpose,
     z_axis,
 )
-from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import (
-    load_force,
     load_mat,
     load_motion,
     load_rigid,
     load_vec,
+    set_six,
     set_vec,
     store_mat,
     store_rigid,
@@ -97,37 +92,56 @@ def turn_rigid(R, Y):
 
 
 @helper
-def push_force(pushes, k, R, X, V):
-    """The force of one push, at pushes[k:], on a body at R, X that moves with V, along world axes; and the power of
-    what is no spring."""
+def push_parts(pushes, k, R, X, V):
+    """One push, at pushes[k:], on a body at R, X that moves with V, along world axes: its force at rest; and that of a
+    spring's damper."""
     p, f = R @ vec_at(pushes, k + P_POINT), vec_at(pushes, k + P_VECTOR)
-    m, kind, power = vec_at(pushes, k + P_MOMENT), item(pushes, k + P_KIND), 0.0
+    m, kind, drag = vec_at(pushes, k + P_MOMENT), item(pushes, k + P_KIND), zero()
     if kind == SPRING:
         f = (f - (X + p)) * item(pushes, k + P_STIFFNESS)
-        f = f - (V.lin + cross(V.ang, p)) * item(pushes, k + P_DAMPING)
-    else:
-        if kind == OWN_PUSH:
-            f, m = R @ f, R @ m
-        power = dot(f, V.lin + cross(V.ang, p)) + dot(m, V.ang)
-    return Force(m + cross(p, f), f), power
+        drag = (V.lin + cross(V.ang, p)) * -item(pushes, k + P_DAMPING)
+    elif kind == OWN_PUSH:
+        f, m = R @ f, R @ m
+    return Force(m + cross(p, f), f), Force(cross(p, drag), drag)
+
+
+@helper
+def push_force(pushes, k, R, X, V):
+    steady, drag = push_parts(pushes, k, R, X, V)
+    return steady + drag
 
 
 @helper
 def push_on(s, rb, R, X, V):
-    """The force on a reduced body, and the power of what is no spring."""
-    total, power = Force(zero(), zero()), 0.0
+    """The force on a reduced body; what of it is no spring, and what springs' dampers do, are written down."""
+    total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
     for x in range(item(s.push_start, rb), item(s.push_start, rb + 1)):
-        f, watts = push_force(s.reduced_pushes, PUSH_ROW * x, R, X, V)
-        total, power = total + f, power + watts
-    return total, power
+        steady, drag = push_parts(s.reduced_pushes, PUSH_ROW * x, R, X, V)
+        total, drags = total + steady + drag, drags + drag
+        if item(s.reduced_pushes, PUSH_ROW * x + P_KIND) != SPRING:
+            given = given + steady
+    set_six(s.pushed, PUSHED_ROW * rb + PUSHED_GIVEN, given)
+    set_six(s.pushed, PUSHED_ROW * rb + PUSHED_DRAG, drags)
+    return total
+
+
+@helper
+def is_pushed(s, b):
+    """Whether something pushes row b's body."""
+    return item(s.push_start, b + 2) > item(s.push_start, b + 1)
+
+
+@helper
+def force_at(a, k):
+    return Force(vec_at(a, k), vec_at(a, k + 3))
 
 
 @helper
 def without_joints(s, store, moving, pushed, note):
     """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
     moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
-    energy are written down. Returns the forces' power."""
-    return call_at(item(s.links, FREELY), store, moving, pushed, note)
+    energy are written down."""
+    call_at(item(s.links, FREELY), store, moving, pushed, note)
 
 
 @kernel(LINKED, "hybrid body without joints", effort=2, nogil=True)
@@ -146,7 +160,7 @@ def without_joints_kernel(store, moving, pushed, note):
         set_vec(s.moves, 3, zero())
         set_vec(s.moves, 6, m.gravity * -1.0)
         set_vec(s.moves, 9, zero())
-    done, power, kinetic = 0, 0.0, 0.0
+    done, kinetic = 0, 0.0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
         done = turn_ahead(m, x.q, S, done, b)
@@ -155,9 +169,10 @@ def without_joints_kernel(store, moving, pushed, note):
         zeta = shift_motion(r, load_motion(path, p, Z_)) + c
         X = load_vec(path, p, X_) + r
         f = newton_euler(R, Y, V, zeta)
-        if pushed and item(s.push_start, b + 2) > item(s.push_start, b + 1):
-            push, watts = push_on(s, b + 1, R, X, V)
-            f, power = f - push, power + watts
+        if pushed and is_pushed(s, b):
+            f = f - push_on(s, b + 1, R, X, V)
+            set_six(s.pushed, PUSHED_ROW * (b + 1) + PUSHED_V, V)
+            store_pose(s.world, POSE * (b + 1), R, X)
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
@@ -179,7 +194,7 @@ def without_joints_kernel(store, moving, pushed, note):
             set_vec(s.moves, at + 9, V.lin @ R)
     if note:
         set_item(s.numbers, KINETIC, kinetic)
-    return power
+    return 0.0
 
 
 @helper
@@ -194,12 +209,12 @@ def own_force(s, x, j, v):
 
 
 @helper
-def drive_joints(m, s, x):
-    """The forces of all active joints."""
+def drive_joints(m, s, x, v):
+    """The forces of all active joints, at velocities v."""
     for b in range(m.n):
         iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
         for j in range(iv, iv + k):
-            set_item(x.drive, j, own_force(s, x, j, item(x.v, j)))
+            set_item(x.drive, j, own_force(s, x, j, item(v, j)))
 
 
 @helper
@@ -214,130 +229,3 @@ def joint_passes_kernel(store, moving, unused, unused_too):
     m, x = open_reduced(store)
     v, tau = (x.v, x.drive) if moving else (x.zeros, x.momentum)
     return with_joints(m, x.q, v, tau, x.qdd, x.path, x.work, x.axes, x.dofs)
-
-
-@helper
-def accelerate(store, dt):
-    """The accelerations of all active joints. Returns the smallest pivot."""
-    m, x = open_reduced(store)
-    s = open_store(store)
-    drive_joints(m, s, x)
-    count_work(s, without_joints(s, store, True, True, False), dt)
-    return joint_passes(s, store, True)
-
-
-@helper
-def count_work(s, power, dt):
-    """Add the work of forces since the last step began, by the mean of their power then and now; dt: of the step that
-    begins."""
-    mean = 0.5 * (power + item(s.numbers, POWER))
-    set_item(s.numbers, WORK_DONE, item(s.numbers, WORK_DONE) + item(s.numbers, POWER_DT) * mean)
-    set_item(s.numbers, POWER, power)
-    set_item(s.numbers, POWER_DT, dt)
-
-
-@helper
-def change_velocities(m, s, x, dt):
-    """By the accelerations. Returns the sum of their squares."""
-    work, squares = 0.0, 0.0
-    for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
-        for j in range(iv, iv + k):
-            v = item(x.v, j)
-            after = v + dt * item(x.qdd, j)
-            set_item(x.v, j, after)
-            work += item(x.drive, j) * (v + after)
-            squares += after * after
-    set_item(s.numbers, WORK_DONE, item(s.numbers, WORK_DONE) + 0.5 * dt * work)
-    return squares
-
-
-@helper
-def change_positions(t, d, m, s, dt):
-    for b in range(m.n):
-        advance(t, item(s.joints, b), d.q, s.v, dt)
-
-
-@helper
-def across(kind, z, S, j, x):
-    """S x, the motion across a joint."""
-    if kind == REVOLUTE:
-        return Motion(z * item(x, j), zero())
-    if kind == PRISMATIC:
-        return Motion(zero(), z * item(x, j))
-    out = Motion(zero(), zero())
-    for k in range(j, j + DOF[kind]):
-        out = out + load_motion(S.rows, k, 0) * item(x, k)
-    return out
-
-
-@part
-def momenta(store):
-    """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
-    without_joints(open_store(store), store, False, False, False)
-    m, x = open_reduced(store)
-    path, work, S = x.path, x.work, x.axes
-    store_six(path, 0, A_, Motion(zero(), zero()))
-    for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        V = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)) + across(
-            kind, load_vec(work, b, E_), S, j, x.v
-        )
-        store_six(path, i, A_, V)
-        store_six(work, b, F_, load_rigid(work, b, Y_) @ V)
-    energy = 0.0
-    for b in range(m.n - 1, -1, -1):
-        i, p, kind, j = joint_of(m, b)
-        F, z = load_force(work, b, F_), load_vec(work, b, E_)
-        if get(m.bodies, b, HAS_CHILDREN):
-            F = F + load_force(path, i, B_)
-        for k in range(j, j + DOF[kind]):
-            if kind == REVOLUTE:
-                h = Revolute(z) @ F
-            elif kind == PRISMATIC:
-                h = Prismatic(z) @ F
-            else:
-                h = load_motion(S.rows, k, 0) @ F
-            h += get(m.dofs, k, ARMATURE) * item(x.v, k)
-            set_item(x.momentum, k, h)
-            energy += 0.5 * h * item(x.v, k)
-        if get(m.bodies, b, PARENT) >= 0:
-            F = shift_force(load_vec(work, b, P_), F)
-            if i != p:  # not the last child: those after it have already put theirs there
-                F = F + load_force(path, p, B_)
-            store_six(path, p, B_, F)
-    return energy
-
-
-@helper
-def velocities_of(store):
-    """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
-    the smallest pivot."""
-    s = open_store(store)
-    without_joints(s, store, False, False, False)
-    smallest = joint_passes(s, store, False)
-    m, x = open_reduced(store)
-    energy = 0.0
-    for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
-        for j in range(iv, iv + k):
-            set_item(x.v, j, item(x.qdd, j))
-            energy += 0.5 * item(x.momentum, j) * item(x.v, j)
-    return energy, smallest
-
-
-@helper
-def potential(m, s):
-    """The energy of gravity and springs, of poses that have been noted."""
-    total = 0.0
-    for rb in range(m.n + 1):
-        R, X = load_pose(s.world, POSE * rb)
-        Y = load_rigid_at(s.world_mass, 0)
-        if rb > 0:
-            Y = load_rigid(m.rows, rb - 1, RIGID)
-        total -= dot(m.gravity, X * Y.m + R @ Y.h)
-        for k in range(PUSH_ROW * item(s.push_start, rb), PUSH_ROW * item(s.push_start, rb + 1), PUSH_ROW):
-            if item(s.reduced_pushes, k + P_KIND) == SPRING:
-                e = vec_at(s.reduced_pushes, k + P_VECTOR) - X - R @ vec_at(s.reduced_pushes, k + P_POINT)
-                total += 0.5 * item(s.reduced_pushes, k + P_STIFFNESS) * dot(e, e)
-    return total

@@ -1,4 +1,8 @@
-"""Steps of adaptive dynamics in compiled code: plain ones, and those with an active region update [AD section 5.1]."""
+"""Steps of adaptive dynamics in compiled code: plain ones, and those with an active region update [AD section 5.1].
+
+A step is that of kick.py. An update takes place in its middle: the joints that are active have moved half a step, there
+accelerations are looked at, velocities changed and joints stopped, and those that remain move the other half.
+"""
 
 from __future__ import annotations
 
@@ -8,49 +12,46 @@ from numba import types
 
 from supple.adaptive.choose import choose_kernel, reach_kernel
 from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
-from supple.adaptive.reduced import (
-    accelerate,
-    change_positions,
-    change_velocities,
-    count_work,
-    joint_passes_kernel,
-    momenta,
-    potential,
-    velocities_of,
-    without_joints,
-    without_joints_kernel,
+from supple.adaptive.keeping import fastest, is_unstable
+from supple.adaptive.kick import (
+    add_to,
+    again_kernel,
+    drift,
+    imposed_kick,
+    kick,
+    predict,
+    swap_velocities,
 )
+from supple.adaptive.momenta import IMPULSE, momenta, project, project_kernel, velocities_of
+from supple.adaptive.reduced import joint_passes_kernel, without_joints_kernel
 from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
 from supple.adaptive.store import (
     CHOOSE,
     CHOSEN,
     CONVERT,
     CURRENT,
+    DROPPED,
     DT,
     DUE,
-    ENERGY,
     EVERY,
     EXPANDED,
     FORM,
     HELD,
     HOLD,
-    KEPT_TIME,
-    KINETIC,
-    MOST_KINETIC,
     POSE,
-    POWER_DT,
     REACH,
     REMOVED,
     RIGIDIFY,
     SEEN,
     SETTLE,
     STEPS,
+    STOPPED,
     TIME,
+    UNCHECKED,
     UPDATE,
     UPDATE_STEP,
     UPDATES,
     WAYS,
-    WORK_DONE,
     WORST,
     open_reduced,
     open_store,
@@ -60,15 +61,13 @@ from supple.assembly.passes import renew
 from supple.assembly.poses import compose, load_pose, renew_span
 from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
-from supple.exact.tables import IQ, IV, KIND
-from supple.model.joints import NQ
+from supple.exact.tables import IV, KIND
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
 GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
-UNEXPLAINED = 0.5  #: of the largest kinetic energy so far: more than this from nowhere is no accuracy but instability
 
 
 @kernel(LINKED, "hybrid body", effort=2, nogil=True)
@@ -103,38 +102,6 @@ def is_new(s):
     return found
 
 
-@helper
-def copy_joint(m, x, s, b, back):
-    """The state of an active joint, to the kept one or back."""
-    nq = x.q.shape[0]
-    kind, iq, iv = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
-    for k in range(iq, iq + NQ[kind]):
-        if back:
-            set_item(x.q, k, item(s.kept, k))
-        else:
-            set_item(s.kept, k, item(x.q, k))
-    for k in range(iv, iv + DOF[kind]):
-        if back:
-            set_item(x.v, k, item(s.kept, nq + k))
-        else:
-            set_item(s.kept, nq + k, item(x.v, k))
-
-
-@helper
-def fastest(m, s, x):
-    """The joint that moves fastest, or whose velocity is not a number."""
-    worst, most = 0, -1.0
-    for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for k in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            v = abs(item(x.v, k))
-            if not v <= most:
-                worst, most = item(s.joints, b), v
-                if v != v:
-                    return worst
-    return worst
-
-
 @kernel(LINKED, "rigidification", nogil=True)
 def rigidify_kernel(desk, store, dropped, unused):
     """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
@@ -142,11 +109,17 @@ def rigidify_kernel(desk, store, dropped, unused):
     AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
     the momenta that they had before: one pass up and one solution, O(active joints), instead of a matrix of impulses.
     Returns the smallest pivot.
+
+    The kick was for the whole step, and the joints stopped do not move in its second half: forces have given them more
+    than they do work on the way, 1/2 h (H a - pushes and dampers, which are counted before) (v' - v'').
     """
     t, _ = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    before = momenta(store) if dropped else 0.0
+    before, more = 0.0, 0.0
+    if dropped:
+        before = momenta(store)
+        more = project(s, store, IMPULSE)
     changed = False
     for k in range(item(s.counts, SEEN) - 1, -1, -1):
         i = item(s.seen, k)
@@ -162,78 +135,87 @@ def rigidify_kernel(desk, store, dropped, unused):
         if item(s.flags, item(t.node_of, item(s.joints, b))) != CURRENT:
             for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                 set_item(x.v, k, 0.0)
-            copy_joint(m, x, s, b, False)
+            set_item(s.dropped, item(s.counts, DROPPED), item(s.joints, b))
+            set_item(s.counts, DROPPED, item(s.counts, DROPPED) + 1)
     call_at(item(s.links, FORM), desk, store, CURRENT, 0)
     smallest = 1.0
     if dropped:
         after, smallest = velocities_of(store)
-        set_item(s.numbers, REMOVED, item(s.numbers, REMOVED) + before - after)
-        set_item(s.numbers, ENERGY, item(s.numbers, ENERGY) - item(s.numbers, KINETIC) + after)
+        m, x = open_reduced(store)
+        for b in range(m.n):
+            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+                more -= item(x.impulse, k) * item(x.v, k)
+        add_to(s, REMOVED, before - after)
+        add_to(s, STOPPED, before - after - 0.5 * item(s.numbers, DT) * more)
     return smallest
 
 
 @kernel(LINKED, "active region update", effort=2, nogil=True)
 def update_kernel(desk, store, unused, unused_too):
-    """A step with an active region update. Returns how it ended."""
-    t, d = open_desk(desk)
+    """The middle of a step, with an active region update. Returns how it ended."""
+    t, _ = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    ways, dt = item(s.counts, WAYS), item(s.numbers, DT)
-    if ways & FIXED:
-        count_work(s, without_joints(s, store, True, True, True), 0.0)
-        smallest = 1.0
-    else:
-        smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
-    now = item(s.numbers, KINETIC) + potential(m, s)
-    set_item(s.numbers, MOST_KINETIC, max(item(s.numbers, MOST_KINETIC), item(s.numbers, KINETIC)))
-    if item(s.counts, UPDATES) > 0:
-        gained = now - item(s.numbers, ENERGY) - item(s.numbers, WORK_DONE)
-        if not gained <= UNEXPLAINED * item(s.numbers, MOST_KINETIC) + 1e-9 * abs(now):
-            set_item(s.counts, WORST, fastest(m, s, x))
-            return UNSTABLE
+    ways = item(s.counts, WAYS)
+    if ways & GUARANTEED:  # for the velocities with which the accelerations will be used
+        if not predict(store) > 0.0:
+            return SINGULAR
+        swap_velocities(m, x)
+    smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
+    if ways & GUARANTEED:
+        swap_velocities(m, x)
     if not smallest > 0.0:
         return SINGULAR
-    set_item(s.numbers, ENERGY, now)
-    set_item(s.numbers, WORK_DONE, 0.0)
-    if not ways & FIXED:
-        call_at(item(s.links, REACH), desk, store, 0, 0)
-        if is_new(s):
-            call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
-            m, x = open_reduced(store)
+    call_at(item(s.links, REACH), desk, store, 0, 0)
+    if is_new(s):
+        call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
+        m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
-        set_item(s.numbers, POWER_DT, dt)
         for b in range(m.n):
-            if not item(s.flags, item(t.node_of, item(s.joints, b))) & UPDATE:
-                for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+            flags = item(s.flags, item(t.node_of, item(s.joints, b)))
+            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+                if not flags & UPDATE:
                     set_item(x.qdd, k, 0.0)
-    elif not accelerate(store, dt) > 0.0:
-        return SINGULAR
-    if not math.isfinite(change_velocities(m, s, x, dt)):
-        set_item(s.counts, WORST, fastest(m, s, x))
-        return NOT_FINITE
-    if ways & GUARANTEED:
+                if flags & (CURRENT | HELD) != CURRENT:
+                    set_item(x.half, k, 0.0)
+        squares = imposed_kick(store)
         for k in range(item(s.counts, SEEN)):
             i = item(s.seen, k)
             if item(s.flags, i):
                 set_item(s.flags, i, CURRENT if item(s.flags, i) & UPDATE else item(s.flags, i))
-    elif not ways & FIXED:
+    else:
+        smallest, squares = kick(store)
+    if not math.isfinite(squares):
+        set_item(s.counts, WORST, fastest(m, s, x))
+        return NOT_FINITE
+    if not ways & GUARANTEED:
+        if not smallest > 0.0:
+            return SINGULAR
         count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
         if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
             return SINGULAR
+    return DONE
+
+
+@helper
+def plain_kick(store):
+    """The middle of any other step. Returns how it ended."""
+    smallest, squares = kick(store)
+    if not smallest > 0.0:
+        return SINGULAR
+    if not math.isfinite(squares):
         m, x = open_reduced(store)
-    change_positions(t, d, m, s, dt)
-    for b in range(m.n):
-        copy_joint(m, x, s, b, False)
-    set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME) + dt)
-    set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
+        s = open_store(store)
+        set_item(s.counts, WORST, fastest(m, s, x))
+        return NOT_FINITE
     return DONE
 
 
 def links() -> list[int]:
     """The kernels that others call, in the order of store.py."""
     kernels = (
-        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, form_kernel, convert_kernel,
-        reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
+        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, again_kernel, project_kernel,
+        form_kernel, convert_kernel, reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
     )  # fmt: skip
     return [x.address() for x in kernels]
 
@@ -248,27 +230,27 @@ def run_kernel(desk, store, steps, dt):
     s = open_store(store)
     set_item(s.numbers, DT, dt)
     for _ in range(steps):
-        ended = DONE
-        if item(s.counts, DUE) <= 0:
-            ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
-            set_item(s.counts, DUE, item(s.counts, EVERY))
-        elif accelerate(store, dt) > 0.0:
+        updating = item(s.counts, DUE) <= 0
+        fixed = item(s.counts, WAYS) & FIXED
+        ended = UNSTABLE if is_unstable(t, store) else DONE
+        if ended == DONE:
             m, x = open_reduced(store)
-            if math.isfinite(change_velocities(m, s, x, dt)):
-                change_positions(t, d, m, s, dt)
+            drift(t, d, m, s, x, 0.5 * dt)
+            if updating and not fixed:
+                ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
             else:
-                set_item(s.counts, WORST, fastest(m, s, x))
-                ended = NOT_FINITE
-        else:
-            ended = SINGULAR
+                ended = plain_kick(store)
         if ended != DONE:
-            m, x = open_reduced(store)
-            for b in range(m.n):
-                copy_joint(m, x, s, b, True)
             return ended
-        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
+        m, x = open_reduced(store)
+        drift(t, d, m, s, x, 0.5 * dt)
         set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
         set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
+        if updating:
+            set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
+            set_item(s.counts, DUE, item(s.counts, EVERY))
+        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
+        set_item(s.counts, UNCHECKED, item(s.counts, UNCHECKED) + 1)
     return DONE
 
 
@@ -301,15 +283,6 @@ def resettle_kernel(desk, store, i):
     while i >= 0 and not item(s.flags, i):
         call_at(item(s.links, SETTLE), desk, store, i, 0)
         i = item(t.up, i)
-
-
-@kernel(_float(_int), "adaptive dynamics, energy")
-def energy_kernel(store):
-    """Kinetic and potential energy; poses are noted."""
-    m, _ = open_reduced(store)
-    s = open_store(store)
-    without_joints(s, store, True, False, True)
-    return item(s.numbers, KINETIC) + potential(m, s)
 
 
 @kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)

@@ -34,16 +34,21 @@ PASSES, PINNED = 1, 2  # what `must` says
 
 # counts: of what the lists have; steps and updates so far; what is asked
 SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, REACHED, WORST = range(9)
-STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, COUNTS = range(9, 17)
+STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, DROPPED, COUNTS = range(9, 19)
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
-# that of the state kept; what is asked
-GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, WORK_DONE, ENERGY, KINETIC, MOST_KINETIC = 0, *range(3, 11)
-TIME, KEPT_TIME, DT, ERROR, REACH_ERROR, POWER, POWER_DT, NUMBERS = range(11, 19)
+# that of the state kept; what is asked; the accounts of ledger.py
+GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, KINETIC = 0, *range(3, 8)
+TIME, KEPT_TIME, KEPT_REMOVED, DT, ERROR, REACH_ERROR = range(8, 14)
+OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(14, 25)
+LEDGER = tuple(range(OPEN, NUMBERS))
 # what of them a run carries along, and is not asked for or found anew
-OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED)
-OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, POWER, POWER_DT)
+OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
+SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
+OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, *LEDGER)
 # links
-SETTLE, EVALUATE, FREELY, JOINED, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(10)
+SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
+# a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
+PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
 
 
 class Store(NamedTuple):
@@ -61,6 +66,7 @@ class Store(NamedTuple):
     push_order: Any  #: pushes by reduced body
     push_start: Any  #: where those of a reduced body begin
     controlled: Any  #: (nv,) 1 + the first row of controls for a degree of freedom; then, of each row, 1 + the next one
+    dropped: Any  #: joints stopped since the state was kept
     counts: Any
     links: Any  #: where the kernels are that others call
     rigid: Any  #: of nodes: their inertia as rigid bodies, in the frame of their top body
@@ -84,6 +90,9 @@ class Store(NamedTuple):
     numbers: Any
     world_mass: Any  #: the inertia of what is rigid with the world
     kept: Any  #: (nq + nv,) the last good state
+    pushed: Any  #: of reduced bodies that are pushed
+    half: Any  #: (nv,) velocities in the middle of a step
+    impulse: Any  #: (nv,)
 
 
 class Reduced(NamedTuple):
@@ -106,6 +115,8 @@ class Scratch(NamedTuple):
     qdd: Any
     zeros: Any
     momentum: Any
+    half: Any
+    impulse: Any
     path: Any
     work: Any
     axes: Any
@@ -113,10 +124,10 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 16, 21
+_INTS, _FLOATS = 17, 24
 _TABLES = 2 * (_INTS + _FLOATS)
-_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS = (
-    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers")
+_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _IMPULSE = (
+    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "impulse")
 )
 (
     _N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS,
@@ -132,14 +143,15 @@ def open_store(address):
         int_vector(h[4], h[z + 4]), int_vector(h[5], h[z + 5]), int_vector(h[6], h[z + 6]), int_vector(h[7], h[z + 7]),
         int_vector(h[8], h[z + 8]), int_vector(h[9], h[z + 9]), int_vector(h[10], h[z + 10]),
         int_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]), int_vector(h[13], h[z + 13]),
-        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), float_vector(h[16], h[z + 16]),
+        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), int_vector(h[16], h[z + 16]),
         float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]),
         float_vector(h[20], h[z + 20]), float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]),
         float_vector(h[23], h[z + 23]), float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]),
         float_vector(h[26], h[z + 26]), float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]),
         float_vector(h[29], h[z + 29]), float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]),
         float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
-        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]),
+        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
+        float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]),
     )  # fmt: skip
 
 
@@ -165,6 +177,8 @@ def open_reduced(address):
         floats_at(h[_QDD], (nv,)),
         floats_at(h[_ZEROS], (nv,)),
         floats_at(h[_MOMENTUM], (nv,)),
+        floats_at(h[_HALF], (nv,)),
+        floats_at(h[_IMPULSE], (nv,)),
         floats_at(h[_PATH], (capacity, PATH_ROW)),
         floats_at(h[_WORK], (capacity, BODY_ROW)),
         Axes(floats_at(h[_AXES], (nv, AXIS)), floats_at(h[_RING], (RING, 2))),
@@ -183,7 +197,7 @@ class HostStore:
         per_node = {name: ints(m) for name in ("flags", "seen", "expanded", "queue", "piece", "on_path", "must")}
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
-            push_start=ints(n + 3), controlled=ints(nv), counts=ints(COUNTS),
+            push_start=ints(n + 3), controlled=ints(nv), dropped=ints(n), counts=ints(COUNTS),
             links=np.array(links, dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
@@ -191,7 +205,7 @@ class HostStore:
             keys=np.zeros(m + 1), amount=np.zeros(m), v=np.zeros(nv), drive=np.zeros(nv),
             controls=np.zeros(nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
             velocity_weight=np.zeros(weights), numbers=np.zeros(NUMBERS), world_mass=np.zeros(INERTIA10),
-            kept=np.zeros(nq + nv),
+            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip
         assert tuple(self.arrays) == Store._fields
         self.bodies = np.zeros((n + 1, BODY), dtype=np.int64)

@@ -40,8 +40,9 @@ from supple.adaptive.backsubstitution import (
     probe_arrays,
     set_bounds,
 )
+from supple.adaptive.momenta import across
 from supple.adaptive.pushes import PUSH_ROW
-from supple.adaptive.reduced import across, push_force
+from supple.adaptive.reduced import push_force
 from supple.assembly.desk import open_desk, state_arrays
 from supple.assembly.joints import advance
 from supple.exact.aba import A_, B_, BODY_ROW, D_, DOF_ROW, E_, F_, P_, PATH_ROW, Y_, with_joints, without_joint
@@ -98,7 +99,7 @@ def load_bodies(m, w, q, path, work, S):
         if next_ < item(w.counts, PUSHED) and item(w.bodies, next_) == b:
             f = load_force(work, b, F_)
             for k in range(item(w.starts, next_), item(w.starts, next_ + 1)):
-                push, _ = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
+                push = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
                 f = f - push
             store_six(work, b, F_, f)
             next_ += 1

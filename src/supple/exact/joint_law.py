@@ -12,6 +12,7 @@ A law is rows of numbers, each for one degree of freedom. The rows of the same d
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,29 @@ def law_force(law, k, x, u):
     elif x > upper:
         f += min(item(law, k + WALL_) * (upper - x) - item(law, k + LOSS_) * u, 0.0)
     return f
+
+
+@helper
+def law_work(law, k, x, y):
+    """The work that the row at law[k:] does while its coordinate goes from x to y at rest: the integral of
+    law_force(law, k, ., 0)."""
+    stiffness, most = item(law, k + STIFFNESS_), item(law, k + MOST_)
+    pull = item(law, k + DAMPER_) * item(law, k + RATE_)
+    a, b = pull + stiffness * (item(law, k + REST_) - x), pull + stiffness * (item(law, k + REST_) - y)
+    if abs(a) <= most and abs(b) <= most:
+        work = 0.5 * (a + b) * (y - x)
+    elif stiffness == 0.0 or (abs(a) >= most and abs(b) >= most and a * b > 0.0):
+        work = math.copysign(most, a) * (y - x)
+    else:
+        c, d = min(abs(a), most), min(abs(b), most)
+        work = (c * (abs(a) - 0.5 * c) - d * (abs(b) - 0.5 * d)) / stiffness
+    for beyond, then in (
+        (item(law, k + LOWER_) - x, item(law, k + LOWER_) - y),
+        (x - item(law, k + UPPER_), y - item(law, k + UPPER_)),
+    ):
+        beyond, then = max(beyond, 0.0), max(then, 0.0)
+        work += 0.5 * item(law, k + WALL_) * (beyond - then) * (beyond + then)
+    return work
 
 
 @helper

@@ -63,8 +63,9 @@ def exactly(model: Model, q: Floats, dt: float, looks: Iterable[int], between: i
     out = [q.copy()]
     for _ in looks:
         for _ in range(between):
-            v += dt * forward_dynamics(model, q, v)
-            q += dt * v
+            q += 0.5 * dt * v
+            v += dt * forward_dynamics(model, q, v + 0.5 * dt * forward_dynamics(model, q, v))
+            q += 0.5 * dt * v
         out.append(q.copy())
     return np.array(out)
 

@@ -1,0 +1,115 @@
+"""What is found by going up the hybrid body once: the momenta of its active joints, and the forces behind an
+acceleration; and the way back, from momenta to velocities."""
+
+from __future__ import annotations
+
+from supple.adaptive.reduced import force_at, is_pushed, joint_passes, without_joints, zero
+from supple.adaptive.store import PROJECT, PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
+from supple.exact.aba import A_, B_, E_, F_, P_, Y_
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
+from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
+from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import get, item, set_item
+from supple.spatial.references import LINKED, call_at
+from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
+
+MOMENTUM, IMPULSE, NEEDED = range(3)  # what project_kernel finds
+
+
+@helper
+def across(kind, z, S, j, x):
+    """S x, the motion across a joint."""
+    if kind == REVOLUTE:
+        return Motion(z * item(x, j), zero())
+    if kind == PRISMATIC:
+        return Motion(zero(), z * item(x, j))
+    out = Motion(zero(), zero())
+    for k in range(j, j + DOF[kind]):
+        out = out + load_motion(S.rows, k, 0) * item(x, k)
+    return out
+
+
+@helper
+def project(s, store, what):
+    return call_at(item(s.links, PROJECT), store, what, 0, 0)
+
+
+@kernel(LINKED, "hybrid body, momenta", effort=2, nogil=True)
+def project_kernel(store, what, unused, unused_too):
+    """After without_joints, along the axes of the active joints:
+
+    MOMENTUM  H v                                                                to x.momentum
+    IMPULSE   H qdd, less pushes that are no springs and dampers, those of joints in x.drive   to x.impulse
+    NEEDED    the forces, pushes that are no springs included, that it takes for these qdd   to x.impulse
+
+    Returns its product with v.
+    """
+    m, x = open_reduced(store)
+    s = open_store(store)
+    path, work, S = x.path, x.work, x.axes
+    rates, out = (x.v, x.momentum) if what == MOMENTUM else (x.qdd, x.impulse)
+    store_six(path, 0, A_, Motion(zero(), zero()))
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)) + across(
+            kind, load_vec(work, b, E_), S, j, rates
+        )
+        store_six(path, i, A_, A)
+        F = load_rigid(work, b, Y_) @ A
+        if what == NEEDED:
+            F = F + load_force(work, b, F_)
+        if what != MOMENTUM and is_pushed(s, b):
+            at = PUSHED_ROW * (b + 1)
+            push = force_at(s.pushed, at + PUSHED_GIVEN) + force_at(s.pushed, at + PUSHED_DRAG)
+            F = F + push if what == NEEDED else F - push
+        store_six(work, b, F_, F)
+    total = 0.0
+    for b in range(m.n - 1, -1, -1):
+        i, p, kind, j = joint_of(m, b)
+        F, z = load_force(work, b, F_), load_vec(work, b, E_)
+        if get(m.bodies, b, HAS_CHILDREN):
+            F = F + load_force(path, i, B_)
+        for k in range(j, j + DOF[kind]):
+            if kind == REVOLUTE:
+                h = Revolute(z) @ F
+            elif kind == PRISMATIC:
+                h = Prismatic(z) @ F
+            else:
+                h = load_motion(S.rows, k, 0) @ F
+            h += get(m.dofs, k, ARMATURE) * item(rates, k)
+            if what == IMPULSE:
+                h -= item(x.drive, k)
+            set_item(out, k, h)
+            total += h * item(x.v, k)
+        if get(m.bodies, b, PARENT) >= 0:
+            F = shift_force(load_vec(work, b, P_), F)
+            if i != p:  # not the last child: those after it have already put theirs there
+                F = F + load_force(path, p, B_)
+            store_six(path, p, B_, F)
+    return total
+
+
+@helper
+def momenta(store):
+    """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
+    s = open_store(store)
+    without_joints(s, store, False, False, False)
+    return 0.5 * project(s, store, MOMENTUM)
+
+
+@helper
+def velocities_of(store):
+    """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
+    the smallest pivot."""
+    s = open_store(store)
+    without_joints(s, store, False, False, False)
+    smallest = joint_passes(s, store, False)
+    m, x = open_reduced(store)
+    energy = 0.0
+    for b in range(m.n):
+        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
+        for j in range(iv, iv + k):
+            set_item(x.v, j, item(x.qdd, j))
+            energy += 0.5 * item(x.momentum, j) * item(x.v, j)
+    return energy, smallest
