@@ -123,7 +123,80 @@ def test_matrix_weights(system, seed):
         total += scale * exact[joint.v] @ A @ exact[joint.v]
     ad = AdaptiveDynamics(model, q, error=0.0, guaranteed=True, weights=weights)
     ad.step(1e-6)
-    near(ad._store.numbers[store.ROOT], total, 1e-9)
+    near(ad._store.numbers[store.ROOT], total, 1e-7)  # a difference of larger numbers
+
+
+def test_what_is_asked_is_met_however_little():
+    """Sums that run from a large number down to a small one drift, and must not be believed."""
+    for seed in range(12):
+        model = trees.chain(100, gravity=(0, 0, 0), seed=seed)
+        q, push = model.random(seed), dict(force=(100, 200, 300), point=(0.1, 0.2, 0.3))
+        W = supple.wrench(model, seed, q=q, **push)
+        a = supple.forward_dynamics(model, q, np.zeros(100), None, W)
+        for share in (1e-10, 1e-14, 1e-16, 1e-18):
+            sure = AdaptiveDynamics(model, q, error=share * float(a @ a), guaranteed=True)
+            some = AdaptiveDynamics(model, q, a, error=share * float(a @ a), update_every=1)
+            for ad in (sure, some):
+                ad.apply(seed, **push)
+                ad.step(1e-6)
+            assert sure.stats.acceleration_error <= sure.error
+            assert some.stats.velocity_error <= some.error
+
+
+@FEW
+@given(systems(), st.integers(0, 2**32 - 1))
+def test_weights_that_are_functions_follow(system, seed):
+    """Both kinds, at every update: a body whose weights depend on position chooses as one that is made there."""
+    model, q, v, *_ = system
+    rng = np.random.default_rng(seed)
+    scale = 10 ** rng.uniform(-2, 2, (2, model.n_bodies))
+    of, to = ({j: (lambda x, k=k: 1.0 + k * float(x @ x)) for j, k in enumerate(row)} for row in scale)
+    how = dict(active=model.n_bodies // 2, update_every=2, weights=of, velocity_weights=to)
+    ad = AdaptiveDynamics(model, q, v, **how)
+    for _ in range(3):
+        again = AdaptiveDynamics(model, ad.q, ad.v, **how)
+        ad.step(1e-2)
+        again.step(1e-2)
+        assert ad.active_joints.tolist() == again.active_joints.tolist()
+        for name in ("_weights", "_velocity_weights"):
+            near(getattr(ad, name).values, getattr(again, name).values, 1e-14)
+        np.testing.assert_array_equal(ad._store.velocity_weight, ad._velocity_weights.values)
+        near(ad.stats.velocity_error, again.stats.velocity_error, 1e-9)
+        ad.step(1e-2)
+    ad.set_state(q)
+    again = AdaptiveDynamics(model, q, **how)
+    np.testing.assert_array_equal(ad._store.velocity_weight, again._store.velocity_weight)
+    np.testing.assert_array_equal(ad._weights.values, again._weights.values)
+
+
+def test_functions_cannot_change_positions():
+    def weight(q):
+        q[:] = 5.0
+        return 1.0
+
+    ad = AdaptiveDynamics(trees.chain(4), np.full(4, 0.5), active=2, weights={0: weight}, velocity_weights={1: weight})
+    ad.step(1e-6)
+    near(ad.q, np.full(4, 0.5), 1e-6)
+
+
+def test_update_every_may_be_changed():
+    """It counts from the last choice, and a choice that is due by then is made at the next step."""
+    ad = AdaptiveDynamics(trees.chain(8), active=3, update_every=1000)
+    ad.run(5e-3, 1e-3)
+    assert ad.stats.updates == 1
+    ad.update_every = 7
+    ad.run(2e-3, 1e-3)
+    assert ad.stats.updates == 1 and ad.update_every == 7
+    ad.step(1e-3)
+    assert ad.stats.updates == 2
+    ad.update_every = 2
+    ad.run(8e-3, 1e-3)
+    assert ad.stats.updates == 6
+    ad.update_every = 1000
+    ad.run(20e-3, 1e-3)
+    assert ad.stats.updates == 6
+    with pytest.raises(AttributeError):
+        ad.guaranteed = True
 
 
 @FEW
@@ -423,7 +496,7 @@ def test_cost_does_not_depend_on_the_number_of_joints():
 
 
 @FEW
-@given(systems(kinds=("revolute", "prismatic", "ball"), largest=12), st.integers(0, 2**32 - 1))
+@given(systems(largest=12), st.integers(0, 2**32 - 1))
 def test_camera_weights_bound_pixels(system, seed):
     """One joint's velocity moves no point that it carries by more pixels than its weight says."""
     model, q, v, *_ = system

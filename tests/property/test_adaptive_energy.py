@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -11,8 +9,6 @@ import supple
 from oracle import MOVING, random_model
 from supple import AdaptiveDynamics, ModelBuilder, scenes, trees
 from supple.adaptive import store
-from supple.adaptive.kick import own_work
-from supple.adaptive.reduced import own_force
 
 PLAIN = ("revolute", "continuous", "prismatic", "screw", "universal", "cylindrical")
 
@@ -340,23 +336,3 @@ def test_the_state_put_back_is_good_and_all_of_it(options):
     ad.step(1e-6)
     again.step(1e-6)
     np.testing.assert_allclose(ad.v, again.v, rtol=0, atol=1e-9 * np.abs(again.v).max())
-
-
-def test_own_work_is_what_own_force_does():
-    """On the way from q to another: the integral of the force at rest, less the torque, which is counted apart."""
-    rng = np.random.default_rng(0)
-    nodes, shares = np.polynomial.legendre.leggauss(400)
-    for _ in range(50):
-        controls = np.zeros(store.CONTROL)
-        controls[[store.C_FORCE, store.C_STIFFNESS, store.C_TARGET, store.C_DAMPING]] = rng.uniform(0.5, 2.0, 4)
-        controls[[store.C_LOW, store.C_HIGH]] = -rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.5)
-        controls[[store.C_STOP, store.C_STOP_DAMPING]] = rng.uniform(0.5, 20.0, 2)
-        s = SimpleNamespace(controls=controls, controlled=np.array([1]))
-        a, b = rng.uniform(-1.0, 1.0, 2)
-
-        def force(q, s=s):
-            return own_force.py_func(s, SimpleNamespace(q=np.array([q])), 0, 0.0) - s.controls[store.C_FORCE]
-
-        way = 0.5 * (a + b) + 0.5 * (b - a) * nodes
-        work = 0.5 * (b - a) * sum(w * force(q) for w, q in zip(shares, way))
-        assert own_work.py_func(s, 0, a, b) == pytest.approx(work, abs=1e-4)

@@ -2,8 +2,9 @@
 
 A joint that turns by dq moves what it carries by no more than reach dq, reach being the distance of the farthest point
 that it carries, and what is d away from the eye by no more than focal / d pixels a metre. So with the weight
-(focal reach / d)^2, the root of the velocity metric is the root of the sum of squares of pixels a second by which the
-joints, each alone, move the image; and of the acceleration metric, of pixels a second squared.
+(focal lever / d)^2, where the lever is the reach, 1 if it slides, or what both come to, the root of the velocity metric
+is the root of the sum of squares of pixels a second by which the joints, each alone, move the image; and of the
+acceleration metric, of pixels a second squared.
 """
 
 from __future__ import annotations
@@ -13,13 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact.kinematics import poses
-from supple.exact.refusals import as_triple
+from supple.exact.refusals import as_number, as_triple
 from supple.model.joints import JointType
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
-_SLIDING = (JointType.PRISMATIC,)
-_BOTH = (JointType.FREE, JointType.PLANAR, JointType.CYLINDRICAL, JointType.SCREW)
 
 
 def camera_weights(
@@ -36,29 +35,36 @@ def camera_weights(
     """(n_bodies,) the joints' weights for an eye in the world that looks at a target.
 
     focal: in pixels. near: metres, nothing counts as nearer. view_angle: of the whole picture, in radians; with it,
-    what is certainly outside of the view counts only for the share `unseen`. A joint that slides moves by what it
-    slides; one that does both counts by the larger. Costs O(n log n).
+    what is certainly outside of the view counts only for the share `unseen`. Costs O(n log n).
     """
     o = as_triple("eye", eye)
-    for name, value in (("focal", focal), ("near", near), ("unseen", unseen)):
-        if not (np.isfinite(value) and value > 0):
-            raise StateError(f"{name} must be a positive number, not {value!r}")
+    focal, near, unseen = (
+        as_number(name, value, positive=True) for name, value in (("focal", focal), ("near", near), ("unseen", unseen))
+    )
     pose = poses(model, q)
     com = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
     low = _over_subtrees(np.minimum(pose.position, com), model.subtree_end, np.minimum)
     high = _over_subtrees(np.maximum(pose.position, com), model.subtree_end, np.maximum)
     reach = np.linalg.norm(np.maximum(pose.position - low, high - pose.position), axis=1)
     away = np.linalg.norm(np.clip(o, low, high) - o, axis=1)
-    lever = np.where(np.isin(model.joint_type, _SLIDING), 1.0, reach)
-    lever = np.where(np.isin(model.joint_type, _BOTH), np.maximum(1.0, reach), lever)
+    lever = _levers(model, reach)
     pixels = focal * np.maximum(lever, near * 1e-3) / np.maximum(away, near)
     if view_angle is not None:
         if target is None:
             raise StateError("with a view_angle, say what the eye looks at: target=...")
-        if not 0 < view_angle < np.pi:
+        if not as_number("view_angle", view_angle, positive=True) < np.pi:
             raise StateError(f"view_angle must be between zero and pi, not {view_angle!r}")
         pixels = np.where(_outside(low, high, o, as_triple("target", target), view_angle), pixels * unseen, pixels)
     return np.asarray(pixels**2)
+
+
+def _levers(model: Model, reach: Floats) -> Floats:
+    """The largest speed of what a joint carries, over the norm of its velocity."""
+    kind = model.joint_type
+    along = kind == JointType.SCREW, kind == JointType.PRISMATIC, kind == JointType.CYLINDRICAL
+    freely = np.isin(kind, (JointType.PLANAR, JointType.FREE))  # what turning and sliding do may have one direction
+    levers = [np.hypot(reach, model.pitch), np.ones(len(reach)), np.maximum(1.0, reach), np.hypot(1.0, reach)]
+    return np.select([*along, freely], levers, reach)
 
 
 def _over_subtrees(x: Floats, end: NDArray[np.int64], best: np.ufunc) -> Floats:

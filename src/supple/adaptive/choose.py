@@ -1,7 +1,8 @@
 """Which joints matter: the acceleration update region [AD section 5.3.1] and the new active region [AD section 5.4.1].
 
 Both are found from the last node down, the node with the largest value of the metric first, until what is left is small
-enough, or enough joints have been taken. Nodes with something under them that must be active come before all others.
+enough, or enough joints have been taken. Nodes with something under them that must be active come before all others;
+their own joints, unless they must be active, too, then wait in the queue for their turn.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from supple.adaptive.store import (
     CURRENT,
     ERROR,
     EXPANDED,
+    HELD,
+    HOLD,
     MOST,
     MOST_REACHED,
     MOTION,
+    PASSES,
     QUEUE,
     REACH_ERROR,
     REACHED,
@@ -40,27 +44,40 @@ from supple.spatial.references import LINKED
 from supple.spatial.sixes import set_six, six
 
 DIGITS = 2.0**-40  #: what a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]
+LARGEST = 1.7976931348623157e308  #: the key of a metric that is no longer finite
 
 
 @helper
 def put_in_queue(s, i, value):
     set_item(s.amount, i, value)
-    key = math.inf if item(s.must, i) else value
+    key = math.inf if item(s.must, i) else value if value <= LARGEST else LARGEST
     set_item(s.counts, QUEUE, push(s.queue, s.keys, item(s.counts, QUEUE), i, key))
 
 
 @helper
-def take_first(t, s, flag):
-    """The first node of the queue, which gets the flag, as does the LEAF that it is absorbed into."""
+def let_joint_wait(t, s, i, value):
+    """The joint of node i, which is in the region already, goes to the queue alone, as number i + nodes."""
+    set_item(s.amount, i, value)
+    set_item(s.counts, QUEUE, push(s.queue, s.keys, item(s.counts, QUEUE), i + t.nodes, min(value, LARGEST)))
+
+
+@helper
+def take_first(s):
+    """The first of the queue."""
     i = item(s.queue, 0)
     set_item(s.counts, QUEUE, pop(s.queue, s.keys, item(s.counts, QUEUE)))
+    return i
+
+
+@helper
+def expand(t, s, i, flag):
+    """Node i gets a flag, as does the LEAF that it is absorbed into."""
     set_item(s.flags, i, item(s.flags, i) | flag)
     note_expanded(s, i)
     up = item(t.up, i)
     if up >= 0 and item(t.kind, up) == LEAF:
         set_item(s.flags, up, item(s.flags, up) | flag)
         note_expanded(s, up)
-    return i
 
 
 @helper
@@ -77,12 +94,29 @@ def counts_as_joint(t, i):
 
 
 @helper
+def left_over(t, s):
+    """The metric of what is still in the queue."""
+    rest = 0.0
+    for k in range(item(s.counts, QUEUE)):
+        i = item(s.queue, k)
+        rest += item(s.amount, i if i < t.nodes else i - t.nodes)
+    return rest
+
+
+@helper
+def is_left(t, s, rest, error):
+    """The metric of what is still in the queue, by its running sum; counted anew where that says that enough has been
+    taken: it is off by what rounding did to all that it ever had."""
+    return rest if rest > error else left_over(t, s)
+
+
+@helper
 def go_on(s, rest, error, count, most):
-    """Whether the first node of the queue is to be taken, too. (rest may be off by rounding, so zero means: all.)"""
+    """Whether the first of the queue is to be taken, too."""
     if item(s.counts, QUEUE) == 0:
         return False
     key = item(s.keys, 0)
-    return key == math.inf or (key > 0.0 and (error == 0.0 or rest > error) and count < most)
+    return key == math.inf or (key > 0.0 and not rest <= error and count < most)
 
 
 @helper
@@ -121,11 +155,14 @@ def reach_kernel(desk, store, unused, unused_too):
     set_item(s.counts, EXPANDED, 0)
     rest = enqueue(t, d, s, desk, store, root)
     set_item(s.numbers, ROOT, rest)
-    count = 0
+    count, reached = 0, 0
     while go_on(s, rest, error, count, most):
-        i = take_first(t, s, UPDATE)
+        i = take_first(s)
+        expand(t, s, i, UPDATE)
         rest -= item(s.amount, i)
-        count += counts_as_joint(t, i)
+        reached += counts_as_joint(t, i)
+        if item(s.must, i) != PASSES:
+            count += counts_as_joint(t, i)
         if is_passive(s, i):
             prepare_parts(desk, store, i)
             renew(t, d, desk, i, True, False)
@@ -142,18 +179,10 @@ def reach_kernel(desk, store, unused, unused_too):
         while child >= 0:
             rest += enqueue(t, d, s, desk, store, child)
             child = r if child == l and kind != LIGHT else -1
-    set_item(s.counts, REACHED, count)
-    set_item(s.numbers, REST, left_over(s))
+        rest = is_left(t, s, rest, error)
+    set_item(s.counts, REACHED, reached)
+    set_item(s.numbers, REST, left_over(t, s))
     return 0.0
-
-
-@helper
-def left_over(s):
-    """The metric of what is still in the queue."""
-    rest = 0.0
-    for k in range(item(s.counts, QUEUE)):
-        rest += item(s.amount, item(s.queue, k))
-    return rest
 
 
 @helper
@@ -166,6 +195,13 @@ def velocity_metric(t, s, i):
         for b in range(k):
             total += item(s.v, iv + a) * item(s.velocity_weight, iw + k * a + b) * item(s.v, iv + b)
     return total
+
+
+@helper
+def is_on_the_way(s, i):
+    """Whether node i is chosen for what is under it, and its joint only if there is room: above a pinned joint, or held
+    where it is."""
+    return item(s.must, i) == PASSES or item(s.flags, i) & (HELD | UPDATE) == HELD
 
 
 @kernel(LINKED, "new active region", nogil=True)
@@ -191,13 +227,26 @@ def choose_kernel(desk, store, unused, unused_too):
     rest = item(s.amount, root)
     offer(t, s, root)
     while go_on(s, rest, error, count, most):
-        i = take_first(t, s, CHOSEN)
-        count += counts_as_joint(t, i)
-        rest -= item(s.amount, i)
-        rest += offer(t, s, item(t.left, i))
-        if item(t.kind, i) != LIGHT:
-            rest += offer(t, s, item(t.right, i))
-    set_item(s.numbers, VELOCITY_REST, left_over(s))
+        i = take_first(s)
+        if i >= t.nodes:  # a joint that waited
+            i -= t.nodes
+            set_item(s.flags, i, item(s.flags, i) & ~HOLD)
+            count += 1
+            rest -= item(s.amount, i)
+        else:
+            expand(t, s, i, CHOSEN)
+            rest -= item(s.amount, i)
+            if counts_as_joint(t, i) and is_on_the_way(s, i):
+                set_item(s.flags, i, item(s.flags, i) | HOLD)
+                let_joint_wait(t, s, i, velocity_metric(t, s, i))
+                rest += item(s.amount, i)
+            else:
+                count += counts_as_joint(t, i)
+            rest += offer(t, s, item(t.left, i))
+            if item(t.kind, i) != LIGHT:
+                rest += offer(t, s, item(t.right, i))
+        rest = is_left(t, s, rest, error)
+    set_item(s.numbers, VELOCITY_REST, left_over(t, s))
     return float(count)
 
 

@@ -16,6 +16,7 @@ from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
     EVALUATE,
+    HELD,
     INERTIA10,
     MOTION,
     MOVE,
@@ -171,6 +172,8 @@ def convert_kernel(desk, store, unused, unused_too):
     for k in range(seen):
         i = item(s.seen, k)
         active = item(s.flags, i) & CURRENT
+        if item(s.flags, i) & HELD:
+            rest_force(t, s, x, d, item(t.item, i))
         if not active or item(t.kind, i) == LEAF:
             find_piece_move(s, i)
             if active:

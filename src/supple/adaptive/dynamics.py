@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_state
+from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.errors import StateError
-from supple.exact.refusals import as_floats
-from supple.model.joints import NV, JointType
+from supple.exact.refusals import as_number
 from supple.model.model import count
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _CHUNK = 1024  #: steps between looks at the keyboard
-_PLAIN = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.SCREW, JointType.CYLINDRICAL,
-          JointType.UNIVERSAL)  # fmt: skip  # joints whose coordinates are plain numbers, one for each velocity
+MOST_STEPS = 1e15  #: of a run
 
 
 @dataclass(frozen=True)
@@ -89,18 +88,15 @@ class AdaptiveDynamics(Hybrid):
 
     @active.setter
     def active(self, value: int) -> None:
-        if self._fixed or self.guaranteed:
+        if self._fixed or self._guaranteed:
             raise StateError("which joints move was fixed when this was made")
-        if int(value) != value or value < 0:
-            raise StateError(f"active must be a whole number, not below zero; not {value!r}")
-        self._ask_for(int(value), 0.0)
-        self._check_pins()
+        most = checked_active(value)
+        self._check_pins(self._pins, most)
+        self._ask_for(most, 0.0)
         if self._all_fixed():
-            flags = self._store.flags
-            self._mark_above(flags, np.flatnonzero(self._pins >= 0), st.CURRENT)
-            k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
-        self._set_asked()
-        self._due()
+            self._arrange_now()
+            self._mark_active(self.active_joints)
+            self._store.numbers[[st.REST, st.VELOCITY_REST]] = 0.0
 
     @property
     def error(self) -> float | None:
@@ -111,52 +107,81 @@ class AdaptiveDynamics(Hybrid):
     def error(self, value: float) -> None:
         if self._fixed:
             raise StateError("which joints move was fixed when this was made")
-        if not (np.isfinite(value) and value >= 0):
-            raise StateError(f"error must be a finite number, not below zero; not {value!r}")
-        self._ask_for(ALL, float(value))
+        self._ask_for(ALL, as_number("error", value))
+
+    @property
+    def update_every(self) -> int:
+        """Every so many steps the active joints are chosen anew. May be changed at any time."""
+        return self._every
+
+    @update_every.setter
+    def update_every(self, value: int) -> None:
+        every = checked_every(value)
+        if self._guaranteed and every != 1:
+            raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
+        counts = self._store.counts
+        counts[st.DUE] = max(0, int(counts[st.DUE]) + every - self._every)  # counted from the last choice
+        self._every = every
         self._set_asked()
-        self._due()
+
+    @property
+    def guaranteed(self) -> bool:
+        """Whether the error of the accelerations is certified at every step: as it was made."""
+        return self._guaranteed
 
     def _ask_for(self, most: int, error: float) -> None:
         self._most, self._error = most, error
         if self._same_region:
             self._reach, self._reach_error = most, error
+        self._set_asked()
+        self._due()
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Put the joints somewhere else: everything is computed anew, O(n)."""
-        self._q[:], self._v[:] = checked_state(self.model, q, v)
-        self._weights.follow(self._q, np.arange(self.model.n_bodies))
-        self._assemble()
+        x, y = checked_state(self.model, q, v)
+        with self._whole_or_not():
+            self._q[:], self._v[:] = x, y
+            self._assemble()
 
     def pin(self, joint: str | int, active: bool | None = True) -> None:
         """Keep a joint always active (True), never (False: it is locked, and stops if it moves), or neither (None).
 
-        Costs O(n).
+        A joint that moves is stopped by an impulse along it: the others that are active keep their momenta, and
+        `stats.energy_removed` grows by what that takes. Costs O(n).
         """
-        j = self.model.joints[joint].index  # type: ignore[index]
-        before, pins = self._energy().kinetic, self._pins.copy()
-        self._pins[j] = 0 if active is None else 1 if active else -1
-        try:
-            self._check_pins()
-        except StateError:
+        part = self.model.joints[joint]  # type: ignore[index]
+        if active is not None and not isinstance(active, (bool, np.bool_)):
+            raise StateError(f"pin takes True (always active), False (never) or None (neither), not {active!r}")
+        if self._fixed:
+            raise StateError("which joints move was fixed when this was made")
+        pins = self._pins.copy()
+        pins[part.index] = 0 if active is None else 1 if active else -1
+        self._check_pins(pins, self._most)
+        with self._whole_or_not():
+            stops, before, were = active is False and self._v[part.v].any(), self._energy(), self.active_joints
             self._pins = pins
-            raise
-        stops = active is False and bool(self._v[self.model.joints[joint].v].any())  # type: ignore[index]
-        if stops:
-            k.momenta_kernel.load()(self._store.address)
-            self._v[self.model.joints[joint].v] = 0.0  # type: ignore[index]
-        self._lay_out()
-        self._assemble()
-        if stops:
-            k.velocities_kernel.load()(self._store.address)
-            self._store.numbers[st.REMOVED] += before - self._energy().kinetic
+            if stops:
+                self._mark_active(were)  # those that will move, and the one that stops: its lock is not there yet
+                k.momenta_kernel.load()(self._store.address)
+                momenta = self._store.momentum.copy()
+                self._v[part.v] = 0.0
+            self._lay_out()
+            self._assemble(were)
+            if stops:
+                self._store.momentum[:] = momenta
+                k.velocities_kernel.load()(self._store.address)
+                if not np.isfinite(self._v).all():
+                    self._refuse_singular(None)
+                self._store.numbers[st.REMOVED] += before.kinetic - self._energy().kinetic
+                self._keep()
 
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
         """Other weights in the metrics; costs O(n)."""
-        self._weights = WeightTable(self.model, weights, self._q)
-        self._velocity_weights = WeightTable(self.model, velocity_weights, self._q)
-        self._lay_out()
-        self._assemble()
+        tables = WeightTable(self.model, weights), WeightTable(self.model, velocity_weights)
+        with self._whole_or_not():
+            self._weights, self._velocity_weights = tables
+            self._lay_out()
+            self._assemble(self.active_joints)
 
     def look_from(self, eye: ArrayLike, target: ArrayLike | None = None, **options: Any) -> None:
         """Weigh joints by what they move in the picture of a camera: see camera_weights, which takes the options. The
@@ -164,77 +189,18 @@ class AdaptiveDynamics(Hybrid):
         weights = camera_weights(self.model, self._q, eye, target, **options)
         self.set_weights(weights, weights)
 
-    # --- forces ---------------------------------------------------------------------------------------------------
-
-    def torque(self, joint: str | int, value: ArrayLike) -> None:
-        """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
-        part = self.model.joints[joint]  # type: ignore[index]
-        x = np.atleast_1d(as_floats("torque", value))
-        count = part.v.stop - part.v.start
-        if x.shape != (count,) or not np.isfinite(x).all():
-            raise StateError(f"joint {part.name!r} takes {count} finite numbers, not {value!r}")
-        self._controls()[part.v, st.C_FORCE] = x
-        self._renew_joint(part.index)
-
-    def control(
-        self, joint: str | int, stiffness: float, damping: float = 0.0, target: ArrayLike | None = None
-    ) -> None:
-        """A proportional-derivative controller: the force stiffness (target - q) - damping v, beside any torque.
-
-        target: where the joint is now, by default. Of joints whose coordinates are numbers, not of ball, planar and
-        free joints. Costs nothing while the joint does not move.
-        """
-        part = self._plain(joint)
-        aim = self._q[part.q] if target is None else np.atleast_1d(as_floats("target", target))
-        if aim.shape != (part.v.stop - part.v.start,) or not np.isfinite(aim).all():
-            raise StateError(
-                f"the target of joint {part.name!r} must be as many finite numbers as it has, not {target!r}"
-            )
-        for name, value in (("stiffness", stiffness), ("damping", damping)):
-            if not (np.isfinite(value) and value >= 0):
-                raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
-        rows = self._controls()[part.v]
-        rows[:, st.C_STIFFNESS], rows[:, st.C_DAMPING], rows[:, st.C_TARGET] = stiffness, damping, aim
-        self._store.controlled[part.v] = 1 + np.arange(part.q.start, part.q.stop)
-        self._renew_joint(part.index)
-
-    def limits(self, stiffness: float, damping: float = 0.0) -> int:
-        """Let all joints feel the model's limits, as springs that push them back; returns how many have some.
-
-        A limit that is not touched costs nothing but a comparison, and nothing at all while the joint does not move.
-        """
-        for name, value in (("stiffness", stiffness), ("damping", damping)):
-            if not (np.isfinite(value) and value >= 0):
-                raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
-        model = self.model
-        plain = np.flatnonzero(np.isin(model.joint_type, _PLAIN))
-        dof = np.array(NV)[model.joint_type[plain]]
-        offset = np.arange(int(dof.sum())) - np.repeat(np.cumsum(dof) - dof, dof)
-        iq, iv = np.repeat(model.q_index[plain], dof) + offset, np.repeat(model.v_index[plain], dof) + offset
-        some = np.isfinite(model.lower[iq]) | np.isfinite(model.upper[iq])
-        iq, iv = iq[some], iv[some]
-        rows = self._controls()
-        rows[iv, st.C_LOW], rows[iv, st.C_HIGH] = model.lower[iq], model.upper[iq]
-        rows[iv, st.C_STOP], rows[iv, st.C_STOP_DAMPING] = stiffness, damping
-        self._store.controlled[iv] = 1 + iq
-        outside = (self._q[iq] < model.lower[iq]) | (self._q[iq] > model.upper[iq])
-        for j in np.unique(model.dof_body[iv[outside]]):
-            self._renew_joint(int(j))
-        return len(np.unique(model.dof_body[iv]))
-
     # --- moving ---------------------------------------------------------------------------------------------------
 
     def step(self, dt: float) -> None:
         """Move on by dt."""
-        self._advance(1, dt)
+        self._advance(1, as_number("dt", dt, positive=True))
 
     def run(self, duration: float, dt: float) -> AdaptiveStats:
         """Move on by a duration, in steps of dt (its last digits are rounded away: always whole steps)."""
-        if not (np.isfinite(duration) and duration >= 0):
-            raise StateError(f"the duration must be a finite number, not below zero; not {duration!r}")
-        if not (np.isfinite(dt) and dt > 0):
-            raise StateError(f"dt must be a positive number, not {dt!r}")
-        left = round(duration / dt)
+        length, dt = as_number("duration", duration), as_number("dt", dt, positive=True)
+        if not length / dt < MOST_STEPS:
+            raise StateError(f"{length:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
+        left = round(length / dt)
         while left > 0:
             count = min(left, _CHUNK)
             self._advance(count, dt)
@@ -248,20 +214,12 @@ class AdaptiveDynamics(Hybrid):
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q, v and forces, how it goes on: which joints are active, and where it is between
         updates."""
-        return {name: self._store.arrays[name].copy() for name in st.SAVED}
+        return self._saved()
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Go on as another one would have when it saved this: one of the same model, at its q and v, asked for the same
         and under the same forces. It gives the same bits. Costs O(n)."""
-        store = self._store
-        if any(store.arrays[name].shape != saved[name].shape for name in st.SAVED):
-            raise StateError("what was saved is of another model")
-        self._arrange_now()
-        for name in ("flags", "kept", "dropped"):
-            store.arrays[name][:] = saved[name]
-        k.form_kernel.load()(self._desk.address, store.address, st.CURRENT, 0)
-        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
-            store.arrays[name][list(own)] = saved[name][list(own)]
+        self._put_back(self._checked_save(saved))
 
     # --- what can be seen -----------------------------------------------------------------------------------------
 
@@ -283,7 +241,7 @@ class AdaptiveDynamics(Hybrid):
             float(numbers[st.REMOVED]),
             float(numbers[st.REST]),
             float(numbers[st.VELOCITY_REST]),
-            self.guaranteed,
+            self._guaranteed,
         )
 
     def regions(self) -> dict[str, Ints]:
@@ -302,6 +260,8 @@ class AdaptiveDynamics(Hybrid):
         """
         if bodies is None:
             index = np.arange(self.model.n_bodies)
+        elif np.ndim(bodies) != 1:
+            raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
         else:
             index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
         self._energy()  # which notes where the reduced bodies are
@@ -312,15 +272,25 @@ class AdaptiveDynamics(Hybrid):
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def _controls(self) -> Floats:
-        rows: Floats = self._store.controls.reshape(-1, st.CONTROL)
-        return rows
-
-    def _plain(self, joint: str | int) -> Any:
-        part = self.model.joints[joint]  # type: ignore[index]
-        if self.model.joint_type[part.index] not in _PLAIN:
-            raise StateError(f"joint {part.name!r} is a {part.type} joint: its coordinates are not one number each")
-        return part
+    def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
+        """What was saved, if it can be of this model, as it is."""
+        if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
+            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
+        given = {name: np.asarray(saved[name]) for name in st.SAVED}
+        like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
+        if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
+            raise StateError("what was saved is of another model")
+        above = flags[self._assembly.up]
+        active = flags[self._assembly.node_of] == st.CURRENT
+        known = np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()
+        whole = above[(flags != 0) & (self._assembly.up >= 0)].all()
+        if not (known and whole and active[self._moving(self._v)].all() and active[self._always()].all()):
+            raise StateError(
+                "what was saved is of another model, of another q and v, or of one that was asked for something else"
+            )
+        if not np.isfinite(np.append(given["kept"], given["numbers"][[st.TIME, st.KEPT_TIME]])).all():
+            raise StateError("what was saved has numbers that are not finite")
+        return given
 
     def _renew_joint(self, j: int) -> None:
         """The forces of a joint changed: known at once by the nodes above it that are rigid."""

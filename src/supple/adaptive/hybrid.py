@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
+from supple.adaptive.drives import Driven
 from supple.adaptive.ledger import close_kernel, energy_kernel
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
@@ -20,7 +22,7 @@ from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats
+from supple.exact.refusals import as_floats, as_number, as_whole
 from supple.model.inside import inside_inertias, tree_poses
 from supple.model.model import Model
 
@@ -41,7 +43,7 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
-class Hybrid(Pushed):
+class Hybrid(Pushed, Driven):
     """A body of which only some joints move. AdaptiveDynamics is what a user sees of it."""
 
     def __init__(
@@ -61,13 +63,14 @@ class Hybrid(Pushed):
     ) -> None:
         self.model = model
         self._begin_pushes(model)
+        self._begin_drives()
         self._shared: TreeTables = tree_tables(model, assemble(model, order))
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
         self._ask(active, error, update_every, acceleration_region, guaranteed)
         self._q, self._v = checked_state(model, q, v)
-        self._weights = WeightTable(model, weights, self._q)
-        self._velocity_weights = WeightTable(model, velocity_weights, self._q)
+        self._weights = WeightTable(model, weights)
+        self._velocity_weights = WeightTable(model, velocity_weights)
         self._build()
 
     def _ask(
@@ -78,39 +81,33 @@ class Hybrid(Pushed):
         region: float | None,
         guaranteed: bool,
     ) -> None:
-        n = self.model.n_bodies
-        self._fixed = active is not None and not isinstance(active, (int, np.integer))
+        self._fixed = not isinstance(active, str) and (
+            active.ndim > 0 if isinstance(active, np.ndarray) else isinstance(active, Sequence)
+        )
         if self._fixed and (error is not None or guaranteed):
             raise StateError("with a list of active joints there is no error to keep to")
-        if active is None and error is None:
-            active = n
         if active is not None and error is not None:
             raise StateError("give either active, a number of joints, or error")
-        if self._fixed:
-            chosen = [self.model.joints[name].index for name in active]  # type: ignore[union-attr,index]
-            self._pins[:] = -1
-            self._pins[chosen] = 1
-            active = len(chosen)
-        if not self._fixed and isinstance(active, (int, np.integer)) and active < 0:
-            raise StateError(f"active must not be below zero, as {active} is")
-        for name, value in (("error", error), ("acceleration_region", region)):
-            if value is not None and not (np.isfinite(value) and value >= 0):
-                raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
-        if int(update_every) != update_every or update_every < 1:
-            raise StateError(f"update_every must be a whole number of steps, at least 1; not {update_every!r}")
         if guaranteed and error is None:
             raise StateError("guaranteed=True promises an error: give error=...")
-        self._most = ALL if error is not None else int(active)  # type: ignore[arg-type]
-        self._error = 0.0 if error is None else float(error)
-        self._same_region = guaranteed or region is None  #: both regions are asked for in the same words
-        if guaranteed or region is None:
-            self._reach, self._reach_error = self._most, self._error
-        elif isinstance(region, (int, np.integer)):
-            self._reach, self._reach_error = int(region), 0.0
+        if self._fixed:
+            chosen = {self.model.joints[name].index for name in active}  # type: ignore[union-attr,index]
+            self._pins[:] = -1
+            self._pins[sorted(chosen)] = 1
+            active = len(chosen)
+        self._most, self._error = ALL, 0.0
+        if error is not None:
+            self._error = as_number("error", error)
         else:
-            self._reach, self._reach_error = ALL, float(region)
-        self.guaranteed = guaranteed
-        self.update_every = 1 if guaranteed else int(update_every)
+            self._most = self.model.n_bodies if active is None else checked_active(active)
+        self._same_region = guaranteed or region is None  #: both regions are asked for in the same words
+        self._reach, self._reach_error = self._most, self._error
+        if not self._same_region:
+            least, whole = as_number("acceleration_region", region), isinstance(region, (int, np.integer))
+            self._reach, self._reach_error = (int(min(least, ALL)), 0.0) if whole else (ALL, least)
+        self._guaranteed = bool(guaranteed)
+        every = checked_every(update_every)
+        self._every = 1 if guaranteed else every
 
     @property
     def time(self) -> float:
@@ -148,18 +145,49 @@ class Hybrid(Pushed):
         host.own[:] = np.concatenate([model.mass[:, None], h, upper], axis=1).reshape(-1)
         host.numbers[st.GRAVITY : st.GRAVITY + 3] = model.gravity
         host.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
-        host.controls.reshape(-1, st.CONTROL)[:, [st.C_LOW, st.C_HIGH]] = -np.inf, np.inf
         host.arrays["v"] = self._v
         self._kernel = k.run_kernel.load()
-        self._check_pins()
         self._lay_out()
         self._assemble()
+
+    @contextmanager
+    def _whole_or_not(self) -> Iterator[None]:
+        """What is refused in here changes nothing: what a node knows is made anew, to the same bits. O(n)."""
+        own, saved = dict(self.__dict__), self._saved()
+        changed = (self._q, self._v, self._weights.values, self._velocity_weights.values)
+        contents = [x.copy() for x in changed]
+        try:
+            yield
+        except BaseException:
+            self.__dict__.update(own)
+            for x, content in zip(changed, contents):
+                x[:] = content
+            self._lay_out()
+            self._make_nodes()
+            self._put_back(saved)
+            raise
+
+    def _saved(self) -> dict[str, NDArray[Any]]:
+        """What decides, beside q, v and forces, how it goes on."""
+        return {name: self._store.arrays[name].copy() for name in st.SAVED}
+
+    def _put_back(self, saved: dict[str, NDArray[Any]]) -> None:
+        self._arrange_now()
+        for name in ("flags", "kept", "dropped"):
+            self._store.arrays[name][:] = saved[name]
+        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
+            self._store.arrays[name][list(own)] = saved[name][list(own)]
+        self._set_asked()
+
+    def _repoint(self) -> None:
+        self._store.point(self._q, self._desk.qdd)
 
     def _lay_out(self) -> None:
         """The desk, with the weights and locks of now."""
         locked = np.flatnonzero(self._pins < 0)
         tables = self._shared.changed(self._weights.values, locked)
-        self._store.velocity_weight[:] = self._velocity_weights.values
+        self._store.arrays["velocity_weight"] = self._velocity_weights.values
         ints, m, model = tables.ints, self._assembly.n_nodes, self.model
         if not hasattr(self, "_numbers"):
             self._numbers = np.zeros(tables.size), np.zeros(6 * model.n_bodies), np.zeros(model.nv), np.zeros(model.nv)
@@ -168,50 +196,70 @@ class Hybrid(Pushed):
             tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
             keep_tails=True, kernels=node_kernels(),
         )  # fmt: skip
-        self._store.point(self._q, qdd)
-        must = self._store.must
+        self._repoint()
+        must, pinned = self._store.must, np.flatnonzero(self._pins > 0)
         must[:] = 0
-        self._mark_above(must, np.flatnonzero(self._pins > 0), 1)
+        self._mark_above(must, self._assembly.node_of[pinned], st.PASSES)
+        must[self._assembly.node_of[pinned]] = st.PINNED
 
-    def _mark_above(self, marks: Ints, joints: Ints, value: int) -> None:
-        """Mark the nodes of joints, and all above them."""
-        nodes = self._assembly.node_of[joints]
+    def _mark_above(self, marks: Ints, nodes: Ints, value: int) -> None:
+        """Mark nodes, and all above them."""
         while len(nodes):
             marks[nodes] = value
             nodes = self._assembly.up[nodes]
             nodes = np.unique(nodes[nodes >= 0])
 
-    def _assemble(self) -> None:
-        """Everything, from the state as it is; what moves is active."""
-        flags = self._store.flags
-        flags[:] = 0
-        locked = self._pins < 0
-        moving = np.unique(self.model.dof_body[np.flatnonzero(self._v)])
+    def _assemble(self, active: Ints | None = None) -> None:
+        """Everything, from the state as it is. What moves is active, and what is said to be."""
+        locked, moving = self._pins < 0, self._moving(self._v)
         if locked[moving].any():
             name = self.model.joint_names[int(moving[locked[moving]][0])]
             raise StateError(f"joint {name!r} is not to move, and its velocity is not zero")
+        for table in (self._weights, self._velocity_weights):
+            table.follow(self._q)
+        self._make_nodes()
+        self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
+        self._store.counts[[st.UPDATES, st.REACHED, st.DROPPED]] = 0
+        self._store.numbers[[st.REST, st.VELOCITY_REST, *st.LEDGER]] = 0.0
+        self._keep()
+        self._set_asked()
+        self._due()
+
+    def _make_nodes(self) -> None:
+        """What all nodes know, as if none were active."""
+        for x in (*self._numbers[1:], self._store.flags, self._store.drive, self._store.momentum):
+            x[:] = 0
         self._arrange_now()
         smallest = float(k.build_kernel.load()(self._desk.address, self._store.address))
         if not smallest > 0.0:
             self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
-        first = np.union1d(moving, np.flatnonzero(self._pins > 0))
-        if self._all_fixed():
-            first = np.flatnonzero(~locked)
-        if len(first):
-            self._mark_above(flags, first, st.CURRENT)
+
+    def _moving(self, v: Floats) -> Ints:
+        return np.unique(self.model.dof_body[np.flatnonzero(v)])
+
+    def _mark_active(self, joints: Ints) -> None:
+        """The hybrid body of these joints, and of those that are always active; those above them are held."""
+        flags, joined = self._store.flags, self._assembly.node_of
+        nodes = joined[np.union1d(joints, self._always())]
+        self._mark_above(flags, nodes, st.CURRENT)
+        flags[joined[flags[joined] > 0]] = st.CURRENT | st.HELD
+        flags[nodes] = st.CURRENT
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
-        self._store.counts[[st.UPDATES, st.DROPPED]] = 0
-        self._store.numbers[list(st.LEDGER)] = 0.0
+
+    def _always(self) -> Ints:
+        """The joints that are always active: all that may move, or the pinned ones."""
+        return np.flatnonzero(self._pins >= 0 if self._all_fixed() else self._pins > 0)
+
+    def _keep(self) -> None:
+        """The state as it is becomes the one to which a step that fails goes back."""
         self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
-        self._store.numbers[st.KEPT_TIME] = self.time
-        self._set_asked()
-        self._due()
+        self._store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]] = self._store.numbers[[st.TIME, st.REMOVED]]
 
     def _set_asked(self) -> None:
         """Tell the kernels what is asked."""
         counts, numbers = self._store.counts, self._store.numbers
-        counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self.update_every, self._most, self._reach
-        counts[st.WAYS] = k.GUARANTEED if self.guaranteed else k.FIXED if self._all_fixed() else 0
+        counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self._every, self._most, self._reach
+        counts[st.WAYS] = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
         numbers[[st.ERROR, st.REACH_ERROR]] = self._error, self._reach_error
 
     def _due(self) -> None:
@@ -221,10 +269,11 @@ class Hybrid(Pushed):
         """Whether the same joints move always: those given, or all."""
         return self._fixed or (self._most < ALL and self._most >= int((self._pins >= 0).sum()))
 
-    def _check_pins(self) -> None:
-        wanted = int((self._pins > 0).sum())
-        if wanted > self._most:
-            raise StateError(f"{wanted} joints are to be always active, and only {self._most} may be")
+    @staticmethod
+    def _check_pins(pins: Ints, most: int) -> None:
+        wanted = int((pins > 0).sum())
+        if wanted > most:
+            raise StateError(f"{wanted} joints are to be always active, and only {most} may be")
 
     def _energy(self) -> Energy:
         self._arrange_now()
@@ -233,16 +282,17 @@ class Hybrid(Pushed):
         return Energy(kinetic, total - kinetic)
 
     def _advance(self, count: int, dt: float) -> None:
-        if not np.isfinite(dt):
-            raise StateError(f"dt must be a finite number, not {dt!r}")
         self._arrange_now()
-        counts = self._store.counts
+        counts, tables = self._store.counts, (self._weights, self._velocity_weights)
+        looks = any(table.functions for table in tables) and not self._all_fixed()
         while count > 0:
             now = count
-            if self._weights.functions and not self._all_fixed():  # to be looked at before every update
+            if looks:  # before every update, which is in the middle of a step
                 if counts[st.DUE] <= 0:
-                    self._weights.follow(self._q, self.active_joints)
-                    now = min(count, self.update_every)
+                    q = self.model.integrate(self._q, self._v, 0.5 * dt)
+                    for table in tables:
+                        table.follow(q, self.active_joints)
+                    now = min(count, self._every)
                 else:
                     now = min(count, int(counts[st.DUE]))
             self._call(now, dt)
@@ -254,17 +304,15 @@ class Hybrid(Pushed):
             self._explain(ended, dt)
 
     def _explain(self, ended: int, dt: float) -> None:
-        """Say what happened; the state is already the one that was kept."""
-        numbers, failed = self._store.numbers, self.time
-        numbers[st.TIME] = numbers[st.KEPT_TIME]
-        grown, there = float(numbers[st.GROWN]), float(numbers[st.THERE])
-        numbers[list(st.LEDGER)], self._store.counts[st.UPDATES] = 0.0, 0
-        self._due()
-        if self._store.counts[st.DROPPED]:  # joints that were stopped since then move again
-            self._assemble()
+        """Say what happened; everything is made anew from the state that was kept."""
+        store, failed = self._store, self.time
+        joint = self.model.joint_names[int(store.counts[st.WORST])]
+        grown, there = float(store.numbers[st.GROWN]), float(store.numbers[st.THERE])
+        self._q[:], self._v[:] = store.kept[: self.model.nq], store.kept[self.model.nq :]
+        store.numbers[[st.TIME, st.REMOVED]] = store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]]
+        self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
-        joint = self.model.joint_names[int(self._store.counts[st.WORST])]
         if ended == k.NOT_FINITE:
             what = f"the velocity of joint {joint!r} is no longer finite"
         else:
@@ -311,8 +359,18 @@ class Hybrid(Pushed):
         arrays["on_path"][:] = 0
         arrays["on_path"][paths] = 1
         self._store.counts[st.N_PUSHES], self._store.counts[st.N_PATHS] = len(rows) // PUSH_ROW, len(paths)
-        self._store.point(self._q, self._desk.qdd)
+        self._repoint()
         k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+
+
+def checked_active(value: Any) -> int:
+    if isinstance(value, str):
+        raise StateError(f"active is a number of joints, or a list of them: [{value!r}]")
+    return min(as_whole("active", value), ALL - 1)
+
+
+def checked_every(value: Any) -> int:
+    return min(as_whole("update_every", value, 1), ALL)
 
 
 def read_only(x: Floats) -> Floats:

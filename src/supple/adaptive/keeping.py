@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from supple.adaptive.ledger import LOOK, look
 from supple.adaptive.store import (
-    CURRENT,
     DROPPED,
     DUE,
-    FORM,
+    KEPT_REMOVED,
     KEPT_TIME,
     OPEN,
-    SEEN,
+    REMOVED,
     TIME,
     UNCHECKED,
     WORST,
@@ -22,46 +21,28 @@ from supple.exact.tables import IV, KIND
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import call_at
 
 
 @helper
-def copy_joint(t, x, s, j, back):
-    """The state of a joint, to the kept one or back."""
+def keep_joint(t, x, s, j):
     nq = x.q.shape[0]
     kind, iq, iv = item(t.joint, j), item(t.iq, j), item(t.iv, j)
     for k in range(iq, iq + NQ[kind]):
-        if back:
-            set_item(x.q, k, item(s.kept, k))
-        else:
-            set_item(s.kept, k, item(x.q, k))
+        set_item(s.kept, k, item(x.q, k))
     for k in range(iv, iv + DOF[kind]):
-        if back:
-            set_item(x.v, k, item(s.kept, nq + k))
-        else:
-            set_item(s.kept, nq + k, item(x.v, k))
+        set_item(s.kept, nq + k, item(x.v, k))
 
 
 @helper
-def copy_state(t, m, x, s, back):
-    """Of all joints that have moved since the state was kept, to it or back."""
+def keep_state(t, m, x, s):
+    """Of all joints that have moved since the last one was kept."""
     for b in range(m.n):
-        copy_joint(t, x, s, item(s.joints, b), back)
+        keep_joint(t, x, s, item(s.joints, b))
     for k in range(item(s.counts, DROPPED)):
-        copy_joint(t, x, s, item(s.dropped, k), back)
-
-
-@helper
-def go_back(t, desk, store):
-    """To the state kept, in the region that was active before an update began. (If joints have been stopped since, all
-    has yet to be assembled.)"""
-    m, x = open_reduced(store)
-    s = open_store(store)
-    copy_state(t, m, x, s, True)
-    for k in range(item(s.counts, SEEN)):
-        i = item(s.seen, k)
-        set_item(s.flags, i, item(s.flags, i) & CURRENT)
-    call_at(item(s.links, FORM), desk, store, CURRENT, 0)
+        keep_joint(t, x, s, item(s.dropped, k))
+    set_item(s.counts, DROPPED, 0)
+    set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME))
+    set_item(s.numbers, KEPT_REMOVED, item(s.numbers, REMOVED))
 
 
 @helper
@@ -91,7 +72,5 @@ def is_unstable(t, store):
     if grows:
         set_item(s.counts, WORST, fastest(m, s, x))
     else:
-        copy_state(t, m, x, s, False)
-        set_item(s.counts, DROPPED, 0)
-        set_item(s.numbers, KEPT_TIME, item(s.numbers, TIME))
+        keep_state(t, m, x, s)
     return grows

@@ -34,13 +34,6 @@ from supple.adaptive.reduced import (
 )
 from supple.adaptive.store import (
     AGAIN,
-    C_FORCE,
-    C_HIGH,
-    C_LOW,
-    C_STIFFNESS,
-    C_STOP,
-    C_TARGET,
-    CONTROL,
     DRAG_WORK,
     DT,
     POSE,
@@ -57,6 +50,7 @@ from supple.adaptive.store import (
 from supple.assembly.joints import advance
 from supple.assembly.poses import load_pose
 from supple.exact.aba import A_, B_, D_, E_, F_, P_, U_, V_, Y_, Z_, accelerate, joint_force, u_
+from supple.exact.joint_law import COORDINATE_, LAW, law_work
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of, world_at_rest
 from supple.exact.tables import HAS_CHILDREN, IV, KIND, PARENT
 from supple.spatial.algebra import Motion, Prismatic, Revolute, crf, crm, cross, shift_force, shift_motion
@@ -72,14 +66,14 @@ def add_to(s, k, x):
 
 
 @helper
-def own_work(s, j, q, after):
-    """The work of the controller and the limits of degree of freedom j, dampers apart, as it goes from q to after."""
-    k = CONTROL * j
-    work = item(s.controls, k + C_STIFFNESS) * (item(s.controls, k + C_TARGET) - 0.5 * (q + after)) * (after - q)
-    low, high = item(s.controls, k + C_LOW), item(s.controls, k + C_HIGH)
-    for x, y in ((low - q, low - after), (q - high, after - high)):
-        x, y = max(x, 0.0), max(y, 0.0)
-        work += 0.5 * item(s.controls, k + C_STOP) * (x - y) * (x + y)
+def own_work(s, x, j, way):
+    """The work of the torque, controllers and limits of degree of freedom j, as they are at rest, on its way."""
+    nv, work, row = x.v.shape[0], item(s.controls, j) * way, item(s.controlled, j)
+    while row > 0:
+        k = nv + LAW * (row - 1)
+        q = item(x.q, int(item(s.controls, k + COORDINATE_)))
+        work += law_work(s.controls, k, q, q + way)
+        row = item(s.controlled, nv + row - 1)
     return work
 
 
@@ -90,11 +84,7 @@ def drift(t, d, m, s, x, dt):
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            way, at = dt * item(x.v, j), item(s.controlled, j)
-            work += item(s.controls, CONTROL * j + C_FORCE) * way
-            if at > 0:
-                q = item(x.q, at - 1)
-                work += own_work(s, j, q, q + way)
+            work += own_work(s, x, j, dt * item(x.v, j))
         advance(t, item(s.joints, b), d.q, s.v, dt)
     add_to(s, WORK, work)
 

@@ -27,8 +27,6 @@ from numba import types
 from supple.adaptive.pushes import P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.reduced import own_force, vec_at, without_joints
 from supple.adaptive.store import (
-    C_FORCE,
-    CONTROL,
     DRAG_WORK,
     GROWN,
     HEIGHT,
@@ -94,7 +92,7 @@ def joint_sizes(m, s, x):
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            size += abs(own_force(s, x, j, 0.0)) + 2.0 * abs(item(s.controls, CONTROL * j + C_FORCE))
+            size += abs(own_force(s, x, j, 0.0)) + 2.0 * abs(item(s.controls, j))
             squares += item(x.v, j) * item(x.v, j)
     return size, squares
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from supple.assembly.tables import unit_weights
 from supple.errors import StateError
+from supple.exact.refusals import as_floats
 from supple.model.joints import NV
 from supple.model.model import Model
 
@@ -20,9 +21,10 @@ Weights = Mapping[str, Weight] | Sequence[float] | Floats | None
 
 
 class WeightTable:
-    """The weights of all joints, as the kernels have them: k x k numbers for each."""
+    """The weights of all joints, as the kernels have them: k x k numbers for each. Those that are functions of position
+    are 1 before `follow`."""
 
-    def __init__(self, model: Model, weights: Weights, q: Floats) -> None:
+    def __init__(self, model: Model, weights: Weights) -> None:
         self._model = model
         self._dof = np.array(NV)[model.joint_type]
         self._begin = np.cumsum(self._dof**2) - self._dof**2
@@ -36,9 +38,9 @@ class WeightTable:
                 if callable(weight):
                     self.functions[j] = weight
                 else:
-                    self._set(j, weight)
+                    self._put(j, self._checked(j, weight))
         else:
-            numbers = np.asarray(weights, dtype=np.float64)
+            numbers = as_floats("weights", weights)
             if numbers.shape != (model.n_bodies,):
                 raise StateError(
                     f"weights are one number for each of the {model.n_bodies} joints, or a dictionary by joint names; "
@@ -48,17 +50,21 @@ class WeightTable:
                 j = int(np.flatnonzero(~(np.isfinite(numbers) & (numbers > 0)))[0])
                 raise _not_positive(model, j, numbers[j])
             self.values *= np.repeat(numbers, self._dof**2)
-        self.follow(q, np.array(list(self.functions), dtype=np.int64))
 
-    def follow(self, q: Floats, joints: NDArray[np.int64]) -> None:
-        """The weights that depend on position, of these joints, at q."""
-        for j in joints:
-            function = self.functions.get(int(j))
-            if function is not None:
-                self._set(int(j), function(q[self._model.joints[int(j)].q]))
+    def follow(self, q: Floats, joints: NDArray[np.int64] | None = None) -> None:
+        """The weights that depend on position, at q: of these joints, or of all. If one is refused, none changes."""
+        some = self.functions.keys() if joints is None else self.functions.keys() & set(joints.tolist())
+        found = [(j, self._checked(j, self.functions[j](q[self._model.joints[j].q].copy()))) for j in sorted(some)]  # type: ignore[index]
+        for j, matrix in found:
+            self._put(j, matrix)
 
-    def _set(self, j: int, weight: Any) -> None:
-        k, at = int(self._dof[j]), int(self._begin[j])
+    def _put(self, j: int, matrix: Floats) -> None:
+        at = int(self._begin[j])
+        self.values[at : at + matrix.size] = matrix.reshape(-1)
+
+    def _checked(self, j: int, weight: Any) -> Floats:
+        """A joint's weight as a matrix."""
+        k = int(self._dof[j])
         try:
             matrix = np.asarray(weight, dtype=np.float64)
         except (TypeError, ValueError):
@@ -73,7 +79,7 @@ class WeightTable:
         symmetric = np.allclose(matrix, matrix.T)
         if not (np.isfinite(matrix).all() and symmetric and (np.linalg.eigvalsh(matrix) > 0).all()):
             raise _not_positive(self._model, j, weight)
-        self.values[at : at + k * k] = matrix.reshape(-1)
+        return matrix
 
 
 def _not_positive(model: Model, j: int, weight: Any) -> StateError:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
-from supple.exact.refusals import as_triple
+from supple.exact.refusals import as_number, as_triple
 from supple.model.inside import inside_turns
 from supple.model.model import Frame, Model, listed
 
@@ -104,9 +104,7 @@ class Pushed(ABC):
 
         damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
         """
-        for name, value in (("stiffness", stiffness), ("damping", damping)):
-            if not (np.isfinite(value) and value >= 0):
-                raise StateError(f"{name} must be a finite number, not below zero; not {value!r}")
+        stiffness, damping = as_number("stiffness", stiffness), as_number("damping", damping)
         place = self.model.moving_place(body)
         row = np.zeros(PUSH_ROW)
         row[P_KIND], row[P_STIFFNESS], row[P_DAMPING] = SPRING, stiffness, damping

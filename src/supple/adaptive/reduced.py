@@ -19,15 +19,6 @@ from supple.adaptive.pushes import (
     SPRING,
 )
 from supple.adaptive.store import (
-    C_DAMPING,
-    C_FORCE,
-    C_HIGH,
-    C_LOW,
-    C_STIFFNESS,
-    C_STOP,
-    C_STOP_DAMPING,
-    C_TARGET,
-    CONTROL,
     FREELY,
     JOINED,
     KINETIC,
@@ -44,6 +35,7 @@ from supple.adaptive.store import (
 from supple.assembly.joints import identity
 from supple.assembly.poses import store_pose
 from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, with_joints
+from supple.exact.joint_law import COORDINATE_, LAW, law_force
 from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import newton_euler
 from supple.exact.tables import ARMATURE, IV, KIND, RIGID
@@ -207,18 +199,12 @@ def without_joints_kernel(store, moving, pushed, note):
 
 @helper
 def own_force(s, x, j, v):
-    """What degree of freedom j's joint does of its own: its actuator, controller and limits."""
-    k, at = CONTROL * j, item(s.controlled, j)
-    f = item(s.controls, k + C_FORCE)
-    if at > 0:
-        q = item(x.q, at - 1)
-        f += item(s.controls, k + C_STIFFNESS) * (item(s.controls, k + C_TARGET) - q)
-        f -= item(s.controls, k + C_DAMPING) * v
-        low, high = item(s.controls, k + C_LOW), item(s.controls, k + C_HIGH)
-        if q < low:
-            f += item(s.controls, k + C_STOP) * (low - q) - item(s.controls, k + C_STOP_DAMPING) * v
-        elif q > high:
-            f += item(s.controls, k + C_STOP) * (high - q) - item(s.controls, k + C_STOP_DAMPING) * v
+    """What degree of freedom j's joint does of its own: its actuator, controllers and limits."""
+    nv, f, row = x.v.shape[0], item(s.controls, j), item(s.controlled, j)
+    while row > 0:
+        k = nv + LAW * (row - 1)
+        f += law_force(s.controls, k, item(x.q, int(item(s.controls, k + COORDINATE_))), v)
+        row = item(s.controlled, nv + row - 1)
     return f
 
 

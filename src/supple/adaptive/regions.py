@@ -2,6 +2,7 @@
 
 A node whose joint is active has the flag CURRENT (or another one, while a region is being chosen); so have all nodes
 above it, and a LEAF or SUM with something active in it. The nodes without it under those with it are the rigid front.
+With HELD, too, a joint does not move, and is only on the way to others: where some are pinned, or as a run begins.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_VECTOR
 from supple.adaptive.reduced import turn_rigid
 from supple.adaptive.store import (
     ANGLES,
+    HELD,
     INERTIA10,
     JOINTS,
     N_PUSHES,
     POSE,
     SEEN,
+    UPDATE,
     open_store,
 )
 from supple.assembly.desk import open_desk
@@ -94,6 +97,13 @@ def add_joint(t, m, s, angles, rb, j, R, r):
 
 
 @helper
+def can_move(t, s, mask, i):
+    """Whether the joint of a node, which is in the region, moves in it: not if it is locked or held."""
+    flags = item(s.flags, i)
+    return item(t.forbidden, item(t.item, i)) < 6 and (not flags & HELD or flags & mask & UPDATE)
+
+
+@helper
 def piece_at(s, i, rb, R, r):
     """Node i is, or begins, a piece of reduced body rb."""
     set_item(s.piece, i, rb)
@@ -119,7 +129,7 @@ def build_reduced(t, d, m, s, angles, mask, stack):
         kind, j = item(t.kind, i), item(t.item, i)
         if again:
             if kind == JOIN:  # between its parts
-                if item(t.forbidden, j) < 6:
+                if can_move(t, s, mask, i):
                     rb = add_joint(t, m, s, angles, rb, j, R, r)
                     R, r = identity(), Vec3(0.0, 0.0, 0.0)
                 else:
@@ -156,7 +166,7 @@ def build_reduced(t, d, m, s, angles, mask, stack):
             top += 2
             S, q = load_pose(s.trees, POSE * j)
             R, r = compose(R, r, S, q)
-            if item(t.forbidden, j) < 6:
+            if can_move(t, s, mask, i):
                 rb = add_joint(t, m, s, angles, rb, j, R, r)
                 R, r = identity(), Vec3(0.0, 0.0, 0.0)
             else:

@@ -12,7 +12,7 @@ from numba import types
 
 from supple.adaptive.choose import choose_kernel, reach_kernel
 from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
-from supple.adaptive.keeping import fastest, go_back, is_unstable
+from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     add_to,
     again_kernel,
@@ -36,6 +36,8 @@ from supple.adaptive.store import (
     EVERY,
     EXPANDED,
     FORM,
+    HELD,
+    HOLD,
     POSE,
     REACH,
     REMOVED,
@@ -93,10 +95,10 @@ def settle_kernel(desk, store, i, unused):
 
 @helper
 def is_new(s):
-    """Whether the acceleration update region has a node that is not active."""
+    """Whether the acceleration update region has a node that is not active, or whose joint is not."""
     found = False
     for k in range(item(s.counts, EXPANDED)):
-        found = found or not item(s.flags, item(s.expanded, k)) & CURRENT
+        found = found or item(s.flags, item(s.expanded, k)) & (CURRENT | HELD) != CURRENT
     return found
 
 
@@ -125,12 +127,12 @@ def rigidify_kernel(desk, store, dropped, unused):
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
             call_at(item(s.links, SETTLE), desk, store, i, 0)
-        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0)
-        set_item(s.flags, i, CURRENT if chosen else 0)
+        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
+        set_item(s.flags, i, 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT)
     if not changed:
         return 1.0
     for b in range(m.n):
-        if not item(s.flags, item(t.node_of, item(s.joints, b))):
+        if item(s.flags, item(t.node_of, item(s.joints, b))) != CURRENT:
             for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                 set_item(x.v, k, 0.0)
             set_item(s.dropped, item(s.counts, DROPPED), item(s.joints, b))
@@ -174,13 +176,13 @@ def update_kernel(desk, store, unused, unused_too):
             for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
                 if not flags & UPDATE:
                     set_item(x.qdd, k, 0.0)
-                if not flags & CURRENT:
+                if flags & (CURRENT | HELD) != CURRENT:
                     set_item(x.half, k, 0.0)
         squares = imposed_kick(store)
         for k in range(item(s.counts, SEEN)):
             i = item(s.seen, k)
             if item(s.flags, i):
-                set_item(s.flags, i, CURRENT)
+                set_item(s.flags, i, CURRENT if item(s.flags, i) & UPDATE else item(s.flags, i))
     else:
         smallest, squares = kick(store)
     if not math.isfinite(squares):
@@ -239,7 +241,6 @@ def run_kernel(desk, store, steps, dt):
             else:
                 ended = plain_kick(store)
         if ended != DONE:
-            go_back(t, desk, store)
             return ended
         m, x = open_reduced(store)
         drift(t, d, m, s, x, 0.5 * dt)

@@ -26,7 +26,11 @@ from supple.spatial.trig import RING
 
 POSE, MOTION, INERTIA10 = 12, 9, 10  # numbers of a pose; of w, dw and the origin's acceleration; of a rigid inertia
 MOVE = 12  # of those, and the origin's velocity
-CURRENT, UPDATE, CHOSEN = 1, 2, 4  # flags of a node: of the active region, of the acceleration update region, chosen
+# flags of a node: of the active region, of the acceleration update region, chosen; and while it is in the first, or
+# chosen: that its own joint does not move, but something under it does
+CURRENT, UPDATE, CHOSEN, HELD, HOLD = 1, 2, 4, 8, 16
+
+PASSES, PINNED = 1, 2  # what `must` says
 
 # counts: of what the lists have; steps and updates so far; what is asked
 SEEN, EXPANDED, JOINTS, ANGLES, N_PUSHES, N_PATHS, QUEUE, REACHED, WORST = range(9)
@@ -34,19 +38,17 @@ STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, DROPPED, COUNTS
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
 # that of the state kept; what is asked; the accounts of ledger.py
 GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, KINETIC = 0, *range(3, 8)
-TIME, KEPT_TIME, DT, ERROR, REACH_ERROR = range(8, 13)
-OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(13, 24)
+TIME, KEPT_TIME, KEPT_REMOVED, DT, ERROR, REACH_ERROR = range(8, 14)
+OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(14, 25)
 LEDGER = tuple(range(OPEN, NUMBERS))
 # what of them a run carries along, and is not asked for or found anew
-OWN_COUNTS = (STEPS, UPDATES, DUE, UNCHECKED, DROPPED)
+OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
 SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
-OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, DT, *LEDGER)
+OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, *LEDGER)
 # links
 SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
 # a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
 PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
-# a row of controls, of a degree of freedom: what its joint does of its own
-C_FORCE, C_STIFFNESS, C_TARGET, C_DAMPING, C_LOW, C_HIGH, C_STOP, C_STOP_DAMPING, CONTROL = range(9)
 
 
 class Store(NamedTuple):
@@ -56,14 +58,14 @@ class Store(NamedTuple):
     queue: Any
     piece: Any  #: of nodes: the reduced body that a piece is of
     on_path: Any  #: of nodes: whether something pushed is under them
-    must: Any  #: of nodes: whether something that must be active is under them
+    must: Any  #: of nodes: PASSES, something under them must be active; PINNED: their own joint must
     paths: Any  #: the nodes above the bodies that are pushed, ascending
     joints: Any  #: of the reduced tree, a joint for each row
     load_at: Any  #: of nodes
     push_leaf: Any  #: the leaf of the body pushed, for each push
     push_order: Any  #: pushes by reduced body
     push_start: Any  #: where those of a reduced body begin
-    controlled: Any  #: of degrees of freedom: 1 + the index in q of what is controlled, 0: nothing is
+    controlled: Any  #: (nv,) 1 + the first row of controls for a degree of freedom; then, of each row, 1 + the next one
     dropped: Any  #: joints stopped since the state was kept
     counts: Any
     links: Any  #: where the kernels are that others call
@@ -80,7 +82,7 @@ class Store(NamedTuple):
     amount: Any  #: of nodes: their share of the metric
     v: Any
     drive: Any  #: (nv,) forces of the joints just now
-    controls: Any
+    controls: Any  #: (nv,) forces of actuators; then rows of exact/joint_law.py
     momentum: Any  #: (nv,)
     pushes: Any
     reduced_pushes: Any
@@ -201,7 +203,7 @@ class HostStore:
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
             trees=np.zeros(POSE * n), world=np.zeros(POSE * (n + 1)), moves=np.zeros(MOVE * (n + 1)),
             keys=np.zeros(m + 1), amount=np.zeros(m), v=np.zeros(nv), drive=np.zeros(nv),
-            controls=np.zeros(CONTROL * nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
+            controls=np.zeros(nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
             velocity_weight=np.zeros(weights), numbers=np.zeros(NUMBERS), world_mass=np.zeros(INERTIA10),
             kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip

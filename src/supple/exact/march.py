@@ -1,14 +1,6 @@
 """Many steps in one compiled call: a fixed-step integrator around the articulated-body algorithm.
 
-What acts are forces at the joints: a constant vector, and for each degree of freedom that has a row in the `law` a
-spring with a damper, and limits that push back. A law is an array, one row a degree of freedom that it acts on:
-
-    DOF_, COORDINATE_   where it acts in v, and where its coordinate is in q
-    STIFFNESS_, REST_   k (rest - q)
-    DAMPER_, RATE_      + d (rate - v)
-    MOST_               and no more than this, either way
-    LOWER_, UPPER_      beyond these: a spring of stiffness
-    WALL_, LOSS_        WALL_ times how far it is beyond, and a damper LOSS_ on the way out, never pulling back
+What acts are forces at the joints: a constant vector, and a law (joint_law.py).
 """
 
 from __future__ import annotations
@@ -35,46 +27,26 @@ from supple.exact.calls import (
     finite,
 )
 from supple.exact.chart import move_into, point_into, rate_into
+from supple.exact.joint_law import add_law
 from supple.exact.motion import AXIS, Axes
 from supple.exact.tables import open_tables
 from supple.model.model import Model
-from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
+from supple.spatial.compiler import kernel
+from supple.spatial.indexing import item, set_item
 from supple.spatial.references import OK, floats_at, ints_at
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
 
-DOF_, COORDINATE_, STIFFNESS_, REST_, DAMPER_, RATE_, MOST_, LOWER_, UPPER_, WALL_, LOSS_, LAW = range(12)
 EULER, SEMI_IMPLICIT, RK4 = range(3)
 FIXED_STEP = {"euler": EULER, "semi-implicit": SEMI_IMPLICIT, "rk4": RK4}
-
-
-@helper
-def add_law(law, q, v, tau):
-    """tau += what the law says at q and v."""
-    for i in range(law.shape[0]):
-        j, k = int(get(law, i, DOF_)), int(get(law, i, COORDINATE_))
-        x, u = item(q, k), item(v, j)
-        pull = get(law, i, STIFFNESS_) * (get(law, i, REST_) - x) + get(law, i, DAMPER_) * (get(law, i, RATE_) - u)
-        f = min(max(pull, -get(law, i, MOST_)), get(law, i, MOST_))
-        if x < get(law, i, LOWER_):
-            f += max(get(law, i, WALL_) * (get(law, i, LOWER_) - x) - get(law, i, LOSS_) * u, 0.0)
-        elif x > get(law, i, UPPER_):
-            f += min(get(law, i, WALL_) * (get(law, i, UPPER_) - x) - get(law, i, LOSS_) * u, 0.0)
-        set_item(tau, j, item(tau, j) + f)
 
 
 _vector, _matrix, _int = types.float64[::1], types.float64[:, ::1], types.int64
 
 
-@kernel(types.void(_matrix, _vector, _vector, _vector), "forces at joints")
-def law_kernel(law, q, v, tau):
-    add_law(law, q, v, tau)
-
-
 @kernel(
-    _int(_int, _int, _vector, _vector, _vector, _matrix, types.float64, _int, _int, _matrix, _matrix, _matrix),
+    _int(_int, _int, _vector, _vector, _vector, _vector, types.float64, _int, _int, _matrix, _matrix, _matrix),
     "steps",
     effort=2,
 )
@@ -158,7 +130,7 @@ class March:
     def __init__(self, model: Model, integrator: str, dt: float, force: Floats, law: Floats) -> None:
         self._model, self._dt = model, dt
         self._code = FIXED_STEP[integrator]
-        self._force, self._law = force, law
+        self._force, self._law = force, law.reshape(-1)
         self._work: Work = model._work.get(ABA.name) or ABA.prepare(model)
         self._run = march_kernel.load()
         self._scratch = np.empty((8, max(model.nq, model.nv)))

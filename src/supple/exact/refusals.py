@@ -36,6 +36,31 @@ def as_triple(name: str, value: Any) -> Floats:
     return out
 
 
+def as_number(name: str, value: Any, *, positive: bool = False, infinite: bool = False) -> float:
+    """A finite number, not below zero. positive: nor zero; infinite: or infinity."""
+    x = _real(value)
+    if not (x > 0 or (x == 0 and not positive)) or (x == np.inf and not infinite):
+        what = "a positive number," if positive else f"a {'' if infinite else 'finite '}number, not below zero;"
+        raise StateError(f"{name} must be {what} not {value!r}")
+    return x
+
+
+def as_whole(name: str, value: Any, least: int = 0) -> int:
+    """A whole number, at least so large."""
+    x = _real(value)
+    if isinstance(value, (bool, np.bool_)) or not np.isfinite(x) or x != int(x) or x < least:
+        raise StateError(f"{name} must be a whole number, at least {least}; not {value!r}")
+    return int(value)
+
+
+def _real(value: Any) -> float:
+    """A single number as a float; NaN if it is none."""
+    try:
+        return np.nan if isinstance(value, (str, bytes)) or np.ndim(value) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
 def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
     where = tuple(int(i) for i in np.argwhere(~np.isfinite(x))[0])
     if name == "wrenches":

@@ -21,7 +21,7 @@ from supple.model.model import Model
 from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
 from supple.simulating.events import Happened
-from supple.simulating.forces import Controller, Limits, Push, Spring
+from supple.simulating.forces import Controller, Limits, Push, Spring, joint_forces, law_rows
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
 from supple.simulating.watch import Found, Watch
@@ -120,7 +120,8 @@ class Grid:
 class Stepper(Protocol):
     """What has a way of its own to step, as QuasiStatics.
 
-    It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces;
+    It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces,
+    and joint_law, for those of exact/joint_law.py;
     save() -> arrays by name, and restore(arrays), where q and v are not all that decides how it goes on.
     """
 
@@ -331,34 +332,26 @@ def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
 def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Push, Any]]:
     """Put forces on something that has apply, spring and torque. The pushes, and what it gave for each."""
     pushes: list[tuple[Push, Any]] = []
+    moves = hasattr(stepper, "joint_law")
     for force in forces:
         if isinstance(force, Push):
             how = {"force": force.force, "point": force.point, "torque": force.torque, "frame": force.frame}
             pushes.append((force, stepper.apply(force.body, **how)))
-        elif isinstance(force, Spring) and force.damping == 0.0 and force.length == 0.0:
-            stepper.spring(force.body, force.anchor, force.stiffness, point=force.point)
-        elif (
-            isinstance(force, Controller)
-            and hasattr(stepper, "control")
-            and force.most == np.inf
-            and not np.any(force.rate)
-        ):
-            stepper.control(force.joint, force.stiffness, force.damping, force.target)
-        elif isinstance(force, Limits) and hasattr(stepper, "limits") and force.joints is None:
-            stepper.limits(force.stiffness, force.damping)
+        elif isinstance(force, Spring) and force.length == 0.0 and (moves or force.damping == 0.0):
+            stepper.spring(force.body, force.anchor, force.stiffness, force.point, force.damping)
+        elif isinstance(force, Controller | Limits) and moves:
+            stepper.joint_law(law_rows(stepper.model, force))
         else:
             raise StateError(
-                f"this method does not take {force!r}, but supple.Push, supple.Spring of no length and no damping, a "
-                "constant tau, and adaptive dynamics supple.Controller and supple.Limits of all joints, too; an exact "
-                "method takes them all"
+                f"this method does not take {force!r}, but supple.Push, supple.Spring of no length, a constant tau; "
+                "adaptive dynamics also supple.Controller, supple.Limits and springs with damping; an exact method "
+                "takes them all"
             )
     if tau is None:
         return pushes
     if callable(tau):
         raise StateError("this method takes a constant tau, not a function; an exact method takes both")
-    values = np.asarray(tau, dtype=float)
-    if values.shape != (stepper.model.nv,):
-        raise StateError(f"tau has shape {values.shape}; expected ({stepper.model.nv},)")
+    values = joint_forces(stepper.model, tau)
     for joint in np.unique(stepper.model.dof_body[np.flatnonzero(values)]):
         stepper.torque(int(joint), values[stepper.model.joints[int(joint)].v])
     return pushes

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
-from supple.exact import march
+from supple.exact import joint_law
 from supple.exact.kinematics import poses, velocities
-from supple.exact.refusals import as_floats, as_triple
-from supple.model.manifold import PLAIN, UNLIMITED
+from supple.exact.refusals import as_floats, as_number, as_triple
 from supple.model.model import Model
 from supple.simulating.state import lent, lent_to, name_of
 
@@ -63,7 +62,7 @@ class Spring:
         for name in ("anchor", "point"):
             object.__setattr__(self, name, as_triple(name, getattr(self, name)))
         for name in ("stiffness", "damping", "length"):
-            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name)))
+            object.__setattr__(self, name, as_number(name, getattr(self, name)))
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class Controller:
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "most"):
-            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name), name == "most"))
+            object.__setattr__(self, name, as_number(name, getattr(self, name), infinite=name == "most"))
         for name in ("target", "rate"):
             x = np.atleast_1d(as_floats(name, getattr(self, name)))
             if not np.isfinite(x).all():
@@ -99,7 +98,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
-            object.__setattr__(self, name, _not_below_zero(name, getattr(self, name)))
+            object.__setattr__(self, name, as_number(name, getattr(self, name)))
 
 
 class Forces:
@@ -108,7 +107,7 @@ class Forces:
     def __init__(self, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None) -> None:
         self.model = model
         self.constant = np.zeros(model.nv)
-        self._law_of = march.law_kernel.load()
+        self._law_of = joint_law.law_kernel.load()
         pushes: list[Push] = []
         springs: list[Spring] = []
         rows: list[Floats] = []
@@ -118,10 +117,8 @@ class Forces:
                 pushes.append(force)
             elif isinstance(force, Spring):
                 springs.append(force)
-            elif isinstance(force, Controller):
-                rows += _controller_rows(model, force)
-            elif isinstance(force, Limits):
-                rows += _limit_rows(model, force)
+            elif isinstance(force, Controller | Limits):
+                rows.append(law_rows(model, force))
             elif callable(force):
                 self.functions.append(force)
             else:
@@ -131,8 +128,8 @@ class Forces:
         if callable(tau):
             self.functions.append(tau)
         elif tau is not None:
-            self.constant += _joint_forces(model, tau)
-        self.law = np.array(rows).reshape(len(rows), march.LAW)
+            self.constant += joint_forces(model, tau)
+        self.law = np.concatenate(rows) if rows else np.zeros((0, joint_law.LAW))
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
 
     def scale_pushes(self, scale: float) -> None:
@@ -148,8 +145,8 @@ class Forces:
     @property
     def conserve(self) -> bool:
         """Whether no force can add energy but what `energy` has: springs and walls, but no motors, no pushes."""
-        motors = self.law[:, march.MOST_] < np.inf
-        moving = self.law[:, march.DAMPER_] * self.law[:, march.RATE_] != 0.0
+        motors = self.law[:, joint_law.MOST_] < np.inf
+        moving = self.law[:, joint_law.DAMPER_] * self.law[:, joint_law.RATE_] != 0.0
         pushed = self.world is not None and not self.world.conserve
         return not (self.functions or self.constant.any() or (motors | moving).any() or pushed)
 
@@ -160,7 +157,7 @@ class Forces:
             return self.constant, wrenches
         tau = self.constant.copy()
         if len(self.law):
-            self._law_of(self.law, q, v, tau)
+            self._law_of(self.law.reshape(-1), q, v, tau)
         for function in self.functions:
             got = lent_to("force", function, function, time, time, lent(q), lent(v))
             x = as_floats("what a force returns", got)
@@ -180,11 +177,11 @@ class Forces:
         out = np.zeros(len(q))
         if len(self.law):
             columns = self.law.T
-            x = q[:, columns[march.COORDINATE_].astype(np.int64)]
-            lower, upper = columns[march.LOWER_], columns[march.UPPER_]
+            x = q[:, columns[joint_law.COORDINATE_].astype(np.int64)]
+            lower, upper = columns[joint_law.LOWER_], columns[joint_law.UPPER_]
             beyond = np.maximum(lower - x, 0.0) + np.maximum(x - upper, 0.0)
-            pull = columns[march.STIFFNESS_] * (x - columns[march.REST_]) ** 2
-            out += 0.5 * (pull + columns[march.WALL_] * beyond**2).sum(axis=1)
+            pull = columns[joint_law.STIFFNESS_] * (x - columns[joint_law.REST_]) ** 2
+            out += 0.5 * (pull + columns[joint_law.WALL_] * beyond**2).sum(axis=1)
         return out if self.world is None else out + self.world.energy(q)
 
 
@@ -266,67 +263,16 @@ def _turn(R: Floats, x: Floats) -> Floats:
     return out
 
 
-def _controller_rows(model: Model, c: Controller) -> list[Floats]:
-    joint = model.joints[c.joint]  # type: ignore[index]
-    _refuse_curved(model, joint.index)
-    size = joint.v.stop - joint.v.start
-    for name, x in (("target", c.target), ("rate", c.rate)):
-        if np.shape(x) not in ((1,), (size,)):
-            raise StateError(f"joint {joint.name!r} takes {size} numbers as {name}, not {np.size(x)}")
-    rows = []
-    for i in range(size):
-        row = _row(joint.v.start + i, joint.q.start + i)
-        row[march.STIFFNESS_], row[march.DAMPER_], row[march.MOST_] = c.stiffness, c.damping, c.most
-        row[march.REST_], row[march.RATE_] = np.broadcast_to(c.target, size)[i], np.broadcast_to(c.rate, size)[i]
-        rows.append(row)
-    return rows
+def law_rows(model: Model, force: Controller | Limits) -> Floats:
+    """What a force at joints says, as exact/joint_law.py has it."""
+    if isinstance(force, Limits):
+        return joint_law.limit_rows(model, force.stiffness, force.damping, force.joints)
+    c = force
+    return joint_law.controller_rows(model, c.joint, c.stiffness, c.damping, c.target, c.rate, c.most)
 
 
-def _limit_rows(model: Model, limits: Limits) -> list[Floats]:
-    named = limits.joints is not None
-    joints = [model.joints[j].index for j in limits.joints] if limits.joints is not None else range(model.n_joints)  # type: ignore[index]
-    rows = []
-    for j in joints:
-        if not named and model.joint_type[j] not in PLAIN:
-            continue
-        _refuse_curved(model, j)
-        joint = model.joints[j]  # type: ignore[index]
-        for i in range(joint.v.stop - joint.v.start):
-            row = _row(joint.v.start + i, joint.q.start + i)
-            for column, limit in ((march.LOWER_, joint.lower[i]), (march.UPPER_, joint.upper[i])):
-                if abs(limit) < UNLIMITED:
-                    row[column] = limit
-            row[march.WALL_], row[march.LOSS_] = limits.stiffness, limits.damping
-            if np.isfinite(row[[march.LOWER_, march.UPPER_]]).any():
-                rows.append(row)
-    return rows
-
-
-def _row(dof: int, coordinate: int) -> Floats:
-    row = np.zeros(march.LAW)
-    row[march.DOF_], row[march.COORDINATE_] = dof, coordinate
-    row[march.MOST_], row[march.LOWER_], row[march.UPPER_] = np.inf, -np.inf, np.inf
-    return row
-
-
-def _refuse_curved(model: Model, joint: int) -> None:
-    if model.joint_type[joint] not in PLAIN:
-        part = model.joints[joint]  # type: ignore[index]
-        raise StateError(
-            f"joint {part.name!r} is a {part.type} joint, whose coordinates do not add: write its force as a function "
-            "(time, q, v) -> tau"
-        )
-
-
-def _joint_forces(model: Model, tau: Any) -> Floats:
+def joint_forces(model: Model, tau: Any) -> Floats:
     x = as_floats("tau", tau)
     if x.shape != (model.nv,) or not np.isfinite(x).all():
         raise StateError(f"tau must be {model.nv} finite numbers, or a function (time, q, v)")
-    return x
-
-
-def _not_below_zero(name: str, value: Any, infinite: bool = False) -> float:
-    x = float(value)
-    if not (x >= 0 and (infinite or np.isfinite(x))):
-        raise StateError(f"{name} must be a number, not below zero; not {value!r}")
     return x

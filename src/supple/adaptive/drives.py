@@ -1,0 +1,133 @@
+"""Forces of joints, which stay until they are changed: torques, controllers and limits, as the kernels have them.
+
+The rows of exact/joint_law.py that act on one degree of freedom form a list: `controlled` has 1 + the number of its
+first row, and behind that, for each row, 1 + the number of the next.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.adaptive.store import HostStore
+from supple.errors import StateError
+from supple.exact.joint_law import (
+    COORDINATE_,
+    DAMPER_,
+    DOF_,
+    LAW,
+    LOWER_,
+    STIFFNESS_,
+    UPPER_,
+    controller_rows,
+    limit_rows,
+)
+from supple.exact.refusals import as_floats
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Driven(ABC):
+    """What has joints with forces of their own."""
+
+    model: Model
+    _q: Floats
+    _store: HostStore
+
+    def _begin_drives(self) -> None:
+        self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller
+        self._walls: Ints = np.zeros(0, dtype=np.int64)  #: the rows of limits
+        self._n_rows = 0
+
+    def torque(self, joint: str | int, value: ArrayLike) -> None:
+        """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
+        part = self.model.joints[joint]  # type: ignore[index]
+        x = np.atleast_1d(as_floats("torque", value))
+        count = part.v.stop - part.v.start
+        if x.shape != (count,) or not np.isfinite(x).all():
+            raise StateError(f"joint {part.name!r} takes {count} finite numbers, not {value!r}")
+        self._store.controls[part.v] = x
+        self._renew_joint(part.index)
+
+    def control(
+        self,
+        joint: str | int,
+        stiffness: float,
+        damping: float = 0.0,
+        target: ArrayLike | None = None,
+        rate: ArrayLike = 0.0,
+        most: float = np.inf,
+    ) -> None:
+        """A proportional-derivative controller: the force stiffness (target - q) + damping (rate - v), and no more than
+        `most` either way, beside any torque. A joint has one: another one takes its place.
+
+        target: where the joint is now, by default. Of joints whose coordinates are numbers, not of ball, planar and
+        free joints. Costs nothing while the joint does not move.
+        """
+        part = self.model.joints[joint]  # type: ignore[index]
+        aim = self._q[part.q] if target is None else target
+        rows = controller_rows(self.model, part.index, stiffness, damping, aim, rate, most)
+        if part.index in self._controllers:
+            self._rows()[self._controllers[part.index]] = rows
+        else:
+            self._controllers[part.index] = self._append(rows)
+        self._renew_joint(part.index)
+
+    def limits(self, stiffness: float, damping: float = 0.0) -> int:
+        """Let all joints feel the model's limits, as springs with dampers that push them back and never pull; returns
+        how many have some. Called again, it changes those springs.
+
+        A limit that is not touched costs nothing but a comparison, and nothing at all while the joint does not move.
+        """
+        rows = limit_rows(self.model, stiffness, damping)
+        if len(self._walls):
+            self._rows()[self._walls] = rows
+        else:
+            self._walls = self._append(rows)
+        self._renew_joints(rows)
+        return len(np.unique(self.model.dof_body[rows[:, DOF_].astype(np.int64)]))
+
+    def joint_law(self, rows: Floats) -> None:
+        """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
+        self._append(rows)
+        self._renew_joints(rows)
+
+    @abstractmethod
+    def _renew_joint(self, j: int) -> None:
+        """The forces of a joint changed."""
+
+    @abstractmethod
+    def _repoint(self) -> None:
+        """Arrays were replaced."""
+
+    def _renew_joints(self, rows: Floats) -> None:
+        """The forces of rows changed; a limit that is not touched has none."""
+        x = self._q[rows[:, COORDINATE_].astype(np.int64)]
+        felt = (rows[:, [STIFFNESS_, DAMPER_]] > 0).any(axis=1) | (x < rows[:, LOWER_]) | (x > rows[:, UPPER_])
+        for j in np.unique(self.model.dof_body[rows[felt, DOF_].astype(np.int64)]):
+            self._renew_joint(int(j))
+
+    def _rows(self) -> Floats:
+        rows: Floats = self._store.controls[self.model.nv :].reshape(-1, LAW)
+        return rows
+
+    def _append(self, rows: Floats) -> Ints:
+        """Rows more; their numbers."""
+        store, nv, first = self._store, self.model.nv, self._n_rows
+        self._n_rows += len(rows)
+        room = len(store.controlled) - nv
+        if self._n_rows > room:  # twice as much, so that many calls cost no more than a few
+            more = max(self._n_rows, 2 * room) - room
+            store.arrays["controlled"] = np.concatenate([store.controlled, np.zeros(more, dtype=np.int64)])
+            store.arrays["controls"] = np.concatenate([store.controls, np.zeros(LAW * more)])
+            self._repoint()
+        added = np.arange(first, self._n_rows)
+        self._rows()[added] = rows
+        links = store.controlled
+        for row, dof in zip(added.tolist(), rows[:, DOF_].astype(np.int64).tolist()):
+            links[nv + row], links[dof] = links[dof], 1 + row
+        return added

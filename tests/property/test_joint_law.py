@@ -1,0 +1,215 @@
+"""The same forces in exact and in adaptive runs: every kind, at joints that move and at joints that rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import supple
+from drawn import SETTINGS, near
+from supple import AdaptiveDynamics, ModelBuilder
+from supple.exact import joint_law
+
+KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
+CURVED = ("planar", "ball", "free")
+
+
+def limited_model(rng, n):
+    """A tree of every joint type, most of whose joints have limits."""
+    b = ModelBuilder()
+    for i in range(n):
+        kind = str(rng.choice(KINDS))
+        limits = {}
+        if kind not in (*CURVED, "continuous") and rng.random() < 0.8:
+            limits = {"lower": -rng.uniform(0.0, 0.5), "upper": rng.uniform(0.0, 0.5)}
+        axis = rng.standard_normal(3)
+        b.add_body(
+            None, None if i == 0 or rng.random() < 0.2 else int(rng.integers(0, i)), kind, axis=axis,
+            axis2=np.cross(axis, rng.standard_normal(3)), pitch=0.3, position=rng.standard_normal(3),
+            mass=rng.uniform(0.5, 2.0), com=0.2 * rng.standard_normal(3), inertia=np.eye(3) * rng.uniform(0.2, 0.5),
+            damping=rng.uniform(0, 0.3), **limits,
+        )  # fmt: skip
+    return b.build()
+
+
+def every_kind(model, rng):
+    """Pushes, springs, controllers and limits, several on the same joint, and joint forces."""
+    n, plain = model.n_bodies, [j for j in range(model.n_bodies) if model.joints[j].type not in CURVED]
+    x = lambda: rng.standard_normal(3)  # noqa: E731
+    forces = [
+        supple.Push(int(rng.integers(n)), x(), x(), x()),
+        supple.Push(int(rng.integers(n)), x(), x(), x(), "body"),
+        supple.Spring(int(rng.integers(n)), x(), rng.uniform(0, 20), x(), rng.uniform(0, 2)),
+        supple.Limits(rng.uniform(0, 500), rng.uniform(0, 50)),
+    ]
+    for j in rng.choice(plain, min(3, len(plain))) if plain else ():
+        size = model.joints[int(j)].v.stop - model.joints[int(j)].v.start
+        target, rate = rng.standard_normal(size), rng.standard_normal(size) if rng.random() < 0.5 else 0.0
+        most = rng.uniform(0, 20) if rng.random() < 0.5 else np.inf
+        forces.append(supple.Controller(int(j), rng.uniform(0, 50), rng.uniform(0, 5), target, rate, most))
+        forces.append(supple.Limits(rng.uniform(0, 300), rng.uniform(0, 50), [int(j)]))
+    return [forces[i] for i in rng.permutation(len(forces))], rng.standard_normal(model.nv)
+
+
+@SETTINGS
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_exact_and_adaptive_runs_have_the_same_forces(n, seed):
+    """So short a run that any integrator gives the same, under accelerations that are not small."""
+    rng = np.random.default_rng(seed)
+    model = limited_model(rng, n)
+    q = model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.nv))
+    v = rng.standard_normal(model.nv)
+    forces, tau = every_kind(model, rng)
+    how = dict(duration=2e-7, dt=1e-7, forces=forces, tau=tau)
+    exact = supple.simulate(model, q, v, method="aba", integrator="semi-implicit", **how)
+    some = supple.simulate(model, q, v, method="adaptive", active=n, **how)
+    near((some.final.v - v) / 2e-7, (exact.final.v - v) / 2e-7, 1e-4)
+    near(model.difference(exact.final.q, some.final.q), np.zeros(model.nv), 1e-10)
+
+
+@SETTINGS
+@given(st.integers(1, 9), st.integers(0, 2**32 - 1))
+def test_joints_at_rest_know_the_law(n, seed):
+    """Most joints rest, and their forces enter through what rigid parts know beforehand; with nothing neglected, all
+    accelerations are the exact ones."""
+    rng = np.random.default_rng(seed)
+    model = limited_model(rng, n)
+    q = model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.nv))
+    v = np.where(np.isin(model.dof_body, rng.integers(n, size=2)), rng.standard_normal(model.nv), 0.0)
+    forces, tau = every_kind(model, rng)
+    how = dict(duration=1e-7, dt=1e-7, forces=forces, tau=tau)
+    exact = supple.simulate(model, q, v, method="aba", integrator="semi-implicit", **how)
+    some = supple.simulate(model, q, v, method="adaptive", error=0.0, guaranteed=True, **how)
+    near((some.final.v - v) / 1e-7, (exact.final.v - v) / 1e-7, 1e-4)
+
+
+def slider():
+    b = ModelBuilder(gravity=(0, 0, 0))
+    b.add_body("slider", joint="prismatic", axis=(1, 0, 0), lower=-0.1, upper=0.1, mass=1.0, inertia=np.eye(3))
+    return b.build()
+
+
+@pytest.mark.parametrize(
+    "q, v, forces",
+    [
+        (0.0, 1.0, [supple.Limits(1000.0)]),
+        (0.0, 1.0, [supple.Limits(1000.0, damping=60.0)]),
+        (0.0, -1.0, [supple.Limits(1000.0, damping=60.0, joints=["slider_joint"])]),
+        (0.05, 0.0, [supple.Controller(0, 50.0)]),
+        (0.05, 0.0, [supple.Controller(0, 50.0), supple.Controller(0, 0.0, damping=5.0)]),
+        (0.05, 0.0, [supple.Controller(0, 500.0, 5.0, 0.2, 0.3, 2.0)]),
+        (0.0, 1.0, [supple.Limits(1000.0), supple.Limits(500.0)]),
+        (0.05, 0.0, [supple.Spring("slider", (0.0, 0.0, 0.0), 50.0, damping=3.0)]),
+    ],
+)
+def test_a_slider_between_walls(q, v, forces):
+    how = dict(duration=0.3, dt=1e-4, every=100, forces=forces)
+    exact = supple.simulate(slider(), [q], [v], method="aba", integrator="rk4", **how)
+    some = supple.simulate(slider(), [q], [v], method="adaptive", active=1, **how)
+    near(some.q, exact.q, 5e-3)
+    near(some.v, exact.v, 5e-3)
+
+
+def test_springs_with_a_length_are_refused_in_words():
+    with pytest.raises(supple.StateError, match="springs with damping; an exact method"):
+        supple.simulate(
+            slider(),
+            [0.0],
+            duration=0.1,
+            method="adaptive",
+            forces=[supple.Spring("slider", (1, 0, 0), 1.0, length=1.0)],
+        )
+    with pytest.raises(supple.StateError, match="an exact method"):
+        supple.simulate(
+            slider(),
+            [0.0],
+            duration=0.1,
+            method="quasi-statics",
+            forces=[supple.Spring(0, (1, 0, 0), 1.0, damping=1.0)],
+        )
+
+
+def test_a_wall_never_pulls():
+    """However fast the way back, the damper takes no more than the spring gives."""
+    rows = joint_law.limit_rows(slider(), 100.0, 50.0)
+    force = joint_law.law_kernel.load()
+    for q in np.linspace(-0.3, 0.3, 25):
+        for v in np.linspace(-5, 5, 21):
+            tau = np.zeros(1)
+            force(rows.reshape(-1), np.array([q]), np.array([v]), tau)
+            if abs(q) <= 0.1:
+                assert tau[0] == 0.0
+            else:
+                beyond = q - np.sign(q) * 0.1
+                assert tau[0] * np.sign(q) <= 0.0
+                near(tau[0], min(-100.0 * beyond - 50.0 * v, 0.0) if q > 0 else max(-100.0 * beyond - 50.0 * v, 0.0))
+
+
+@settings(SETTINGS, max_examples=200)
+@given(st.integers(0, 2**32 - 1))
+def test_work_is_the_integral_of_the_force(seed):
+    """Of a controller with a largest force, and walls on both sides, over ways that cross all of them."""
+    rng = np.random.default_rng(seed)
+    row = np.zeros(joint_law.LAW)
+    row[joint_law.STIFFNESS_], row[joint_law.DAMPER_] = rng.uniform(0, 30, 2) * (rng.random(2) < 0.8)
+    row[joint_law.REST_], row[joint_law.RATE_] = rng.standard_normal(2)
+    row[joint_law.MOST_] = rng.uniform(0, 30) if rng.random() < 0.7 else np.inf
+    row[joint_law.LOWER_], row[joint_law.UPPER_] = (
+        np.sort(rng.uniform(-1, 1, 2)) if rng.random() < 0.7 else (-np.inf, np.inf)
+    )
+    row[joint_law.WALL_], row[joint_law.LOSS_] = rng.uniform(0, 100, 2)
+    x, y = rng.uniform(-2, 2, 2)
+    force, n, total = joint_law.law_kernel.load(), 2000, 0.0
+    for q in x + (y - x) * (np.arange(n) + 0.5) / n:
+        tau = np.zeros(1)
+        force(row, np.array([q]), np.zeros(1), tau)
+        total += tau[0] * (y - x) / n
+    near(joint_law.law_work.py_func(row, 0, x, y), total, 1e-4)
+    near(joint_law.law_work.py_func(row, 0, x, y), -joint_law.law_work.py_func(row, 0, y, x), 1e-12)
+
+
+def test_controllers_and_limits_are_replaced_and_laws_add_up():
+    """control and limits say what is from now on; joint_law adds to it. In any order, on any joints."""
+    rng = np.random.default_rng(3)
+    model = limited_model(rng, 12)
+    plain = [j for j in range(12) if model.joints[j].type not in CURVED]
+    q = model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.nv))
+    v = rng.standard_normal(model.nv)
+    for moving in (v, 0.0 * v):
+        ad = AdaptiveDynamics(model, q, moving, error=0.0, guaranteed=True)
+        controllers, walls, more = {}, np.zeros((0, joint_law.LAW)), []
+        for _ in range(60):
+            what = rng.integers(3)
+            joint, k, d, x = int(rng.choice(plain)), *rng.uniform(0, 30, 2), float(rng.standard_normal())
+            if what == 0:
+                ad.control(joint, k, d, x, rate=0.5, most=10.0)
+                controllers[joint] = joint_law.controller_rows(model, joint, k, d, x, 0.5, 10.0)
+            elif what == 1:
+                ad.limits(k, d)
+                walls = joint_law.limit_rows(model, k, d)
+            else:
+                more.append(joint_law.controller_rows(model, joint, 0.1 * k, 0.1 * d, x))
+                ad.joint_law(more[-1])
+        law = np.concatenate([*controllers.values(), walls, *more])
+        tau = np.zeros(model.nv)
+        joint_law.law_kernel.load()(law.reshape(-1), q, moving, tau)
+        ad.step(1e-7)
+        near((ad.v - moving) / 1e-7, supple.forward_dynamics(model, q, moving, tau), 1e-4)
+
+
+FEW = settings(SETTINGS, max_examples=20)
+
+
+@FEW
+@given(st.integers(2, 30), st.integers(0, 2**32 - 1))
+def test_limits_of_all_joints_are_those_of_each(n, seed):
+    rng = np.random.default_rng(seed)
+    model = limited_model(rng, n)
+    each = [
+        joint_law.limit_rows(model, 3.0, 2.0, [j]) for j in range(n) if model.joints[j].type not in CURVED
+    ]  # fmt: skip
+    np.testing.assert_array_equal(
+        joint_law.limit_rows(model, 3.0, 2.0), np.concatenate([np.zeros((0, joint_law.LAW)), *each])
+    )
