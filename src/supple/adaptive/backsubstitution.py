@@ -40,8 +40,8 @@ DIRTY, QUEUE, VISITED, COMPUTED, PUSHED, TOUCHED, PATHS, WORST, STALE, COUNTS = 
 # numbers. ROOT: the total of all joints; LARGEST, SQUARES: of those computed, the largest square, and their sum
 # DIGITS: the relative error of coefficients; SIZE: the root of the scale of all [assembly/rounding.py]; SLID: how far
 # joints inside the body have slid since DIGITS was measured
-ROOT, LARGEST, LOW, HIGH, GRAVITY, SQUARES, FLOOR, NOISE, AMPLIFICATION, DIGITS, SIZE, SLID = 0, 1, 2, 3, 4, *range(7, 14)
-NUMBERS = 14
+ROOT, LARGEST, LOW, HIGH, GRAVITY = range(5)
+SQUARES, FLOOR, NOISE, AMPLIFICATION, IN_ALL, DIGITS, SIZE, SLID, NUMBERS = range(7, 16)
 
 
 class Work(NamedTuple):

@@ -8,7 +8,7 @@ in vain costs a small part of them.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,4 +80,5 @@ class Pace:
 
     @classmethod
     def restored(cls, saved: NDArray[np.float64]) -> Pace:
-        return cls(*(float(x) if f.type == "float" else int(x) for x, f in zip(saved, fields(cls))))
+        n, wait, since, needed, probed, worked = (int(x) for x in saved[:6])
+        return cls(n, wait, since, needed, probed, worked, float(saved[6]), float(saved[7]))

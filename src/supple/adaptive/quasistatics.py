@@ -24,7 +24,7 @@ from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats
+from supple.exact.refusals import as_floats, as_number, as_whole
 from supple.model.inside import tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, count, unknown
@@ -41,6 +41,7 @@ _CODES = {
     "relative-joint": k.RELATIVE_JOINT,
 }
 _ALL = 1 << 62
+_ROUNDING = [k.DIGITS, k.SLID, k.AMPLIFICATION, k.IN_ALL]  #: what is measured now and then
 UNIT = 2.0**-53
 #: Other forces have shown errors up to so many times as large, in parts of their scale, as those of the probe.
 DIGITS_SAFETY = 8192.0
@@ -134,9 +135,7 @@ class QuasiStatics(Pushed):
 
     @error.setter
     def error(self, value: float) -> None:
-        if not (np.isfinite(value) and value >= 0):
-            raise StateError(f"the error must be zero (exact) or a positive number, not {value!r}")
-        self._error = float(value)
+        self._error = _checked_error(value)
         self._changed()
 
     @property
@@ -217,8 +216,7 @@ class QuasiStatics(Pushed):
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
-        if not math.isfinite(dt):
-            raise StateError(f"dt must be a finite number, not {dt!r}")
+        dt = as_number("dt", dt)
         if not self._solved:
             self._solve(None)
         factor = 0.5 * dt * dt
@@ -236,7 +234,7 @@ class QuasiStatics(Pushed):
         return {
             "marks": self._arrays[0].astype(np.int8),
             "pace": self._pace.save(),
-            "rounding": self._numbers[[k.DIGITS, k.SLID, k.AMPLIFICATION]],
+            "rounding": self._numbers[_ROUNDING],
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
@@ -252,7 +250,7 @@ class QuasiStatics(Pushed):
         self._arrays[1][: len(dirty)] = dirty
         self._counts[[k.DIRTY, k.STALE]] = len(dirty), 1
         self._pace = Pace.restored(saved["pace"])
-        self._numbers[[k.DIGITS, k.SLID, k.AMPLIFICATION]] = saved["rounding"]
+        self._numbers[_ROUNDING] = saved["rounding"]
 
     def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
@@ -333,6 +331,8 @@ class QuasiStatics(Pushed):
         some under random torques alone, beside those of the whole body. They are of the same size at all joints, of
         that of the joints' inertias, and in between, since light joints may hide what heavy ones lose, or be hidden."""
         self._changed()
+        if not self._arranged:
+            self._arrange()
         counts, numbers, force = self._counts, self._numbers, self._desk.force
         gravity = slice(k.GRAVITY, k.GRAVITY + 3)
         kept = force.copy(), numbers[gravity].copy(), counts[[k.PUSHED, k.PATHS]].copy()
@@ -383,9 +383,7 @@ class QuasiStatics(Pushed):
         return result
 
     def _wanted(self, error: float | None) -> float:
-        if error is not None and not (np.isfinite(error) and error >= 0):
-            raise StateError(f"the error must be zero (exact) or a positive number, not {error!r}")
-        return self._error if error is None else float(error)
+        return self._error if error is None else _checked_error(error)
 
     def _meets(self, wanted: float) -> bool:
         return bool(self._numbers[k.HIGH] <= wanted)
@@ -459,6 +457,13 @@ class QuasiStatics(Pushed):
         self._arrays[12:17] = [bodies, starts, rows, np.zeros(6 * len(bodies)), paths]
         self._counts[k.PUSHED], self._counts[k.PATHS] = len(bodies), len(paths)
         self._point_at_arrays()
+
+
+def _checked_error(value: Any) -> float:
+    try:
+        return as_number("error", value)
+    except StateError:
+        raise StateError(f"the error must be zero (exact) or a positive number, not {value!r}") from None
 
 
 def _state(model: Model, q: ArrayLike | None) -> Floats:

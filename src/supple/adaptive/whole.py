@@ -7,9 +7,9 @@ these are as many as can be.
 **What rounding does to it.** The equation of a joint, D qdd = tau - S.f, is the difference of its own force and of what
 it carries. `noise` is the size of these terms: |tau| plus the sum of the magnitudes of the forces below the joint, and
 of their moments about it. NOISE is what the joint that moves most, on its own, would do under u times that (u: the unit
-of rounding), plus u times the largest acceleration. What all joints do together is FLOOR = AMPLIFICATION x NOISE. The
-amplification is found now and then by a second solution, for forces as large as the noise and for what the first one
-leaves of the equations of motion.
+of rounding). What the joints do together, at most, is AMPLIFICATION times that, and IN_ALL times that is its norm over
+all joints. These two are found now and then by a second solution, for forces as large as the noise and for what the
+first one leaves of the equations of motion. FLOOR is that, or LEAST u times the accelerations if that is more.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from supple.adaptive.backsubstitution import (
     AMPLIFICATION,
     COMPUTED,
     FLOOR,
+    IN_ALL,
     LARGEST,
     MATRICES,
     NOISE,
@@ -40,6 +41,7 @@ from supple.adaptive.backsubstitution import (
     note_slide,
     open_work,
     probe_arrays,
+    quotient,
     set_bounds,
 )
 from supple.adaptive.momenta import across
@@ -253,20 +255,22 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
                 store_six(bodies, b, F_, Force(zero(), zero()))
         smallest = with_joints(m, q, m.zeros, tau, out, path, bodies, S, dofs)
         if tasks & PROBE:
-            most = 0.0
+            most, squares = 0.0, 0.0
             for j in range(m.nv):
-                most = max(most, abs(out[j]))
-            set_item(w.numbers, AMPLIFICATION, SAFETY * most / item(w.numbers, NOISE) + LEAST)
+                most, squares = max(most, abs(out[j])), squares + out[j] * out[j]
+            set_item(w.numbers, AMPLIFICATION, SAFETY * quotient(most, item(w.numbers, NOISE)))
+            set_item(w.numbers, IN_ALL, SAFETY * quotient(math.sqrt(squares), item(w.numbers, NOISE)))
         else:
             add_up(t, d, w)
-            noise = measure_noise(m, w, tau, bodies, S, dofs) + math.sqrt(item(w.numbers, LARGEST))
-            set_item(w.numbers, NOISE, UNIT * noise)
+            set_item(w.numbers, NOISE, UNIT * measure_noise(m, w, tau, bodies, S, dofs))
             set_item(w.counts, QUEUE, 0)
             set_item(w.counts, VISITED, 0)
     if tasks & SELECT:
-        all_ = math.sqrt(t.n) if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE) else 1.0
+        linkage, noise = measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE), item(w.numbers, NOISE)
+        square = item(w.numbers, ROOT if linkage else LARGEST)
         set_item(w.numbers, SQUARES, item(w.numbers, ROOT))
-        set_item(w.numbers, FLOOR, item(w.numbers, NOISE) * item(w.numbers, AMPLIFICATION) * all_)
+        floor = noise * item(w.numbers, IN_ALL if linkage else AMPLIFICATION)
+        set_item(w.numbers, FLOOR, max(floor, LEAST * UNIT * math.sqrt(square)))
         select(t, d, w, error, measure)
     if tasks & ADVANCE_ALL:
         advance_all(t, d, w, factor)
