@@ -32,6 +32,7 @@ class Pace:
     worked: int = 0  #: nodes renewed and visited since the last probe of the tree's digits
     noise: float = 0.0  #: the size of rounding, and of the accelerations, when it was probed
     largest: float = 0.0
+    slid: float = 0.0  #: how far joints had slid then, in lengths of a link
 
     @property
     def budget(self) -> int:
@@ -65,14 +66,14 @@ class Pace:
         self.since += 1
         self.needed = needed
 
-    def stale_probe(self, noise: float, largest: float) -> bool:
-        """Whether rounding is to be probed, given its size and that of the accelerations; asked once a solution of the
-        whole body."""
+    def stale_probe(self, noise: float, largest: float, slid: float) -> bool:
+        """Whether rounding is to be probed, given its size, that of the accelerations, and how far joints have slid;
+        asked once a solution of the whole body."""
         self.probed = max(self.probed - 1, 0)
         near = self.noise / 2 <= noise <= 2 * self.noise and self.largest / 2 <= largest <= 2 * self.largest
-        if self.probed > 0 and near:
+        if self.probed > 0 and near and 0.0 <= slid - self.slid <= 1.0:
             return False
-        self.probed, self.noise, self.largest = PROBES, noise, largest
+        self.probed, self.noise, self.largest, self.slid = PROBES, noise, largest, slid
         return True
 
     def save(self) -> NDArray[np.float64]:
@@ -81,4 +82,4 @@ class Pace:
     @classmethod
     def restored(cls, saved: NDArray[np.float64]) -> Pace:
         n, wait, since, needed, probed, worked = (int(x) for x in saved[:6])
-        return cls(n, wait, since, needed, probed, worked, float(saved[6]), float(saved[7]))
+        return cls(n, wait, since, needed, probed, worked, *saved[6:].tolist())

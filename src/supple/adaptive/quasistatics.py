@@ -324,6 +324,7 @@ class QuasiStatics(Pushed):
 
     def _assemble(self) -> None:
         """Everything anew; and how many digits that is good for."""
+        self._pace.probed = 0
         self._probe_digits(k.BUILD)
 
     def _probe_digits(self, tasks: int) -> None:
@@ -393,8 +394,6 @@ class QuasiStatics(Pushed):
         wanted, done = self._wanted(error), False
         self._changed()
         if wanted > 0.0 and self._pace.tree(self._counts[k.DIRTY] / self._tables.assembly.n_nodes):
-            if self._pace.digits_due() or self._numbers[k.SLID] > self._length:
-                self._probe_digits(k.ALL_FORCES)
             done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
             self._pace.tried(done, int(self._counts[k.TOUCHED] + self._counts[k.VISITED]))
         if not done:
@@ -404,6 +403,8 @@ class QuasiStatics(Pushed):
 
     def _assembled(self, wanted: float, most: int, again: bool = False) -> bool:
         """Solve over the assembly tree, so many joints at most; false if its numbers are of no use."""
+        if not again and (self._pace.digits_due() or self._numbers[k.SLID] > self._length):
+            self._probe_digits(k.ALL_FORCES)
         self._changed()
         smallest = self._run(k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON, wanted, most, 0.0)
         return smallest > 0.0 and math.isfinite(self._numbers[k.ROOT] + self._numbers[k.LARGEST])
@@ -414,7 +415,8 @@ class QuasiStatics(Pushed):
         if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
             ABA.general(self.model, self._q, np.zeros(self.model.nv), self._desk.force, None)  # says what is singular
         self._check()
-        if self._pace.stale_probe(self._numbers[k.NOISE], math.sqrt(self._numbers[k.LARGEST])):
+        noise, largest, slid = self._numbers[k.NOISE], self._numbers[k.LARGEST], self._numbers[k.SLID]
+        if self._pace.stale_probe(noise, math.sqrt(largest), slid / self._length):
             self._run_whole(wh.PROBE, wanted)
             self._run_whole(wh.SELECT, wanted)
         self._is_whole = True
