@@ -15,6 +15,7 @@ from supple.adaptive.heap import pop, push
 from supple.adaptive.store import (
     CHOSEN,
     CURRENT,
+    DIGITS,
     ERROR,
     EXPANDED,
     HELD,
@@ -43,7 +44,6 @@ from supple.spatial.indexing import item, set_item
 from supple.spatial.references import LINKED
 from supple.spatial.sixes import set_six, six
 
-DIGITS = 2.0**-40  #: what a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]
 LARGEST = 1.7976931348623157e308  #: the key of a metric that is no longer finite
 
 
@@ -137,7 +137,7 @@ def enqueue(t, d, s, desk, store, i):
             leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
         i = l
     a, scale = total(t, d, i)
-    a += DIGITS * scale
+    a += item(s.numbers, DIGITS) * scale  # what rounding may have done to it
     put_in_queue(s, i, a)
     return a
 
@@ -155,6 +155,9 @@ def reach_kernel(desk, store, unused, unused_too):
     set_item(s.counts, EXPANDED, 0)
     rest = enqueue(t, d, s, desk, store, root)
     set_item(s.numbers, ROOT, rest)
+    _, scale = total(t, d, root)
+    rounding = item(s.numbers, DIGITS) ** 2 * scale  # of the accelerations that are computed
+    error = max(error - rounding, 0.0)
     count, reached = 0, 0
     while go_on(s, rest, error, count, most):
         i = take_first(s)
@@ -181,7 +184,7 @@ def reach_kernel(desk, store, unused, unused_too):
             child = r if child == l and kind != LIGHT else -1
         rest = is_left(t, s, rest, error)
     set_item(s.counts, REACHED, reached)
-    set_item(s.numbers, REST, left_over(t, s))
+    set_item(s.numbers, REST, left_over(t, s) + rounding)
     return 0.0
 
 

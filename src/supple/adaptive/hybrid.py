@@ -15,6 +15,7 @@ from supple.adaptive.drives import Driven
 from supple.adaptive.ledger import close_kernel, energy_kernel
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
+from supple.adaptive.quasistatics import tree_digits
 from supple.assembly.desk import HostDesk
 from supple.assembly.loads import ABSORBED_LOADS, BODY_LOADS, STRETCH_LOADS
 from supple.assembly.passes import node_kernels
@@ -30,6 +31,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALL = 1 << 60
+USUAL_DIGITS, FEWEST_DIGITS = 2.0**-40, 1e-5  #: relative errors of the assembly tree
 
 
 class Energy(NamedTuple):
@@ -64,6 +66,7 @@ class Hybrid(Pushed, Driven):
         self.model = model
         self._begin_pushes(model)
         self._begin_drives()
+        self._order = order
         self._shared: TreeTables = tree_tables(model, assemble(model, order))
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
@@ -218,6 +221,7 @@ class Hybrid(Pushed, Driven):
         for table in (self._weights, self._velocity_weights):
             table.follow(self._q)
         self._make_nodes()
+        self._store.numbers[st.DIGITS] = self._digits()
         self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
         self._store.counts[[st.UPDATES, st.REACHED, st.DROPPED]] = 0
         self._store.numbers[[st.REST, st.VELOCITY_REST, *st.LEDGER]] = 0.0
@@ -233,6 +237,24 @@ class Hybrid(Pushed, Driven):
         smallest = float(k.build_kernel.load()(self._desk.address, self._store.address))
         if not smallest > 0.0:
             self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
+
+    def _digits(self) -> float:
+        """What a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]; measured where
+        it is part of a certificate."""
+        if not self._guaranteed:
+            return USUAL_DIGITS
+        found = tree_digits(self.model, self._q, self._order)
+        if found > FEWEST_DIGITS:
+            mass = self.model.mass
+            summed = np.append(0.0, np.cumsum(mass))
+            carried = summed[self.model.subtree_end] - summed[:-1]
+            body = int(np.argmax(carried / np.maximum(mass, 1e-300)))
+            raise SingularError(
+                "guaranteed=True takes accelerations from the assembly tree, which has too few digits for them: body "
+                f"{self.model.body_names[body]!r} of {mass[body]:.3g} kg carries {carried[body]:.3g} kg; leave "
+                "guaranteed out, or use simulate(method='aba')"
+            )
+        return found
 
     def _moving(self, v: Floats) -> Ints:
         return np.unique(self.model.dof_body[np.flatnonzero(v)])
@@ -329,8 +351,8 @@ class Hybrid(Pushed, Driven):
     def _refuse_singular(self, body: int | None) -> None:
         where = "a body" if body is None else f"body {self.model.body_names[body]!r}"
         raise SingularError(
-            f"{where}, with what is joined to it, has no inertia in some direction, where its inverse is needed; give "
-            "it mass and inertia"
+            f"{where}, with what is joined to it, has no inertia in some direction, or so little that float64 cannot "
+            "tell it beside what it carries, and its inverse is needed; give it mass and inertia"
         )
 
     def _pushes_changed(self) -> None:

@@ -461,6 +461,11 @@ class QuasiStatics(Pushed):
         self._point_at_arrays()
 
 
+def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:
+    """The relative error of solutions over an assembly tree of a model at q, in parts of their scale."""
+    return float(QuasiStatics(model, q, order=order)._numbers[k.DIGITS])
+
+
 def _checked_error(value: Any) -> float:
     try:
         return as_number("error", value)

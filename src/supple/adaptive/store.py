@@ -38,13 +38,13 @@ STEPS, UPDATES, DUE, EVERY, MOST, MOST_REACHED, WAYS, UNCHECKED, DROPPED, COUNTS
 # numbers: what the acceleration metric has in all, and neglected; the velocity metric, neglected; energies; time, and
 # that of the state kept; what is asked; the accounts of ledger.py
 GRAVITY, ROOT, REST, VELOCITY_REST, REMOVED, KINETIC = 0, *range(3, 8)
-TIME, KEPT_TIME, KEPT_REMOVED, DT, ERROR, REACH_ERROR = range(8, 14)
-OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(14, 25)
+TIME, KEPT_TIME, KEPT_REMOVED, DT, ERROR, REACH_ERROR, DIGITS = range(8, 15)
+OPEN, THEN_KINETIC, THEN_POTENTIAL, WORK, DRAG_WORK, STOPPED, HEIGHT, GROWN, THERE, SQUARES, NUMBERS = range(15, 26)
 LEDGER = tuple(range(OPEN, NUMBERS))
 # what of them a run carries along, and is not asked for or found anew
 OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
 SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
-OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, *LEDGER)
+OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, DIGITS, *LEDGER)
 # links
 SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
 # a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
