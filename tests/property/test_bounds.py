@@ -47,7 +47,7 @@ for m in (model, bush, trees.chain(20)):
     w = rng.standard_normal((m.n_bodies, 6))
     found = {name: counting.run(a, m, q, v, x, w, hand)[1] for name, a in algorithms.items()}
     found["dca"] = counting_dca.run(m, q, v, x, w, hand)[1]
-    for name in {"aba", "crba", "virtual-work", "virtual-work by pairs", "unit-vector", "dca"} & set(found):
+    for name in {"aba", "crba", "virtual work", "virtual-work by pairs", "unit-vector", "dca"} & set(found):
         np.testing.assert_allclose(found[name][: m.nv], found["aba"], rtol=1e-7, atol=1e-7, err_msg=name)
 print(*algorithms, sep="\\n")
 """
@@ -93,7 +93,7 @@ def run(script: str, *arguments: str, **environment: str) -> subprocess.Complete
 
 def test_no_core_goes_beside_its_arrays():
     ran = run(IN_PYTHON, NUMBA_DISABLE_JIT="1").stdout.splitlines()
-    assert {"aba", "crba", "rnea", "virtual-work", "virtual-work by pairs", "unit-vector", "poses"} < set(ran)
+    assert {"aba", "crba", "rnea", "virtual work", "virtual-work by pairs", "unit-vector", "poses"} < set(ran)
 
 
 def test_adaptive_methods_stay_within_their_arrays_and_compute_what_they_do_compiled(tmp_path: Path):

@@ -235,6 +235,7 @@ class QuasiStatics(Pushed):
             "marks": self._arrays[0].astype(np.int8),
             "pace": self._pace.save(),
             "rounding": self._numbers[_ROUNDING],
+            "solved": np.array([self._solved, self._is_whole]),
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
@@ -251,6 +252,11 @@ class QuasiStatics(Pushed):
         self._counts[[k.DIRTY, k.STALE]] = len(dirty), 1
         self._pace = Pace.restored(saved["pace"])
         self._numbers[_ROUNDING] = saved["rounding"]
+        self._solved, self._is_whole = (bool(x) for x in saved["solved"])
+        if self._solved and self._is_whole:
+            self._run_whole(wh.SOLVE | wh.SELECT, self._error)
+        elif self._solved:
+            self._run(k.RENEW | k.BEGIN | k.GO_ON, self._error, self._pace.budget, 0.0)
 
     def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
