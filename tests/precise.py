@@ -6,12 +6,14 @@ Written from the conventions alone (docs/conventions.md). Body frames, 6-vectors
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
 
 Long = np.longdouble
+needs_extended = pytest.mark.skipif(np.finfo(Long).nmant < 60, reason="needs an extended long double")
 
 
 def skew(r):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import supple
 from drawn import SETTINGS, near, systems
 from oracle import random_model
-from precise import accelerations_at_rest, true_error
+from precise import accelerations_at_rest, needs_extended, true_error
 from supple import QuasiStatics, scenes, trees
 from supple.adaptive.quasistatics import MEASURES
 
@@ -75,6 +75,7 @@ def test_every_order_of_assembly_gives_the_same(order: str):
             qs.step(0.02)
 
 
+@needs_extended
 @SETTINGS
 @given(systems(), st.integers(0, 2**32 - 1))
 def test_bounds_hold_at_every_stage(system, seed):

@@ -10,7 +10,7 @@ import pytest
 
 import supple
 from oracle import random_model
-from precise import accelerations_at_rest, true_error
+from precise import accelerations_at_rest, needs_extended, true_error
 from supple import QuasiStatics, trees
 from supple.adaptive.quasistatics import MEASURES
 
@@ -67,6 +67,7 @@ def pushed(qs, rng):
     return supple.wrench(model, body, force=1e-3 * force, q=qs.q)
 
 
+@needs_extended
 @pytest.mark.parametrize("seed", range(80))
 def test_certificates_hold_where_digits_are_lost(seed: int):
     rng = np.random.default_rng(seed)
@@ -220,3 +221,84 @@ def test_a_saved_one_goes_on_to_the_same_bits():
             np.testing.assert_array_equal(one.q, two.q)
     with pytest.raises(supple.StateError, match="another model"):
         make(q).restore(QuasiStatics(trees.chain(3)).save())
+
+
+def test_forces_that_cancel_on_one_body_count_by_their_size():
+    """What is left of 1e11 N and -1e11 N is as uncertain as these are."""
+    model = trees.chain(3, gravity=(0, 0, 0), seed=1)
+    q = model.random(1)
+    for size in (1e4, 1e8, 1e11):
+        qs = QuasiStatics(model, q)
+        force, point = np.array([0.3, -0.5, 0.8]), (0.1, 0.2, 0.3)
+        for sign in (1.0, -1.0):
+            qs.apply(1, force=sign * size * force, point=point)
+        qs.apply(2, force=(1e-3, 2e-3, 0.0))
+        exact = accelerations_at_rest(model, q, np.zeros(3), supple.wrench(model, 2, force=(1e-3, 2e-3, 0.0), q=q))
+        for found in (qs.solve(), *qs.refine(error=0.0)):
+            assert true_error(model, exact, found.dense(), "relative-joint") <= found.error
+
+
+def test_a_stiff_spring_near_its_anchor_counts_by_where_it_is():
+    model = trees.chain(3, gravity=(0, 0, 0), seed=1)
+    q = model.random(1)
+    anchor = supple.poses(model, q).position[2] + np.array([1e-9, 0.0, 0.0])
+    for stiffness in (1e6, 1e10, 1e13):
+        qs = QuasiStatics(model, q)
+        qs.spring(2, anchor, stiffness)
+        found = qs.solve()
+        assert found.error > 1e-9  # nobody knows the position of the body better than that
+
+
+def test_digits_are_measured_again_where_joints_have_slid_far():
+    b = supple.ModelBuilder(gravity=(0, 0, 0))
+    for i, mass in enumerate((1.0, 100.0, 1.0)):
+        b.add_body(f"b{i}", i - 1 if i else None, "prismatic", axis=np.eye(3)[i], position=(0.3, 0.1, 0.2), mass=mass,
+                   com=(0.1, 0.2, 0.0), inertia=0.1 * mass * np.eye(3))  # fmt: skip
+    b.add_body(
+        "tip", 2, "revolute", axis=(1, 1, 0), position=(0.1, 0, 0.4), mass=1.0, com=(0, 0.3, 0), inertia=np.eye(3)
+    )
+    model = b.build()
+    for error in (1e-3, 1e-9):
+        qs = QuasiStatics(model, model.neutral(), error=error)
+        qs.apply("tip", force=(1.0, 2.0, 3.0), point=(0.1, 0.2, 0.3))
+        for _ in range(3):
+            qs.step(30.0)  # some hundred metres
+            exact = accelerations_at_rest(
+                model, qs.q, np.zeros(4), supple.wrench(model, "tip", force=(1, 2, 3), point=(0.1, 0.2, 0.3), q=qs.q)
+            )
+            for found in (qs.solve(), *qs.refine(error=0.0)):
+                assert true_error(model, exact, found.dense(), "relative-joint") <= found.error
+
+
+def test_what_was_set_before_restoring_is_not_lost():
+    model = trees.chain(300, gravity=(0, 0, 0), seed=3)
+    q = model.random(3)
+
+    def make():
+        qs = QuasiStatics(model, q, error=1e-3)
+        qs.torque(150, 1.0)
+        return qs
+
+    one, two = make(), make()
+    one.solve()
+    two.restore(one.save())
+    np.testing.assert_array_equal(one.solve().dense(), two.solve().dense())
+
+
+@pytest.mark.parametrize(
+    "call, says",
+    [
+        (lambda qs: qs.step(1e200), "beyond what float64 can tell"),
+        (lambda qs: qs.step("x"), "dt must be"),
+        (lambda qs: qs.solve(joints=np.nan), "joints must be a whole number"),
+        (lambda qs: qs.solve(joints=np.inf), "joints must be a whole number"),
+        (lambda qs: qs.solve("x"), "error must be zero"),
+        (lambda qs: qs.solve(seconds="x"), "seconds must be"),
+    ],
+)
+def test_odd_arguments_are_answered_in_words(call, says):
+    qs = QuasiStatics(trees.chain(4))
+    before = qs.q.copy()
+    with pytest.raises(supple.SuppleError, match=says):
+        call(qs)
+    np.testing.assert_array_equal(qs.q, before)
