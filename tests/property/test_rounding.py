@@ -302,3 +302,29 @@ def test_odd_arguments_are_answered_in_words(call, says):
     with pytest.raises(supple.SuppleError, match=says):
         call(qs)
     np.testing.assert_array_equal(qs.q, before)
+
+
+@pytest.mark.parametrize("n", [30, 100])
+@pytest.mark.parametrize("extra", [1e-1, 1e-2, 1e-3])
+def test_a_guaranteed_error_holds_for_a_chain_that_motors_hold(n: int, extra: float):
+    """Nothing was computed, and an error of 0 certified, when totals cancelled."""
+    model = trees.chain(n, seed=2)
+    q, rest = model.random(2), np.zeros(n)
+    tau = supple.inverse_dynamics(model, q, rest, rest)
+    tau[n // 2] += extra
+    exact = supple.forward_dynamics(model, q, rest, tau)
+    ad = supple.AdaptiveDynamics(model, q, error=1e-4 * float(exact @ exact), guaranteed=True)
+    for j in range(n):
+        ad.torque(j, tau[j])
+    ad.step(1e-6)
+    true = float(((ad.v / 1e-6 - exact) ** 2).sum())
+    assert true <= 1.001 * ad.error and true <= ad.stats.acceleration_error + 1e-6 * float(exact @ exact)
+
+
+def test_a_guaranteed_error_is_refused_where_the_tree_has_no_digits():
+    b = supple.ModelBuilder()
+    b.add_body("dummy", axis=(0, 0, 1), mass=1e-6, inertia=np.eye(3) * 1e-10)
+    b.add_body("arm", "dummy", axis=(0, 1, 0), position=(0.05, 0, 0), mass=900, com=(0.05, 0, 0), inertia=np.eye(3) * 9)
+    b.add_body("tip", "arm", axis=(0.6, 0, 0.8), position=(50, 0, 0), mass=80, com=(0.5, 0.1, 0), inertia=np.eye(3) * 8)
+    with pytest.raises(supple.SingularError, match="'dummy' of 1e-06 kg carries 980 kg; leave"):
+        supple.AdaptiveDynamics(b.build(), error=1e-3, guaranteed=True)
