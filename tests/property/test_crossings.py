@@ -145,3 +145,50 @@ def test_a_ball_bounces_as_it_must_until_it_is_said_to_come_to_rest(restitution,
         assert e.state is not None and abs(e.state.q[0]) < 1e-9 and e.result.q.min() > -1e-9
     else:
         raise AssertionError("it fell through the floor")
+
+
+@given(
+    st.sampled_from([0.1, 0.25, 0.3]) | st.floats(0.0, 0.3),
+    st.sampled_from([0.5, 1.0, 2.0]) | st.floats(0.1, 3.0),
+    st.sampled_from([0.01, 0.05, 0.1]),
+    INTEGRATORS,
+    st.sampled_from([["rises", "falls"], ["falls", "rises"], ["falls", "passes"], ["passes", "falls", "rises"]]),
+)
+@settings(max_examples=150, deadline=None)
+def test_nothing_happens_in_the_other_direction(q, v, dt, integrator, order):
+    """A particle only rises. Other events at that instant, give or take rounding, end the step there."""
+    directions = {"rises": 1, "falls": -1, "passes": 0}
+    events = [supple.Event(name, lambda s: s.q[0] - 0.4, directions[name]) for name in order]
+    run = supple.simulate(PARTICLE, [q], [v], duration=1.5 * (0.4 - q) / v, dt=dt, integrator=integrator, events=events)
+    assert [e.name for e in run.events] == [name for name in order if name != "falls"]
+
+
+@given(st.integers(0, 2**32), INTEGRATORS)
+@settings(max_examples=60, deadline=None)
+def test_directions_in_a_box(seed, integrator):
+    """Balls between two walls, whose passages through the middle, up and down, are known by unfolding their ways."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    b = supple.ModelBuilder("box", gravity=(0, 0, 0))
+    for i in range(n):
+        b.add_body(f"ball {i}", joint="prismatic", axis=(0, 0, 1), mass=1.0)
+    q, v = rng.choice([0.1, 0.25, 0.3, 0.5, 0.75], n), rng.choice([0.5, 0.7, 1.0, 2.0], n) * rng.choice([-1, 1], n)
+
+    def turned(i: int) -> Callable[[supple.State], supple.State]:
+        return lambda s: s.replace(v=s.v * np.where(np.arange(n) == i, -1.0, 1.0))
+
+    events, want = [], {}
+    for i in range(n):
+        events.append(supple.Event(f"top {i}", lambda s, i=i: s.q[i] - 1.0, 1, turned(i)))
+        events.append(supple.Event(f"bottom {i}", lambda s, i=i: s.q[i], -1, turned(i)))
+        for name, d in (("up", 1), ("down", -1)):
+            events.append(supple.Event(f"{name} {i}", lambda s, i=i: s.q[i] - 0.4, d))
+            # ways that rise pass 0.4 at 0.4 + 2 k of the unfolded way, those that fall at 1.6 + 2 k
+            ups = [((0.4 if d * np.sign(v[i]) > 0 else 1.6) + 2 * k - q[i]) / v[i] for k in range(-5, 6)]
+            want[f"{name} {i}"] = sorted(t for t in ups if 1e-9 < t < 1.7)
+    events = [events[k] for k in rng.permutation(len(events))]
+    dt = float(rng.choice([0.01, 0.05, 0.125]))
+    run = supple.simulate(b.build(), q, v, duration=1.7, dt=dt, integrator=integrator, events=events)
+    for name, times in want.items():
+        got = [e.time for e in run.events if e.name == name and e.time < 1.7 - 1e-8]
+        np.testing.assert_allclose(got, [t for t in times if t < 1.7 - 1e-8], atol=1e-9)

@@ -505,3 +505,51 @@ def test_what_events_cannot_be(how, message):
     twice = [supple.Event("e", lambda s: 1.0)] * 2
     with pytest.raises(supple.StateError, match="names of their own"):
         supple.simulate(particle(), duration=0.1, events=twice)
+
+
+def test_events_are_taken_from_anything_that_gives_them():
+    """A generator can be gone through once; one event needs no list."""
+    stop = supple.Event("stop", lambda s: s.q[0] - 0.1, then="stop")
+    for events in ([stop], (e for e in [stop]), {"stop": stop}.values(), stop):
+        run = supple.simulate(particle(), v=[1.0], duration=1.0, dt=0.01, events=events)
+        assert names(run) == ["stop"] and run.final.time == pytest.approx(0.1, abs=1e-12)
+    for none in (None, 3):
+        with pytest.raises(supple.StateError, match=f"events must be a list of supple.Event objects.*not {none}"):
+            supple.simulate(particle(), duration=0.1, events=none)
+    with pytest.raises(supple.StateError, match="'quasi-statics' takes no events"):
+        supple.simulate(particle(), duration=0.1, method="quasi-statics", events=(e for e in [stop]))
+
+
+def test_a_resolution_too_fine_to_look_is_refused():
+    how = {"v": [1.0], "duration": 1.0, "dt": 0.01}
+    fine = supple.Event("fine", lambda s: s.q[0] - 0.1, then="stop", resolution=1e-9)
+    with pytest.raises(supple.StateError, match=r"event 'fine': resolution 1e-09 s .* at least 1e-07 s"):
+        supple.simulate(particle(), events=[fine], **how)
+
+
+def test_adaptive_steps_are_no_longer_than_can_be_looked_at(monkeypatch):
+    """They grow to many dt, but not to more looks than a step may have."""
+    monkeypatch.setattr("supple.simulating.watch.MOST_LOOKS", 50)
+    looks: list[float] = []
+
+    def when(state: supple.State) -> float:
+        looks.append(state.time)
+        return 1.0
+
+    run = supple.simulation(
+        particle(), v=[1.0], duration=1.0, dt=0.01, integrator="adaptive",
+        events=[supple.Event("fine", when, resolution=4e-4)],
+    )  # fmt: skip
+    watch, most = run._watch, 0
+    search = watch.search
+
+    def counted(*args: object) -> object:
+        nonlocal most
+        before = len(set(looks))
+        found = search(*args)  # type: ignore[arg-type]
+        most = max(most, len(set(looks)) - before)
+        return found
+
+    monkeypatch.setattr(watch, "search", counted)
+    assert [state.time for state in run][-1] == 1.0
+    assert 25 < most <= 50 + 4  # and a window's worth for those at its end

@@ -105,6 +105,33 @@ def test_an_event_beside_the_end_is_the_same(name, tmp_path):
         np.testing.assert_array_equal(both.final.q, whole.final.q)
 
 
+@pytest.mark.parametrize("name", ["events", "fixed, events", "events with jumps", "events that only tell"])
+def test_an_end_at_the_instant_of_an_event_changes_no_row(name, tmp_path):
+    """The state there is the event's own, not the interpolant's; with loose tolerances these are far apart."""
+    model, how = HOW[name]
+    how = {"check_energy": False} | how | ({"rtol": 1e-3, "atol": 1e-3} if "integrator" in how else {})
+    whole = supple.simulate(model, duration=2.0, **how)
+    assert len(whole.events) >= 2
+    for i, event in enumerate(whole.events[:3]):
+        path = tmp_path / f"{i}.h5"
+        supple.simulate(model, duration=event.time, record=path, **how).close()
+        equal(supple.simulate(model, duration=2.0, record=path, resume=True, **how), whole)
+
+
+def test_an_event_on_the_grid_has_its_own_state():
+    """Of the adaptive integrator, whose other states on the grid are interpolated."""
+    b = supple.ModelBuilder("pendulum")
+    b.add_body("bob", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    how = {"integrator": "adaptive", "rtol": 1e-3, "atol": 1e-3, "events": supple.Event("x", lambda s: s.q[0] - 0.3)}
+    model, q = b.build(), [2.9]
+    when = supple.simulate(model, q, duration=3.0, dt=0.01, **how).events[0].time
+    for dt in (when / 100, when / 7):
+        run = supple.simulate(model, q, duration=3.0, dt=dt, **how)
+        at = run.events[0].time
+        row = int(np.flatnonzero(run.times == at)[0])
+        assert abs(run.q[row, 0] - 0.3) < 1e-13
+
+
 def test_resumed_to_where_it_is_nothing_is_added(tmp_path):
     for end in (0.1, 0.1234):
         path, how = tmp_path / f"{end}.h5", {"q": MODEL.random(0), "duration": end, **ADAPTIVE}

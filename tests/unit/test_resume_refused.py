@@ -133,6 +133,57 @@ def test_the_same_run_in_other_words_goes_on(tmp_path):
     equal(both, supple.simulate(MODEL, **START, **how))
 
 
+LONG = np.where(np.arange(250) == 3, 0.5, 0.0)
+CHAIN = supple.trees.chain(250)
+RESTING = {"method": "quasi-statics"}
+ACTIVE = {"method": "adaptive", "active": [0, 1]}
+#: what is given, and what else means the same
+SAME = [
+    (CHAIN, {"tau": LONG}, {"tau": LONG.tolist()}),
+    (CHAIN, {"tau": LONG.tolist()}, {"tau": LONG.astype(np.float32)}),
+    (CHAIN, {"tau": 2 * LONG}, {"tau": (2 * LONG).astype(int)}),
+    (CHAIN, {"tau": LONG}, {"tau": np.where(LONG == 0.0, -0.0, LONG)}),
+    (CHAIN, {}, {"tau": np.zeros(250)}),
+    (CHAIN, ACTIVE | {"weights": LONG + 1}, {"weights": (LONG + 1).tolist()}),
+    (MODEL, {}, {"tau": [0, 0]}),
+    (MODEL, {"tau": (0, 1)}, {"tau": np.array([0.0, 1.0])}),
+    (MODEL, {"events": [EVENT]}, {"events": supple.Event("low", when, -1, then, resolution=1e-3 / 4)}),
+    (MODEL, {}, {"integrator": "rk4", "every": 1.0, "check_energy": True, "forces": (), "method": "aba"}),
+    (MODEL, {"integrator": "adaptive"}, {"rtol": 1e-9, "atol": 1e-9}),
+    (MODEL, RESTING, {"error": 2.0**-19}),
+    (MODEL, RESTING, {"measure": "relative-joint", "order": "balanced"}),
+    (MODEL, ACTIVE, {"guaranteed": False, "error": None}),
+    (MODEL, ACTIVE, {"order": "balanced", "update_every": 20, "weights": None}),
+    (MODEL, ACTIVE, {"active": ["shoulder", "elbow"]}),
+]
+
+
+@pytest.mark.parametrize(("body", "how", "more"), SAME)
+def test_defaults_and_arrays_may_be_said_in_any_way(body, how, more, tmp_path):
+    """Whichever of the two comes first."""
+    for i, (one, two) in enumerate(((how, how | more), (how | more, how))):
+        path = tmp_path / f"{i}.h5"
+        supple.simulate(body, duration=2e-3, record=path, **one).close()
+        equal(
+            supple.simulate(body, duration=4e-3, record=path, resume=True, **two),
+            supple.simulate(body, duration=4e-3, **one),
+        )
+
+
+def test_other_settings_than_the_defaults_are_refused(tmp_path):
+    for i, (how, more, said) in enumerate((
+        (RESTING, {"error": 1e-3}, "with error 1.9073486328125e-06, not 0.001"),
+        (ACTIVE, {"update_every": 3}, "with update_every 20, not 3"),
+        ({"events": [EVENT]}, {"events": supple.Event("low", when, -1, then, 1e-4)}, "with resolution 0.00025, not"),
+        ({}, {"tau": [0, 1e-300]}, "with tau nothing, not [0.0, 1e-300]"),
+    )):  # fmt: skip
+        path = tmp_path / f"{i}.h5"
+        supple.simulate(MODEL, duration=2e-3, record=path, **how).close()
+        with pytest.raises(RecordingError) as e:
+            supple.simulate(MODEL, duration=4e-3, record=path, resume=True, **how | more)
+        assert said in str(e.value)
+
+
 def test_options_of_methods_are_compared(tmp_path):
     """Arrays, short and long, and functions among them."""
     chain = supple.trees.chain(300)

@@ -312,6 +312,7 @@ def test_results_show_themselves(tmp_path):
         ({"dt": 0}, "dt must be a positive number"),
         ({"dt": "fast"}, "dt must be a positive number"),
         ({"duration": -1}, "duration must be a positive"),
+        ({"duration": None}, r"simulate needs a duration .* supple.simulation"),
         ({"every": 0}, "every must be a whole number"),
         ({"tau": [1, 2]}, "tau must be 1 finite"),
         ({"q": [1, 2]}, r"q has shape \(2,\)"),

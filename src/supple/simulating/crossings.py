@@ -63,6 +63,11 @@ class Crossing:
     zero: float
 
 
+def resolution_of(event: Event, dt: float) -> float:
+    """How far looks at an event's function are apart at most."""
+    return float(event.resolution or dt / PARTS)
+
+
 class Looks:
     """The states within a step, each computed once for all events."""
 
@@ -100,7 +105,7 @@ class Track:
 
     def follow(self, latest: float) -> None:
         """Look for the crossing; not in windows that begin after an instant, by more than rounding."""
-        step, resolution = self._looks.step, self._event.resolution or self._dt / PARTS
+        step, resolution = self._looks.step, resolution_of(self._event, self._dt)
         windows = max(1, ceil((step.end - step.begin) / (PARTS * resolution) * (1 - 1e-9)))
         part = (step.end - step.begin) / (PARTS * windows)
         begin, w = step.begin, self._value(step.begin)
@@ -172,12 +177,12 @@ class Track:
         self._anchor = time, w
 
     def _cross(self, time: float, w: float, now: int) -> None:
-        seen, span = self._turns[-1][1], max(abs(self._anchor[1]), abs(w))
         root = zero_between(self._value, self._anchor, (time, w))
+        crossing = self._located(root, self._anchor, (time, w), -now)
         if self._event.direction in (0, now):
-            self.crossing = self._located(root, self._anchor, (time, w), -now)
-        else:
-            self._turn(root, replace(seen, side=now, zero=0.0 if w else NEAR * span))
+            self.crossing = crossing
+        else:  # located as exactly: another event may end the step beside it
+            self._turn(crossing.time, replace(self._turns[-1][1], side=now, zero=crossing.zero))
 
     def _located(self, root: float, last: Look, first: Look, side: int) -> Crossing:
         """A crossing between two looks, whose zero of the interpolant is corrected; at a jump, the instant beyond."""

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.model.model import Model
+from supple.simulating.crossings import resolution_of
+from supple.simulating.forces import joint_forces
 from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -28,17 +30,31 @@ def described(x: Any) -> Any:
     if x is None or isinstance(x, bool | int | float | str):
         return x
     if isinstance(x, np.ndarray | np.generic):
-        if x.size <= MANY:
-            return x.tolist()
-        digest = hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
-        return f"{' x '.join(map(str, x.shape))} numbers of hash {digest[:16]}"
+        return _numbers(np.asarray(x))
     if is_dataclass(x) and not isinstance(x, type):
         return {"kind": type(x).__name__} | {f.name: described(getattr(x, f.name)) for f in fields(x)}
     if isinstance(x, Mapping):
         return {str(name): described(value) for name, value in x.items()}
     if isinstance(x, Sequence):
-        return [described(value) for value in x]
+        numbers = _array(x)
+        return [described(value) for value in x] if numbers is None else _numbers(numbers)
     return f"{'function' if callable(x) else 'object'} {_name(x)}"
+
+
+def _array(x: Sequence[Any]) -> NDArray[Any] | None:
+    """A list of numbers, or of such lists of one length, as an array; None if it is another list."""
+    try:
+        out = np.asarray(x)
+    except (TypeError, ValueError):
+        return None
+    return out if out.dtype.kind in "biuf" else None
+
+
+def _numbers(x: NDArray[Any]) -> Any:
+    if x.size <= MANY:
+        return x.tolist()
+    same = np.ascontiguousarray(x, dtype=np.float64) + 0.0 if x.dtype.kind in "biuf" else x  # nor do -0 and 0 differ
+    return f"{' x '.join(map(str, x.shape))} numbers of hash {hashlib.sha256(same.tobytes()).hexdigest()[:16]}"
 
 
 def _name(x: Any) -> str:
@@ -48,11 +64,19 @@ def _name(x: Any) -> str:
 
 
 def given(run: Simulation) -> dict[str, Any]:
-    """Settings, forces and events of a run; bodies and joints by their names."""
+    """Settings, forces and events of a run, the same whether defaults are said or left out; bodies and joints by their
+    names."""
     out = {name: described(value) for name, value in (run.settings | run.given).items() if name != "duration"}
     for force in out["forces"]:
         if isinstance(force, dict):
             _by_name(run.model, force)
+    if isinstance(out.get("active"), list):
+        out["active"] = _names(run.model, out["active"])
+    for event, of in zip(run.given["events"], out["events"]):
+        of["resolution"] = resolution_of(event, run.dt)
+    if out["tau"] is not None and not callable(run.given["tau"]):
+        tau = joint_forces(run.model, run.given["tau"])
+        out["tau"] = described(tau) if tau.any() else None
     return dict(json.loads(json.dumps(out)))
 
 
@@ -61,7 +85,11 @@ def _by_name(model: Model, force: dict[str, Any]) -> None:
         if isinstance(force.get(key), int):
             force[key] = names[force[key]]
     if isinstance(force.get("joints"), list):
-        force["joints"] = [model.joint_names[j] if isinstance(j, int) else j for j in force["joints"]]
+        force["joints"] = _names(model, force["joints"])
+
+
+def _names(model: Model, joints: list[Any]) -> list[Any]:
+    return [model.joint_names[j] if isinstance(j, int) else j for j in joints]
 
 
 def difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:

@@ -279,7 +279,7 @@ def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adapti
         cursor.step += 1
         if grid.kept(cursor.step):
             time = grid.time(cursor.step)
-            rows.add(time, *((cursor.q, cursor.v) if adaptive is None else step.at(time)))
+            rows.add(time, *((cursor.q, cursor.v) if adaptive is None or time == cursor.time else step.at(time)))
             cursor.kept = time
 
 

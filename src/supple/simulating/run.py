@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from supple.errors import RecordingError, SimulationError
+from supple.errors import RecordingError, SimulationError, StateError
 from supple.model.model import Model
 from supple.record.model_group import refuse_other_model
 from supple.record.recorder import Recorder
@@ -38,7 +38,7 @@ def simulate(
     method: str = "aba",
     forces: Sequence[Any] = (),
     tau: ArrayLike | Force | None = None,
-    events: Sequence[Event] = (),
+    events: Iterable[Event] | Event = (),
     every: int = 1,
     joint_wrenches: bool = False,
     record: str | Path | None = None,
@@ -69,6 +69,10 @@ def simulate(
     finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
     with .time, .joint, the last good .state, and .result with all that was good.
     """
+    if duration is None:
+        raise StateError(
+            "simulate needs a duration in seconds; for a run without an end iterate over supple.simulation(...)"
+        )
     run = Simulation(
         model, q, v, duration=duration, dt=dt, integrator=integrator, method=method, forces=forces, tau=tau,
         events=events, every=every, joint_wrenches=joint_wrenches, **options,

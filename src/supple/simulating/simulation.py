@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from inspect import signature
+from functools import wraps
+from inspect import Parameter, signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,11 +41,21 @@ class Own(NamedTuple):
     make: Callable[..., drivers.Stepper]
     options: tuple[str, ...]
 
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """What options are if they are left out; without those that are then None."""
+        takes = signature(self.make).parameters
+        known = {name: takes[name].default for name in self.options if name in takes}
+        return {name: x for name, x in known.items() if x is not None and x is not Parameter.empty}
+
+
+@wraps(QuasiStatics, updated=())
+def _quasi_statics(model: Model, q: Floats, v: Floats, **options: Any) -> QuasiStatics:
+    return QuasiStatics(model, q, **options)
+
 
 OWN = {
-    "quasi-statics": Own(
-        lambda model, q, v, **options: QuasiStatics(model, q, **options), ("error", "measure", "order")
-    ),
+    "quasi-statics": Own(_quasi_statics, ("error", "measure", "order")),
     "adaptive": Own(
         AdaptiveDynamics,
         (
@@ -97,7 +108,7 @@ class Simulation:
         method: str = "aba",
         forces: Sequence[Any] = (),
         tau: ArrayLike | Force | None = None,
-        events: Sequence[Event] = (),
+        events: Iterable[Event] | Event = (),
         every: int = 1,
         rtol: float | None = None,
         atol: float | None = None,
@@ -126,7 +137,8 @@ class Simulation:
         self._adaptive: Adaptive | None = None
         if self.integrator == "adaptive":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
-            self._adaptive = Adaptive(rtol, atol, self.dt, longest=LONGEST * self.dt * self.grid.every)
+            longest = min(LONGEST * self.dt * self.grid.every, self._watch.longest)
+            self._adaptive = Adaptive(rtol, atol, self.dt, longest=longest)
         elif rtol is not None or atol is not None:
             raise StateError("rtol and atol are for integrator 'adaptive'; steps of fixed length have none")
         self._resumed = False
@@ -144,7 +156,7 @@ class Simulation:
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
                 raise StateError(f"method {method!r} takes no {name}{hint}; beside what all take it has {_list(takes)}")
         if method in OWN:
-            self._refuse_for_own(events, v)
+            self._refuse_for_own(v)
             self._make_stepper()
         self._dynamics = self._renewed(model)
 
@@ -159,8 +171,11 @@ class Simulation:
 
     @property
     def given(self) -> dict[str, Any]:
-        """What else decides how it goes: forces and events, as they were given, and what is checked and kept."""
-        out: dict[str, Any] = {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
+        """What else decides how it goes: settings of the method that were left out, forces and events as they were
+        given, and what is checked and kept."""
+        defaults = OWN[self.method].defaults if self.method in OWN else {}
+        unsaid = {name: x for name, x in defaults.items() if self._options.get(name) is None}
+        out: dict[str, Any] = unsaid | {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
         return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy}
 
     def __iter__(self) -> Iterator[State]:
@@ -274,8 +289,8 @@ class Simulation:
         wrenches = f.joint_wrenches(piece.times, piece.q, piece.v) if self.joint_wrenches else None
         return Sample(piece, kinetic, potential, wrenches)
 
-    def _refuse_for_own(self, events: Sequence[Event], v: Floats) -> None:
-        if events:
+    def _refuse_for_own(self, v: Floats) -> None:
+        if self._watch.events:
             raise StateError(f"method {self.method!r} takes no events; an exact method does")
         if self.method == "quasi-statics" and v.any():
             raise StateError("quasi-statics moves bodies that are at rest: leave v out")

@@ -6,19 +6,21 @@ order in which they are given.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
+from math import inf
 from typing import Any
 
 from supple.errors import SimulationError, StateError
 from supple.model.model import Model
-from supple.simulating.crossings import END, Crossing, Looks, Seen, Track
+from supple.simulating.crossings import END, Crossing, Looks, Seen, Track, resolution_of
 from supple.simulating.events import Event, Happened, outcome, value_of
 from supple.simulating.integrators import Pair, Step
 from supple.simulating.state import State, lent
 
 QUICK = 1e-4  #: of dt: events that are no further apart count as being in quick succession,
 TOO_MANY = 300  #: of which so many are refused
+MOST_LOOKS = 100_000  #: at an event's function in one step
 
 
 @dataclass(frozen=True)
@@ -49,14 +51,19 @@ class Outcome:
 class Watch:
     """Looks for events in step after step of a run whose states are dt apart."""
 
-    def __init__(self, events: Sequence[Event], dt: float) -> None:
-        for event in events:
-            if not isinstance(event, Event):
-                raise StateError(f"events must be supple.Event objects, not {event!r}")
-        names = [e.name for e in events]
-        if len(set(names)) != len(names):
-            raise StateError(f"events must have names of their own: {', '.join(map(repr, names))}")
-        self.events, self._dt = tuple(events), dt
+    def __init__(self, events: Iterable[Event] | Event, dt: float) -> None:
+        self.events, self._dt = _checked(events), dt
+        for event in self.events:
+            if dt > MOST_LOOKS * resolution_of(event, dt):
+                raise StateError(
+                    f"event {event.name!r}: resolution {event.resolution:g} s is more than {MOST_LOOKS:,} looks in a "
+                    f"step of {dt:g} s; take one of at least {dt / MOST_LOOKS:.3g} s, or a smaller dt"
+                )
+
+    @property
+    def longest(self) -> float:
+        """How long a step may be, for no event to be looked at more than MOST_LOOKS times in it."""
+        return min((MOST_LOOKS * resolution_of(e, self._dt) for e in self.events), default=inf)
 
     def search(self, model: Model, step: Step, seen: tuple[Seen, ...], until: float) -> Found:
         """The first crossings within a step, at whose beginning so much is remembered (nothing: a run's beginning).
@@ -124,6 +131,20 @@ class Watch:
             )
         flight = since if seen.rebounded else None
         return Seen(-crossing.side, crossing.zero, 0, False, time, flight, many)
+
+
+def _checked(events: Any) -> tuple[Event, ...]:
+    """One event, or as many as something gives that can be gone through once."""
+    if not isinstance(events, Event | Iterable):
+        raise StateError(f"events must be a list of supple.Event objects, empty for none, not {events!r}")
+    out = (events,) if isinstance(events, Event) else tuple(events)
+    for event in out:
+        if not isinstance(event, Event):
+            raise StateError(f"events must be supple.Event objects, not {event!r}")
+    names = [e.name for e in out]
+    if len(set(names)) != len(names):
+        raise StateError(f"events must have names of their own: {', '.join(map(repr, names))}")
+    return out
 
 
 def saved(seen: tuple[Seen, ...]) -> list[Any]:
