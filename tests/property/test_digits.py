@@ -174,3 +174,172 @@ def test_bodies_alike_are_not_compared():
     assert keeps_digits(supple.trees.chain(100)) and keeps_digits(supple.scenes.molecule(200).model)
     assert not keeps_digits(arm()) and not keeps_digits(two_bodies(10.0, 0.0))  # which slides
     assert not keeps_digits(arm(10.0, 0.1, 5000.0)) and keeps_digits(arm(10.0, 0.1, 1.0))
+
+
+# --- forces that balance --------------------------------------------------------------------------------------------
+
+
+def hanging(light, inertia, rng):
+    """An arm on a dummy link, and the posture in which it hangs at rest: Newton's method for no torque by weight."""
+    b = supple.ModelBuilder()
+    b.add_body("dummy", None, axis=(1, 0, 0), mass=light, inertia=[inertia] * 3)
+    b.add_body("upper", "dummy", axis=(0, 1, 0), position=(0, 0.05, 0), mass=10, com=0.3 * rng.standard_normal(3),
+               inertia=[0.1] * 3)  # fmt: skip
+    b.add_body("lower", "upper", axis=(0.6, 0, 0.8), position=(0, 0.1, -1), mass=10, com=0.3 * rng.standard_normal(3),
+               inertia=[1.0] * 3, armature=1.0)  # fmt: skip
+    model, q, h = b.build(), np.zeros(3), 1e-6 * np.eye(3)
+    for _ in range(60):
+        slope = (supple.bias_force(model, q + h) - supple.bias_force(model, q - h)).T / 2e-6
+        step = np.linalg.solve(slope, -supple.bias_force(model, q))
+        q = q + step * min(1.0, 0.5 / np.abs(step).max())
+    assert np.abs(supple.bias_force(model, q)).max() < 1e-12
+    return model, q
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [(1e-4, 1e-8), (0.1, 5e-4)])
+def test_a_robot_that_hangs_at_rest_is_not_refused(method, size):
+    """Its accelerations are nothing but rounding, and so is any scale made of them."""
+    for seed in range(4):
+        model, q = hanging(*size, np.random.default_rng(seed))
+        assert np.abs(supple.forward_dynamics(model, q, np.zeros(3), method=method)).max() < 1e-11
+        moving = np.array([np.zeros(3), np.ones(3)])
+        many = supple.forward_dynamics(model, [q, q + 0.5], moving, method=method)
+        assert off(many[1], supple.forward_dynamics(model, q + 0.5, moving[1])) < 2e-9
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_balanced_gimbals_floating_bodies_and_steady_spin_are_not_refused(method):
+    """Weight that acts on no joint in any posture; wrenches that carry the weight; motion that needs no force."""
+    axis = np.array([0.48, 0.6, 0.64])
+    b = supple.ModelBuilder()
+    b.add_body("ring", None, axis=(0.6, 0, 0.8), mass=1e-4, inertia=[1e-8] * 3)
+    b.add_body("rotor", "ring", axis=axis, position=-0.3 * axis, mass=20, com=0.3 * axis, inertia=[1.0] * 3)
+    gimbal = b.build()
+    for turned in (0.3, 1.1, 2.3):
+        for v in (np.zeros(2), np.array([0.0, 30.0])):
+            found = supple.forward_dynamics(gimbal, [turned, 0.7], v, method=method)
+            assert np.abs(found).max() < 1e-9 * (1 + v @ v)
+    model = arm()
+    q, rng = model.random(np.random.default_rng(5)), np.random.default_rng(6)
+    R = supple.poses(model, q).rotation
+    up = np.einsum("nji,j->ni", R, -np.asarray(model.gravity)) * model.mass[:, None]
+    afloat = np.concatenate([np.cross(model.com, up), up], axis=1)
+    found = supple.forward_dynamics(model, q, np.zeros(3), wrenches=afloat, method=method)
+    assert np.abs(found).max() < 1e-6
+    tau = rng.standard_normal(3)
+    wanted = supple.forward_dynamics(model, q, np.zeros(3), tau, afloat)
+    assert off(supple.forward_dynamics(model, q, np.zeros(3), tau, afloat, method), wanted) < 1e-6
+
+
+# --- wrenches -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["dca", "crba"])
+def test_wrenches_by_accelerations_of_other_methods(method):
+    """Good accelerations of light bodies make bad wrenches of heavy ones: 32 digits are the reference."""
+    for rng, _ in states(60, 8):
+        model = uneven_model(rng, 8, (1e-3, 100.0), (1e-2, 2.0), armature=100.0)
+        q, v, tau = model.random(rng), *rng.standard_normal((2, model.nv))
+        try:
+            wanted = supple.joint_wrenches(model, q, v, tau, method="virtual-work")
+            found = supple.joint_wrenches(model, q, v, tau, method=method)
+        except supple.SingularError:
+            continue
+        if np.abs(wanted).max() > 1e-3:
+            assert off(found, wanted) < 1e-6
+            reach = max(1.0, np.abs(supple.poses(model, q).position).max())
+            ground = supple.ground_wrench(model, q, v, tau, method="virtual-work")
+            ground -= supple.ground_wrench(model, q, v, tau, method=method)
+            assert np.abs(ground).max() < 1e-5 * reach * np.abs(wanted).max()
+    many = [model.random(rng) for _ in range(3)]
+    found = supple.joint_wrenches(model, many, v, tau, method=method)
+    assert off(found, supple.joint_wrenches(model, many, v, tau)) < 1e-6
+
+
+def test_wrenches_where_a_body_has_no_mobility():
+    """Which 32 digits need: those of articulated bodies are taken."""
+    b = supple.ModelBuilder()
+    b.add_body("rod", None, axis=(0, 1, 0), mass=1e-3, com=(0.5, 0, 0), inertia=[0, 1e-9, 1e-9])
+    b.add_body("tip", "rod", axis=(0, 0, 1), position=(1, 0, 0), mass=1e3, com=(0.5, 0, 0), inertia=[0, 1.0, 1.0])
+    model = b.build()
+    for seed in range(20):
+        q, v, tau = np.random.default_rng(seed).standard_normal((3, 2))
+        wanted = supple.joint_wrenches(model, q, v, tau)
+        assert off(supple.joint_wrenches(model, q, v, tau, method="crba"), wanted) < 2e-9
+
+
+# --- many bodies ----------------------------------------------------------------------------------------------------
+
+
+def beads(n, light, mass, axis=(0, 1, 0), joint="revolute", star=False):
+    """Every other link (of a star, the hub) has little inertia and mass."""
+    b = supple.ModelBuilder()
+    for i in range(n):
+        little = i == 0 if star else i % 2 == 0
+        up = None if i == 0 else "b0" if star else f"b{i - 1}"
+        b.add_body(f"b{i}", up, "ball" if i == 0 else joint, axis=axis if np.ndim(axis) == 1 else axis[i],
+                   position=(float(i > 0), 0, 0), mass=mass if little else 1.0, com=(0.5, 0, 0),
+                   inertia=[0.9 * (light if little else 1.0)] * 3)  # fmt: skip
+    return b.build()
+
+
+def in_some_states(model):
+    rng = np.random.default_rng(0)
+    still, v, tau = np.zeros(model.nv), *rng.standard_normal((2, model.nv))
+    return [(model.neutral(), still, tau), (model.neutral(), v, still), (model.random(rng), still, still)]
+
+
+@pytest.mark.parametrize("n", [200, 1000, 3000])
+@pytest.mark.parametrize("light", [1.2e-4, 1e-2])
+def test_wrenches_in_chains_of_two_sorts_of_links(n, light):
+    model = beads(n, light, 0.14)
+    for state in in_some_states(model):
+        exact = reference.forward_dynamics(model, *state)
+        for method in (None, "dca", "virtual-work"):
+            assert off(supple.joint_wrenches(model, *state, frame="world", method=method), exact.wrenches) < 1e-7
+        for method in METHODS:
+            assert off(supple.forward_dynamics(model, *state, method=method), exact.accelerations) < 1e-7
+
+
+def test_long_chains_with_all_directions_of_axes():
+    """Newton and Euler, summed up from the leaves, lose more than 1e-6 here: the default is not that."""
+    axes = np.random.default_rng(5).standard_normal((3000, 3))
+    for light in (1e-2, 1.0):
+        model = beads(3000, light, 0.14, axes)
+        for state in in_some_states(model)[::2]:
+            exact = reference.forward_dynamics(model, *state)
+            assert off(supple.joint_wrenches(model, *state, frame="world"), exact.wrenches) < 1e-6
+
+
+def test_many_on_a_light_hub_and_forks_of_small_bodies():
+    tree = supple.ModelBuilder()
+    axes = np.random.default_rng(5).standard_normal((1000, 3))
+    for i in range(1000):
+        tree.add_body(f"b{i}", f"b{(i - 1) // 2}" if i else None, axis=axes[i], position=(float(i > 0), 0, 0),
+                      inertia=[1.2e-4] * 3, mass=1.0)  # fmt: skip
+    for model in (beads(260, 4.5e-4, 4.5e-4, star=True), tree.build()):
+        for state in in_some_states(model):
+            exact = reference.forward_dynamics(model, *state)
+            for method in METHODS:
+                assert off(supple.forward_dynamics(model, *state, method=method), exact.accelerations) < 1e-7
+            assert off(supple.virtual_work(model, *state).wrenches, exact.wrenches) < 1e-7
+
+
+def test_masses_count_as_moments_of_inertia_do():
+    """A base of hardly any mass and ordinary inertia, that carries three bodies."""
+    b = supple.ModelBuilder()
+    b.add_body("base", None, "free", mass=1e-12, inertia=[1.0] * 3)
+    for i in range(3):
+        b.add_body(f"b{i}", f"b{i - 1}" if i else "base", axis=np.eye(3)[i], position=(0.01, 0.02, 0.01), mass=1.0,
+                   com=(0.01, 0.01, 0), inertia=[1.0, 1.2, 1.1])  # fmt: skip
+    model = b.build()
+    assert not keeps_digits(model)
+    rng = np.random.default_rng(0)
+    q, tau = model.random(rng), rng.standard_normal(model.nv)
+    wanted = supple.forward_dynamics(model, q, np.zeros(model.nv), tau)
+    for method in METHODS:
+        try:
+            assert off(supple.forward_dynamics(model, q, np.zeros(model.nv), tau, method=method), wanted) < 1e-6
+        except supple.SingularError as e:
+            assert "'base' (1e-12 kg" in str(e)

@@ -3,14 +3,17 @@
 Both subtract and invert mobilities, and lose digits with the square of how far moments of inertia are apart: with a
 dummy link of 0.1 g that carries a robot, all of them. Articulated bodies add inertias and lose next to none.
 
-    apart    the largest moment of inertia, mass or armature at the longest lever, over the least of any body about any
-             axis: a number of the model, found once
-    below FEW_LOST    results are right to 1e-9 or so in any state, and returned as they are
-    above it          they are compared with what articulated bodies and inverse dynamics say (NEAR); where they differ,
-                      joints are closed in 32 digits (extended.py); where accelerations differ, too (FAR), there is
-                      no telling which are right, and SingularError says why
+    apart     the largest moment of inertia, mass or armature at the longest lever, over the least of any body about any
+              axis; times bodies / FEW, if there are more and paths fork
+    unlike    the largest ratio of two bodies' masses, least moments of inertia or largest ones, times bodies
+    both small (FEW_LOST, ALIKE), and no path long (LONG): results are right to 1e-7 or so in any state, and returned
+                 as they are
+    otherwise    they are compared with what articulated bodies and inverse dynamics say (NEAR); where they differ,
+                 joints are closed in 32 digits (extended.py); where accelerations differ, too (FAR), there is no
+                 telling which are right, and SingularError says why
 
-Lengths that a sliding joint can reach have no bound: with one amid the tree, `apart` is infinite.
+These numbers are the model's, and found once. Lengths that a sliding joint can reach have no bound: with one amid the
+tree, `apart` is infinite.
 """
 
 from __future__ import annotations
@@ -24,22 +27,35 @@ from numpy.typing import NDArray
 from supple.errors import SingularError
 from supple.exact.aba import ABA
 from supple.exact.extended import extended
+from supple.exact.kinematics import poses
 from supple.exact.rnea import WITH_WRENCHES
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.model.topology import depths, n_children
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Arguments = list[Floats | None]  #: q, v, tau, wrenches as Algorithm.arrays gives them
 
-FEW_LOST = 1e4  #: moments of inertia so far apart cost virtual work seven digits, divide and conquer five
+FEW_LOST, FEW = 1e4, 12  #: moments of inertia so far apart cost virtual work seven digits in trees of a few bodies
+ALIKE = 3e4  #: errors grow with the square of how unlike bodies are, and of their number: up to 3e-8 at this product
 NEAR, FAR = 1e-9, 1e-6  #: of the largest acceleration or wrench
+MANY = 100  #: bodies, from which NEAR grows with their number, as what rounding does to articulated bodies
+LONG = 500  #: bodies; stretched chains of more like ones cost divide and conquer nine digits
+ROUNDING = 1e-13  #: what is left of forces that balance, with digits lost on the way
 _SLIDING = [JointType.PRISMATIC, JointType.SCREW, JointType.CYLINDRICAL, JointType.PLANAR, JointType.FREE]
 
 
 def keeps_digits(model: Model) -> bool:
     """Whether few digits can be lost, whatever the state."""
-    return _known(model, "keeps digits", lambda: _apart(model) <= FEW_LOST)
+    return _known(
+        model, "keeps digits", lambda: not is_long(model) and _apart(model) <= FEW_LOST and _unlike(model) <= ALIKE
+    )
+
+
+def is_long(model: Model) -> bool:
+    """Whether paths are so long that rounding adds up, however alike bodies are."""
+    return _known(model, "is long", lambda: bool(depths(model.parent).max(initial=0) > LONG))
 
 
 def has_mobilities(model: Model) -> bool:
@@ -62,7 +78,20 @@ def _apart(model: Model) -> float:
     moments = np.linalg.eigvalsh(model.inertia)
     lever = max(_square(model.com), _square(model.position[inner]))
     armature = float(model.armature.max(initial=0.0))
-    return max(float(model.mass.max()) * lever, float(moments.max()), armature) / float(moments.min())
+    apart = max(float(model.mass.max()) * lever, float(moments.max()), armature) / float(moments.min())
+    forks = n_children(model.parent)[1:].max(initial=0) > 1
+    return apart * max(1.0, _largest_tree(model) / FEW) if forks else apart
+
+
+def _unlike(model: Model) -> float:
+    moments = np.linalg.eigvalsh(model.inertia)
+    ratio = max(float(x.max() / x.min()) for x in (model.mass, moments[:, 0], moments[:, 2]))
+    return ratio * _largest_tree(model)
+
+
+def _largest_tree(model: Model) -> int:
+    """How many bodies hang on one joint of the world."""
+    return int((model.subtree_end - np.arange(model.n_bodies)).max(initial=0))
 
 
 def _square(x: Floats) -> float:
@@ -83,12 +112,15 @@ def settled(model: Model, method: str, arguments: Arguments, size: int | None, f
         wanted = WITH_WRENCHES(model, q, v, a, wrenches)
         wanted[..., :nv] = a
     wanted = wanted.reshape(count, -1)
-    bad = ~(_near(rows[:, :nv], wanted[:, :nv], NEAR) & _near(rows[:, nv:], wanted[:, nv:], NEAR))
+    near = min(FAR, NEAR * max(1.0, model.n_bodies / MANY))
+    bad = ~(_near(rows[:, :nv], wanted[:, :nv], near) & _near(rows[:, nv:], wanted[:, nv:], near))
     if bad.any():
         which = np.flatnonzero(bad)
         few = [_rows(model, i, x, which) for i, x in enumerate(arguments)]
         if has_mobilities(model):
             rows[which] = extended(model, *few)[:, : rows.shape[1]]
+        else:
+            rows[which, nv:] = wanted[which, nv:]
         far = ~_near(rows[which, :nv], wanted[which, :nv], FAR)
         if far.any():
             far[far] = ~_balanced(model, [x[far] for x in few], rows[which[far], :nv], wanted[which[far], :nv])
@@ -106,12 +138,49 @@ def _near(found: Floats, wanted: Floats, share: float, floor: Floats | float = 0
 
 
 def _balanced(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bools:
-    """Whether accelerations are within FAR of what weight and velocity, and wrenches with them, would cause alone:
-    where forces balance, what is left of them is small."""
-    q, v, _, pushes = given
+    """Whether accelerations are within FAR of what the forces that act would cause if they did not balance: where they
+    do, what is left of them is small."""
+    q, v, tau, pushes = given
     wrenches = pushes.reshape(len(pushes), -1, 6) if pushes.shape[1] else None
-    alone = np.maximum(np.abs(ABA(model, q, v, None, None)), np.abs(ABA(model, q, v, None, wrenches)))
-    return _near(found, wanted, FAR, alone.max(axis=1, initial=0.0))
+    scale = np.maximum(np.abs(ABA(model, q, v, None, None)), np.abs(ABA(model, q, v, None, wrenches)))
+    moment, force = _on_bodies(model, q, v, wrenches)
+    rng, still, shape = np.random.default_rng(0), np.zeros_like(v), (model.n_bodies, 3)
+    for _ in range(3):  # the same forces in other directions: whatever the posture, they do not balance in all of them
+        f = force * _directions(rng, shape)
+        through = np.concatenate([np.cross(model.com, f), f], axis=-1)
+        about = np.concatenate([moment * _directions(rng, shape), f], axis=-1)
+        turned = tau * rng.choice([-1.0, 1.0], model.nv)
+        scale = np.maximum(scale, np.abs(ABA(model, q, still, None, through)))
+        # torques and moments that would turn light links fast, but do not: of these, rounding is left
+        scale = np.maximum(scale, ROUNDING / FAR * np.abs(ABA(model, q, still, turned, about)))
+    return _near(found, wanted, FAR, scale.max(axis=1, initial=0.0))
+
+
+def _on_bodies(model: Model, q: Floats, v: Floats, wrenches: Floats | None) -> tuple[Floats, Floats]:
+    """(states, n, 1) twice: how large the moments, about bodies' origins, and forces are that weight, motion and
+    wrenches mean for each body, whatever their directions."""
+    carried = WITH_WRENCHES(model, q, v, np.zeros_like(v), None)[:, model.nv :].reshape(len(q), -1, 6)
+    r, inner = poses(model, q).position, np.flatnonzero(model.parent >= 0)
+    carried[..., :3] += np.cross(r, carried[..., 3:])  # about the world's origin
+    by_body = np.moveaxis(carried, 1, 0)
+    own = by_body.copy()
+    np.subtract.at(own, model.parent[inner], by_body[inner])  # a body passes on what it does not take
+    own = np.moveaxis(own, 0, 1)
+    weight = (model.mass * np.linalg.norm(model.gravity))[:, None]
+    moment = _lengths(own[..., :3] - np.cross(r, own[..., 3:])) + weight * _lengths(model.com)
+    force = _lengths(own[..., 3:]) + weight
+    if wrenches is not None:
+        moment, force = moment + _lengths(wrenches[..., :3]), force + _lengths(wrenches[..., 3:])
+    return moment, force
+
+
+def _lengths(x: Floats) -> Floats:
+    return np.asarray(np.linalg.norm(x, axis=-1, keepdims=True), dtype=np.float64)
+
+
+def _directions(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    x = rng.standard_normal(shape)
+    return np.asarray(x / _lengths(x), dtype=np.float64)
 
 
 def _rows(model: Model, argument: int, x: Floats | None, which: NDArray[np.int64]) -> Floats:

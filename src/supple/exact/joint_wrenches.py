@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact import rnea
-from supple.exact.digits import keeps_digits
+from supple.exact.aba import ABA
+from supple.exact.digits import has_mobilities, is_long, keeps_digits, settled
 from supple.exact.forward import Method, forward_dynamics
 from supple.exact.kinematics import Poses, poses
 from supple.exact.virtual_hubs import solved
@@ -41,10 +42,11 @@ def joint_wrenches(
     joint="knee", and get (6,).
 
     Given forces tau, the motion follows by forward dynamics: method "virtual-work" gives joint wrenches as it goes,
-    the others compute accelerations first and then what they take. None: virtual work, the most exact on long chains,
-    where bodies are alike, and "aba" where some are far lighter than others, which costs virtual work its digits. Given
-    accelerations a instead (and no tau), joint wrenches are what inverse dynamics finds on its way. v None means at
-    rest. Any argument may have a leading batch axis.
+    the others compute accelerations first and then what they take, compared with what those of "aba" take. None:
+    virtual work, the most exact on long chains, where bodies are alike or paths long, and "aba" where some bodies are
+    far lighter than others, which costs virtual work its digits. Given accelerations a instead (and no tau), joint
+    wrenches are what inverse dynamics finds on its way. v None means at rest. Any argument may have a leading batch
+    axis.
 
     Along the joint's own directions a row has tau - damping v - armature a; across them, what the bearing holds.
     """
@@ -87,14 +89,28 @@ def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | 
     """(..., n, 6) along the world's axes, about the origins of the bodies."""
     if a is not None and tau is not None:
         raise StateError("give either forces tau or accelerations a: each follows from the other")
-    method = method or ("virtual-work" if keeps_digits(model) else "aba")
-    if a is None and method == "virtual-work":
-        flat = solved(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, "absorb")
-    else:
-        if a is None:
-            a = forward_dynamics(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, method)
+    if a is not None:
         flat = rnea.WITH_WRENCHES(model, q, v, a, wrenches)
+    else:
+        as_it_goes = keeps_digits(model) or (is_long(model) and has_mobilities(model))
+        method = method or ("virtual-work" if as_it_goes else "aba")
+        flat = _of_motion(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, method)
     return flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6)
+
+
+def _of_motion(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, wrenches: ArrayLike | None,
+               method: Method) -> Floats:  # fmt: skip
+    """(..., nv + 6 n) given forces. Inverse dynamics multiplies errors of accelerations by all the mass that they move:
+    those of other methods than "aba" may be good accelerations and still make bad wrenches."""
+    if method == "virtual-work":
+        return solved(model, q, v, tau, wrenches, "absorb")
+    a = forward_dynamics(model, q, v, tau, wrenches, method)
+    flat = rnea.WITH_WRENCHES(model, q, v, a, wrenches)
+    if method == "aba":
+        return flat
+    flat[..., : model.nv] = a
+    arrays, size = ABA.arrays(model, (q, v, tau, wrenches))
+    return settled(model, f"method {method!r}", arrays, size, flat)
 
 
 class Multiplier(NamedTuple):
