@@ -80,9 +80,9 @@ def forward_dynamics(
              "dca"    divide and conquer over a balanced tree, O(log n) deep, O(n) in all: runs on several threads
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
 
-    "virtual-work" and "dca" lose digits where a light body carries a heavy one. Their results then are compared with
-    those of "aba" and, where they differ, found again in 32 digits, some 15 times slower; or SingularError names the
-    joint.
+    "virtual-work" and "dca" lose digits where a light body carries a heavy one, and on paths of many hundred bodies.
+    Their results then are compared with those of "aba" and, where they differ, found again in 32 digits, some 15 times
+    slower; or SingularError names the joint.
     """
     try:
         qdd: Any = model._fast[method](q, v, tau, wrenches)
