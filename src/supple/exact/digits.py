@@ -42,7 +42,7 @@ ALIKE = 3e4  #: errors grow with the square of how unlike bodies are, and of the
 NEAR, FAR = 1e-9, 1e-6  #: of the largest acceleration or wrench
 MANY = 100  #: bodies, from which NEAR grows with their number, as what rounding does to articulated bodies
 LONG = 500  #: bodies; stretched chains of more like ones cost divide and conquer nine digits
-ROUNDING = 1e-13  #: what is left of forces that balance, with digits lost on the way
+BALANCED, ROUNDING = 1e-10, 1e-13  #: what may be left of forces that balance: of those that bearings hold, and others
 _SLIDING = [JointType.PRISMATIC, JointType.SCREW, JointType.CYLINDRICAL, JointType.PLANAR, JointType.FREE]
 
 
@@ -138,8 +138,9 @@ def _near(found: Floats, wanted: Floats, share: float, floor: Floats | float = 0
 
 
 def _balanced(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bools:
-    """Whether accelerations are within FAR of what the forces that act would cause if they did not balance: where they
-    do, what is left of them is small."""
+    """Whether accelerations are within FAR of what weight, velocity and wrenches would cause alone, or within rounding
+    of what forces of their size would cause in other directions: where forces balance, what is left of them is small.
+    """
     q, v, tau, pushes = given
     wrenches = pushes.reshape(len(pushes), -1, 6) if pushes.shape[1] else None
     scale = np.maximum(np.abs(ABA(model, q, v, None, None)), np.abs(ABA(model, q, v, None, wrenches)))
@@ -150,7 +151,7 @@ def _balanced(model: Model, given: list[Floats], found: Floats, wanted: Floats) 
         through = np.concatenate([np.cross(model.com, f), f], axis=-1)
         about = np.concatenate([moment * _directions(rng, shape), f], axis=-1)
         turned = tau * rng.choice([-1.0, 1.0], model.nv)
-        scale = np.maximum(scale, np.abs(ABA(model, q, still, None, through)))
+        scale = np.maximum(scale, BALANCED / FAR * np.abs(ABA(model, q, still, None, through)))
         # torques and moments that would turn light links fast, but do not: of these, rounding is left
         scale = np.maximum(scale, ROUNDING / FAR * np.abs(ABA(model, q, still, turned, about)))
     return _near(found, wanted, FAR, scale.max(axis=1, initial=0.0))
