@@ -42,11 +42,11 @@ from supple.adaptive.store import (
     HEIGHT,
     KINETIC,
     LENT,
+    MOVE,
     OPEN,
     POSE,
     PUSHED_DRAG,
     PUSHED_ROW,
-    PUSHED_V,
     SQUARES,
     STOPPED,
     THEN_KINETIC,
@@ -102,7 +102,7 @@ def potential(m, s):
 @helper
 def joint_sizes(m, s, x):
     """How large the forces of joints are: so much they would do over one unit of way; the sum of squares of the
-    velocities; and the power that dampers take at those, of joints and of springs."""
+    velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
     size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
@@ -112,9 +112,9 @@ def joint_sizes(m, s, x):
             squares += v * v
             power += (get(m.dofs, j, DAMPING) * v + rest - own_force(s, x, j, v)) * v
         if is_pushed(s, b):
-            at = PUSHED_ROW * (b + 1)
-            V = Motion(vec_at(s.pushed, at + PUSHED_V), vec_at(s.pushed, at + PUSHED_V + 3))
-            power -= V @ force_at(s.pushed, at + PUSHED_DRAG)
+            R, _ = load_pose(s.world, POSE * (b + 1))
+            V = Motion(R @ vec_at(s.moves, MOVE * (b + 1)), R @ vec_at(s.moves, MOVE * (b + 1) + 9))
+            power -= V @ force_at(s.pushed, PUSHED_ROW * (b + 1) + PUSHED_DRAG)
     return size, squares, power
 
 
