@@ -20,7 +20,8 @@ Dampers take energy, but not in every step: where c h / m is near 2, the velocit
 far from the one that does the work. What they give is *lent*, and what they take is first taken from that. With
 omega h < sqrt 2 the step is stable up to c h / m = 2, whatever is lent in between (at c h / m = 1.95 the energy of a
 spring may be 28 times what it was, before it falls). So a run is unstable, too, when more is lent than there is other
-energy, and c h / m is 2 along the velocities of now.
+energy, and c h / m is 2 along the velocities of now; or when nearly all is lent, even beside what was in springs when
+the accounts were opened.
 
 A change of forces is a change of V, and not of anything here: the accounts are closed before, and opened after it. What
 forces that are gone could have given is no longer there; height begins anew, and what was unaccounted for shrinks with
@@ -49,6 +50,7 @@ from supple.adaptive.store import (
     PUSHED_ROW,
     SQUARES,
     STOPPED,
+    STRETCH,
     THEN_KINETIC,
     THEN_POTENTIAL,
     THERE,
@@ -59,6 +61,7 @@ from supple.adaptive.store import (
 )
 from supple.assembly.loads import load_rigid_at
 from supple.assembly.poses import load_pose
+from supple.exact.joint_law import COORDINATE_, LAW, REST_, law_work
 from supple.exact.motion import DOF
 from supple.exact.tables import DAMPING, IV, KIND, RIGID
 from supple.spatial.algebra import Motion, dot
@@ -69,6 +72,7 @@ from supple.spatial.rows import load_rigid
 LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
 ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
 DAMPED = 1.98  #: of c h / m: beyond, what dampers lend is not given back
+MOST_LENT = 31.0 / 32.0  #: of all energy, whatever c h / m is
 
 
 @helper
@@ -118,6 +122,27 @@ def joint_sizes(m, s, x):
     return size, squares, power
 
 
+@helper
+def stretch(m, s, x):
+    """The energy of springs, of joints and of pushes, above that of their rest."""
+    total, nv = 0.0, x.v.shape[0]
+    for b in range(m.n):
+        iv = get(m.bodies, b, IV)
+        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
+            row = item(s.controlled, j)
+            while row > 0:
+                k = nv + LAW * (row - 1)
+                q = item(x.q, int(item(s.controls, k + COORDINATE_)))
+                total += abs(law_work(s.controls, k, q, item(s.controls, k + REST_)))
+                row = item(s.controlled, nv + row - 1)
+        R, X = load_pose(s.world, POSE * (b + 1))
+        for k in range(PUSH_ROW * item(s.push_start, b + 1), PUSH_ROW * item(s.push_start, b + 2), PUSH_ROW):
+            if item(s.reduced_pushes, k + P_KIND) == SPRING:
+                e = vec_at(s.reduced_pushes, k + P_VECTOR) - X - R @ vec_at(s.reduced_pushes, k + P_POINT)
+                total += 0.5 * item(s.reduced_pushes, k + P_STIFFNESS) * dot(e, e)
+    return total
+
+
 @part
 def look(store):
     """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
@@ -130,6 +155,8 @@ def look(store):
     forces, squares, power = joint_sizes(m, s, x)
     if item(s.numbers, OPEN) > 0.0:
         settle_accounts(s, kinetic, energy)
+    else:
+        set_item(s.numbers, STRETCH, stretch(m, s, x) + item(s.numbers, LENT) / MOST_LENT)  # lent before: not again
     set_item(s.numbers, THEN_KINETIC, kinetic)
     set_item(s.numbers, THEN_POTENTIAL, energy)
     for k in (WORK, DRAG_WORK, STOPPED):
@@ -140,7 +167,8 @@ def look(store):
     grown, lent, there = item(s.numbers, GROWN), item(s.numbers, LENT), item(s.numbers, THERE)
     rounding = ROUNDING * (size + forces)
     too_damped = item(s.numbers, DT) * power >= 2.0 * DAMPED * kinetic and lent > 0.5 * there + rounding
-    return not grown <= 0.5 * there + rounding or too_damped, rounding
+    all_lent = lent > MOST_LENT * (there + item(s.numbers, STRETCH)) + rounding
+    return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
 
 
 @helper
