@@ -253,6 +253,76 @@ def test_no_false_alarms(first):
             assert grown <= 0.1 * there + 1e-6, seed
 
 
+def slider(q=0.0, v=0.0):
+    """One body of 1 kg along a line, without gravity."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_body("b", joint="prismatic", axis=(1, 0, 0), mass=1.0, inertia=np.eye(3))
+    return AdaptiveDynamics(builder.build(), [q], [v])
+
+
+@pytest.mark.parametrize("mass", [1e-12, 1.0, 1e3])
+def test_a_relaxed_spring_that_is_removed(mass):
+    """What it rounded to is not compared with the nothing that is there without it."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        for i in range(3):
+            builder.add_body(
+                f"b{i}", f"b{i - 1}" if i else None, str(rng.choice(["ball", "revolute"])), axis=rng.standard_normal(3),
+                position=rng.standard_normal(3), mass=mass, com=0.3 * rng.standard_normal(3), inertia=[0.1 * mass] * 3,
+            )  # fmt: skip
+        model = builder.build()
+        ad, point, body = AdaptiveDynamics(model, model.random(rng)), 0.2 * rng.standard_normal(3), int(rng.integers(3))
+        R, x = ad.poses([body])
+        spring = ad.spring(body, x[0] + R[0] @ point, 10 * mass, point)
+        ad.run(1e-4 * int(rng.integers(1, 60)), 1e-4)
+        spring.remove()
+        ad.run(1e-2, 1e-4)
+
+
+@pytest.mark.parametrize("damped", [0.0, 0.6, 1.2, 1.6, 1.8, 1.9, 1.95])
+@pytest.mark.parametrize("what", ["spring", "control"])
+def test_stable_springs_with_dampers(what, damped):
+    """omega h below sqrt 2 and c h / m below 2, wherever it starts: near 2 the energy grows to many times what there
+    was, and then falls."""
+    for reach in (0.15, 0.55, 0.95, 1.35):
+        for q, v in ((0.1, 0.0), (0.0, 100.0), (0.1, -100.0)):
+            ad = slider(q, v)
+            if what == "spring":
+                ad.spring("b", (0, 0, 0), (reach / 1e-3) ** 2, damping=damped / 1e-3)
+            else:
+                ad.control(0, (reach / 1e-3) ** 2, damped / 1e-3, target=0.0)
+            before = ad.energy().kinetic + 0.5 * (reach / 1e-3 * q) ** 2
+            ad.run(0.3, 1e-3)
+            after = ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2
+            assert after <= (2.0 if damped == 0.0 else 0.1) * before
+
+
+@pytest.mark.parametrize("ratio, reach", [(0.0, 1.2), (0.2, 1.2), (0.7, 1.2), (0.9, 1.0)])
+def test_a_controller_whose_target_moves(ratio, reach):
+    for seed in range(5):
+        rng, ad = np.random.default_rng(seed), slider()
+        for _ in range(200):
+            target = float(ad.q[0] + 0.01 * rng.standard_normal())
+            ad.control(0, (reach / 1e-3) ** 2, 2 * ratio * reach / 1e-3, target=target)
+            ad.run(int(rng.integers(1, 6)) * 1e-3, 1e-3)
+
+
+def test_torques_that_change_at_every_step():
+    """Accounts that are closed as often as that still see no instability where there is none."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        ad, way = drawn(rng)
+        given, part = ([], []), ad.model.joints[0]
+        for _ in range(3):
+            act(ad, way, rng, given)
+            for _ in range(40):
+                ad.torque(0, 0.3 * ad.model.mass.mean() * rng.standard_normal(part.v.stop - part.v.start))
+                ad.step(1e-3)
+                grown, there = ad._store.numbers[[store.GROWN, store.THERE]]
+                assert grown <= 0.25 * there + 1e-6, seed
+
+
 # --- what is ------------------------------------------------------------------------------------------------------
 
 
@@ -336,3 +406,85 @@ def test_the_state_put_back_is_good_and_all_of_it(options):
     ad.step(1e-6)
     again.step(1e-6)
     np.testing.assert_allclose(ad.v, again.v, rtol=0, atol=1e-9 * np.abs(again.v).max())
+
+
+@pytest.mark.parametrize("reach", [2.05, 3.0])
+@pytest.mark.parametrize("how", ["torque", "control", "push", "spring"])
+def test_the_guard_is_awake_after_forces_changed(how, reach):
+    """500 kJ were braked away by a force that is then no longer there; the next one is of a few J, and too stiff."""
+    ad = slider(0.0, 1e3)
+    if how == "torque":
+        ad.torque(0, -1e5)
+        ad.run(0.01, 1e-3)
+        ad.torque(0, 0.0)
+    elif how == "control":
+        ad.control(0, 1e4, target=0.0)
+        ad.run(np.pi / 200, np.pi / 20000)
+        ad.control(0, 0.0)
+    else:
+        force = ad.apply("b", force=(-1e5, 0, 0)) if how == "push" else ad.spring("b", (0, 0, 0), 1e4)
+        ad.run(*((0.01, 1e-3) if how == "push" else (np.pi / 200, np.pi / 20000)))
+        force.remove()
+    assert ad.energy().kinetic < 1.0
+    ad.spring("b", ad.q[0] * np.array([1.0, 0, 0]) + [1e-3, 0, 0], (reach / 1e-3) ** 2)
+    there = ad.energy().total
+    most, message = until_stopped(ad, 1e-3, 0.1)
+    assert most < 50 * there, message
+
+
+@pytest.mark.parametrize("every", [1, 2, 5])
+def test_the_guard_is_awake_while_torques_change(every):
+    ad = slider(0.0, 1.0)
+    ad.spring("b", (0, 0, 0), 2.05e3**2)
+    most = 0.0
+    with pytest.raises(supple.SimulationError, match="energy grows"):
+        for i in range(200):
+            if i % every == 0:
+                ad.torque(0, 1e-9 * (i % 2))
+            ad.step(1e-3)
+            most = max(most, ad.energy().total)
+    assert most < 10 * 0.5
+
+
+def test_dampers_too_strong_for_the_step_in_bodies_of_several_joints():
+    """The largest eigenvalue of H^-1 C h is 2.3 or 3: seen before there is much more energy than there was."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        model = random_model(rng, int(rng.integers(2, 8)), ("revolute", "prismatic"), chain=0.7)
+        q, v = model.random(rng), rng.standard_normal(model.nv)
+        damping = 10 ** rng.uniform(-2, 1, model.nv)
+        most = np.linalg.eigvals(np.linalg.solve(supple.mass_matrix(model, q), np.diag(damping))).real.max()
+        damping *= (2.3, 3.0)[seed % 2] / (most * 1e-3)
+        ad = AdaptiveDynamics(model, q, v)
+        for j in range(model.n_bodies):
+            ad.control(j, 0.0, float(damping[j]))
+        before, most = ad.energy().kinetic, 0.0
+        with pytest.raises(supple.SimulationError, match="energy grows"):
+            for _ in range(300):
+                ad.step(1e-3)
+                most = max(most, ad.energy().kinetic)
+        assert most < 50 * before, seed
+
+
+def test_the_joint_that_moves_fastest_is_named():
+    """It is a joint, whatever node of the tree was looked at since."""
+    said = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        model = random_model(rng, 10, MOVING, chain=0.7)
+        ad = AdaptiveDynamics(model, model.random(rng), rng.standard_normal(model.nv), active=2, update_every=2)
+        body, seen = int(rng.integers(10)), []
+        ad.spring(body, ad.poses([body])[1][0] + 0.1 * rng.standard_normal(3), 10 ** rng.uniform(6, 10))
+        explain = ad._explain
+
+        def listen(ended, dt, ad=ad, seen=seen, explain=explain):
+            seen.append(ad.model.joint_names[int(ad._store.counts[store.WORST])])
+            explain(ended, dt)
+
+        ad._explain = listen
+        try:
+            ad.run(0.3, 1e-3)
+        except supple.SimulationError as error:
+            said += 1
+            assert repr(seen[0]) in str(error)
+    assert said > 20

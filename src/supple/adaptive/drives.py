@@ -50,6 +50,7 @@ class Driven(ABC):
         count = part.v.stop - part.v.start
         if x.shape != (count,) or not np.isfinite(x).all():
             raise StateError(f"joint {part.name!r} takes {count} finite numbers, not {value!r}")
+        self._forces_change()
         self._store.controls[part.v] = x
         self._renew_joint(part.index)
 
@@ -71,6 +72,7 @@ class Driven(ABC):
         part = self.model.joints[joint]  # type: ignore[index]
         aim = self._q[part.q] if target is None else target
         rows = controller_rows(self.model, part.index, stiffness, damping, aim, rate, most)
+        self._forces_change()
         if part.index in self._controllers:
             self._rows()[self._controllers[part.index]] = rows
         else:
@@ -84,6 +86,7 @@ class Driven(ABC):
         A limit that is not touched costs nothing but a comparison, and nothing at all while the joint does not move.
         """
         rows = limit_rows(self.model, stiffness, damping)
+        self._forces_change()
         if len(self._walls):
             self._rows()[self._walls] = rows
         else:
@@ -93,8 +96,13 @@ class Driven(ABC):
 
     def joint_law(self, rows: Floats) -> None:
         """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
+        self._forces_change()
         self._append(rows)
         self._renew_joints(rows)
+
+    @abstractmethod
+    def _forces_change(self) -> None:
+        """Forces are about to change."""
 
     @abstractmethod
     def _renew_joint(self, j: int) -> None:

@@ -329,7 +329,7 @@ class Hybrid(Pushed, Driven):
         """Say what happened; everything is made anew from the state that was kept."""
         store, failed = self._store, self.time
         joint = self.model.joint_names[int(store.counts[st.WORST])]
-        grown, there = float(store.numbers[st.GROWN]), float(store.numbers[st.THERE])
+        grown, there = float(store.numbers[[st.GROWN, st.LENT]].sum()), float(store.numbers[st.THERE])
         self._q[:], self._v[:] = store.kept[: self.model.nq], store.kept[self.model.nq :]
         store.numbers[[st.TIME, st.REMOVED]] = store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]]
         self._assemble()
@@ -355,9 +355,12 @@ class Hybrid(Pushed, Driven):
             "tell it beside what it carries, and its inverse is needed; give it mass and inertia"
         )
 
-    def _pushes_changed(self) -> None:
-        if self._store.numbers[st.OPEN]:  # the reduced tree still has the springs of before
+    def _forces_change(self) -> None:
+        if self._store.numbers[st.OPEN]:
             close_kernel.load()(self._store.address)
+
+    def _pushes_changed(self) -> None:
+        self._forces_change()  # the reduced tree still has the springs of before
         if self._arranged:
             k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
 

@@ -67,7 +67,7 @@ def is_unstable(t, store):
     s = open_store(store)
     if not (item(s.counts, DUE) <= 0 or item(s.counts, UNCHECKED) >= LOOK or item(s.numbers, OPEN) == 0.0):
         return False
-    grows = look(store)
+    grows, _ = look(store)
     m, x = open_reduced(store)
     if grows:
         set_item(s.counts, WORST, fastest(m, s, x))

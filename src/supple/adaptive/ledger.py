@@ -4,18 +4,28 @@ From one look to the next, with T the kinetic energy and V that of gravity and s
 
     g = (T' - T) + (V' - V) - W - D + L
 
-is the energy that nothing accounts for. W is the work of joints and pushes, D (not above zero) that of dampers, L what
-was taken by stopping joints. All is counted consistently with the step (kick.py), so that g is of the size of the
-step's own errors, which are small beside the energies that are exchanged, however slowly something begins to move.
+is the energy that nothing accounts for. W is the work of joints and pushes, D that of dampers, L what was taken by
+stopping joints. All is counted consistently with the step (kick.py), so that g is of the size of the step's own errors,
+which are small beside the energies that are exchanged, however slowly something begins to move.
 
 What there is to compare it with is S = T + height: the potential above the lowest seen, where W counts as potential,
 too. Without dampers S is constant, or grows as lower places are found. What dampers and stopping take of it, they take
 of the unaccounted energy in proportion:
 
-    grown' = max(0, (grown + g) S' / (S' - D + L))
+    grown' = max(0, (grown + g) S' / (S' + taken))
 
-A change of springs is a change of V, and not of anything here: the accounts are closed before, and opened after it. A
-run is unstable when there is more unaccounted energy than other.
+A run is unstable when there is more unaccounted energy than other.
+
+Dampers take energy, but not in every step: where c h / m is near 2, the velocity of which the step takes the drag is
+far from the one that does the work. What they give is *lent*, and what they take is first taken from that. With
+omega h < sqrt 2 the step is stable up to c h / m = 2, whatever is lent in between (at c h / m = 1.95 the energy of a
+spring may be 28 times what it was, before it falls). So a run is unstable, too, when more is lent than there is other
+energy, and c h / m is 2 along the velocities of now; or when nearly all is lent, even beside what was in springs when
+the accounts were opened.
+
+A change of forces is a change of V, and not of anything here: the accounts are closed before, and opened after it. What
+forces that are gone could have given is no longer there; height begins anew, and what was unaccounted for shrinks with
+S. What may have been rounding in those forces is forgotten: nothing later is of the size to compare it with.
 """
 
 from __future__ import annotations
@@ -25,16 +35,22 @@ import math
 from numba import types
 
 from supple.adaptive.pushes import P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
-from supple.adaptive.reduced import own_force, vec_at, without_joints
+from supple.adaptive.reduced import force_at, is_pushed, own_force, vec_at, without_joints
 from supple.adaptive.store import (
     DRAG_WORK,
+    DT,
     GROWN,
     HEIGHT,
     KINETIC,
+    LENT,
+    MOVE,
     OPEN,
     POSE,
+    PUSHED_DRAG,
+    PUSHED_ROW,
     SQUARES,
     STOPPED,
+    STRETCH,
     THEN_KINETIC,
     THEN_POTENTIAL,
     THERE,
@@ -45,15 +61,18 @@ from supple.adaptive.store import (
 )
 from supple.assembly.loads import load_rigid_at
 from supple.assembly.poses import load_pose
+from supple.exact.joint_law import COORDINATE_, LAW, REST_, law_work
 from supple.exact.motion import DOF
-from supple.exact.tables import IV, KIND, RIGID
-from supple.spatial.algebra import dot
+from supple.exact.tables import DAMPING, IV, KIND, RIGID
+from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.indexing import get, item, set_item
 from supple.spatial.rows import load_rigid
 
 LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
 ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
+DAMPED = 1.98  #: of c h / m: beyond, what dampers lend is not given back
+MOST_LENT = 31.0 / 32.0  #: of all energy, whatever c h / m is
 
 
 @helper
@@ -86,39 +105,58 @@ def potential(m, s):
 
 @helper
 def joint_sizes(m, s, x):
-    """How large the forces of joints are: so much they would do over one unit of way; and the sum of squares of the
-    velocities."""
-    size, squares = 0.0, 0.0
+    """How large the forces of joints are: so much they would do over one unit of way; the sum of squares of the
+    velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
+    size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            size += abs(own_force(s, x, j, 0.0)) + 2.0 * abs(item(s.controls, j))
-            squares += item(x.v, j) * item(x.v, j)
-    return size, squares
+            v, rest = item(x.v, j), own_force(s, x, j, 0.0)
+            size += abs(rest) + 2.0 * abs(item(s.controls, j))
+            squares += v * v
+            power += (get(m.dofs, j, DAMPING) * v + rest - own_force(s, x, j, v)) * v
+        if is_pushed(s, b):
+            R, _ = load_pose(s.world, POSE * (b + 1))
+            V = Motion(R @ vec_at(s.moves, MOVE * (b + 1)), R @ vec_at(s.moves, MOVE * (b + 1) + 9))
+            power -= V @ force_at(s.pushed, PUSHED_ROW * (b + 1) + PUSHED_DRAG)
+    return size, squares, power
+
+
+@helper
+def stretch(m, s, x):
+    """The energy of springs, of joints and of pushes, above that of their rest."""
+    total, nv = 0.0, x.v.shape[0]
+    for b in range(m.n):
+        iv = get(m.bodies, b, IV)
+        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
+            row = item(s.controlled, j)
+            while row > 0:
+                k = nv + LAW * (row - 1)
+                q = item(x.q, int(item(s.controls, k + COORDINATE_)))
+                total += abs(law_work(s.controls, k, q, item(s.controls, k + REST_)))
+                row = item(s.controlled, nv + row - 1)
+        R, X = load_pose(s.world, POSE * (b + 1))
+        for k in range(PUSH_ROW * item(s.push_start, b + 1), PUSH_ROW * item(s.push_start, b + 2), PUSH_ROW):
+            if item(s.reduced_pushes, k + P_KIND) == SPRING:
+                e = vec_at(s.reduced_pushes, k + P_VECTOR) - X - R @ vec_at(s.reduced_pushes, k + P_POINT)
+                total += 0.5 * item(s.reduced_pushes, k + P_STIFFNESS) * dot(e, e)
+    return total
 
 
 @part
 def look(store):
-    """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere."""
+    """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
+    it may be rounding."""
     s = open_store(store)
-    without_joints(s, store, True, False, True)
+    without_joints(s, store, True, True, True)
     m, x = open_reduced(store)
     kinetic = item(s.numbers, KINETIC)
     energy, size = potential(m, s)
-    forces, squares = joint_sizes(m, s, x)
-    grown, there = item(s.numbers, GROWN), item(s.numbers, THERE)
+    forces, squares, power = joint_sizes(m, s, x)
     if item(s.numbers, OPEN) > 0.0:
-        work, stopped = item(s.numbers, WORK), item(s.numbers, STOPPED)
-        damped = max(0.0, -item(s.numbers, DRAG_WORK))
-        rise = energy - item(s.numbers, THEN_POTENTIAL) - work
-        height = max(0.0, item(s.numbers, HEIGHT) + rise)
-        there, lost = kinetic + height, damped + max(0.0, stopped)
-        grown += kinetic - item(s.numbers, THEN_KINETIC) + rise + damped + stopped
-        if lost > 0.0:
-            grown *= there / (there + lost)
-        set_item(s.numbers, HEIGHT, height)
-        set_item(s.numbers, GROWN, max(0.0, grown))
-        set_item(s.numbers, THERE, there)
+        settle_accounts(s, kinetic, energy)
+    else:
+        set_item(s.numbers, STRETCH, stretch(m, s, x) + item(s.numbers, LENT) / MOST_LENT)  # lent before: not again
     set_item(s.numbers, THEN_KINETIC, kinetic)
     set_item(s.numbers, THEN_POTENTIAL, energy)
     for k in (WORK, DRAG_WORK, STOPPED):
@@ -126,14 +164,40 @@ def look(store):
     set_item(s.numbers, SQUARES, max(squares, 0.5 * item(s.numbers, SQUARES)))
     set_item(s.numbers, OPEN, 1.0)
     set_item(s.counts, UNCHECKED, 0)
-    return not grown <= 0.5 * there + ROUNDING * (size + forces)
+    grown, lent, there = item(s.numbers, GROWN), item(s.numbers, LENT), item(s.numbers, THERE)
+    rounding = ROUNDING * (size + forces)
+    too_damped = item(s.numbers, DT) * power >= 2.0 * DAMPED * kinetic and lent > 0.5 * there + rounding
+    all_lent = lent > MOST_LENT * (there + item(s.numbers, STRETCH)) + rounding
+    return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
+
+
+@helper
+def settle_accounts(s, kinetic, energy):
+    """Since the last look: what there is, what of it nothing accounts for, and what dampers gave."""
+    stopped, lent = item(s.numbers, STOPPED), item(s.numbers, LENT) + item(s.numbers, DRAG_WORK)
+    rise = energy - item(s.numbers, THEN_POTENTIAL) - item(s.numbers, WORK)
+    height = max(0.0, item(s.numbers, HEIGHT) + rise)
+    there, taken = kinetic + height, max(0.0, -lent) + max(0.0, stopped)
+    gained = kinetic - item(s.numbers, THEN_KINETIC) + rise - item(s.numbers, DRAG_WORK) + stopped
+    share = there / (there + taken) if taken > 0.0 else 1.0
+    set_item(s.numbers, HEIGHT, height)
+    set_item(s.numbers, GROWN, max(0.0, item(s.numbers, GROWN) + gained) * share)
+    set_item(s.numbers, LENT, max(0.0, lent) * share)
+    set_item(s.numbers, THERE, there)
 
 
 @kernel(types.void(types.int64), "adaptive dynamics, accounts")
 def close_kernel(store):
-    """Close the accounts: the next step opens them, with the forces of then."""
-    look(store)
-    set_item(open_store(store).numbers, OPEN, 0.0)
+    """Close the accounts, before forces change: the next step opens them, with the forces of then."""
+    _, rounding = look(store)
+    s = open_store(store)
+    kinetic, there = item(s.numbers, KINETIC), item(s.numbers, THERE)
+    for k in (GROWN, LENT):
+        left = max(0.0, item(s.numbers, k) - rounding)
+        set_item(s.numbers, k, left * kinetic / there if there > 0.0 else 0.0)
+    set_item(s.numbers, THERE, kinetic)
+    for k in (HEIGHT, SQUARES, OPEN):
+        set_item(s.numbers, k, 0.0)
 
 
 @kernel(types.float64(types.int64), "adaptive dynamics, energy")
