@@ -82,15 +82,20 @@ def test_certificates_hold_where_digits_are_lost(seed: int):
         assert found.bounds[0] * (1 - 1e-6) <= true <= found.bounds[1] * (1 + 1e-6), found
 
 
-@pytest.mark.parametrize("n", [7, 30, 100, 300])
-@pytest.mark.parametrize("extra", [1e-1, 1e-3, 1e-5])
-def test_a_chain_that_motors_hold(n: int, extra: float):
-    """Computed to 1 % however small the push, and the certificate is about it, not about nothing."""
+def held_chain(n, extra):
+    """A chain whose weight motors hold, all but a little; and its accelerations."""
     model = trees.chain(n, seed=2)
     q, rest = model.random(2), np.zeros(n)
     tau = supple.inverse_dynamics(model, q, rest, rest)
     tau[n // 2] += extra
-    exact = supple.forward_dynamics(model, q, rest, tau)
+    return model, q, tau, supple.forward_dynamics(model, q, rest, tau)
+
+
+@pytest.mark.parametrize("n", [7, 30, 100, 300])
+@pytest.mark.parametrize("extra", [1e-1, 1e-3, 1e-5])
+def test_a_chain_that_motors_hold(n: int, extra: float):
+    """Computed to 1 % however small the push, and the certificate is about it, not about nothing."""
+    model, q, tau, exact = held_chain(n, extra)
     qs = QuasiStatics(model, q, error=1e-2)
     for j in range(n):
         qs.torque(j, tau[j])
@@ -107,7 +112,7 @@ def test_a_chain_that_settles_goes_on_until_rounding_stops_it():
     for _ in range(20_000):
         qs.step(0.1)
     found, exact = qs.solve(), supple.forward_dynamics(model, qs.q, np.zeros(20))
-    assert np.linalg.norm(exact) < 1e-6  # it stopped at 2e-4 when totals cancelled
+    assert np.linalg.norm(exact) < 1e-6
     assert found.error >= np.abs(found.dense() - exact).max() / np.abs(exact).max() * (1 - 1e-6)
 
 
@@ -308,11 +313,7 @@ def test_odd_arguments_are_answered_in_words(call, says):
 @pytest.mark.parametrize("extra", [1e-1, 1e-2, 1e-3])
 def test_a_guaranteed_error_holds_for_a_chain_that_motors_hold(n: int, extra: float):
     """Nothing was computed, and an error of 0 certified, when totals cancelled."""
-    model = trees.chain(n, seed=2)
-    q, rest = model.random(2), np.zeros(n)
-    tau = supple.inverse_dynamics(model, q, rest, rest)
-    tau[n // 2] += extra
-    exact = supple.forward_dynamics(model, q, rest, tau)
+    model, q, tau, exact = held_chain(n, extra)
     ad = supple.AdaptiveDynamics(model, q, error=1e-4 * float(exact @ exact), guaranteed=True)
     for j in range(n):
         ad.torque(j, tau[j])

@@ -1,7 +1,7 @@
 """When the assembly tree pays: solutions over it cost what they reach, those of the whole body O(n).
 
-Costs are in steps of the articulated-body algorithm, as measured on large bodies: renewing and traversing all of the
-tree takes FULL of them. Where a solution over the tree was not to be had (rounding did not allow it, or too many joints
+Costs are in steps of the articulated-body algorithm: renewing and traversing all of a large tree takes about FULL of
+them. Where a solution over the tree was not to be had (rounding did not allow it, or too many joints
 mattered), the whole body is solved for, and the tree is tried again after ever more of these solutions: what is tried
 in vain costs a small part of them.
 """

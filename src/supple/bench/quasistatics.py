@@ -43,7 +43,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         rows = _molecule(scene.with_pushes(pushes(scene.model, forces)), FASTER[forces], 5 if quick else 30)
         yield f"A step of a molecule, {_atoms(forces)}", rows
     anywhere = scene.with_pushes(pushes(scene.model, 1000, "spread"))
-    anywhere_rows = _molecule(anywhere, ((0.0, 0.0), WHOLE), 3 if quick else 8)
+    anywhere_rows = _molecule(anywhere, ((None, None), WHOLE), 3 if quick else 8)
     yield "A step of a molecule, forces on 1,000 atoms anywhere", anywhere_rows
     held = [_held(n, 50 if quick else STEPS) for n in HELD]
     yield "A step of a chain that motors hold against gravity, pushed lightly", held
