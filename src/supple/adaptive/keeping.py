@@ -12,6 +12,7 @@ from supple.adaptive.store import (
     REMOVED,
     TIME,
     UNCHECKED,
+    WAYS,
     WORST,
     open_reduced,
     open_store,
@@ -21,6 +22,8 @@ from supple.exact.tables import IV, KIND
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import get, item, set_item
+
+UNWATCHED = 4  # a way of a run (steps.py has the others): energy may grow
 
 
 @helper
@@ -68,6 +71,7 @@ def is_unstable(t, store):
     if not (item(s.counts, DUE) <= 0 or item(s.counts, UNCHECKED) >= LOOK or item(s.numbers, OPEN) == 0.0):
         return False
     grows, _ = look(store)
+    grows = grows and not item(s.counts, WAYS) & UNWATCHED
     m, x = open_reduced(store)
     if grows:
         set_item(s.counts, WORST, fastest(m, s, x))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from supple.arguments import PATH, take
 from supple.errors import SuppleError
 
 if TYPE_CHECKING:
@@ -26,5 +27,9 @@ def new_figure(width: float, height: float) -> Figure:
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
     if path is not None:
-        figure.savefig(path, dpi=150, facecolor="white")
+        take("path", path, PATH)
+        try:
+            figure.savefig(path, dpi=150, facecolor="white")
+        except (OSError, ValueError) as e:  # no such folder, or an ending that stands for no format
+            raise SuppleError(f"the figure cannot be saved as {str(path)!r}: {e}") from None
     return figure

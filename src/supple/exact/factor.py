@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import as_floats, choice, take
 from supple.errors import SingularError, StateError
-from supple.exact import memory
 from supple.exact.ltdl import (
     LTDL,
     LTL,
@@ -24,7 +26,6 @@ from supple.exact.ltdl import (
     factorize_kernel,
     refactorize_kernel,
 )
-from supple.exact.refusals import as_floats
 from supple.exact.treematrix import Pattern, TreeMatrix
 from supple.spatial.references import ODD, OK, address_of, function_of, header_prefix
 
@@ -126,6 +127,8 @@ class Factor:
         if x.shape[: len(batch) + 1] != (*batch, n) or x.ndim > len(batch) + 2:
             lead = "".join(f"{k}, " for k in batch)
             raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
+        if not np.isfinite(x).all():
+            raise StateError("x has a number that is not finite")
         columns = x.ndim == len(batch) + 2
         rows = np.swapaxes(x, -1, -2) if columns else x[..., None, :]
         rows = rows.reshape((math.prod(batch), rows.shape[-2], n))
@@ -139,7 +142,7 @@ class Factor:
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Where L is not zero, as a matplotlib figure; saved if a path is given."""
         return self.pattern.plot(repr(self)[1:-1], self.values, False, path)
 
@@ -148,6 +151,7 @@ class Factor:
 
 
 _FORMS = {"ltdl": LTDL, "ltl": LTL}
+FORM = choice(*_FORMS)
 _ODD_MESSAGE = "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
 _SINGULAR_MESSAGE = "H is not positive definite; factorize names the row"
 
@@ -168,8 +172,7 @@ def factorize(
         H = H.values  # type: ignore[union-attr]
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
-    if form not in _FORMS:
-        raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
+    take("factorize: form", form, FORM)
     entry: _Entry = pattern.entry
     if entry is None:
         entry = pattern.entry = _Entry(pattern)
@@ -190,7 +193,7 @@ def _pattern(parent: ArrayLike | None) -> Pattern:
 
 def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Factor:
     """Anything but one plain array: convert, and go over a batch."""
-    matrix = as_floats("H", H)
+    matrix: Floats = as_floats("H", H)
     packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
     rows = matrix if packed else pattern.pack(matrix)
     flat = np.ascontiguousarray(rows.reshape(math.prod(rows.shape[:-1]), pattern.size))

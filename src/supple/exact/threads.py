@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
-from supple.errors import StateError
+from supple.arguments import checked, whole
 from supple.spatial.lanes import WIDTH
 
 _SMALL = 32  #: batches below this are not worth a second thread
@@ -16,12 +16,11 @@ _PIECES = 8  #: a thread, of one batch
 _threads = int(os.environ.get("SUPPLE_THREADS", "0")) or os.cpu_count() or 1
 
 
-def set_threads(count: int) -> None:
+@checked
+def set_threads(count: Annotated[int, whole(1, 1000)]) -> None:
     """How many threads batches run on (at first: all cores, or SUPPLE_THREADS)."""
     global _threads
-    if count < 1:
-        raise StateError(f"the number of threads must be at least 1, not {count}")
-    _threads = int(count)
+    _threads = count
 
 
 @cache

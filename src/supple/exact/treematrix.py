@@ -13,13 +13,15 @@ of the matrix. There are D1 + n numbers [SF (8)], and at most 3 n fillers, inste
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import WHOLE_NUMBERS, as_floats, take
 from supple.errors import StateError
-from supple.exact import memory
 from supple.model.topology import depth_first, depths, subtree_ends
 
 Floats = NDArray[np.float64]
@@ -39,10 +41,10 @@ class Pattern:
 
     def __init__(self, parent: ArrayLike, ends: Ints | None = None) -> None:
         """ends: of a parent array known to be numbered depth first, one past the last descendant of each row."""
-        raw = np.asarray(parent)
-        if raw.ndim != 1 or raw.dtype.kind not in "iu":
+        raw = take("parent", parent, WHOLE_NUMBERS)
+        if raw.ndim != 1:
             raise StateError("parent must be a one-dimensional array of integers: one entry a row, -1 for the root")
-        lam = np.array(raw, dtype=np.int64)
+        lam: Ints = np.array(raw)
         wrong = np.flatnonzero((lam < -1) | (lam >= np.arange(len(lam))))
         if len(wrong):
             i = int(wrong[0])
@@ -123,10 +125,11 @@ class Pattern:
     def __repr__(self) -> str:
         return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
 
-    def plot(self, title: str, values: Floats, symmetric: bool, path: str | None = None) -> Any:
+    def plot(self, title: str, values: Floats, symmetric: bool, path: str | Path | None = None) -> Any:
         """Where packed values are not zero, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import matrix, saved
 
+        values = self._packed(values)
         if values.ndim != 1:
             raise StateError("a batch of matrices is not plotted: take one of them")
         row, column, at = self.entries
@@ -137,7 +140,7 @@ class Pattern:
 
     def pack(self, H: ArrayLike) -> Floats:
         """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
-        dense = np.asarray(H, dtype=np.float64)
+        dense: Floats = as_floats("H", H)
         if dense.ndim < 2 or dense.shape[-2:] != (self.n, self.n):
             raise StateError(
                 f"H has shape {dense.shape}; the parent array has {self.n} entries, so ({self.n}, {self.n}) is needed"
@@ -149,13 +152,22 @@ class Pattern:
 
     def unpack(self, values: Floats, symmetric: bool = True) -> Floats:
         """The dense matrix of packed values."""
-        memory.require(self.n**2, f"a dense matrix of {self.n} rows", "use the packed form")
+        values = self._packed(values)
+        count = values.size // values.shape[-1] if values.size else 0
+        memory.require(count * self.n**2, f"a dense matrix of {self.n} rows", "use the packed form")
         row, column, at = self.entries
         out = np.zeros((*values.shape[:-1], self.n, self.n))
         out[..., row, column] = values[..., at]
         if symmetric:
             out[..., column, row] = values[..., at]
         return out
+
+    def _packed(self, values: ArrayLike) -> Floats:
+        """Packed values, or those of a factor, which has its diagonal once more."""
+        x = as_floats("values", values)
+        if not x.ndim or x.shape[-1] not in (self.size, self.size + self.n):
+            raise StateError(f"values has shape {x.shape}; packed rows have {self.size} numbers in all")
+        return x
 
 
 class TreeMatrix:
@@ -186,16 +198,18 @@ class TreeMatrix:
 
     def __matmul__(self, x: ArrayLike) -> Floats:
         """The product with a vector (n,)."""
-        x = np.asarray(x, dtype=np.float64)
+        x = as_floats("x", x)
         if self.values.ndim != 1 or x.shape != (self.pattern.n,):
             raise StateError(f"cannot multiply a tree matrix of shape {self.shape} with an array of shape {x.shape}")
+        if not np.isfinite(x).all():
+            raise StateError("x has a number that is not finite")
         (row, column, at), n = self.pattern.entries, self.pattern.n
         values = self.values[at]
         out = np.bincount(row, values * x[column], n)
         below = row != column
         return np.asarray(out + np.bincount(column[below], (values * x[row])[below], n), dtype=np.float64)
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Where it is not zero, as a matplotlib figure; saved if a path is given."""
         return self.pattern.plot(repr(self)[1:-1], self.values, True, path)
 

@@ -14,11 +14,12 @@ import contextlib
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Triple, checked_model, choice, several, take
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_rotation, as_vector
@@ -32,6 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
+Trouble = Annotated[str, choice("refuse", "report")]  #: what to do about it
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 _CONSTANT = frozenset({str, int, float, tuple, type(None)})  #: what nobody can change
@@ -47,7 +49,8 @@ class ModelBuilder:
     <Model 'model': 2 bodies, nq=2, nv=2, 2 kg>
     """
 
-    def __init__(self, name: str = "model", gravity: ArrayLike = GRAVITY, source: str | None = None) -> None:
+    @checked_model
+    def __init__(self, name: str = "model", gravity: Triple = GRAVITY, source: str | None = None) -> None:
         self.name, self._gravity, self._source = name, _own(gravity), source
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
@@ -160,18 +163,20 @@ class ModelBuilder:
             self._before += n
         return range(self._before - n, self._before)
 
+    @checked_model
     def add_frame(
-        self, name: str, body: Body = None, position: ArrayLike = _ZERO, rotation: ArrayLike | None = None
+        self, name: str, body: Body = None, position: Triple = _ZERO, rotation: ArrayLike | None = None
     ) -> None:
         """Name a place on a body (None: the world)."""
         self._frames.append((name, body, _own(position), _own(rotation)))
 
+    @checked_model
     def add_visual(
         self,
         body: Body,
         kind: str,
         size: Sequence[float],
-        position: ArrayLike = _ZERO,
+        position: Triple = _ZERO,
         rotation: ArrayLike | None = None,
         rgba: tuple[float, float, float, float] | None = None,
         mesh: str | None = None,
@@ -193,11 +198,13 @@ class ModelBuilder:
             )
         )
 
+    @checked_model
     def remark(self, subject: str, message: str, line: int | None = None) -> None:
         """Put something into model.report."""
         self._remarks.append(Remark(subject, message, line))
 
-    def build(self, *, unphysical_inertia: str = "refuse", singular: str = "refuse") -> Model:
+    @checked_model
+    def build(self, *, unphysical_inertia: Trouble = "refuse", singular: Trouble = "refuse") -> Model:
         """Check everything and make the model. Nothing is made if anything is wrong.
 
         unphysical_inertia: what to do with an inertia that no real body has (principal moments that violate the
@@ -354,7 +361,7 @@ def _column(what: str, x: ArrayLike, n: int, *items: tuple[int, ...]) -> Floats:
 
 
 def _listed(what: str, x: Sequence[Any] | None, n: int) -> list[Any]:
-    out = [None] * n if x is None else list(x)
+    out: list[Any] = [None] * n if x is None else take(what, x, several(None), ModelError)
     if len(out) != n:
         raise ModelError(f"{what} has {len(out)} entries for {n} bodies")
     return out

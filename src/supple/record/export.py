@@ -18,6 +18,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked_as
 from supple.errors import RecordingError
 from supple.model.model import Model, unknown
 from supple.record.recording import RecordedSegment, Recording
@@ -28,6 +29,7 @@ NUMBERS = 1_000_000  #: read at a time
 WIDE = 2000  #: more coordinates than this are one column of lists in Parquet
 
 
+@checked_as(RecordingError)
 def export(recording: str | Path, path: str | Path | None = None, to: Format | None = None) -> list[Path]:
     """Write a recording as CSV, NumPy (.npz) or Parquet: what `to` says, or the ending of the path; beside the
     recording, under its name, if no path is given. The files that were written."""

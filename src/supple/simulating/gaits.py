@@ -11,20 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
 from supple.simulating import tangents
-from supple.simulating.walking import Step, Steps, Walker, not_landed
+from supple.simulating.walking import Step, Steps, Tolerance, Walker, not_landed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+Period = Annotated[int, whole(1, 64)]  #: in steps
+Tries = Annotated[int, whole(1, 10_000)]
 #: of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
 SIXTH = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
 ROUGH = 1e-6  #: tolerance of the derivative in Newton's method
@@ -55,7 +59,7 @@ class Gait:
         size = f"{self.period:.10g} s, {self.step_length:.10g} m, {self.energy_lost:.10g} J a step"
         return f"<Gait of {self.walker.name!r}: {kind}, period of {count(self.steps, 'step')}: {size}>"
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Positions against velocities over a period, as a matplotlib figure; saved if a path is given."""
         from supple.simulating.gait_plot import plot
 
@@ -69,9 +73,8 @@ class Gait:
 class ReturnMap:
     """x = (q, v) just after an impact to x after so many steps."""
 
-    def __init__(self, walker: Walker, steps: int = 1, tolerance: float = 1e-13) -> None:
-        if steps not in range(1, 65):
-            raise StateError(f"steps must be a whole number from 1 to 64, not {steps!r}")
+    @checked
+    def __init__(self, walker: Walker, steps: Period = 1, tolerance: Tolerance = 1e-13) -> None:
         self.walker, self.steps, self._walk = walker, steps, Steps(walker, tolerance)
         self._n = walker.model.nq
         self.path: list[Step] = []
@@ -151,7 +154,8 @@ def mirrored(model: Model, other: Model) -> tuple[Ints, Floats]:
     return np.arange(model.nq), np.asarray(signs)
 
 
-def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Gait:
+@checked
+def gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, most: Tries = 60) -> Gait:
     """The periodic gait near the walker's state, by Newton's method on the return map.
 
     steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration, of the
@@ -179,7 +183,8 @@ def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int 
     )
 
 
-def on_gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Walker:
+@checked
+def on_gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, most: Tries = 60) -> Walker:
     """The walker in the state with which the gait near it begins, as in `gait`."""
     x, _ = _fixed_point(ReturnMap(walker, steps, tolerance), np.concatenate([walker.q, walker.v]), most)
     return walker.at(*np.split(x, 2))
