@@ -38,8 +38,8 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
     if to not in FORMATS:
         raise RecordingError(unknown("format", str(to), FORMATS) + f": {', '.join(FORMATS)}")
     source = Path(recording)
-    target = source.with_suffix(f".{to}") if path is None else Path(path)
     with Recording(source) as r:
+        target = source.with_suffix(f".{to}") if path is None else Path(path)
         if target.exists() and target.samefile(source):
             raise RecordingError(f"{target} is the recording itself; name another file")
         if to == "npz":

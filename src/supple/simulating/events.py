@@ -31,7 +31,7 @@ NAME = Kind(f"a word or more, of {LONGEST_NAME} bytes at most", _name)
 @checked
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when a function of the state crosses zero.
+    """Something that happens when a function of the state crosses zero. name: 120 bytes at most, as recordings have.
 
     when(state) -> a number; direction: +1 for crossings upwards, -1 downwards, 0 both. then(state), called with the
     state at the crossing, may return None to go on, a State to go on from (another q or v, even another model: an
