@@ -7,9 +7,9 @@ right, and so is an answer; but an answer to what is no number, where numbers ar
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
-import os
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
@@ -32,7 +32,7 @@ PLAIN = "AdaptiveStats Controller Event Impact Limits Multiplier Poses Push Spri
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
 #: What may be infinite, or is not looked at as a whole, or when it is used.
-MAY_BE = ("H", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"))
+MAY_BE = ("H", "axis2", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"))
 OPERATORS = ("__getitem__", "__matmul__")
 
 Got = tuple[Callable[..., Any], supple.Model]
@@ -100,8 +100,12 @@ def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...]:
 
 
 def attempt(rng: np.random.Generator, folder: Path) -> None:
-    """One call."""
-    os.chdir(folder)  # for what is written to "x"
+    """One call. (Kernels are to be there: `supple compile`.)"""
+    with contextlib.chdir(folder):  # for what is written to "x"
+        _attempt(rng, folder)
+
+
+def _attempt(rng: np.random.Generator, folder: Path) -> None:
     call = calls()[rng.integers(len(calls()))]
     function, model = call.get(rng, folder)
     given, named, wrong = arguments(call, model, rng, folder)

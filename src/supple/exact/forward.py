@@ -16,6 +16,7 @@ from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_
 from supple.exact.crba import crba
 from supple.exact.dca import divide_and_conquer
 from supple.exact.ltdl import ltdl, solve_ltdl
+from supple.exact.refusals import MODEL
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
 from supple.exact.virtual_hubs import accelerations as by_virtual_work
@@ -98,6 +99,7 @@ def forward_dynamics(
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
     """A first call on a model, arguments of any form, or a method that has no kernel of its own."""
+    take("model", model, MODEL)
     take("forward_dynamics: method", method, METHOD)
     if method in ALGORITHMS:
         return ALGORITHMS[method].general(model, q, v, tau, wrenches)

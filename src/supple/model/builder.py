@@ -19,6 +19,7 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
 from supple.arguments import Triple, checked_model, choice, several, take
 from supple.errors import ModelError
 from supple.model import checks
@@ -341,6 +342,7 @@ class ModelBuilder:
 def _own(x: Any) -> Any:
     """x, or a copy of it where the caller could change it before build()."""
     if isinstance(x, np.ndarray):
+        memory.require(x.size, f"a copy of an array of shape {x.shape}", "a body has a few numbers of each kind")
         return x.copy()
     return deepcopy(x) if isinstance(x, list) else x
 

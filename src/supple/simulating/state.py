@@ -32,7 +32,8 @@ class State:
 
     def __post_init__(self) -> None:
         q, v = self.q, self.v
-        plain = self.time.__class__ is float and q.__class__ is np.ndarray and v.__class__ is np.ndarray
+        timed = self.time.__class__ is float and self.time - self.time == 0.0  # and finite
+        plain = timed and q.__class__ is np.ndarray and v.__class__ is np.ndarray
         if not (plain and q.dtype == v.dtype == np.float64 and q.ndim == v.ndim == 1 and isinstance(self.model, Model)):
             for name, kind in (("time", FINITE), ("q", ROW), ("v", ROW), ("model", MODEL)):
                 object.__setattr__(self, name, take(f"State: {name}", getattr(self, name), kind))
