@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
-from supple.arguments import Triple, checked_model, choice, several, take
+from supple.arguments import FINITE, TEXT, checked_model, choice, several, take
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_rotation, as_vector
@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
+SIZE = several(FINITE, as_tuple=True)
 Trouble = Annotated[str, choice("refuse", "report")]  #: what to do about it
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -50,9 +51,9 @@ class ModelBuilder:
     <Model 'model': 2 bodies, nq=2, nv=2, 2 kg>
     """
 
-    @checked_model
-    def __init__(self, name: str = "model", gravity: Triple = GRAVITY, source: str | None = None) -> None:
-        self.name, self._gravity, self._source = name, _own(gravity), source
+    def __init__(self, name: str = "model", gravity: ArrayLike = GRAVITY, source: str | None = None) -> None:
+        self.name, self._gravity = take("the name of a model", name, TEXT, ModelError), _own(gravity)
+        self._source = source
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
         self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
@@ -164,20 +165,18 @@ class ModelBuilder:
             self._before += n
         return range(self._before - n, self._before)
 
-    @checked_model
     def add_frame(
-        self, name: str, body: Body = None, position: Triple = _ZERO, rotation: ArrayLike | None = None
+        self, name: str, body: Body = None, position: ArrayLike = _ZERO, rotation: ArrayLike | None = None
     ) -> None:
         """Name a place on a body (None: the world)."""
         self._frames.append((name, body, _own(position), _own(rotation)))
 
-    @checked_model
     def add_visual(
         self,
         body: Body,
         kind: str,
         size: Sequence[float],
-        position: Triple = _ZERO,
+        position: ArrayLike = _ZERO,
         rotation: ArrayLike | None = None,
         rgba: tuple[float, float, float, float] | None = None,
         mesh: str | None = None,
@@ -188,8 +187,8 @@ class ModelBuilder:
             (
                 body,
                 dict(
-                    kind=kind,
-                    size=tuple(size),
+                    kind=take("the kind of a visual", kind, TEXT, ModelError),
+                    size=take("the size of a visual", size, SIZE, ModelError),
                     position=_own(position),
                     rotation=_own(rotation),
                     rgba=rgba,
