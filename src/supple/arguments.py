@@ -196,7 +196,7 @@ def _text(value: Any) -> str:
 def _path(value: Any) -> str | Path:
     if not (isinstance(value, Path) and "\0" not in str(value)):
         _text(value)
-    if not str(value):
+    if not str(value) or any(len(part.encode()) > 255 for part in Path(value).parts):  # more than file systems have
         raise ValueError
     return value  # type: ignore[no-any-return]
 

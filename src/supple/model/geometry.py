@@ -15,7 +15,12 @@ Floats = NDArray[np.float64]
 
 def as_reals(x: Any) -> Floats:
     """x as a float64 array of its own; TypeError or ValueError for what holds no real numbers."""
-    return np.array(reals(x))
+    try:
+        return np.array(reals(x))
+    except (TypeError, ValueError):
+        raise
+    except Exception as e:  # of an object whose own conversion fails
+        raise TypeError(f"no real numbers: {shown(x)}") from e
 
 
 def rotation_from_quaternion(q: ArrayLike) -> Floats:

@@ -33,7 +33,7 @@ def pendulum(
     room(n)
     each, m = length / n, mass / n
     radius = 0.5 * THICKNESS * each
-    across, along = m * (each**2 / 12 + radius**2 / 4), 0.5 * m * radius**2
+    across, along = m * (each * each / 12 + radius * radius / 4), 0.5 * m * radius * radius
     position, axis = np.zeros((n, 3)), np.zeros((n, 3))
     position[1:, 2] = -each
     axis[:, 1] = 1.0

@@ -104,9 +104,12 @@ class ReturnMap:
         J, stance, q, v = np.eye(2 * n), self._walk.first, x[:n], x[n:]
         for step in self.path:
             assert stance.to is not None and stance.next is not None
-            Phi = tangents.motion(step.model, q, v, step.duration, tolerance, pace)
-            Phi = tangents.touchdown(step.model, step.feet[1], walker.normal, *step.before, Phi)
-            J = tangents.impact(step.model, *step.before, stance.to, step.after) @ Phi @ J
+            try:
+                Phi = tangents.motion(step.model, q, v, step.duration, tolerance, pace)
+                Phi = tangents.touchdown(step.model, step.feet[1], walker.normal, *step.before, Phi)
+                J = tangents.impact(step.model, *step.before, stance.to, step.after) @ Phi @ J
+            except np.linalg.LinAlgError:
+                raise _singular(walker) from None
             stance, (q, v) = stance.next, step.after
         order, signs = self._readings[stance]
         return np.concatenate([signs[:, None] * J[order], signs[:, None] * J[n + order]])
@@ -166,7 +169,7 @@ def gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, mos
     x, off = _fixed_point(back, np.concatenate([walker.q, walker.v]), most)
     J = back.jacobian(x, tolerance)
     values = eigenvalues(walker, x, J)
-    moved = x + np.linalg.solve(np.eye(len(x)) - J, off)
+    moved = x + _solved(walker, J, off)
     coarse = eigenvalues(walker, moved, back.jacobian(moved, COARSER * max(tolerance, tangents.FINEST)))
     back(x)
     path, n = back.path, walker.model.nq
@@ -201,9 +204,24 @@ def _fixed_point(back: ReturnMap, x: Floats, most: int) -> tuple[Floats, Floats]
         if size <= 1e-15 or (size < 1e-9 and size >= 0.1 * last):
             return x, off
         last = size
-        change = np.linalg.solve(np.eye(len(x)) - back.jacobian(x, ROUGH), off)
+        change = _solved(walker, back.jacobian(x, ROUGH), off)
         x = x + change * min(1.0, 0.2 / float(np.abs(unit * change).max()))
     raise SimulationError(f"walker {walker.name!r}: no gait of {count(back.steps, 'step')} found; begin nearer to one")
+
+
+def _solved(walker: Walker, J: Floats, off: Floats) -> Floats:
+    """(1 - J)^-1 off"""
+    try:
+        return np.asarray(np.linalg.solve(np.eye(len(off)) - J, off))
+    except np.linalg.LinAlgError:
+        raise _singular(walker) from None
+
+
+def _singular(walker: Walker) -> SimulationError:
+    return SimulationError(
+        f"walker {walker.name!r}: how its steps change with its state cannot be told, a matrix being singular to "
+        "within rounding; take masses, lengths and gravity nearer to each other"
+    )
 
 
 def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int = 1) -> Iterator[tuple[float, Gait]]:
