@@ -47,8 +47,8 @@ OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
 SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
 OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, DIGITS, *LEDGER)
 # links
-SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
-# a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
+SETTLE, EVALUATE, FREELY, JOINED, GO_ON, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
+# a row of reduced bodies that are pushed: velocities so far; the forces that are no springs; those of springs' dampers
 PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
 
 
@@ -92,7 +92,9 @@ class Store(NamedTuple):
     world_mass: Any  #: the inertia of what is rigid with the world
     kept: Any  #: (nq + nv,) the last good state
     pushed: Any  #: of reduced bodies that are pushed
-    half: Any  #: (nv,) velocities in the middle of a step
+    half: Any  #: (nv,) velocities within a kick
+    gain: Any  #: (nv,) mean accelerations of a kick, so far
+    effort: Any  #: (nv,) mean forces of joints in it, so far
     impulse: Any  #: (nv,)
 
 
@@ -117,6 +119,8 @@ class Scratch(NamedTuple):
     zeros: Any
     momentum: Any
     half: Any
+    gain: Any
+    effort: Any
     impulse: Any
     path: Any
     work: Any
@@ -125,10 +129,10 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 17, 24
+_INTS, _FLOATS = 17, 26
 _TABLES = 2 * (_INTS + _FLOATS)
-_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _IMPULSE = (
-    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "impulse")
+_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _GAIN, _EFFORT, _IMPULSE = (
+    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "gain", "effort", "impulse")
 )
 (
     _N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS,
@@ -153,6 +157,7 @@ def open_store(address):
         float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
         float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
         float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]),
+        float_vector(h[41], h[z + 41]), float_vector(h[42], h[z + 42]),
     )  # fmt: skip
 
 
@@ -179,6 +184,8 @@ def open_reduced(address):
         floats_at(h[_ZEROS], (nv,)),
         floats_at(h[_MOMENTUM], (nv,)),
         floats_at(h[_HALF], (nv,)),
+        floats_at(h[_GAIN], (nv,)),
+        floats_at(h[_EFFORT], (nv,)),
         floats_at(h[_IMPULSE], (nv,)),
         floats_at(h[_PATH], (capacity, PATH_ROW)),
         floats_at(h[_WORK], (capacity, BODY_ROW)),
@@ -206,7 +213,8 @@ class HostStore:
             keys=np.zeros(m + 1), amount=np.zeros(m), v=np.zeros(nv), drive=np.zeros(nv),
             controls=np.zeros(nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
             velocity_weight=np.zeros(weights), numbers=np.zeros(NUMBERS), world_mass=np.zeros(INERTIA10),
-            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), impulse=np.zeros(nv),
+            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), gain=np.zeros(nv),
+            effort=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip
         assert tuple(self.arrays) == Store._fields
         self.bodies = np.zeros((n + 1, BODY), dtype=np.int64)

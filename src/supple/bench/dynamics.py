@@ -159,7 +159,9 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
 def kicked(model: supple.Model, q: Floats, v: Floats, dt: float, acceleration: Any) -> tuple[Floats, Floats]:
     """The step of adaptive/kick.py, of all joints."""
     q = model.integrate(q, v, 0.5 * dt)
-    v = v + dt * acceleration(q, v + 0.5 * dt * acceleration(q, v))
+    first = acceleration(q, v)
+    middle = acceleration(q, v + 0.5 * dt * first)
+    v = v + 0.25 * dt * (first + 2.0 * middle + acceleration(q, v + dt * middle))
     return model.integrate(q, v, 0.5 * dt), v
 
 
