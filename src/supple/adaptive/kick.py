@@ -1,30 +1,25 @@
 """One step of the hybrid body: half a drift, a kick, half a drift.
 
-    q_h = q + h/2 v                      positions move half a step, with the old velocities
-    k1 = a(q_h, v)
-    k2 = a(q_h, v + h/2 k1)
-    k3 = a(q_h, v + h k2)
-    v' = v + h (k1/4 + k2/2 + k3/4)      the kick
-    q' = q_h + h/2 v'                    the other half, with the new ones
+    q_h = q + h/2 v                     positions move half a step, with the old velocities
+    k1  = a(q_h, v)
+    k2  = a(q_h, v + h/2 k1)
+    k3  = a(q_h, v + h k2)
+    v'  = v + h/4 (k1 + 2 k2 + k3)      the kick
+    q'  = q_h + h/2 v'                  the other half, with the new velocities
 
-on the manifold where joints have one. It is of second order, and all but symmetric in time: so that energies are off by
-terms of the second order in h, and come back, but do not drift. With K the map v -> v', a step back undoes a step if
-K(-h) K(h) = 1. Where a = J v, that is to say for the explicit midpoint rule v + h k2
-
-    (1 + z + z^2/2) (1 - z + z^2/2) = 1 + z^4/4        z = h J
-
-and drift goes with the third power of h. To put k2 in again, v + h a(v + h/2 k2), is no better: 1 - z^4/4. Here
+on the manifold where joints have one. It is of second order and nearly symmetric in time, which keeps energies from
+drifting: a step back, of -h, undoes a step but for the sixth power of h. Where a = J v and z = h J, forth and back is
 
     (1 + z + z^2/2 + z^3/8) (1 - z + z^2/2 - z^3/8) = 1 - z^6/64
 
-and, a being quadratic in v or not, K(-h) K(h) = 1 but for the sixth power. Of explicit schemes with three evaluations
-only those with k2 at v + c h k1 and k3 at v + (c + 1/2) h have that, a family in c; at 1/2 there are no other terms,
-and v' = (u2 + u3) / 2 + h/4 k3 of the velocities u2 and u3 of k2 and k3.
+while the explicit midpoint rule, v + h k2, leaves z^4/4, and so much drift in the third power of h; putting its result
+in once more, v + h a(q_h, v + h/2 k2), leaves -z^4/4. With three evaluations, k2 at v + c h k1, a step is undone to the
+fifth power for a family of weights in c; c = 1/2 is the member with the fewest terms. With u2 and u3 the velocities of
+k2 and k3, v' = (u2 + u3)/2 + h/4 k3.
 Semi-implicit Euler, of one evaluation, keeps energies only where the mass matrix is constant.
 
-All three are of the same positions, so those after the first find joints turned, bodies placed and articulated inertias
-eliminated: they pass on velocities and forces alone. An evaluation's way down, on which joints accelerate, is that of
-the next one, too.
+All three are of the same positions, so those after the first pass on velocities and forces alone (again.py). Joints
+accelerate on the way down on which the next evaluation begins.
 
 The kick changes the kinetic energy by exactly h a.H (v + v') / 2, a the mean acceleration, whatever the forces are. So
 that is how the work of forces is counted (ledger.py): pushes and dampers by the power of their mean force at the mean
@@ -33,8 +28,9 @@ velocity; torques, and controllers and limits, which have a potential, as positi
 
 from __future__ import annotations
 
+from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
-from supple.adaptive.momenta import NEEDED, across, project
+from supple.adaptive.momenta import NEEDED, project
 from supple.adaptive.reduced import (
     drive_joints,
     force_at,
@@ -63,26 +59,21 @@ from supple.adaptive.store import (
 )
 from supple.assembly.joints import advance
 from supple.assembly.poses import load_pose
-from supple.exact.aba import A_, B_, D_, E_, F_, P_, U_, V_, Y_, Z_, accelerate, joint_force, u_
+from supple.exact.aba import A_, F_, Y_, joint_force
 from supple.exact.joint_law import COORDINATE_, LAW, law_work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of, world_at_rest
+from supple.exact.motion import DOF, joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
-from supple.exact.tables import HAS_CHILDREN, IV, KIND, PARENT
-from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, crm, cross, shift_force, shift_motion
+from supple.exact.tables import IV, KIND
+from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, put, set_item
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
-from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, set_six, store_six
+from supple.spatial.rows import load_rigid, set_six, store_six
 
 
 @helper
 def add_to(s, k, x):
     set_item(s.numbers, k, item(s.numbers, k) + x)
-
-
-@helper
-def no_force():
-    return Force(zero(), zero())
 
 
 @helper
@@ -150,82 +141,6 @@ def go_on_kernel(store, more, unused, unused_too):
     for second in range(more):
         evaluate_again(m, s, x, second)
     return change_velocities(m, s, x) if more == 2 else 0.0
-
-
-@helper
-def parent_reach(x, b, j):
-    """U / D of joint b's only degree of freedom, about the parent's origin. With it, nothing but products with what
-    comes from the parent, or from below, waits for that."""
-    return shift_force(load_vec(x.work, b, P_), load_force(x.dofs, j, U_) * get(x.dofs, j, D_))
-
-
-@helper
-def accelerate_joint(m, x, b):
-    """The accelerations of joint b, after that of its parent [RBDA 7.51]. Returns the body's."""
-    i, p, kind, j = joint_of(m, b)
-    z, above = load_vec(x.work, b, E_), load_motion(x.path, p, A_)
-    A = shift_motion(load_vec(x.work, b, P_), above)
-    if kind in (REVOLUTE, PRISMATIC):
-        a = get(x.dofs, j, u_) * get(x.dofs, j, D_) - above @ parent_reach(x, b, j)
-        set_item(x.qdd, j, a)
-        A = A + Revolute(z) * a if kind == REVOLUTE else A + Prismatic(z) * a
-    else:
-        for k in range(j, j + DOF[kind]):
-            A = accelerate(A, load_motion(x.axes.rows, k, 0), x.dofs, k, x.qdd)
-    store_six(x.path, i, A_, A)
-    return A
-
-
-@helper
-def move_again(m, x, b):
-    """V and zeta of body b, at the velocities of x.half and where it is."""
-    i, p, kind, j = joint_of(m, b)
-    r, z, v, S = load_vec(x.work, b, P_), load_vec(x.work, b, E_), x.half, x.axes
-    V = shift_motion(r, load_motion(x.path, p, V_))
-    if kind == REVOLUTE:
-        w = z * item(v, j)
-        c = Motion(cross(V.ang, w), cross(V.lin, w))
-        V = Motion(V.ang + w, V.lin)
-    else:
-        v_J = across(kind, z, S, j, v)
-        V = V + v_J
-        c = crm(V, v_J)
-        if kind == UNIVERSAL:  # the second axis turns with the first
-            w1 = load_motion(S.rows, j, 0).ang * item(v, j)
-            w2 = load_motion(S.rows, j + 1, 0).ang * item(v, j + 1)
-            c = Motion(c.ang + cross(w1, w2), c.lin)
-    zeta = shift_motion(r, load_motion(x.path, p, Z_)) + c
-    store_six(x.path, i, V_, V)
-    store_six(x.path, i, Z_, zeta)
-    return V, zeta
-
-
-@helper
-def eliminate_again(m, x, b):
-    """Joint b, which was eliminated before, under other forces [RBDA 7.45, 7.48]."""
-    i, p, kind, j = joint_of(m, b)
-    f, below, z, r = load_force(x.work, b, F_), no_force(), load_vec(x.work, b, E_), load_vec(x.work, b, P_)
-    if get(m.bodies, b, HAS_CHILDREN):
-        below = load_force(x.path, i, B_)
-    if kind in (REVOLUTE, PRISMATIC):
-        u = joint_force(m, x.drive, x.half, j)
-        if kind == REVOLUTE:
-            u = u - Revolute(z) @ f - Revolute(z) @ below
-        else:
-            u = u - Prismatic(z) @ f - Prismatic(z) @ below
-        put(x.dofs, j, u_, u)
-        f = shift_force(r, f + below) + parent_reach(x, b, j) * u
-    else:
-        f = f + below
-        for k in range(j + DOF[kind] - 1, j - 1, -1):
-            u = joint_force(m, x.drive, x.half, k) - load_motion(x.axes.rows, k, 0) @ f
-            put(x.dofs, k, u_, u)
-            f = f + load_force(x.dofs, k, U_) * (u * get(x.dofs, k, D_))
-        f = shift_force(r, f)
-    if get(m.bodies, b, PARENT) >= 0:
-        if i != p:  # not the last child: those after it have already put theirs there
-            f = f + load_force(x.path, p, B_)
-        store_six(x.path, p, B_, f)
 
 
 @helper
