@@ -62,7 +62,7 @@ class AdaptiveDynamics(Hybrid):
     which velocities change, in the middle of the step.
 
     A step is half a drift, a kick and half a drift, with accelerations in the middle: of second order, and energies
-    do not drift. One costs O(active joints + forces), whatever n is.
+    hardly drift. One costs O(active joints + forces), whatever n is.
     """
 
     def __repr__(self) -> str:
