@@ -32,7 +32,7 @@ def read_beginning(path: str | Path, count: int) -> bytes:
 def check_file(path: str | Path, largest: int | None = None) -> None:
     """Refuse what is not a regular file, of at most `largest` bytes if that is given. It is not opened."""
     try:
-        _check(os.stat(path), str(path), largest)
+        _check(Path(path).stat(), str(path), largest)
     except (OSError, ValueError) as e:
         raise _unreadable(e, path) from None
 
@@ -50,7 +50,7 @@ def read_text(path: str | Path, largest: int = LARGEST_FILE) -> str:
 def _read(path: str | Path, count: int, largest: int | None) -> bytes:
     file = str(path)
     try:
-        _check(os.stat(path), file, largest)  # to open some devices is to do something
+        _check(Path(path).stat(), file, largest)  # to open some devices is to do something
         handle = os.open(path, _FLAGS)
         try:
             _check(os.fstat(handle), file, largest)
@@ -76,10 +76,8 @@ def _check(status: os.stat_result, file: str, largest: int | None) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise ParseError("this is a folder; give the file inside it", file)
     if not stat.S_ISREG(status.st_mode):
-        kinds = (
-            (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"), (stat.S_ISSOCK, "a socket")
-        )  # fmt: skip
-        kind = next((what for test, what in kinds if test(status.st_mode)), "something else")
+        tests = {stat.S_ISFIFO: "a pipe", stat.S_ISCHR: "a device", stat.S_ISBLK: "a device", stat.S_ISSOCK: "a socket"}
+        kind = next((what for test, what in tests.items() if test(status.st_mode)), "something else")
         raise ParseError(f"this is not a regular file but {kind}; copy its content into a file", file)
     if largest is not None and status.st_size > largest:
         raise _too_large(file, largest)

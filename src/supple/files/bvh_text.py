@@ -1,8 +1,8 @@
 """The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line.
 
 Read as the tools that write it differ: braces on lines of their own or not, keywords and channels in any case, UTF-8
-with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments. One pass, O(n) in the
-length of the text. Names are kept as they are, whatever characters they hold; who shows them must escape them.
+with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments. Names are
+kept as they are, whatever characters they hold: who shows them escapes them. Time and memory are O(n) in the text.
 """
 
 from __future__ import annotations
@@ -249,4 +249,3 @@ def _count(word: str) -> int | None:
     """A whole number, in plain digits; None if it is none, or beyond all reason."""
     count = int(word) if re.fullmatch(r"[0-9]{1,12}", word) else MOST_FRAMES + 1
     return count if count <= MOST_FRAMES else None
-
