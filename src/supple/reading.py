@@ -6,6 +6,7 @@ are opened, and what was opened is looked at once more. Nothing here waits for a
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 from pathlib import Path
@@ -39,9 +40,9 @@ def check_file(path: str | Path, largest: int | None = None) -> None:
 
 def read_text(path: str | Path, largest: int = LARGEST_FILE) -> str:
     """The text of a regular file in UTF-8, with or without a byte order mark."""
-    data = read_file(path, largest)
+    data = read_file(path, largest).removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode()
     except UnicodeDecodeError as e:
         line = data.count(b"\n", 0, e.start) + 1
         raise ParseError(f"not UTF-8 text: byte {data[e.start]:#04x}; save it as UTF-8", str(path), line) from None

@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,11 @@ from supple.errors import ParseError, StateError
 from supple.reading import LARGEST_FILE
 
 SECONDS = 6.0  #: that a file may take
+STARTING = 60.0  #: seconds that the libraries may take to load
 MEMORY = 2048.0  #: megabytes
+
+Process = subprocess.Popen[bytes]
+Answer = tuple[dict[str, Any], bytes]
 
 WORKER = Path(__file__).with_name("apart_worker.py")
 LONGEST = 2**20  #: bytes of the line that heads a reply
@@ -34,7 +39,8 @@ class Reader:
 
     def __init__(self, answer: str, name: str) -> None:
         self._answer, self._name = Path(__file__).with_name(answer), name
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
+        self._ready = False  # whether it has loaded its libraries
         self._lock = threading.Lock()
         atexit.register(self.close)
         if hasattr(os, "register_at_fork"):
@@ -48,43 +54,51 @@ class Reader:
     def ask(self, file: str, **request: Any) -> tuple[dict[str, Any], bytes]:
         """The reply on a file; a ParseError where the file is refused, or was too much for the process."""
         seconds = _setting("SUPPLE_FILE_SECONDS", SECONDS)
-        memory = _setting("SUPPLE_FILE_MEMORY", MEMORY)
-        whole = dict(request, file=str(Path(file).absolute()), memory=int(memory * 2**20), seconds=seconds)
+        memory = int(_setting("SUPPLE_FILE_MEMORY", MEMORY) * 2**20)
+        whole = dict(request, file=str(Path(file).absolute()), memory=memory, seconds=seconds)
         with self._lock:
-            process, late = self._running(), threading.Event()
-            timer = threading.Timer(seconds, self._stop, (process, late))
-            timer.start()
-            try:
-                reply, data = _exchange(process, whole)
-            except BaseException as e:
-                self._discard()
-                if not isinstance(e, (OSError, ValueError, EOFError)):
-                    raise
-                reply, data = {"refused": self._death(process, late.is_set(), seconds, memory)}, b""
-            finally:
-                timer.cancel()
-            if reply.get("last"):
-                self._discard()
+            process = self._running()
+            if not self._ready:
+                reply, _ = self._within(STARTING, _reply, process)
+                if "refused" in reply:
+                    raise ParseError(f"cannot be read, since {self._name} does not start: {reply['refused']}", file)
+                self._ready = True
+            reply, data = self._within(seconds, _exchange, process, whole)
         if "refused" in reply:
             raise ParseError(str(reply["refused"]), file, reply.get("line"))
         return reply, data
+
+    def _within(self, seconds: float, step: Callable[..., Answer], process: Process, *args: Any) -> Answer:
+        """A step of the conversation; where the process takes longer it is ended, and that is the reply."""
+        late = threading.Event()
+        timer = threading.Timer(seconds, self._stop, (process, late))
+        timer.start()
+        try:
+            reply, data = step(process, *args)
+        except (OSError, ValueError, EOFError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(1.0)  # it has died, or will have, and its exit code says of what
+            reply, data = {"last": True}, b""
+        except BaseException:
+            self._discard()
+            raise
+        finally:
+            timer.cancel()
+            timer.join()
+        if reply.get("last") or late.is_set():
+            self._discard()
+        return (reply, data) if "bytes" in reply else ({"refused": self._death(process, late.is_set(), seconds)}, b"")
 
     def close(self) -> None:
         """End the process. Another is started when it is needed."""
         with self._lock:
             self._discard()
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _running(self) -> Process:
         if self._process is None or self._process.poll() is not None:
             self._discard()
-            command = [
-                sys.executable,
-                "-I",
-                "-S",
-                str(WORKER),
-                str(self._answer),
-                json.dumps([p for p in sys.path if p]),
-            ]
+            path = json.dumps([str(Path(p).absolute()) for p in sys.path if p])
+            command = [sys.executable, "-I", "-S", str(WORKER), str(self._answer), path]
             few = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
             try:
                 self._process = subprocess.Popen(
@@ -99,12 +113,12 @@ class Reader:
                 raise ParseError(f"the process that reads {self._name} cannot be started: {e}") from None
         return self._process
 
-    def _stop(self, process: subprocess.Popen[bytes], late: threading.Event) -> None:
+    def _stop(self, process: Process, late: threading.Event) -> None:
         late.set()
         process.kill()
 
     def _discard(self) -> None:
-        process, self._process = self._process, None
+        process, self._process, self._ready = self._process, None, False
         if process is not None:
             process.kill()
             for stream in (process.stdin, process.stdout):
@@ -117,12 +131,13 @@ class Reader:
         """In a process forked from this one: the process that reads belongs to the parent."""
         if self._process is not None:
             self._process.returncode = 0
-        self._process, self._lock = None, threading.Lock()
+        self._process, self._ready, self._lock = None, False, threading.Lock()
 
-    def _death(self, process: subprocess.Popen[bytes], late: bool, seconds: float, memory: float) -> str:
+    def _death(self, process: Process, late: bool, seconds: float) -> str:
         if late or -process.returncode in _signals("SIGXCPU"):
             return f"{self._name} takes more than {seconds:g} s to read it; SUPPLE_FILE_SECONDS=60 would give it 60 s"
         if -process.returncode in _signals("SIGKILL", "SIGABRT"):
+            memory = _setting("SUPPLE_FILE_MEMORY", MEMORY)
             return (
                 f"{self._name} gave up on it, perhaps for want of memory: it may have {memory:g} MB, and "
                 f"SUPPLE_FILE_MEMORY={4 * memory:g} would give it more"
@@ -130,16 +145,21 @@ class Reader:
         return f"{self._name} crashed on it (exit code {process.returncode})"
 
 
-def _exchange(process: subprocess.Popen[bytes], request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    assert process.stdin is not None and process.stdout is not None
+def _exchange(process: Process, request: dict[str, Any]) -> Answer:
+    assert process.stdin is not None
     process.stdin.write(json.dumps(request).encode() + b"\n")
     process.stdin.flush()
+    return _reply(process)
+
+
+def _reply(process: Process) -> Answer:
+    assert process.stdout is not None
     head = process.stdout.readline(LONGEST)
     if not head.endswith(b"\n"):
         raise EOFError
     reply: dict[str, Any] = json.loads(head)
     if reply["bytes"] > LARGEST_FILE:
-        return {"refused": f"what is in it is larger than {LARGEST_FILE >> 20} MB", "last": True}, b""
+        return {"refused": f"what is in it is larger than {LARGEST_FILE >> 20} MB", "last": True, "bytes": 0}, b""
     data = process.stdout.read(reply["bytes"])
     if len(data) != reply["bytes"]:
         raise EOFError

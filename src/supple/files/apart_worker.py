@@ -2,7 +2,8 @@
 
 Run as a script, `python -I -S apart_worker.py ANSWER SYS_PATH`, and importing nothing of Supple, so that it starts in
 hundredths of a second. ANSWER is a Python file with a function `answer(request)`: a dictionary into a dictionary and
-bytes. Requests come as lines of JSON on standard input; a reply is a line of JSON, then as many bytes as it says.
+bytes. Requests come as lines of JSON on standard input; a reply is a line of JSON, then as many bytes as it says. A
+first reply comes unasked, when everything is loaded.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def has_grown() -> bool:
 
 def work(answer: Any, replies: Any) -> None:
     """Answer requests until there are no more."""
+    say(replies, {})
     for line in sys.stdin.buffer:
         request = json.loads(line)
         limit(request["memory"], request["seconds"])
@@ -51,11 +53,16 @@ def work(answer: Any, replies: Any) -> None:
         except Exception as e:
             reply = {"refused": f"{type(e).__name__}: {e}"[:2000]}
         last = has_grown()
-        replies.write(json.dumps({**reply, "bytes": len(data), "last": last}).encode() + b"\n")
-        replies.write(data)
-        replies.flush()
+        say(replies, {**reply, "last": last}, data)
         if last:
             return
+
+
+def say(replies: Any, reply: dict[str, Any], data: bytes = b"") -> None:
+    """Send a reply; the first says that the libraries are loaded."""
+    replies.write(json.dumps({**reply, "bytes": len(data)}).encode() + b"\n")
+    replies.write(data)
+    replies.flush()
 
 
 def answers_of(path: str, replies: int) -> Any:
@@ -73,5 +80,10 @@ if __name__ == "__main__":
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is no reply
     sys.path[:] = json.loads(sys.argv[2])
-    work(answers_of(sys.argv[1], out.fileno()), out)
+    try:
+        function = answers_of(sys.argv[1], out.fileno())
+    except Exception as e:
+        say(out, {"refused": f"{type(e).__name__}: {e}"})
+        raise
+    work(function, out)
     os._exit(0)  # libraries with threads of their own may not end
