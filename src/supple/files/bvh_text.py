@@ -73,18 +73,20 @@ class _Lines:
 
     def words(self, wanted: str) -> list[str]:
         """Of the next line that has any."""
-        for words in self.rest():
-            return words
-        self.ends(wanted)
+        return self._advance() if self._next is not None else self.ends(wanted)
 
     def ends(self, wanted: str) -> NoReturn:
         self.fail(f"the file ends where {wanted} should follow", self.number or 1)
 
     def rest(self) -> Iterator[list[str]]:
         while self._next is not None:
-            self.number, words = self._next
-            self._next = next(self._parts, None)
-            yield words
+            yield self._advance()
+
+    def _advance(self) -> list[str]:
+        assert self._next is not None
+        self.number, words = self._next
+        self._next = next(self._parts, None)
+        return words
 
     @property
     def more(self) -> bool:
