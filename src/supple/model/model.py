@@ -153,11 +153,16 @@ def count(n: int, kind: str) -> str:
     return f"{n} {kind if n == 1 else many.get(kind, kind + 's')}"
 
 
+LONG_NAME, MANY_NAMES = 80, 5_000  #: beyond which nothing like a name is looked for
+
+
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """The message for a name that is not there."""
-    near = difflib.get_close_matches(name, known, n=3) if len(known) <= 20_000 else []
+    few = [x for x in known if len(x) <= LONG_NAME] if len(known) <= MANY_NAMES and len(name) <= LONG_NAME else []
+    near = difflib.get_close_matches(name, few, n=3)  # quadratic in the lengths of names
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(known)} of them"
-    return f"no {kind} named {name!r}; {hint}"
+    shown = name if len(name) <= LONG_NAME else name[: LONG_NAME - 3] + "..."
+    return f"no {kind} named {shown!r}; {hint}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
