@@ -14,6 +14,7 @@ from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
+from supple.adaptive.turns import one_at_a_time
 from supple.errors import StateError
 from supple.exact.refusals import as_number
 from supple.model.model import count
@@ -42,6 +43,7 @@ class AdaptiveStats:
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
 
 
+@one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(Hybrid):
     """A body of which only some joints move, those that matter most just now.
 
@@ -288,6 +290,10 @@ class AdaptiveDynamics(Hybrid):
             raise StateError(
                 "what was saved is of another model, of another q and v, or of one that was asked for something else"
             )
+        n, counts = self.model.n_bodies, given["counts"][list(st.OWN_COUNTS)]
+        dropped = given["dropped"][: given["counts"][st.DROPPED]]
+        if (counts < 0).any() or given["counts"][st.DROPPED] > n or not np.isin(dropped, np.arange(n)).all():
+            raise StateError("what was saved has counts or joints that there are not")
         if not np.isfinite(np.append(given["kept"], given["numbers"][[st.TIME, st.KEPT_TIME]])).all():
             raise StateError("what was saved has numbers that are not finite")
         return given

@@ -182,6 +182,13 @@ def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return raw[skip : skip + size].reshape(shape)
 
 
+def realigned(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same numbers, beginning with a cache line."""
+    out = aligned(x.shape)
+    out[...] = x
+    return out
+
+
 def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
     """(n, 7) k, s, t with I = k 1 + s s^T + t t^T: k the smallest eigenvalue, s and t along the other two axes."""
     k, axes = np.linalg.eigh(I)

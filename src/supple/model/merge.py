@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
+from supple.model.frozen import frozen
 from supple.model.geometry import as_rotation, as_vector, point_inertia
 from supple.model.joints import JointType
 from supple.model.model import Frame
@@ -113,6 +114,4 @@ class Merger:
 
 def frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
     """Body, position, rotation: copies that nobody can change."""
-    R, p = np.array(R), np.array(p)
-    R.flags.writeable = p.flags.writeable = False
-    return body, p, R
+    return body, frozen(p), frozen(R)
