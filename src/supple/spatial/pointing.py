@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
+
+from supple.errors import StateError
 
 
 class Pointing:
@@ -24,3 +26,10 @@ class Pointing:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._point()
+
+
+class Unmoved:
+    """What kernels know by its address, and a model keeps for itself. Whoever is copied finds that of its own model."""
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise StateError(f"{type(self).__name__} is not copied or pickled: it is scratch of a model, which can be")
