@@ -16,7 +16,7 @@ from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
 from supple.errors import StateError
-from supple.exact.refusals import as_number
+from supple.exact.refusals import as_array, as_number
 from supple.model.model import count
 
 Floats = NDArray[np.float64]
@@ -260,12 +260,7 @@ class AdaptiveDynamics(Hybrid):
 
         Costs O(active joints), and O(log n) for each body.
         """
-        if bodies is None:
-            index = np.arange(self.model.n_bodies)
-        elif np.ndim(bodies) != 1:
-            raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
-        else:
-            index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
+        index = self._body_numbers(bodies)
         self._energy()  # which notes where the reduced bodies are
         out = np.empty((len(index), 12))
         k.poses_kernel.load()(self._desk.address, self._store.address, index, out)
@@ -278,10 +273,13 @@ class AdaptiveDynamics(Hybrid):
         """What was saved, if it can be of this model, as it is."""
         if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
-        given = {name: np.asarray(saved[name]) for name in st.SAVED}
+        given = {name: as_array(name, saved[name]) for name in st.SAVED}
         like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
         if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
             raise StateError("what was saved is of another model")
+        dropped, count = given["dropped"], int(given["counts"][st.DROPPED])
+        if not 0 <= count <= len(dropped) or not np.isin(dropped[:count], np.arange(self.model.n_joints)).all():
+            raise StateError("what was saved has joints that this model does not have")
         above = flags[self._assembly.up]
         active = flags[self._assembly.node_of] == st.CURRENT
         known = np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()
@@ -290,10 +288,6 @@ class AdaptiveDynamics(Hybrid):
             raise StateError(
                 "what was saved is of another model, of another q and v, or of one that was asked for something else"
             )
-        n, counts = self.model.n_bodies, given["counts"][list(st.OWN_COUNTS)]
-        dropped = given["dropped"][: given["counts"][st.DROPPED]]
-        if (counts < 0).any() or given["counts"][st.DROPPED] > n or not np.isin(dropped, np.arange(n)).all():
-            raise StateError("what was saved has counts or joints that there are not")
         if not np.isfinite(np.append(given["kept"], given["numbers"][[st.TIME, st.KEPT_TIME]])).all():
             raise StateError("what was saved has numbers that are not finite")
         return given

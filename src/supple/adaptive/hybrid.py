@@ -309,24 +309,21 @@ class Hybrid(Pushed, Driven):
 
     def _advance(self, count: int, dt: float) -> None:
         with self._lock:
-            self._advance_alone(count, dt)
-
-    def _advance_alone(self, count: int, dt: float) -> None:
-        self._arrange_now()
-        counts, tables = self._store.counts, (self._weights, self._velocity_weights)
-        looks = any(table.functions for table in tables) and not self._all_fixed()
-        while count > 0:
-            now = count
-            if looks:  # before every update, which is in the middle of a step
-                if counts[st.DUE] <= 0:
-                    q = self.model.integrate(self._q, self._v, 0.5 * dt)
-                    for table in tables:
-                        table.follow(q, self.active_joints)
-                    now = min(count, self._every)
-                else:
-                    now = min(count, int(counts[st.DUE]))
-            self._call(now, dt)
-            count -= now
+            self._arrange_now()
+            counts, tables = self._store.counts, (self._weights, self._velocity_weights)
+            looks = any(table.functions for table in tables) and not self._all_fixed()
+            while count > 0:
+                now = count
+                if looks:  # before every update, which is in the middle of a step
+                    if counts[st.DUE] <= 0:
+                        q = self.model.integrate(self._q, self._v, 0.5 * dt)
+                        for table in tables:
+                            table.follow(q, self.active_joints)
+                        now = min(count, self._every)
+                    else:
+                        now = min(count, int(counts[st.DUE]))
+                self._call(now, dt)
+                count -= now
 
     def _call(self, count: int, dt: float) -> None:
         ended = self._kernel(self._desk.address, self._store.address, count, dt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from copy import deepcopy
 from typing import Any, Literal
 
@@ -158,6 +159,14 @@ class Pushed(Pointing, TakesTurns, ABC):
         """The rows as the kernels have them."""
 
     # Inside.
+
+    def _body_numbers(self, bodies: Any) -> Ints:
+        """Of bodies named or numbered; of all by default."""
+        if bodies is None:
+            return np.arange(self.model.n_bodies)
+        if isinstance(bodies, str) or not isinstance(bodies, Iterable):
+            raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
+        return np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
 
     def _inside(self, place: Frame, point: ArrayLike) -> Floats:
         """A point of a place in the frame that kernels have of its body."""

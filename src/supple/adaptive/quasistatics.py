@@ -25,7 +25,7 @@ from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats, as_number, as_whole
+from supple.exact.refusals import as_array, as_floats, as_number, as_whole
 from supple.model.inside import tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, count, unknown
@@ -272,10 +272,7 @@ class QuasiStatics(Pushed):
 
         Costs O(log n) for each; nothing is disturbed.
         """
-        if bodies is None:
-            index = np.arange(self.model.n_bodies)
-        else:
-            index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
+        index = self._body_numbers(bodies)
         out = np.empty((len(index), 12))
         self._run(k.SPANS, 0.0, 0, 0.0)
         k.poses_kernel.load()(self._desk.address, self._work, index, out)
@@ -304,7 +301,7 @@ class QuasiStatics(Pushed):
         like = {"marks": self._arrays[0], "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
         if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
-        given = {name: np.asarray(saved[name]) for name in like}
+        given = {name: as_array(name, saved[name]) for name in like}
         fits = all(x.shape == like[name].shape and x.dtype.kind in "fiub" for name, x in given.items())
         if not fits or given["pace"][0] != self.model.n_bodies:
             raise StateError("what was saved is of another model")

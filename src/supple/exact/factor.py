@@ -195,7 +195,8 @@ def factorize(
         H = H._values  # type: ignore[union-attr]
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
-    _checked_form(form)
+    if form.__class__ is not str or form not in _FORMS:
+        _checked_form(form)
     entry: _Entry = pattern.entry or pattern.keep(_Entry(pattern))
     values = np.zeros(pattern.size + pattern.n)
     status = entry.run[form](values, H)

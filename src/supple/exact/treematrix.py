@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact import memory
-from supple.exact.refusals import as_floats
+from supple.exact.refusals import as_array, as_floats
 from supple.model.frozen import frozen
 from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
 
@@ -197,7 +197,7 @@ class Pattern:
 
 
 def _integers(name: str, given: ArrayLike) -> Ints:
-    raw = np.asarray(given)
+    raw = as_array(name, given)
     if raw.ndim != 1 or raw.dtype.kind not in "iu":
         raise StateError(f"{name} must be a one-dimensional array of integers: one entry a row, -1 for the root")
     return raw.astype(np.int64)

@@ -53,7 +53,10 @@ def valid(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _indices(name: str, given: Any) -> Ints:
-    raw = np.asarray(given)
+    try:
+        raw = np.asarray(given)
+    except ValueError:  # lists of several lengths
+        raw = np.empty((0, 0))
     if raw.ndim != 1 or raw.dtype.kind not in "iu":
         raise ModelError(f"{name} must be one whole number for each body, not {_shown(raw)}; {_ADVICE}")
     return raw.astype(np.int64)
