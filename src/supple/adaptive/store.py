@@ -10,6 +10,7 @@ reduced body b + 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import BODY_ROW, DOF_ROW, PATH_ROW
 from supple.exact.motion import AXIS, Axes
-from supple.exact.tables import BODY, ROW, aligned
+from supple.exact.tables import BODY, ROW, aligned, realigned
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 from supple.spatial.trig import RING
 
@@ -195,10 +197,14 @@ def open_reduced(address):
     )
 
 
-class HostStore:
-    """The arrays, by name, and their addresses."""
+class HostStore(Pointing):
+    """The arrays, by name, and their addresses. links: steps.links."""
 
-    def __init__(self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: list[int]) -> None:
+    _pointers = ("words", "address")
+
+    def __init__(
+        self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: Callable[[], list[int]]
+    ) -> None:
         def ints(size: int) -> NDArray[np.int64]:
             return np.zeros(size, dtype=np.int64)
 
@@ -206,7 +212,7 @@ class HostStore:
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
             push_start=ints(n + 3), controlled=ints(nv), dropped=ints(n), counts=ints(COUNTS),
-            links=np.array(links, dtype=np.int64),
+            links=np.array(links(), dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
             trees=np.zeros(POSE * n), world=np.zeros(POSE * (n + 1)), moves=np.zeros(MOVE * (n + 1)),
@@ -217,22 +223,31 @@ class HostStore:
             effort=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip
         assert tuple(self.arrays) == Store._fields
-        self.bodies = np.zeros((n + 1, BODY), dtype=np.int64)
-        self.angles = ints(2 * n)
-        self.tables = [
-            self.bodies, aligned((n + 1, ROW)), np.zeros((nv, 2)), self.angles, aligned((n + 1, PATH_ROW)),
-            aligned((n + 1, BODY_ROW)), aligned((nv, AXIS)), aligned((RING, 2)), aligned((nv, DOF_ROW)),
+        self.tables: list[NDArray[Any]] = [
+            np.zeros((n + 1, BODY), dtype=np.int64), aligned((n + 1, ROW)), np.zeros((nv, 2)), ints(2 * n),
+            aligned((n + 1, PATH_ROW)), aligned((n + 1, BODY_ROW)), aligned((nv, AXIS)), aligned((RING, 2)),
+            aligned((nv, DOF_ROW)),
         ]  # fmt: skip
-        self.zeros, self.sizes = np.zeros(nv), [n, nq, nv]
+        self.zeros, self.sizes, self._links = np.zeros(nv), [n, nq, nv], links
         self.words = np.zeros(WORDS, dtype=np.int64)
 
     def point(self, q: NDArray[np.float64], qdd: NDArray[np.float64]) -> None:
-        """Write down where everything is."""
+        """Write down where everything is, q and qdd included."""
+        self._state = q, qdd
         arrays = list(self.arrays.values())
         rest = [address_of(a) for a in (*self.tables, q, qdd, self.zeros)]
         sizes = [a.size for a in arrays]
         self.words[:] = [address_of(a) for a in arrays] + sizes + self.sizes + rest
         self.address = address_of(self.words)
 
+    def _point(self) -> None:
+        self.tables = [realigned(a) if a.dtype == np.float64 else a for a in self.tables]
+        self.arrays["links"][:] = self._links()
+        self.words = np.zeros(WORDS, dtype=np.int64)
+        self.point(*self._state)
+
     def __getattr__(self, name: str) -> Any:
-        return self.__dict__["arrays"][name]
+        try:
+            return self.__dict__["arrays"][name]
+        except KeyError:
+            raise AttributeError(name) from None

@@ -239,10 +239,8 @@ class ModelBuilder:
             **limits,
         )
         remarks += checks.mass_matrix_regular(kept.name, arrays, singular)
-        for a in arrays.values():
-            a.flags.writeable = False
         frames = merged.frames(self._frames, self._resolve)
-        return Model(
+        return Model._of(
             name=self.name,
             **arrays,
             body_names=tuple(kept.name),

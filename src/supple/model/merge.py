@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
+from supple.model.frozen import frozen
 from supple.model.geometry import point_inertia
 from supple.model.joints import JointType
 from supple.model.model import Frame
@@ -95,9 +96,8 @@ class Merger:
             if i in self.to:
                 A, t = self.to[i]
                 R[k], p[k] = A @ R[k], A @ p[k] + t
-        p.flags.writeable = R.flags.writeable = False
         carrier = [-1 if i < 0 else k for i, k in zip(bodies, self.carrier[bodies].tolist())]
-        return list(zip(carrier, p, R))
+        return list(zip(carrier, frozen(p), frozen(R)))
 
     def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
         fixed = self.fixed_order.tolist()
