@@ -20,6 +20,7 @@ from rich.console import Console
 import supple
 from supple import scenes
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.plain_step import plain_step
 from supple.bench.measure import agree
 from supple.bench.rows import Row
 from supple.scenes import Scene
@@ -151,18 +152,11 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
         ours.run(steps * dt, dt)
         x, u = scene.q0, first
         for _ in range(steps):
-            x, u = kicked(model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method))
+            x, u = plain_step(
+                model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method)
+            )
         agree(f"{model.name}: full steps and those of all joints", ours.v, u, 1e-9)
     return Stretch(start, go, steps)
-
-
-def kicked(model: supple.Model, q: Floats, v: Floats, dt: float, acceleration: Any) -> tuple[Floats, Floats]:
-    """The step of adaptive/kick.py, of all joints."""
-    q = model.integrate(q, v, 0.5 * dt)
-    first = acceleration(q, v)
-    middle = acceleration(q, v + 0.5 * dt * first)
-    v = v + 0.25 * dt * (first + 2.0 * middle + acceleration(q, v + dt * middle))
-    return model.integrate(q, v, 0.5 * dt), v
 
 
 def _least(stretches: Mapping[Any, Stretch], rounds: int) -> dict[Any, float]:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.plain_step import plain_step
 from supple.assembly.tree import JOIN, LIGHT, assemble
-from supple.bench.dynamics import kicked
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import poses
 from supple.model.builder import ModelBuilder
@@ -64,7 +64,7 @@ def exactly(model: Model, q: Floats, dt: float, looks: Iterable[int], between: i
     out = [q.copy()]
     for _ in looks:
         for _ in range(between):
-            q, v = kicked(model, q, v, dt, partial(forward_dynamics, model))
+            q, v = plain_step(model, q, v, dt, partial(forward_dynamics, model))
         out.append(q.copy())
     return np.array(out)
 
