@@ -151,6 +151,10 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
         ours.set_state(scene.q0, first)
         ours.run(steps * dt, dt)
         x, u = scene.q0, first
+
+        def accelerate(q: Floats, v: Floats) -> Floats:
+            return supple.forward_dynamics(model, q, v, None, W, method=method)
+
         for _ in range(steps):
             x, u = plain_step(
                 model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method)
