@@ -314,6 +314,7 @@ NOT_NEGATIVE = number("a finite number, not below zero", 0.0)
 NOT_NEGATIVE_OR_INFINITE = number("a number, not below zero", 0.0, infinite=True)
 SECONDS = number("a positive number of seconds", 0.0, above=True)
 REALS = Kind("an array of real numbers", reals)
+ARRAY = Kind("an array", np.asarray)  #: of whatever it holds
 TRIPLE = Kind("three finite numbers", _triple)
 ROW = Kind("one finite number or a list of them", _row)
 WHOLE_NUMBERS = Kind("an array of whole numbers", _whole_numbers)

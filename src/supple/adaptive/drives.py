@@ -34,9 +34,12 @@ Ints = NDArray[np.int64]
 class Driven(ABC):
     """What has joints with forces of their own."""
 
-    model: Model
     _q: Floats
     _store: HostStore
+
+    @property
+    @abstractmethod
+    def model(self) -> Model: ...
 
     def _begin_drives(self) -> None:
         self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller

@@ -57,6 +57,8 @@ class Energy(NamedTuple):
 class Hybrid(Pushed, Driven):
     """A body of which only some joints move. AdaptiveDynamics is what a user sees of it."""
 
+    _pointers = ("_lock", "_kernel")
+
     @checked
     def __init__(
         self,
@@ -74,7 +76,7 @@ class Hybrid(Pushed, Driven):
         order: str | ArrayLike = "balanced",
         check_energy: bool = True,
     ) -> None:
-        self.model, self._check_energy = model, check_energy
+        self._check_energy = check_energy
         self._begin_pushes(model)
         self._begin_drives()
         self._order = order
@@ -145,7 +147,7 @@ class Hybrid(Pushed, Driven):
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
         sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, ABSORBED_LOADS], STRETCH_LOADS)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links())
+        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links)
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
         R, r = tree_poses(model)
@@ -156,9 +158,12 @@ class Hybrid(Pushed, Driven):
         host.numbers[st.GRAVITY : st.GRAVITY + 3] = model.gravity
         host.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
         host.arrays["v"] = self._v
-        self._kernel = k.run_kernel.load()
+        self._point()
         self._lay_out()
         self._assemble()
+
+    def _point(self) -> None:
+        self._kernel = k.run_kernel.load()
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
@@ -204,7 +209,7 @@ class Hybrid(Pushed, Driven):
         out, external, force, qdd = self._numbers
         self._desk = HostDesk(
             tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
-            keep_tails=True, kernels=node_kernels(),
+            keep_tails=True, kernels=node_kernels,
         )  # fmt: skip
         self._repoint()
         must, pinned = self._store.must, np.flatnonzero(self._pins > 0)
@@ -312,21 +317,22 @@ class Hybrid(Pushed, Driven):
         return Energy(kinetic, total - kinetic)
 
     def _advance(self, count: int, dt: float) -> None:
-        self._arrange_now()
-        counts, tables = self._store.counts, (self._weights, self._velocity_weights)
-        looks = any(table.functions for table in tables) and not self._all_fixed()
-        while count > 0:
-            now = count
-            if looks:  # before every update, which is in the middle of a step
-                if counts[st.DUE] <= 0:
-                    q = self.model.integrate(self._q, self._v, 0.5 * dt)
-                    for table in tables:
-                        table.follow(q, self.active_joints)
-                    now = min(count, self._every)
-                else:
-                    now = min(count, int(counts[st.DUE]))
-            self._call(now, dt)
-            count -= now
+        with self._lock:
+            self._arrange_now()
+            counts, tables = self._store.counts, (self._weights, self._velocity_weights)
+            looks = any(table.functions for table in tables) and not self._all_fixed()
+            while count > 0:
+                now = count
+                if looks:  # before every update, which is in the middle of a step
+                    if counts[st.DUE] <= 0:
+                        q = self.model.integrate(self._q, self._v, 0.5 * dt)
+                        for table in tables:
+                            table.follow(q, self.active_joints)
+                        now = min(count, self._every)
+                    else:
+                        now = min(count, int(counts[st.DUE]))
+                self._call(now, dt)
+                count -= now
 
     def _call(self, count: int, dt: float) -> None:
         ended = self._kernel(self._desk.address, self._store.address, count, dt)

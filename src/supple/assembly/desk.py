@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from supple.assembly.coefficients import SCRATCH
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
@@ -63,9 +65,11 @@ def state_arrays(address):
     return floats_at(h[_Q], (h[_NQ],)), floats_at(h[_FORCE], (h[_NV],)), floats_at(h[_QDD], (h[_NV],))
 
 
-class HostDesk:
-    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept; kernels: what
-    passes.node_kernels gives."""
+class HostDesk(Pointing):
+    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept; kernels:
+    passes.node_kernels."""
+
+    _pointers = ("kernels", "words", "address")
 
     def __init__(
         self,
@@ -81,13 +85,18 @@ class HostDesk:
         force: NDArray[np.float64],
         qdd: NDArray[np.float64],
         keep_tails: bool,
-        kernels: list[int],
+        kernels: Callable[[], list[int]],
     ) -> None:
         w = np.zeros(SCRATCH)
         tail = out if keep_tails else w
         self.kept = (tables, out, tail, at, joint_at, tail_at, told, told_at, q, external, force, qdd, w)
         self.out, self.told, self.q, self.external, self.force, self.qdd = out, told, q, external, force, qdd
-        self.kernels = np.array(kernels, dtype=np.int64)
+        self._kernels = kernels
+        self._point()
+
+    def _point(self) -> None:
+        tables, out, tail, _, _, _, told, _, q, _, force, *_ = self.kept
+        self.kernels = np.array(self._kernels(), dtype=np.int64)
         addresses = [tables.address, *map(address_of, self.kept[1:])]
         sizes = [len(out), len(tail), len(told), len(q), len(force)]
         self.words = np.array([*addresses, *sizes, address_of(self.kernels)], dtype=np.int64)

@@ -197,7 +197,7 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     """
     if sparse is not False and take("mass_matrix: sparse", sparse, FLAG):
         values = PACKED(model, q, None, None, None)
-        return TreeMatrix(host_tables(model).pattern, values)
+        return TreeMatrix._of(host_tables(model).pattern, values)
     try:
         H: Any = model._fast["mass matrix"](q)
     except (KeyError, AttributeError):  # not called before, or no model

@@ -236,7 +236,7 @@ class Layout:
         self.tail_at = np.full(m, SPARE, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
         self.header = np.array(host_tables(model).words, dtype=np.int64)
-        self.kept: Scratch | None = None
+        self.kept: list[Scratch] = []  #: for one state at a time
 
 
 class Scratch:
@@ -248,9 +248,8 @@ class Scratch:
         self.turns = np.ones(2 * model.n_bodies)  # cosine and sine of revolute joints
         places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
         state = np.empty(model.nq), external, force, np.empty(model.nv)
-        kernels = node_kernels()
         self.desks = [  # one for each part: they have scratch of their own
-            HostDesk(layout.tables, out, *places, *state, keep_tails=False, kernels=kernels) for _ in layout.parts
+            HostDesk(layout.tables, out, *places, *state, keep_tails=False, kernels=node_kernels) for _ in layout.parts
         ]
         worst = int(rigid_kernel.load()(self.desks[0].address))
         self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
@@ -331,10 +330,12 @@ def divide_and_conquer(
         return max((solve(i, scratch, False) for i in range(*bounds)), default=OK)
 
     if size is None:
-        scratch = layout.kept or Scratch(model, layout)
-        layout.kept = None  # another thread that comes meanwhile makes its own
+        try:
+            scratch = layout.kept.pop()
+        except IndexError:  # another thread has it: this one makes its own
+            scratch = Scratch(model, layout)
         solve(0, scratch, True)
-        layout.kept = scratch
+        layout.kept[:] = [scratch]
     else:
         in_parallel(some, size)
     if lost and not has_mobilities(model):

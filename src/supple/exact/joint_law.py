@@ -153,14 +153,20 @@ def joint_force(part: Joint, value: Any) -> Floats:
 
 
 def checked_rows(model: Model, rows: Any) -> Floats:
-    """Rows of a law, refused unless they are of this model: kernels take them as they are."""
-    law: Floats = as_floats("rows", rows)
-    if law.ndim != 2 or law.shape[1] != LAW or np.isnan(law).any():
-        raise StateError(f"the law of joints is rows of {LAW} numbers, not of shape {law.shape}")
-    for column, size in ((DOF_, model.nv), (COORDINATE_, model.nq)):
-        if not np.isin(law[:, column], np.arange(size)).all():
-            raise StateError(f"the law of joints names a degree of freedom that {model.name!r} does not have")
-    return law
+    """Rows of a law that somebody else made: kernels take their indices on trust."""
+    out = as_floats("rows", rows)
+    if out.ndim != 2 or out.shape[1] != LAW or np.isnan(out).any():
+        raise StateError(f"rows of a law of joints have {LAW} numbers each; these have the shape {out.shape}, or NaN")
+    dof = out[:, DOF_]
+    if not np.isin(dof, np.arange(model.nv)).all():
+        raise StateError(f"a row of a law of joints acts on a degree of freedom that is none of {model.nv}")
+    at = dof.astype(np.int64)
+    body = model.dof_body[at]
+    for i in np.unique(body).tolist():
+        _refuse_curved(model, model.joints[i])
+    if not np.array_equal(out[:, COORDINATE_], model.q_index[body] + at - model.v_index[body]):
+        raise StateError("a row of a law of joints has a coordinate that is not that of its degree of freedom")
+    return out
 
 
 def stiffness_and_damping(stiffness: Any, damping: Any) -> tuple[float, float]:
