@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.arguments import checked
+from supple.arguments import checked, shown
 from supple.errors import StateError
 from supple.model.model import Model
 
@@ -26,8 +26,8 @@ class Clip:
 
     def __post_init__(self) -> None:
         n = len(self.times) if self.times.ndim == 1 else -1
-        if n < 1 or self.q.shape != (n, self.model.nq) or not np.isfinite(self.q).all():
-            raise StateError(f"a clip is times (n,) and finite positions (n, {self.model.nq}), n at least 1")
+        if n < 0 or self.q.shape != (n, self.model.nq) or not np.isfinite(self.q).all():
+            raise StateError(f"a clip is times (n,) and finite positions (n, {self.model.nq}), not {shown(self.q)}")
         if not (np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
             raise StateError("the times of a clip must be finite and grow")
 
