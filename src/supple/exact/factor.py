@@ -95,7 +95,7 @@ class Factor:
         """
         if self._values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
-        entry: _Entry = self.pattern.entry or self.pattern.keep(_Entry(self.pattern))
+        entry: _Entry = self.pattern.entry or self.pattern._keep(_Entry(self.pattern))
         refusals = (StateError, _ODD_MESSAGE, SingularError, _SINGULAR_MESSAGE)
         words = [*entry.words, _FORMS[self.form], address_of(self._values), *map(id, refusals)]
         return function_of(refactorize_kernel, words, entry.tables, self._values, refusals)
@@ -201,7 +201,7 @@ def factorize(
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
     if form.__class__ is not str or form not in _FORMS:
         take("factorize: form", form, FORM)
-    entry: _Entry = pattern.entry or pattern.keep(_Entry(pattern))
+    entry: _Entry = pattern.entry or pattern._keep(_Entry(pattern))
     values = np.zeros(pattern.size + pattern.n)
     status = entry.run[form](values, H)
     if status == ODD:

@@ -77,7 +77,7 @@ class Pattern:
     def __deepcopy__(self, memo: Any) -> Pattern:
         return self
 
-    def keep(self, entry: Any) -> Any:
+    def _keep(self, entry: Any) -> Any:
         """Remember what factor.py has found out."""
         self.__dict__["entry"] = entry
         return entry
