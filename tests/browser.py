@@ -86,8 +86,11 @@ class Browser:
     def wait(self, what: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not what():
-            assert time.monotonic() < end, f"it did not come: {self.page.locator('body').inner_text()!r}"
+            assert time.monotonic() < end, f"it did not come: {self.text()!r}"
             self.page.wait_for_timeout(20)
+
+    def text(self) -> str:
+        return str(self.page.locator("body").inner_text())
 
     def numbers(self, table: int = 0) -> dict[str, str]:
         tables = self.page.locator("table")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,6 +53,15 @@ def going(run: supple.Simulation, rods: Any = None) -> Iterator[tuple[str, Any]]
         close_server(server)
 
 
+def until(what: Callable[[], Any]) -> None:
+    """Waits for something that comes."""
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+
+
+PATIENCE = 60.0  # seconds, before something that does not come is a failure
 PROTOCOL = f"viser-v{viser.__version__}"
 CAMERA = {
     "type": "ViewerCameraMessage", "wxyz": [1.0, 0.0, 0.0, 0.0], "position": [3.0, 0.0, 0.0], "fov": 1.0, "near": 0.01,
@@ -83,7 +93,8 @@ def knock(url: str, host: str | None = None, origin: Any = None, protocol: str =
     name, _, port = real.partition(":")
     line = socket.create_connection((name, int(port)))
     try:
-        return connect(f"ws://{host or real}/{path}", sock=line, origin=origin, subprotocols=[protocol], max_size=None)
+        how: dict[str, Any] = {"max_size": None, "max_queue": None}  # nobody reads what it gets
+        return connect(f"ws://{host or real}/{path}", sock=line, origin=origin, subprotocols=[protocol], **how)
     except BaseException:
         line.close()
         raise

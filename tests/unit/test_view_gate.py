@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +17,7 @@ pytest.importorskip("viser")
 import viser
 from websockets.exceptions import InvalidStatus
 
-from pages import PROTOCOL, Client, knock, playing
+from pages import PROTOCOL, Client, knock, playing, until
 from supple.view.stage import address, close_server, open_server
 
 FOREIGN = "evil.example"
@@ -34,13 +33,6 @@ def result() -> supple.Result:
 def page(result: supple.Result) -> Iterator[tuple[str, Any]]:
     with playing(result) as shown:
         yield shown
-
-
-def until(what: Any) -> None:
-    end = time.monotonic() + 30.0
-    while not what():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 def get(url: str, path: str, *headers: tuple[str, str]) -> tuple[int, bytes, Any]:

@@ -18,7 +18,7 @@ from supple.view.stage import Stage
 Floats = NDArray[np.float64]
 
 SPEEDS = (1e-9, 1e9)  #: between which a page may choose
-CELL = "padding:0.25em 0.6em;border:1px solid #dee2e6;vertical-align:top;overflow-wrap:anywhere"
+CELL = "padding:0.1em 0.5em 0.1em 0;vertical-align:top"  #: of a table: its style
 
 
 class Panel:
@@ -152,18 +152,17 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
 
 def remark(text: str) -> str:
     """A sentence, as HTML."""
-    return f'<p style="font-size:0.875em;margin:0.4em 0.8em">{_plain(text)}</p>'
+    return f'<p style="font-size:0.875em;font-style:italic;margin:0 0.8em 0.6em 0.8em">{_plain(text)}</p>'
 
 
 def _table(rows: dict[str, str]) -> str:
     cells = "".join(
-        f'<tr><td style="{CELL}">{_plain(name)}</td><td style="{CELL}">{_plain(value)}</td></tr>'
+        f'<tr><td style="{CELL};white-space:nowrap">{_plain(name)}</td>'
+        f'<td style="{CELL};overflow-wrap:anywhere">{_plain(value)}</td></tr>'
         for name, value in rows.items()
     )
-    return (
-        '<div style="padding:0 0.8em 0.6em 0.8em"><table style="border-collapse:collapse;width:100%;font-size:0.875em">'
-        f"<tbody>{cells}</tbody></table></div>"
-    )
+    look = "border-collapse:collapse;width:100%;font-size:0.875em"
+    return f'<div style="padding:0 0.8em 0.6em 0.8em"><table style="{look}"><tbody>{cells}</tbody></table></div>'
 
 
 def _plain(text: str) -> str:
