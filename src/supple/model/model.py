@@ -354,7 +354,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         """In notebooks: the sizes, and the tree to be unfolded."""
-        text = f"<b>{escape(self.name)}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
+        text = f"<b>{escape(printable(self.name))}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
         return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"
 
 
