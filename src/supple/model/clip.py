@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import checked, shown
-from supple.errors import StateError
+from supple.errors import StateError, printable
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Clip:
         return len(self.times)
 
     def __repr__(self) -> str:
-        feet = f", feet {', '.join(self.feet)}" if self.feet else ""
+        feet = f", feet {printable(', '.join(self.feet))}" if self.feet else ""
         return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.duration:.4g} s{feet}>"
 
     @property
