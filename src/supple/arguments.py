@@ -180,6 +180,7 @@ def _whole_numbers(value: Any) -> NDArray[np.int64]:
     raw = np.asarray(value)
     if np.ma.is_masked(value) or (raw.dtype.kind not in "iu" and raw.size):
         raise Unfit(_of_dtype(value, raw))
+    memory.require(raw.size, f"a copy of an array of shape {raw.shape}", "give less at once")
     out = raw.astype(np.int64)
     if (out != raw).any():
         raise ValueError

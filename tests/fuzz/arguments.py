@@ -32,7 +32,12 @@ PLAIN = "AdaptiveStats Controller Event Impact Limits Multiplier Poses Push Spri
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
 #: What may be infinite, or is not looked at as a whole, or when it is used.
-MAY_BE = ("H", "axis2", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"))
+MAY_BE = (
+    "H", "axis2", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"), ("wrench", "q"),
+    ("ModelBuilder", "gravity"), ("ModelBuilder.add_body", "pitch"), ("ModelBuilder.add_body", "mass"),
+    ("ModelBuilder.add_bodies", "mass"), ("ModelBuilder.add_bodies", "pitch"), ("ModelBuilder.add_bodies", "damping"),
+    ("ModelBuilder.add_bodies", "armature"), ("ModelBuilder.add_bodies", "friction"),
+)  # fmt: skip
 OPERATORS = ("__getitem__", "__matmul__")
 
 Got = tuple[Callable[..., Any], supple.Model]

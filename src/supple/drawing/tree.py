@@ -41,7 +41,7 @@ def tree(
 def _colours(kinds: Sequence[str], mark: Sequence[int] | None) -> list[str]:
     if mark is None:
         return [COLOURS.get(kind, INK) for kind in kinds]
-    marked = set(np.asarray(mark, dtype=np.int64).tolist())
+    marked = {int(i) for i in mark}
     return [ORANGE if i in marked else GREY for i in range(len(kinds))]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
-from supple.arguments import FINITE, TEXT, checked_model, choice, several, take
+from supple.arguments import FINITE, TEXT, WHOLE_NUMBERS, checked_model, choice, several, shown, take
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_vector
@@ -136,8 +136,8 @@ class ModelBuilder:
         one value for all bodies or one a body, the first axis being the bodies': axis (3,) or (n, 3), rotation
         (3, 3), (4,), (n, 3, 3) or (n, 4). inertia is 3x3 (no diagonals), limits and the like one number a joint.
         """
-        up = np.array(parent)
-        if up.ndim != 1 or up.dtype.kind not in "iu":
+        up = np.array(take("parent", parent, WHOLE_NUMBERS, ModelError))
+        if up.ndim != 1:
             raise ModelError("parent must be a one-dimensional array of integers, one a body, -1 for the world")
         n = len(up)
         if self._rows:
@@ -280,7 +280,9 @@ class ModelBuilder:
         (_, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, _, *rest) = block
         for i, j in enumerate(joint):
             if not isinstance(j, str) or j not in _TYPE:
-                raise ModelError(f"body {names[i]!r}: " + unknown("joint type", str(j), JOINT_NAMES))
+                raise ModelError(
+                    f"body {names[i]!r}: " + unknown("joint type", j if isinstance(j, str) else shown(j), JOINT_NAMES)
+                )
         kind = np.array([_TYPE[j] for j in joint], dtype=np.int64)
         return checks.Columns(
             name=names,
@@ -314,7 +316,9 @@ class ModelBuilder:
             return self._by_name().get(body, -1)
         if isinstance(body, (int, np.integer)) and -1 <= body < len(self):
             return int(body)
-        raise ModelError(f"{what}: {body!r} is not a body; give a name, a number from add_body, or None for the world")
+        raise ModelError(
+            f"{what}: {shown(body)} is not a body; give a name, a number from add_body, or None for the world"
+        )
 
     def _parents(self, given: Sequence[Any], names: list[str]) -> Ints:
         if isinstance(given, np.ndarray) or all(type(p) is int for p in given):

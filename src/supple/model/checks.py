@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import shown
 from supple.errors import ModelError
 from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector
 from supple.model.joints import HAS_AXIS, JointType
@@ -104,7 +105,9 @@ class Columns:
             try:
                 parts.append(np.broadcast_to(as_reals(x), (k,)))
             except (TypeError, ValueError):
-                raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {x!r}") from None
+                raise ModelError(
+                    f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {shown(x)}"
+                ) from None
         return np.concatenate(parts)
 
 
@@ -137,7 +140,7 @@ def unique(kind: str, names: Sequence[Any]) -> None:
     seen = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
-            raise ModelError(f"{kind} {i} has the name {name!r}: a name is a string of at least one character")
+            raise ModelError(f"{kind} {i} has the name {shown(name)}: a name is a string of at least one character")
         if name in seen:
             several = {"body": "bodies"}.get(kind, f"{kind}s")
             raise ModelError(f"two {several} are called {name!r}: names must differ; rename one of them")
@@ -157,7 +160,7 @@ def scalars(what: str, values: Sequence[Any], names: list[str]) -> Floats:
                 continue
         except (TypeError, ValueError):
             pass
-        raise ModelError(f"body {names[i]!r}: {what} must be a number, not {x!r}")
+        raise ModelError(f"body {names[i]!r}: {what} must be a number, not {shown(x)}")
     raise ModelError(f"{what} must be a number for every body")
 
 
@@ -174,7 +177,7 @@ def vectors(what: str, values: Sequence[Any], names: list[str]) -> Floats:
                 continue
         except (TypeError, ValueError):
             pass
-        raise ModelError(f"body {names[i]!r}: {what} must be three numbers, not {x!r}")
+        raise ModelError(f"body {names[i]!r}: {what} must be three numbers, not {shown(x)}")
     raise ModelError(f"{what} must be three numbers for every body")
 
 
@@ -259,7 +262,7 @@ def inertia_matrices(values: Sequence[Any], names: list[str]) -> Floats:
         if I.shape == (3,):
             I = np.diag(I)
         if I.shape != (3, 3):
-            raise ModelError(f"body {names[i]!r}: inertia must be 3x3 or three diagonal entries, not {x!r}")
+            raise ModelError(f"body {names[i]!r}: inertia must be 3x3 or three diagonal entries, not {shown(x)}")
         out[i] = I
     return out
 

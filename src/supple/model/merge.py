@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import shown
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.frozen import frozen
@@ -102,10 +103,10 @@ class Merger:
     def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
         fixed = self.fixed_order.tolist()
         names = [*(self.names[i] for i in fixed), *(name for name, *_ in extra)]
-        bodies = [*fixed, *(resolve(body, f"frame {name!r}") for name, body, _, _ in extra)]
+        bodies = [*fixed, *(resolve(body, f"frame {shown(name)}") for name, body, _, _ in extra)]
         own, plain = [np.zeros(3)] * len(fixed), [None] * len(fixed)
         places = checks.poses(
-            [*own, *(x[2] for x in extra)], [*plain, *(x[3] for x in extra)], lambda i: f"frame {names[i]!r}"
+            [*own, *(x[2] for x in extra)], [*plain, *(x[3] for x in extra)], lambda i: f"frame {shown(names[i])}"
         )
         checks.unique("frame", names)
         return tuple([Frame(name, *place) for name, place in zip(names, self.place(bodies, *places))])

@@ -78,7 +78,8 @@ def compass_model(
     lower = max(leg_mass / total * (length - up), VANISHING * length)
     lower = length - (length - lower)
     leg_mass = total * lower / (length - up)
-    spread = (total - leg_mass) * lower**2 + leg_mass * (length - up - lower) ** 2
+    above = length - up - lower
+    spread = (total - leg_mass) * (lower * lower) + leg_mass * (above * above)
     b = ModelBuilder(name, gravity=(0.0, 0.0, -gravity))
     leg = dict(axis=AXIS, joint="revolute")
     com = (0.0, 0.0, length - lower)

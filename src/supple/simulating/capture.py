@@ -61,7 +61,10 @@ def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
         raise StateError(
             f"cutoff must be above 0 and below half the frame rate, {0.5 * clip.rate:g} Hz; not {cutoff!r}"
         )
-    q = sosfiltfilt(butter(2, cutoff, fs=clip.rate, output="sos"), clip.q, axis=0, padlen=min(15, len(clip) - 1))
+    try:
+        q = sosfiltfilt(butter(2, cutoff, fs=clip.rate, output="sos"), clip.q, axis=0, padlen=min(15, len(clip) - 1))
+    except np.linalg.LinAlgError:
+        raise StateError(f"cutoff is too low for a filter in float64: {cutoff!r} Hz of {clip.rate:g} Hz") from None
     return Clip(clip.model, clip.times, clip.model.normalize(q), clip.feet)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from supple.drawing import new_figure, saved
+from supple.errors import StateError
+from supple.model.model import unknown
 from supple.simulating.capture import NONE, Loads, phases
 
 COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
@@ -34,6 +36,8 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Pa
     top.text(t[-1], weight, " weight", va="center", fontsize=8.5, color="0.4")
     top.set_ylabel("ground reaction, N")
     for name, colour in zip(names, COLOURS):
+        if name not in loads.joints:
+            raise StateError(unknown("joint", name, loads.joints))
         k = loads.joints.index(name)
         label = name.removesuffix("_joint")
         bottom.plot(t, loads.supported[:, k], colour, label=f"{label}, root at the support")
