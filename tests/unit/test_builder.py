@@ -848,9 +848,9 @@ def test_one_value_for_all():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(parent=[-1.0, 0.0]), "parent must be a one-dimensional array of integers"),
-        (dict(parent=[[-1, 0]]), "parent must be a one-dimensional array of integers"),
-        (dict(parent="ab"), "parent must be a one-dimensional array of integers"),
+        (dict(parent=[-1.0, 0.0]), "parent must be (a one-dimensional array of integers|an array of whole numbers)"),
+        (dict(parent=[[-1, 0]]), "parent must be (a one-dimensional array of integers|an array of whole numbers)"),
+        (dict(parent="ab"), "parent must be (a one-dimensional array of integers|an array of whole numbers)"),
         (dict(names=["a"]), "names has 1 entries for 2 bodies"),
         (dict(joint_names=["a", "b", "c"]), "joint_names has 3 entries for 2 bodies"),
         (dict(joint=["ball"]), "joint has 1 entries for 2 bodies"),

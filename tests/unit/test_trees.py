@@ -318,7 +318,7 @@ def test_add_bodies_copies_what_it_is_given() -> None:
         (dict(lower=1.0, upper=-1.0), "lower limit"),
         (dict(parent=[-1, 0, 3]), "parent of 'body2'"),
         (dict(parent=[-1, 2, 1]), "each other's parents"),
-        (dict(parent=[-1.0, 0.0, 1.0]), "array of integers"),
+        (dict(parent=[-1.0, 0.0, 1.0]), "array of whole numbers"),
         (dict(parent=[[-1, 0, 1]]), "one-dimensional"),
     ],
 )
