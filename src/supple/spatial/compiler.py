@@ -4,8 +4,8 @@ helper   a small function that is inlined into kernels. It has no entry for Pyth
          (its .py_func may be called).
 part     a larger one that is called, so that it is compiled once for all its callers.
 kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
-         One may call another through its address (references.call_at): Numba would optimise a large part again with
-         every function that calls it, and with those that call these.
+         Kernels and helpers may call a kernel by its name. It is linked, not inlined: Numba would optimise a large
+         part again with every function that calls it, and with those that call these.
 
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
 where none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports,
@@ -31,11 +31,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.core.runtime import rtsys
+from numba.extending import typeof_impl
 from numba.misc.appdirs import AppDirs
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
@@ -68,8 +70,18 @@ class Kernel:
         function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
         self.modules = modules_of(function)
+        self.function = function
         self.dispatcher = njit(**OPTIONS, **options)(function)
         KERNELS[self.name] = self
+
+    @property
+    def symbol(self) -> str:
+        """What the linker knows it by."""
+        return "supple: " + self.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """With the compiler disabled, call the function."""
+        return self.dispatcher(*arguments)
 
     def load(self) -> Callable[..., Any]:
         """The compiled function as Python may call it, with arguments of exactly the signature's types: none are
@@ -90,9 +102,33 @@ class Kernel:
 
     def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
+            for callee in kernels_in(self.function):
+                llvm.add_symbol(callee.symbol, callee.address())
             self.dispatcher._cache = _Cache(self.dispatcher.py_func, self)
             self.dispatcher.compile(self.signature)
         return self.dispatcher.overloads[self.dispatcher.signatures[0]]
+
+
+@typeof_impl.register(Kernel)
+def _linked(kernel: Kernel, context: Any) -> Any:
+    """A kernel as other kernels see it: a function elsewhere."""
+    return types.ExternalFunction(kernel.symbol, kernel.signature)
+
+
+def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
+    """The kernels that a function calls by name, itself or through helpers."""
+    found: set[Kernel] = set()
+    seen: set[Any] = set()
+    waiting = [function]
+    while waiting:
+        x = waiting.pop()
+        if isinstance(x, Kernel):
+            found.add(x)
+        elif (code := getattr(x := getattr(x, "py_func", x), "__code__", None)) is not None and code not in seen:
+            seen.add(code)
+            waiting += [x.__globals__[name] for name in code.co_names if name in x.__globals__]
+            waiting += [cell.cell_contents for cell in x.__closure__ or ()]
+    return found
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:

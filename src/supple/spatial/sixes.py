@@ -77,10 +77,22 @@ for _name, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul")):
     _arithmetic(getattr(operator, "i" + _name), _instruction)
 
 
-def _pointers(context: Any, builder: Any, kind: Any, array: Any, k: Any) -> tuple[Any, Any]:
-    at = entry_address(context, builder, kind, array, k)
+def _halves(builder: Any, at: Any) -> tuple[Any, Any]:
+    """Pointers to the first four and to the last two numbers at a pointer of any kind."""
+    at = builder.bitcast(at, ir.DoubleType().as_pointer())
     after = builder.gep(at, [ir.Constant(ir.IntType(64), 4)])
     return builder.bitcast(at, _FOUR.as_pointer()), builder.bitcast(after, _TWO.as_pointer())
+
+
+def load_pair(builder: Any, at: Any) -> Any:
+    """The six numbers at a pointer."""
+    return _pair(builder, *(builder.load(p, align=8) for p in _halves(builder, at)))
+
+
+def store_pair(builder: Any, at: Any, x: Any) -> None:
+    """Write six numbers to a pointer."""
+    for half, p in zip(_parts(builder, x), _halves(builder, at)):
+        builder.store(half, p, align=8)
 
 
 @intrinsic
@@ -88,7 +100,7 @@ def six(typingctx: Any, a: Any, k: Any) -> Any:
     """a[k:k+6]"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _pair(builder, *(builder.load(p, align=8) for p in _pointers(context, builder, sig.args[0], *args)))
+        return load_pair(builder, entry_address(context, builder, sig.args[0], *args))
 
     return sixes_type(a, types.int64), codegen
 
@@ -98,8 +110,7 @@ def set_six(typingctx: Any, a: Any, k: Any, x: Any) -> Any:
     """a[k:k+6] = x"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        for half, p in zip(_parts(builder, args[2]), _pointers(context, builder, sig.args[0], *args[:2])):
-            builder.store(half, p, align=8)
+        store_pair(builder, entry_address(context, builder, sig.args[0], *args[:2]), args[2])
         return context.get_dummy_value()
 
     return types.void(a, types.int64, sixes_type), codegen
