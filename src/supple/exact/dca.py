@@ -25,7 +25,7 @@ from supple.assembly.absorbing import leaf, leaf_forces
 from supple.assembly.coefficients import BT, SPARE, STILL, TOP
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
-from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
+from supple.assembly.lean import LeanJoint, is_lean, lean_down, lean_join
 from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
@@ -224,7 +224,7 @@ class Layout:
         joint = assembly.item
         lean = (kind == JOIN) & (tables.body_ints[1, joint] == REVOLUTE)
         lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
-        joint_size = np.where(lean, LEAN, tables.joint_size)
+        joint_size = np.where(lean, LeanJoint.words, tables.joint_size)
         sizes = [np.full(self.n_slots, STILL), joint_size, np.where(still, STILL, 0), np.where(saved, 42, 0)]
         begins, total = [], 0
         for size in sizes:

@@ -79,14 +79,24 @@ class Mat6(InPlace):
         return mat6
 
     def write(self, context: Any, builder: Any, element: Any, at: Any, value: Any) -> None:
-        """All is read before anything is written: the value may overlap."""
-        rows = [load_pair(builder, _row_address(builder, value, i)) for i in range(6)]
-        at = builder.bitcast(at, _NUMBER)
-        for i in range(6):
-            store_pair(builder, _row_address(builder, at, i), rows[i])
+        _copy(builder, builder.bitcast(at, _NUMBER), value)
 
     def plain_read(self, row: Any, at: int) -> Any:
         return PlainMat6(at)
+
+
+class SixRows(Mat6):
+    """A field of a struct: so many rows of six numbers. An operator may not take rows that are not there."""
+
+    def __init__(self, count: int) -> None:
+        self.words, self.dtype = 6 * count, (np.float64, (count, 6))
+
+
+def _copy(builder: Any, to: Any, matrix: Any) -> None:
+    """All is read before anything is written: they may overlap."""
+    rows = [load_pair(builder, _row_address(builder, matrix, i)) for i in range(6)]
+    for i in range(6):
+        store_pair(builder, _row_address(builder, to, i), rows[i])
 
 
 def _row_address(builder: Any, matrix: Any, i: Any) -> Any:
@@ -107,6 +117,27 @@ def _to_memory(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -
 def in_memory(typingctx: Any, m: Any) -> Any:
     """A matrix, in memory if it is not there yet."""
     return mat6(mat6), lambda context, builder, sig, args: args[0]
+
+
+@intrinsic
+def new_matrix(typingctx: Any) -> Any:
+    """A matrix in the memory of the function that is running, uninitialised."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), 36)), _NUMBER)
+
+    return mat6(), codegen
+
+
+@intrinsic
+def assign(typingctx: Any, m: Any, value: Any) -> Any:
+    """Write all of a matrix in memory."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        _copy(builder, *args)
+        return context.get_dummy_value()
+
+    return types.void(mat6, mat6), codegen
 
 
 @intrinsic
@@ -296,8 +327,8 @@ def _matmul(A: Any, B: Any) -> Any:
 class PlainMat6:
     """A matrix at an address."""
 
-    def __init__(self, at: int) -> None:
-        self.at = at
+    def __init__(self, at: int, kept: Any = None) -> None:
+        self.at, self.kept = at, kept
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, tuple):
@@ -328,7 +359,17 @@ def _plain_matmul(A: Any, B: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    in_memory = lambda m: m  # noqa: E731
+    def in_memory(m: Any) -> Any:
+        return m
+
+    def new_matrix() -> Any:
+        numbers = np.full(36, np.nan)
+        return PlainMat6(numbers.ctypes.data, numbers)
+
+    def assign(m: Any, value: Any) -> None:
+        for i, row in enumerate(list(value)):
+            m[i] = row
+
     for _class in (Rows, PlainMat6):
         operators = {"__add__": _sum, "__sub__": _difference, "__matmul__": _plain_matmul}
         for _name, _function in operators.items():

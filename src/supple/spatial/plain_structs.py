@@ -96,9 +96,19 @@ class Table:
         return Row(self._struct, self._address + 8 * self._struct.words * int(i))
 
 
-def openers(struct: type[Struct]) -> tuple[Any, Any]:
-    """What opens one struct, and a table of them, at an address."""
-    return staticmethod(lambda address: Row(struct, address)), staticmethod(lambda address: Table(struct, address))
+def openers(struct: type[Struct]) -> tuple[Any, Any, Any]:
+    """What opens one struct, and a table of them, at an address; and one struct among numbers."""
+
+    def among(numbers: Any, k: int) -> Row:
+        if not 0 <= k < len(numbers):
+            raise IndexError(f"{k} of {len(numbers)} numbers")
+        return Row(struct, numbers.ctypes.data + 8 * int(k))
+
+    return (
+        staticmethod(lambda address: Row(struct, address)),
+        staticmethod(lambda address: Table(struct, address)),
+        staticmethod(among),
+    )
 
 
 def address_in_memory(x: Row | Table) -> int:

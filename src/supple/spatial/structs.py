@@ -31,6 +31,7 @@ from numba.extending import NativeValue, intrinsic, models, register_model, unbo
 
 from supple.spatial import plain_structs
 from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace
+from supple.spatial.indexing import entry_address
 from supple.spatial.lanes import WIDTH, lanes_type
 from supple.spatial.references import address_of
 
@@ -69,6 +70,7 @@ class Struct:
     dtype: ClassVar[Any] = None
     type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
     at: ClassVar[Any]
+    among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k]
     table: ClassVar[Any]
     lanes_at: ClassVar[Any]
     lanes_table: ClassVar[Any]
@@ -90,8 +92,8 @@ class Struct:
             }
         )
         cls.type = StructType(cls, types.float64)
-        cls.at, cls.table = _openers(cls, types.float64)
-        cls.lanes_at, cls.lanes_table = _openers(cls, lanes_type)
+        cls.at, cls.table, cls.among = _openers(cls, types.float64)
+        cls.lanes_at, cls.lanes_table, _ = _openers(cls, lanes_type)
 
     @classmethod
     def zeros(cls, n: int) -> np.ndarray[Any, Any]:
@@ -104,12 +106,12 @@ class Struct:
         return Held(cls, values)
 
 
-def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any]:
-    """What opens one struct, and a table of them, at an address."""
+def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any]:
+    """What opens one struct, and a table of them, at an address; and one struct among numbers."""
     if config.DISABLE_JIT:
         return plain_structs.openers(struct)
     row = StructType(struct, element)
-    return _opener(row), _opener(TableType(row))
+    return _opener(row), _opener(TableType(row)), _among(row)
 
 
 def _opener(kind: Any) -> Any:
@@ -118,6 +120,17 @@ def _opener(kind: Any) -> Any:
         return kind(types.int64), lambda context, builder, sig, args: builder.inttoptr(args[0], BYTE)
 
     return opened
+
+
+def _among(kind: Any) -> Any:
+    @intrinsic
+    def among(typingctx: Any, numbers: Any, k: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.bitcast(entry_address(context, builder, sig.args[0], *args), BYTE)
+
+        return kind(numbers, types.int64), codegen
+
+    return among
 
 
 class Held:
