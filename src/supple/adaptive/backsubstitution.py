@@ -17,11 +17,10 @@ from numba import types
 from supple.adaptive.heap import pop, push
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.totals import total
-from supple.assembly.coefficients import BT, TAIL, TOP
 from supple.assembly.desk import open_desk
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, identity
-from supple.assembly.loads import set_force
-from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.loads import force_in_basis
+from supple.assembly.passes import closing_of, join_down, leaf_down, light_down, renew, stretch_of
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Force, Vec3, cross
@@ -29,7 +28,7 @@ from supple.spatial.algebra import dot as dot3
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
 from supple.spatial.references import float_vector, floats_at, int_vector, ints_at
-from supple.spatial.sixes import set_six, six
+from supple.spatial.sixes import absolute, dot, make_six, set_six, six
 
 FORCES, MATRICES = 1, 2
 BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # what a call of the kernel is to do
@@ -135,25 +134,29 @@ def length(a):
 
 
 @helper
+def largest_product(A, x):
+    """What A x can be at most, given the magnitudes of x."""
+    return make_six(
+        dot(absolute(A[0]), x), dot(absolute(A[1]), x), dot(absolute(A[2]), x),
+        dot(absolute(A[3]), x), dot(absolute(A[4]), x), dot(absolute(A[5]), x),
+    )  # fmt: skip
+
+
+@helper
 def strain_scale(t, d, w):
     """The scale of the pushes where those on one body cancel: what each of the joints of these bodies would do if they
     did not, squared. The total of a node knows of their sum alone."""
     scale = 0.0
-    for x in range(item(w.counts, PUSHED)):
-        b = item(w.bodies, x)
-        i, above = item(t.leaf_of, b), item(t.node_of, b)
-        k, tail = 6 - item(t.forbidden, b), item(d.tail_at, above) + TAIL
+    for x in range(w.counts[PUSHED]):
+        b = w.bodies[x]
+        i, k, closing = t.leaf_of[b], 6 - t.forbidden[b], closing_of(d, t.node_of[b])
         for l in range(k):
             r = 0.0
-            for e in range(6):
-                if item(t.lone, i):  # by the inverse of the joint's own inertia, N
-                    if e >= 6 - k:
-                        r += abs(item(d.tail, tail + 6 * k + k * l + e - 6 + k)) * item(w.strain, 6 * x + e)
-                else:  # Z Phi
-                    a = 0.0
-                    for f in range(6):
-                        a += abs(item(d.out, item(d.at, i) + TOP + 6 * e + f)) * item(w.strain, 6 * x + f)
-                    r += abs(item(d.tail, tail + 6 * l + e)) * a
+            if t.lone[i]:  # by the inverse of the joint's own inertia, G
+                for e in range(k):
+                    r += abs(closing.rows[l].G[e]) * w.strain[6 * x + 6 - k + e]
+            else:  # U Phi
+                r = dot(absolute(closing.rows[l].U), largest_product(stretch_of(d, i).Phi1, six(w.strain, 6 * x)))
             scale += 4.0 * r * r
     return scale
 
@@ -181,9 +184,9 @@ def place_pushes(t, d, w):
                 v, m = v @ R, m @ R  # R^T v
             ang, lin = ang + m + cross(p, v), lin + v
             turning, pushing = turning + length(m) + length(p) * size, pushing + size
-        set_force(t, b, Force(ang, lin), d.external, 6 * b, d.w)
+        set_six(d.external, 6 * b, force_in_basis(t, b, Force(ang, lin)))
         sizes = Force(Vec3(turning, turning, turning), Vec3(pushing, pushing, pushing))
-        set_force(t, b, sizes, w.strain, 6 * x, d.w)
+        set_six(w.strain, 6 * x, force_in_basis(t, b, sizes))
         mark(t, w, item(t.leaf_of, b), FORCES)
 
 
@@ -244,7 +247,7 @@ def enqueue(t, d, w, i):
         if item(t.lone, i):
             set_six(d.told, item(d.told_at, l), six(d.told, item(d.told_at, i)))
         else:
-            leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
+            leaf_down(t, d, i, stretch_of(d, i).Phi1, stretch_of(d, i).b1)
         i = l
     a, scale = total(t, d, i)
     slack = scale * item(w.numbers, DIGITS)

@@ -35,9 +35,8 @@ from supple.adaptive.store import (
     open_store,
 )
 from supple.adaptive.totals import total
-from supple.assembly.coefficients import BT, TOP
 from supple.assembly.desk import open_desk
-from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.passes import join_down, leaf_down, light_down, renew, stretch_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import item, set_item
@@ -134,7 +133,7 @@ def enqueue(t, d, s, desk, store, i):
                 w, dw, a = move_of(s.motion, MOTION * i)
                 set_move(s, l, w, dw, a)
                 evaluate(s, desk, store, l)
-            leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
+            leaf_down(t, d, i, stretch_of(d, i).Phi1, stretch_of(d, i).b1)
         i = l
     a, scale = total(t, d, i)
     a += item(s.numbers, DIGITS) * scale  # what rounding may have done to it

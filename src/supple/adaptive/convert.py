@@ -28,7 +28,7 @@ from supple.adaptive.store import (
     open_store,
 )
 from supple.assembly.desk import open_desk
-from supple.assembly.loads import RAW, evaluate_absorbed, evaluate_stretch, load_rigid_at, set_force
+from supple.assembly.loads import evaluate_absorbed, evaluate_stretch, force_in_basis, load_rigid_at
 from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, load_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
@@ -93,7 +93,7 @@ def resist(t, d, s, i):
     b = item(t.item, i)
     w, dw, a = get_move(s.motion, MOTION * i)
     f = rigid_force(load_rigid_at(s.own, INERTIA10 * b), w, dw, a)
-    set_force(t, b, Force(f.ang * -1.0, f.lin * -1.0), d.external, 6 * b, d.w)
+    set_six(d.external, 6 * b, force_in_basis(t, b, Force(f.ang * -1.0, f.lin * -1.0)))
 
 
 @helper
@@ -152,8 +152,8 @@ def add_pushes(t, d, s):
         w, v = vec_at(s.moves, MOVE * rb), vec_at(s.moves, MOVE * rb + 9)
         f = push_force(s.pushes, PUSH_ROW * x, R, X, Motion(S @ w, S @ (v + cross(w, r))))
         b = item(t.item, i)
-        set_force(t, b, Force(f.ang @ R, f.lin @ R), d.w, RAW, d.w)
-        set_six(d.external, 6 * b, six(d.external, 6 * b) + six(d.w, RAW))
+        f = force_in_basis(t, b, Force(f.ang @ R, f.lin @ R))
+        set_six(d.external, 6 * b, six(d.external, 6 * b) + f)
 
 
 @kernel(LINKED, "to the articulated body", effort=3, nogil=True)

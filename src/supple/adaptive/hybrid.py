@@ -17,8 +17,7 @@ from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.adaptive.quasistatics import tree_digits
 from supple.assembly.desk import HostDesk
-from supple.assembly.loads import ABSORBED_LOADS, BODY_LOADS, STRETCH_LOADS
-from supple.assembly.passes import node_kernels
+from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
@@ -137,7 +136,7 @@ class Hybrid(Pushed, Driven):
         n, m = model.n_bodies, assembly.n_nodes
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
-        sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, ABSORBED_LOADS], STRETCH_LOADS)
+        sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
         host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links())
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
@@ -197,7 +196,7 @@ class Hybrid(Pushed, Driven):
         out, external, force, qdd = self._numbers
         self._desk = HostDesk(
             tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
-            keep_tails=True, kernels=node_kernels(),
+            keep_tails=True,
         )  # fmt: skip
         self._repoint()
         must, pinned = self._store.must, np.flatnonzero(self._pins > 0)

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.assembly.coefficients import SCRATCH
+from supple.assembly.nodes import closing_words
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
-_SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, _KERNELS, WORDS = range(13, 20)
+_SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, WORDS = range(13, 19)
 
-PLAIN_JOIN, ANY_JOIN, ANY_LEAF, ANY_LIGHT = range(4)  # of the kernels
+SCRATCH = closing_words(6)  #: the second part of a joint, where it is not kept
 
 
 class Desk(NamedTuple):
@@ -31,7 +31,6 @@ class Desk(NamedTuple):
     force: Any  #: (nv,) the joints' own
     qdd: Any
     w: Any  #: scratch
-    kernels: Any  #: where the kernels are that compute nodes
 
 
 @helper
@@ -52,7 +51,6 @@ def open_desk(address):
         float_vector(h[_FORCE], h[_NV]),
         float_vector(h[_QDD], h[_NV]),
         float_vector(h[_W], SCRATCH),
-        int_vector(h[_KERNELS], 4),
     )
 
 
@@ -64,8 +62,7 @@ def state_arrays(address):
 
 
 class HostDesk:
-    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept; kernels: what
-    passes.node_kernels gives."""
+    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept."""
 
     def __init__(
         self,
@@ -81,16 +78,14 @@ class HostDesk:
         force: NDArray[np.float64],
         qdd: NDArray[np.float64],
         keep_tails: bool,
-        kernels: list[int],
     ) -> None:
         w = np.zeros(SCRATCH)
         tail = out if keep_tails else w
         self.kept = (tables, out, tail, at, joint_at, tail_at, told, told_at, q, external, force, qdd, w)
         self.out, self.told, self.q, self.external, self.force, self.qdd = out, told, q, external, force, qdd
-        self.kernels = np.array(kernels, dtype=np.int64)
         addresses = [tables.address, *map(address_of, self.kept[1:])]
         sizes = [len(out), len(tail), len(told), len(q), len(force)]
-        self.words = np.array([*addresses, *sizes, address_of(self.kernels)], dtype=np.int64)
+        self.words = np.array([*addresses, *sizes], dtype=np.int64)
         self.address = address_of(self.words)
 
     def look_at(self, q: NDArray[np.float64], qdd: NDArray[np.float64]) -> None:

@@ -13,14 +13,21 @@ so that neither W nor W Phi21^A is formed, L is not inverted, and no root is tak
 
 from __future__ import annotations
 
-from supple.assembly.coefficients import XV
 from supple.assembly.joints import REVOLUTE
 from supple.assembly.nodes import Stretch
-from supple.assembly.turning import back, cosines, sines, turn_row
+from supple.assembly.turning import (
+    cosines,
+    moved_back,
+    new_turn_matrices,
+    revolute_turn,
+    sines,
+    turn_both,
+    turn_rows,
+    turn_vector,
+)
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
-from supple.spatial.indexing import item, set_item
-from supple.spatial.matrices import Rows, SixRows, assign, new_matrix, product_of_rows
+from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows
 from supple.spatial.sixes import make_six, set_six, six, total
 from supple.spatial.structs import Struct
 
@@ -45,38 +52,22 @@ stretch_among, lean_joint_among = Stretch.among, LeanJoint.among
 @helper
 def is_lean(t, j):
     """Whether joint j can be joined so."""
-    return item(t.joint, j) == REVOLUTE and item(t.armature, item(t.iv, j)) == 0.0
-
-
-@helper
-def turned_rows(A, c, s):
-    """E A of a revolute joint: pairs of rows turn."""
-    return Rows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
-
-
-@helper
-def turned_both(A, c, s):
-    """E A E^T of a revolute joint."""
-    A, cc, ss = turned_rows(A, c, s), cosines(c), sines(s)
-    return Rows(
-        turn_row(A[0], cc, ss), turn_row(A[1], cc, ss), turn_row(A[2], cc, ss),
-        turn_row(A[3], cc, ss), turn_row(A[4], cc, ss), turn_row(A[5], cc, ss),
-    )  # fmt: skip
+    return t.joint[j] == REVOLUTE and t.armature[t.iv[j]] == 0.0
 
 
 @helper
 def lean_join(t, d, i, cos, sin):
     """The coefficients of a JOIN i [QS (2)], and of its joint, turned so far. Returns the smallest pivot."""
-    A, B = stretch_among(d.out, item(d.at, item(t.left, i))), stretch_among(d.out, item(d.at, item(t.right, i)))
-    C, J = stretch_among(d.out, item(d.at, i)), lean_joint_among(d.out, item(d.joint_at, i))
-    below = item(t.open, i) != 0
+    A, B = stretch_among(d.out, d.at[t.left[i]]), stretch_among(d.out, d.at[t.right[i]])
+    C, J = stretch_among(d.out, d.at[i]), lean_joint_among(d.out, d.joint_at[i])
+    below = t.open[i] != 0
     M, Y, Z, b = new_matrix(), new_matrix(), new_matrix(), new_matrix()
-    assign(M, turned_both(A.Phi2, cos, sin) + B.Phi1)
-    assign(Y, turned_rows(A.Phi_cross, cos, sin))
+    assign(M, turn_both(A.Phi2, cos, sin) + B.Phi1)
+    assign(Y, turn_rows(A.Phi_cross, cos, sin))
     if below:
         assign(Z, B.Phi_cross)
-    b[0] = turn_row(A.b2, cosines(cos), sines(sin)) - B.b1  # beta
-    Q = item(d.force, item(t.iv, item(t.item, i)))
+    b[0] = turn_vector(A.b2, cosines(cos), sines(sin)) - B.b1  # beta
+    Q = d.force[t.iv[t.item[i]]]
     b1, smallest, l = A.b1, 1.0e300, 0
     b2 = B.b2 if below else b1
     for m in range(FORBIDDEN):
@@ -112,7 +103,7 @@ def lean_join(t, d, i, cos, sin):
         J.u2 = u2
         C.Phi2 = B.Phi2 - product_of_rows(Z, J.ZD, FORBIDDEN)
         C.b2 = b2 - u2 * Q
-        if item(t.right, item(t.up, i)) == i:
+        if t.right[t.up[i]] == i:
             C.Phi_cross = product_of_rows(Y, J.ZD, FORBIDDEN)
         else:
             C.Phi_cross = product_of_rows(Z, J.YD, FORBIDDEN)
@@ -131,24 +122,23 @@ def balance(J, m, f1, f2, below):
 @helper
 def lean_down(t, d, i, cos, sin):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
-    J, iv = lean_joint_among(d.out, item(d.joint_at, i)), item(t.iv, item(t.item, i))
-    told, w = d.told, d.w
-    ti, ta, tb = item(d.told_at, i), item(d.told_at, item(t.left, i)), item(d.told_at, item(t.right, i))
+    J, iv = lean_joint_among(d.out, d.joint_at[i]), t.iv[t.item[i]]
+    told = d.told
+    ti, ta, tb = d.told_at[i], d.told_at[t.left[i]], d.told_at[t.right[i]]
     f1, f2 = six(told, ti), six(told, ti + 6)
-    below = item(t.open, i) != 0
+    below = t.open[i] != 0
     x = J.u1 * f1
     if below:
         x = x - J.u2 * f2
-    set_item(d.qdd, iv, J.r + total(x))
+    d.qdd[iv] = J.r + total(x)
     L = J.L
     e = balance(J, 4, f1, f2, below)
     v = balance(J, 3, f1, f2, below) - L[9] * e
     c = balance(J, 2, f1, f2, below) - L[8] * e - L[7] * v
     b = balance(J, 1, f1, f2, below) - L[6] * e - L[5] * v - L[4] * c
     a = balance(J, 0, f1, f2, below) - L[3] * e - L[2] * v - L[1] * c
-    f = make_six(a - L[0] * b, b, c, v, e, item(d.force, iv))
-    set_six(w, XV, f)
+    f = make_six(a - L[0] * b, b, c, v, e, d.force[iv])
     set_six(told, ta, f1)
-    set_six(told, ta + 6, back(w, XV, (True, cos, sin, False)) * -1.0)
+    set_six(told, ta + 6, moved_back(f, revolute_turn(cos, sin, new_turn_matrices())) * -1.0)
     set_six(told, tb, f)
     set_six(told, tb + 6, f2)

@@ -19,6 +19,7 @@ reduction of sines and cosines, and never the assumption that numbers are finite
 from __future__ import annotations
 
 import contextlib
+import dis
 import hashlib
 import os
 import re
@@ -122,12 +123,16 @@ def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
     waiting = [function]
     while waiting:
         x = waiting.pop()
-        if isinstance(x, Kernel):
-            found.add(x)
-        elif (code := getattr(x := getattr(x, "py_func", x), "__code__", None)) is not None and code not in seen:
-            seen.add(code)
-            waiting += [x.__globals__[name] for name in code.co_names if name in x.__globals__]
-            waiting += [cell.cell_contents for cell in x.__closure__ or ()]
+        if x in seen:
+            continue
+        seen.add(x)
+        named = {name: x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__}
+        if any(isinstance(value, Kernel) for value in named.values()):  # co_names has names of attributes, too
+            called = {step.argval for step in dis.get_instructions(x) if step.opname == "LOAD_GLOBAL"}
+            named = {name: value for name, value in named.items() if name in called}
+        values = [*named.values(), *(cell.cell_contents for cell in x.__closure__ or ())]
+        found.update(value for value in values if isinstance(value, Kernel))
+        waiting += [value.py_func for value in values if hasattr(value, "py_func")]
     return found
 
 

@@ -5,8 +5,8 @@
     f = Six()                       six numbers in SIMD registers
     Phi = Mat6()                    six rows of six: stays in memory; operators read it row by row [matrices.py]
     L = Numbers(10)                 ten numbers in the struct itself: L[i]
-    q = Floats("nq")                numbers elsewhere, by their address: q[i]. The length, for tests without the compiler,
-    flags = Integers("nodes")       is a number or the name of another field
+    q = Floats("nq")                numbers elsewhere, by their address: q[i]. The length, which counts only without the
+    flags = Integers("nodes")       compiler, is a number or the name of another field
     nodes = Table("n", Stretch)     structs elsewhere, by the address of the first: nodes[i]          [structs.py]
     desk = Link(Desk)               one struct elsewhere
     dofs = Following(Dof)           structs that follow this one: the last field

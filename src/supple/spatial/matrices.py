@@ -24,6 +24,7 @@ from numba.extending import intrinsic, models, overload, overload_attribute, reg
 from supple.spatial import plain_structs
 from supple.spatial.compiler import INLINE, helper
 from supple.spatial.fields import WORD, InPlace
+from supple.spatial.indexing import entry_address
 from supple.spatial.sixes import dot, entry, load_pair, make_six, sixes_type, store_pair
 
 _NUMBER = ir.DoubleType().as_pointer()
@@ -121,12 +122,22 @@ def in_memory(typingctx: Any, m: Any) -> Any:
 
 @intrinsic
 def new_matrix(typingctx: Any) -> Any:
-    """A matrix in the memory of the function that is running, uninitialised."""
+    """A matrix in the memory of the function that is running, uninitialised: not to be returned from it."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), 36)), _NUMBER)
 
     return mat6(), codegen
+
+
+@intrinsic
+def matrix_among(typingctx: Any, numbers: Any, k: Any) -> Any:
+    """The matrix that begins with numbers[k]."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return entry_address(context, builder, sig.args[0], *args)
+
+    return mat6(numbers, types.int64), codegen
 
 
 @intrinsic
@@ -265,6 +276,20 @@ def plus_rows_product(X, A, k, row):
 
 
 @helper
+def add_row_products(X, x, y, factor):
+    """X plus a factor times the column x times the row y."""
+    y = y * factor
+    return Rows(
+        X[0] + y * entry(x, 0),
+        X[1] + y * entry(x, 1),
+        X[2] + y * entry(x, 2),
+        X[3] + y * entry(x, 3),
+        X[4] + y * entry(x, 4),
+        X[5] + y * entry(x, 5),
+    )
+
+
+@helper
 def _product(A, B):
     X = zero_rows()
     for k in range(6):
@@ -310,13 +335,13 @@ def _sub(A: Any, B: Any) -> Any:
 
 @overload(operator.matmul, jit_options=INLINE, strict=False)
 def _matmul(A: Any, B: Any) -> Any:
-    if A == mat6_T and _is_matrix(B):
+    if mat6_T == A and _is_matrix(B):
         return lambda A, B: product_of_rows(_untransposed(A), in_memory(B), 6)
     if _is_matrix(A, B):
         return lambda A, B: _product(in_memory(A), in_memory(B))
-    if A == sixes_type and _is_matrix(B):
+    if sixes_type == A and _is_matrix(B):
         return lambda A, B: _from_left(A, B)
-    if _is_matrix(A) and B == sixes_type:
+    if _is_matrix(A) and sixes_type == B:
         return lambda A, B: _from_right(A, B)
     return None
 
@@ -359,12 +384,16 @@ def _plain_matmul(A: Any, B: Any) -> Any:
 
 
 if config.DISABLE_JIT:
+
     def in_memory(m: Any) -> Any:
         return m
 
     def new_matrix() -> Any:
         numbers = np.full(36, np.nan)
         return PlainMat6(numbers.ctypes.data, numbers)
+
+    def matrix_among(numbers: Any, k: int) -> Any:
+        return PlainMat6(numbers[k : k + 36].ctypes.data)
 
     def assign(m: Any, value: Any) -> None:
         for i, row in enumerate(list(value)):
@@ -374,6 +403,6 @@ if config.DISABLE_JIT:
         operators = {"__add__": _sum, "__sub__": _difference, "__matmul__": _plain_matmul}
         for _name, _function in operators.items():
             setattr(_class, _name, lambda A, B, f=_function: f(A, B))
-        setattr(_class, "__rmatmul__", lambda A, x: _from_left(x, A))
-        setattr(_class, "T", property(_PlainTransposed))
-    setattr(Rows, "__getitem__", _entry_of_rows)
+        _class.__rmatmul__ = lambda A, x: _from_left(x, A)
+        _class.T = property(_PlainTransposed)
+    Rows.__getitem__ = _entry_of_rows

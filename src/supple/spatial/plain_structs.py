@@ -35,7 +35,8 @@ class Checked(np.ndarray[Any, Any]):
         return index
 
     def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(self._inside(index))
+        found = super().__getitem__(self._inside(index))
+        return number(found) if isinstance(found, np.float64) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
         super().__setitem__(self._inside(index), value)
@@ -96,18 +97,25 @@ class Table:
         return Row(self._struct, self._address + 8 * self._struct.words * int(i))
 
 
-def openers(struct: type[Struct]) -> tuple[Any, Any, Any]:
-    """What opens one struct, and a table of them, at an address; and one struct among numbers."""
+def openers(struct: type[Struct]) -> tuple[Any, Any, Any, Any]:
+    """What opens one struct, and a table of them, at an address; one struct among numbers; and what makes one."""
 
     def among(numbers: Any, k: int) -> Row:
         if not 0 <= k < len(numbers):
             raise IndexError(f"{k} of {len(numbers)} numbers")
         return Row(struct, numbers.ctypes.data + 8 * int(k))
 
+    def new() -> Row:
+        room = np.full(struct.words, np.nan)
+        row = Row(struct, room.ctypes.data)
+        vars(row)["_kept"] = room
+        return row
+
     return (
         staticmethod(lambda address: Row(struct, address)),
         staticmethod(lambda address: Table(struct, address)),
         staticmethod(among),
+        staticmethod(new),
     )
 
 

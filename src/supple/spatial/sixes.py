@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -146,6 +146,22 @@ def dot(typingctx: Any, x: Any, y: Any) -> Any:
 
 
 @intrinsic
+def absolute(typingctx: Any, x: Any) -> Any:
+    """The magnitudes of the six numbers."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _pair(builder, *(_magnitude(builder, half) for half in _parts(builder, args[0])))
+
+    return sixes_type(sixes_type), codegen
+
+
+def _magnitude(builder: Any, x: Any) -> Any:
+    kind = ir.FunctionType(x.type, [x.type])
+    name = f"llvm.fabs.v{x.type.count}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [x])
+
+
+@intrinsic
 def swap_pairs(typingctx: Any, x: Any) -> Any:
     """(x1, x0, x3, x2, x4, x5)"""
 
@@ -187,7 +203,7 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    from supple.spatial.plain_sixes import dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
+    from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
 
 
 # --- 6x6 matrices ---------------------------------------------------------------------------------------------------

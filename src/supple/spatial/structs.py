@@ -5,9 +5,9 @@
         b1 = Six()
         eta = Number()
 
-In a kernel, `nodes = Stretch.table(address)`, then `nodes[i].b1 = nodes[k].b1 + f` and `nodes[i].eta += 1.0`; one struct
-alone is `Stretch.at(address)`. A field is a constant distance from an address, so a name costs nothing. A struct of
-registers, four states at once, is `Stretch.lanes_at(address)`.
+In a kernel, `nodes = Stretch.table(address)`, then `nodes[i].b1 = nodes[k].b1 + f` and `nodes[i].eta += 1.0`; one
+struct alone is `Stretch.at(address)`. A field is a constant distance from an address, so a name costs nothing. A struct
+of registers, four states at once, is `Stretch.lanes_at(address)`.
 
 On the host, `Stretch.zeros(n)` is NumPy's structured array of the same layout and `Stretch.of(q=array, n=3)` one struct
 of which fields that hold addresses were given arrays: it keeps them alive.
@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
@@ -71,18 +71,21 @@ class Struct:
     type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
     at: ClassVar[Any]
     among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k]
+    new: ClassVar[Any]  #: (): one in the memory of the function that is running, not to be returned from it
     table: ClassVar[Any]
     lanes_at: ClassVar[Any]
     lanes_table: ClassVar[Any]
 
     def __init_subclass__(cls, align: int = 1) -> None:
-        cls.fields = {name: x for name, x in vars(cls).items() if isinstance(x, Field)}
-        cls.offsets, end = {}, 0
-        for name, field in cls.fields.items():
-            cls.offsets[name] = end
+        own = {name: x for name, x in vars(cls).items() if isinstance(x, Field)}
+        cls.fields, cls.offsets, end = {}, {}, 0
+        for name, field in own.items():
+            inner: type[Struct] | None = field.struct if isinstance(field, Embedded) else None
+            cls.fields |= {name: field} | (inner.fields if inner else {})
+            cls.offsets |= {name: end} | ({k: end + at for k, at in inner.offsets.items()} if inner else {})
             end += field.words
         cls.words = -(-end // align) * align
-        shown = {name: x for name, x in cls.fields.items() if x.words}
+        shown = {k: x for k, x in cls.fields.items() if x.words and not isinstance(x, Embedded)}
         cls.dtype = np.dtype(
             {
                 "names": list(shown),
@@ -92,8 +95,8 @@ class Struct:
             }
         )
         cls.type = StructType(cls, types.float64)
-        cls.at, cls.table, cls.among = _openers(cls, types.float64)
-        cls.lanes_at, cls.lanes_table, _ = _openers(cls, lanes_type)
+        cls.at, cls.table, cls.among, cls.new = _openers(cls, types.float64)
+        cls.lanes_at, cls.lanes_table, _, _ = _openers(cls, lanes_type)
 
     @classmethod
     def zeros(cls, n: int) -> np.ndarray[Any, Any]:
@@ -106,12 +109,12 @@ class Struct:
         return Held(cls, values)
 
 
-def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any]:
-    """What opens one struct, and a table of them, at an address; and one struct among numbers."""
+def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any, Any]:
+    """What opens one struct, and a table of them, at an address; one struct among numbers; and what makes one."""
     if config.DISABLE_JIT:
         return plain_structs.openers(struct)
     row = StructType(struct, element)
-    return _opener(row), _opener(TableType(row)), _among(row)
+    return _opener(row), _opener(TableType(row)), _among(row), _maker(row)
 
 
 def _opener(kind: Any) -> Any:
@@ -131,6 +134,18 @@ def _among(kind: Any) -> Any:
         return kind(numbers, types.int64), codegen
 
     return among
+
+
+def _maker(kind: Any) -> Any:
+    @intrinsic
+    def new(typingctx: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            room = ir.ArrayType(ir.IntType(8), kind.word * kind.struct.words)
+            return builder.bitcast(cgutils.alloca_once(builder, room), BYTE)
+
+        return kind(), codegen
+
+    return new
 
 
 class Held:
@@ -195,6 +210,33 @@ class Link(Elsewhere):
 
     def plain_read(self, row: Any, at: int) -> Any:
         return plain_structs.Row(self.struct, plain_structs.integer_at(at))
+
+
+class Embedded(InPlace):
+    """A struct inside another. Its fields are fields of the other, too."""
+
+    def __init__(self, struct: type[Struct]) -> None:
+        self.struct, self.words, self.dtype = struct, struct.words, struct.dtype
+
+    def numba_type(self, element: Any) -> Any:
+        return StructType(self.struct, element)
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Row(self.struct, at)
+
+
+class Several(InPlace):
+    """So many structs inside another."""
+
+    def __init__(self, count: int, struct: type[Struct]) -> None:
+        self.struct, self.count, self.words = struct, count, count * struct.words
+        self.dtype = (struct.dtype, count)
+
+    def numba_type(self, element: Any) -> Any:
+        return TableType(StructType(self.struct, element))
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Table(self.struct, at, self.count)
 
 
 class Following(InPlace):
