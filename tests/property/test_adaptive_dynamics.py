@@ -64,7 +64,9 @@ def full(model, loads=no_loads):
 def kicked(model, q, v, dt, accelerate):
     """Half a drift, a kick, half a drift."""
     q = model.integrate(q, v, 0.5 * dt)
-    v = v + dt * accelerate(q, v + 0.5 * dt * accelerate(q, v))
+    first = accelerate(q, v)
+    middle = accelerate(q, v + 0.5 * dt * first)
+    v = v + 0.25 * dt * (first + 2.0 * middle + accelerate(q, v + dt * middle))
     return model.integrate(q, v, 0.5 * dt), v
 
 

@@ -36,8 +36,51 @@ def test_a_double_pendulum_keeps_its_energy(q, v):
         assert above_rest(model, ad.q, ad.v) == pytest.approx(first, rel=1e-3)
 
 
+def rods(length, masses):
+    """Masses on rods, with hardly any inertia of their own."""
+    builder = ModelBuilder()
+    for i, mass in enumerate(masses):
+        builder.add_body(
+            f"b{i}", parent=f"b{i - 1}" if i else None, axis=(0, 1, 0), position=(0, 0, -length if i else 0), mass=mass,
+            com=(0, 0, -length), inertia=np.eye(3) * (1e-3 * mass * length**2),
+        )  # fmt: skip
+    return builder.build()
+
+
+@pytest.mark.parametrize("q", [[2.0, -1.0], [1.2, 1.2], [3.0, 0.5]], ids=str)
+@pytest.mark.parametrize(
+    "length, masses, off", [(1.0, (1.0, 10.0), 3e-3), (0.1, (1.0, 1.0), 1e-3), (0.3, (1.0, 5.0), 3e-3)], ids=str
+)
+def test_energy_does_not_drift_where_velocities_change_fast(length, masses, off, q):
+    """A light mass above a heavy one is thrown round: energies are off for an instant, and come back. In the mean of
+    10 s they stay within 0.1 % over 100 s, where a kick of two evaluations gains up to 5 %."""
+    model = rods(length, masses)
+    ad = AdaptiveDynamics(model, q)
+    first, seen = above_rest(model, ad.q, ad.v), []
+    for _ in range(2000):
+        ad.run(0.05, 1e-3)
+        seen.append(above_rest(model, ad.q, ad.v) / first - 1.0)
+    assert np.abs(seen).max() < off
+    assert np.abs(np.reshape(seen, (10, -1)).mean(axis=1)).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_step_back_undoes_a_step(seed):
+    """But for the sixth power of its length, on joints of every type. With two evaluations it is the fourth."""
+    rng = np.random.default_rng(seed)
+    model = random_model(rng, 6, MOVING, chain=0.7, extras=False)
+    q, v, off = model.random(rng), 3.0 * rng.standard_normal(model.nv), []
+    for dt in (8e-3, 4e-3):
+        ad = AdaptiveDynamics(model, q, v)
+        ad.step(dt)
+        ad.set_state(ad.q, -ad.v)
+        ad.step(dt)
+        off.append(np.linalg.norm(ad.v + v))
+    assert 45.0 < off[0] / off[1] < 85.0
+
+
 @pytest.mark.parametrize("joint", ["ball", "free"])
-@pytest.mark.parametrize("dt, off", [(1e-2, 3e-4), (1e-3, 1e-6)])
+@pytest.mark.parametrize("dt, off", [(1e-2, 1e-8), (1e-3, 1e-12)])
 def test_a_free_top_keeps_its_energy(joint, dt, off):
     builder = ModelBuilder(gravity=(0, 0, 0))
     builder.add_body("top", joint=joint, mass=1.0, inertia=(1.0, 2.0, 2.9))
@@ -253,11 +296,11 @@ def test_no_false_alarms(first):
             assert grown <= 0.1 * there + 1e-6, seed
 
 
-def slider(q=0.0, v=0.0):
+def slider(q=0.0, v=0.0, **options):
     """One body of 1 kg along a line, without gravity."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     builder.add_body("b", joint="prismatic", axis=(1, 0, 0), mass=1.0, inertia=np.eye(3))
-    return AdaptiveDynamics(builder.build(), [q], [v])
+    return AdaptiveDynamics(builder.build(), [q], [v], **options)
 
 
 @pytest.mark.parametrize("mass", [1e-12, 1.0, 1e3])
@@ -280,11 +323,11 @@ def test_a_relaxed_spring_that_is_removed(mass):
         ad.run(1e-2, 1e-4)
 
 
-@pytest.mark.parametrize("damped", [0.0, 0.6, 1.2, 1.6, 1.8, 1.9, 1.95])
+@pytest.mark.parametrize("damped", [0.0, 0.6, 1.2, 1.6, 1.95, 2.3, 2.6])
 @pytest.mark.parametrize("what", ["spring", "control"])
 def test_stable_springs_with_dampers(what, damped):
-    """omega h below sqrt 2 and c h / m below 2, wherever it starts: near 2 the energy grows to many times what there
-    was, and then falls."""
+    """omega h below sqrt 2 and c h / m below 2.6, wherever it starts: the energy is never more than twice what it was,
+    as without a damper."""
     for reach in (0.15, 0.55, 0.95, 1.35):
         for q, v in ((0.1, 0.0), (0.0, 100.0), (0.1, -100.0)):
             ad = slider(q, v)
@@ -293,9 +336,23 @@ def test_stable_springs_with_dampers(what, damped):
             else:
                 ad.control(0, (reach / 1e-3) ** 2, damped / 1e-3, target=0.0)
             before = ad.energy().kinetic + 0.5 * (reach / 1e-3 * q) ** 2
+            for _ in range(300):
+                ad.step(1e-3)
+                after = ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2
+                assert after <= 2.0 * before
+            assert damped == 0.0 or after <= 0.1 * before
+
+
+@pytest.mark.parametrize("damped", [0.6, 1.2])
+def test_stable_springs_with_dampers_in_the_guaranteed_mode(damped):
+    """Its kick is of one acceleration, and for weaker dampers."""
+    for reach in (0.15, 0.55, 0.95, 1.35):
+        for q, v in ((0.1, 0.0), (0.0, 100.0), (0.1, -100.0)):
+            ad = slider(q, v, error=1e-6, guaranteed=True)
+            ad.control(0, (reach / 1e-3) ** 2, damped / 1e-3, target=0.0)
+            before = ad.energy().kinetic + 0.5 * (reach / 1e-3 * q) ** 2
             ad.run(0.3, 1e-3)
-            after = ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2
-            assert after <= (2.0 if damped == 0.0 else 0.1) * before
+            assert ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2 <= 0.1 * before
 
 
 @pytest.mark.parametrize("ratio, reach", [(0.0, 1.2), (0.2, 1.2), (0.7, 1.2), (0.9, 1.0)])
@@ -357,10 +414,10 @@ def test_a_spring_too_stiff_for_the_step_is_seen_at_once(what, reach):
     assert ad.energy().kinetic <= 2 * there
 
 
-@pytest.mark.parametrize("reach, unstable", [(1.5, False), (1.9, False), (2.1, True), (3.0, True)])
+@pytest.mark.parametrize("reach, unstable", [(1.5, False), (2.5, False), (3.05, False), (3.2, True), (4.0, True)])
 @pytest.mark.parametrize("what", ["spring", "control"])
 def test_dampers(what, reach, unstable):
-    """A damper takes energy until c h / m is 2, and gives some beyond."""
+    """A damper takes energy until c h / m is 3.08, and gives some beyond."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     builder.add_body("b", joint="prismatic", axis=(1, 0, 0), mass=1.0, inertia=np.eye(3))
     ad = AdaptiveDynamics(builder.build(), [0.0], [1.0])
@@ -370,7 +427,7 @@ def test_dampers(what, reach, unstable):
         ad.control(0, 1.0, damping=reach / 1e-3, target=0.0)
     if unstable:
         most, _ = until_stopped(ad, 1e-3, 0.2)
-        assert most < 10 * 0.5
+        assert most < 20 * 0.5
     else:
         ad.run(0.2, 1e-3)
         assert ad.energy().kinetic < 0.5
@@ -446,19 +503,24 @@ def test_the_guard_is_awake_while_torques_change(every):
     assert most < 10 * 0.5
 
 
-def test_dampers_too_strong_for_the_step_in_bodies_of_several_joints():
-    """The largest eigenvalue of H^-1 C h is 2.3 or 3: seen before there is much more energy than there was."""
-    for seed in range(30):
+@pytest.mark.parametrize("reach, unstable", [(2.0, False), (2.9, False), (3.3, True), (4.0, True)])
+def test_strong_dampers_in_bodies_of_several_joints(reach, unstable):
+    """Of the largest eigenvalue of H^-1 C h: where it is too large, that is seen before there is much more energy."""
+    for seed in range(15):
         rng = np.random.default_rng(seed)
         model = random_model(rng, int(rng.integers(2, 8)), ("revolute", "prismatic"), chain=0.7)
         q, v = model.random(rng), rng.standard_normal(model.nv)
         damping = 10 ** rng.uniform(-2, 1, model.nv)
         most = np.linalg.eigvals(np.linalg.solve(supple.mass_matrix(model, q), np.diag(damping))).real.max()
-        damping *= (2.3, 3.0)[seed % 2] / (most * 1e-3)
+        damping *= reach / (most * 1e-3)
         ad = AdaptiveDynamics(model, q, v)
         for j in range(model.n_bodies):
             ad.control(j, 0.0, float(damping[j]))
         before, most = ad.energy().kinetic, 0.0
+        if not unstable:
+            ad.run(0.01, 1e-3)
+            assert ad.energy().kinetic < before
+            continue
         with pytest.raises(supple.SimulationError, match="energy grows"):
             for _ in range(300):
                 ad.step(1e-3)

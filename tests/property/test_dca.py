@@ -27,7 +27,7 @@ def fd(model, q, v, tau=None, wrenches=None):
 def threads():
     from supple.exact import threads as settings
 
-    before = settings._threads
+    before = settings.threads()
     yield supple.set_threads
     supple.set_threads(before)
 

@@ -6,6 +6,7 @@ A message names the body or joint at fault; each test matches on that name.
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 import numpy as np
 import pytest
@@ -896,3 +897,57 @@ def test_a_column_that_does_not_fit_leaves_the_builder_as_it_was():
         b.add_bodies([0, 0], mass=[1.0])
     assert len(b) == 1 and b.build().n_bodies == 1
     assert b.add_bodies([0], mass=1.0, inertia=np.eye(3)) == range(1, 2)
+
+
+def test_frames_and_shapes_by_the_ten_thousand():
+    """The work on each does not grow with their number: counted in calls, of which one may take 40."""
+
+    def built(n: int) -> tuple[Model, int]:
+        b = ModelBuilder()
+        for i in range(n):
+            b.add_body(f"b{i}", i - 1 if i else None, mass=1.0, com=(0.1, 0, 0), inertia=(1, 1, 1))
+            b.add_frame(f"f{i}", f"b{i}", (i, 0, 0), (0, 0, 0, 1))
+            b.add_visual(i, "sphere", (1.0,), (0, i, 0), np.eye(3))
+        count = 0
+
+        def event(frame: object, what: str, argument: object) -> None:
+            nonlocal count
+            count += what in ("call", "c_call")
+
+        sys.setprofile(event)
+        try:
+            return b.build(), count
+        finally:
+            sys.setprofile(None)
+
+    built(10)
+    (_, few), (model, many) = built(1000), built(10_000)
+    assert many / 10_000 < min(few / 1000, 40)
+    assert [f.position[0] for f in model.frames.values()] == list(range(10_000))
+    assert [v.position[1] for v in model.visuals] == list(range(10_000))
+    with pytest.raises(ValueError, match="read-only"):
+        model.visuals[5].position[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("position", "rotation", "message"),
+    [
+        ((0, 0), None, "position of frame 'bad' must be three finite numbers"),
+        ((0, 0, np.nan), None, "position of frame 'bad' must be three finite numbers"),
+        ("abc", None, "position of frame 'bad' must be three finite numbers"),
+        ((0, 0, 0), (1, 1, 1, 1), "rotation of frame 'bad': quaternion"),
+        ((0, 0, 0), 2 * np.eye(3), "rotation of frame 'bad' is not a rotation"),
+        ((0, 0, 0), np.full((3, 3), np.nan), "rotation of frame 'bad' is not finite"),
+        ((0, 0, 0), "abc", "rotation of frame 'bad' must be"),
+    ],
+)
+def test_one_bad_frame_among_many_is_named(position, rotation, message):
+    b = ModelBuilder()
+    b.add_body("a", mass=1.0, com=(1, 0, 0))
+    for i in range(5):
+        b.add_frame(f"f{i}", "a", (0, 0, 1), (0, 0, 0, 1) if i % 2 else np.eye(3))
+    assert len(b.build().frames) == 5
+    b.add_frame("bad", "a", position, rotation)
+    b.add_frame("f5", "a")
+    with pytest.raises(ModelError, match=message):
+        b.build()

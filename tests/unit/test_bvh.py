@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import supple
+from supple.files import bvh, bvh_text
 from supple.files.bvh_text import read_bvh
 from supple.files.segments import PARTS, TWICE, inertias, part_of
 from supple.scenes import walk_bvh
@@ -154,6 +157,16 @@ THIGH = "CHANNELS 3 Yrotation Zrotation Xrotation"
         (changed(ROW, "0 90 0 0"), at(ROW), "frame 1 has 4 numbers, and the hierarchy 13 channels"),
         (changed("0 90 0 0 0 0", "0 90 0 0 x 0"), at(ROW), "'x' is not a number"),
         (changed("0 90 0 0 0 0", "0 nan 0 0 0 0"), at(ROW), "not finite"),
+        (changed("0 90 0 0 0 0", "0 1e400 0 0 0 0"), at(ROW), "'1e400' is not finite"),
+        (changed("0 90 0 0 0 0", "0 1e61 0 0 0 0"), at(ROW), "'1e61' is too large"),
+        (changed("0 90 0 0 0 0", "0 1_0 0 0 0 0"), at(ROW), "'1_0' is not a number"),
+        (changed("0 90 0 0 0 0", "0 ٣ 0 0 0 0"), at(ROW), "'٣' is not a number"),
+        (changed("Frames: 2", "Frames: ²"), at("Frames"), "Frames"),
+        (changed("Frames: 2", "Frames: " + "9" * 5000), at("Frames"), "Frames"),
+        (changed("Frame Time: 0.01", "Frame Time: " + "9" * 5000), at("Frame Time"), "..' is not finite"),
+        (changed(THIGH, "CHANNELS ² Yrotation Zrotation"), at(THIGH), "must say how many"),
+        (changed(THIGH, "CHANNELS " + "9" * 5000), at(THIGH), "must say how many"),
+        (changed("JOINT Spine", "JOINT Sp\0ine"), at("JOINT Spine"), "a null character"),
         (changed(THIGH, "CHANNELS 3 Yrotation Zrotation"), at(THIGH), "says it has 3"),
         (changed(THIGH, "CHANNELS 1 Wrotation"), at(THIGH), "'Wrotation' is no channel"),
         (changed(THIGH, "CHANNELS 2 Yrotation Yrotation"), at(THIGH), "Yrotation twice"),
@@ -193,6 +206,99 @@ def test_other_things_that_are_refused(tmp_path):
     ):
         with pytest.raises(supple.ModelError, match=message):
             supple.load_bvh(path, **how)
+
+
+def joints(n: int, chain: bool, more: str = "CHANNELS 1 Xrotation\n", end: str = "") -> str:
+    """The text of n joints: each on the one before, or all on the root."""
+    opened = [f"JOINT j{i}\n{{\nOFFSET 0 1 0\n{more}{end}" for i in range(n)]
+    body = "".join(opened) + "}\n" * n if chain else "".join(text + "}\n" for text in opened)
+    head = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\nCHANNELS 3 Xrotation Yrotation Zrotation\n"
+    return f"{head}{body}}}\nMOTION\nFrames: 0\nFrame Time: 0.1\n"
+
+
+@pytest.mark.parametrize("chain", [True, False])
+@pytest.mark.parametrize("end", ["", "End Site\n{\nOFFSET 0 1 0\n}\n"])
+def test_the_work_on_a_joint_does_not_grow_with_their_number(tmp_path, chain, end):
+    """Counted in calls of functions, of which a joint alone may take 400."""
+    calls = {}
+    for n in (500, 2000):
+        path = write(tmp_path, joints(n, chain, end=end))
+        supple.load_bvh(path)
+        count = 0
+
+        def event(frame, what, argument):
+            nonlocal count
+            count += what in ("call", "c_call")
+
+        sys.setprofile(event)
+        try:
+            clip = supple.load_bvh(path)
+        finally:
+            sys.setprofile(None)
+        assert clip.model.n_bodies == n + 1
+        calls[n] = count / n
+    assert calls[2000] < min(1.05 * calls[500], 400 if not end else 600)
+
+
+def test_many_levels(tmp_path, monkeypatch):
+    """Deeper than any stack, and as many joints as may be."""
+    monkeypatch.setattr(bvh_text, "MOST_JOINTS", 20_000)
+    path = write(tmp_path, joints(19_999, chain=True, more=""))
+    assert len(read_bvh(path).nodes) == 20_000
+    path = write(tmp_path, joints(20_000, chain=True, more=""))
+    with pytest.raises(supple.ParseError, match=r"small.bvh:\d+: there are more than 20000 joints"):
+        read_bvh(path)
+    path = write(tmp_path, "HIERARCHY\nROOT r\n" + "{" * 100_000)
+    with pytest.raises(supple.ParseError, match=r"small.bvh:3: '{' is not expected here"):
+        read_bvh(path)
+
+
+def test_names_are_kept_whatever_they_hold(tmp_path):
+    """Who shows them escapes them."""
+    names = ("\x1b[2Jred", "![](http://127.0.0.1/)", "\u202eback", "two  words")
+    text = SMALL.replace("JOINT Spine", f"JOINT {names[0]}").replace("LeftUpLeg", names[1]).replace("Hips", names[2])
+    clip = supple.load_bvh(write(tmp_path, text.replace("LeftLeg", names[3])))
+    assert set(clip.model.body_names) >= {names[0], names[1], names[2], "two words"}
+
+
+def test_a_skeleton_without_frames(tmp_path):
+    clip = supple.load_bvh(write(tmp_path, joints(2, chain=True)))
+    assert len(clip) == 0 and clip.q.shape == (0, clip.model.nq)
+    assert "0 frames in 0 s" in repr(clip) and clip.rate == np.inf
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_joints_with_any_channels(tmp_path, seed, monkeypatch):
+    """Any order and number of channels; rotations are those of SciPy, frame by frame and joint by joint."""
+    rng = np.random.default_rng(seed)
+    monkeypatch.setattr(bvh, "AT_ONCE", int(rng.integers(1, 30)))  # several blocks of frames
+    parts, kinds = [], []
+    for i in range(12):
+        turns = list(rng.permutation(["Xrotation", "Yrotation", "Zrotation"])[: rng.integers(1, 4)])
+        moves = ["Yposition"] if i and rng.random() < 0.3 else []
+        channels = [str(c) for c in rng.permutation(turns + moves)]
+        kinds.append(channels)
+        word = "JOINT" if i else "ROOT"
+        parts.append(f"{word} j{i}\n{{\nOFFSET 0 {i + 1} 1\nCHANNELS {len(channels)} {' '.join(channels)}\n")
+    numbers = rng.uniform(-180, 180, (7, sum(map(len, kinds))))
+    rows = "\n".join(" ".join(map(str, row)) for row in numbers)
+    text = "HIERARCHY\n" + "".join(parts) + "}\n" * 12 + f"MOTION\nFrames: 7\nFrame Time: 0.1\n{rows}\n"
+    clip = supple.load_bvh(write(tmp_path, text), up="z")
+    first = 0
+    for i, channels in enumerate(kinds):
+        columns = dict(zip(channels, numbers.T[first : first + len(channels)]))
+        first += len(channels)
+        turns = [c for c in channels if c.endswith("rotation")]
+        joint = clip.model.joints[i]
+        if joint.type == "revolute":
+            np.testing.assert_allclose(clip.q[:, joint.q][:, 0], np.deg2rad(columns[turns[0]]))
+            continue
+        theirs = Rotation.from_euler(
+            "".join(c[0] for c in turns), np.array([columns[c] for c in turns]).T, degrees=True
+        )
+        quaternion = clip.q[:, joint.q.stop - 4 : joint.q.stop]
+        np.testing.assert_allclose(Rotation.from_quat(quaternion).as_matrix(), theirs.as_matrix(), atol=1e-12)
+        assert (np.sum(quaternion[1:] * quaternion[:-1], axis=1) >= 0).all()
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -282,7 +282,7 @@ def test_overflow(model):
         (lambda m, q, v: supple.jacobian(m, q, "bodi3"), ModelError, "did you mean 'body3'"),
         (lambda m, q, v: supple.jacobian(m, q, 12), ModelError, "there is no body 12"),
         (lambda m, q, v: supple.momentum(m, q, v, about="x"), StateError, "about must be 'com' or 'origin'"),
-        (lambda m, q, v: supple.set_threads(0), StateError, "at least 1, not 0"),
+        (lambda m, q, v: supple.set_threads(0), StateError, "at least 1; not 0"),
     ],
 )  # fmt: skip
 def test_other_wrong_arguments(model, call, error, message):
@@ -295,7 +295,7 @@ def test_other_wrong_arguments(model, call, error, message):
 
 @pytest.fixture
 def threads():
-    before = pool._threads
+    before = pool.threads()
     yield supple.set_threads
     supple.set_threads(before)
 

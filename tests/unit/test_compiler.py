@@ -7,6 +7,7 @@ another file; one test goes through a public function.
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -32,8 +33,10 @@ def probe(x):
 
 print(probe.load()(2.0))
 """
-#: The first and the last line of what a compilation says.
+#: What a compilation says.
 SAID = re.compile(r"supple: compiling probe \(once; kept for later runs\) \.\.\. \d+\.\d s\n")
+#: And what is said before, of a file that is there and is not used.
+AGAIN = re.compile(r"supple: the compiled code in \S+/probe\.\w+\.nbc (.*): it is compiled again\n" + SAID.pattern)
 
 
 class Runs:
@@ -83,7 +86,7 @@ def filled(tmp_path_factory):
     runs = Runs(tmp_path_factory.mktemp("filled"))
     assert compiled(runs())
     assert not compiled(runs())
-    assert len(runs.files("*.nbc")) == len(runs.files("*.nbi")) == 1
+    assert len(runs.files("*.nbc")) == len(runs.files("**/*")) - 2 == 1  # and two folders
     return runs.cache
 
 
@@ -138,20 +141,99 @@ def test_an_edit_above_does_not_matter(warm):
     assert not compiled(warm())
 
 
+def flip(file: Path, at: int) -> None:
+    """One bit of one byte."""
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1 << (at % 8)
+    file.write_bytes(content)
+
+
+def elsewhere(file: Path) -> None:
+    """Put in place of a file a link to it: what a link leads to, somebody else may decide."""
+    file.symlink_to(file.rename(file.with_suffix(".there")))
+
+
+def pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 DAMAGES = {
-    "emptied": lambda file: file.write_bytes(b""),
-    "cut in half": lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
-    "missing": Path.unlink,
+    "emptied": (lambda file: file.write_bytes(b""), "is damaged"),
+    "cut in half": (lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]), "is damaged"),
+    "longer": (lambda file: file.write_bytes(file.read_bytes() + b"."), "is damaged"),
+    "something else": (lambda file: file.write_bytes(pickle.dumps("not a kernel")), "is damaged"),
+    "first bit": (lambda file: flip(file, 0), "is damaged"),
+    "a bit of the digest": (lambda file: flip(file, 30), "is damaged"),
+    "a bit in the middle": (lambda file: flip(file, file.stat().st_size // 2), "is damaged"),
+    "last bit": (lambda file: flip(file, file.stat().st_size - 1), "is damaged"),
+    "a link": (elsewhere, r"cannot be read \(Too many levels of symbolic links\)"),
+    "a pipe": (pipe, "is a link, or not what it should be"),
+    "open to others": (lambda file: file.chmod(0o666), r"can be written to by other users \(chmod go-w\)"),
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-@pytest.mark.parametrize("what", ["nbi", "nbc"])
-def test_damaged_files_are_replaced(warm, what, damage):
-    (file,) = warm.files(f"*.{what}")
-    damage(file)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_files_are_replaced(warm, damage):
+    """Nothing of them is run: they are compiled again, which is said."""
+    (file,) = warm.files("*.nbc")
+    spoil, why = DAMAGES[damage]
+    spoil(file)
+    out, error = warm()
+    said = AGAIN.fullmatch(error)
+    assert out == "6.0\n" and said and re.fullmatch(why, said[1]), error
+    assert not compiled(warm())
+
+
+def test_a_missing_file_is_replaced(warm):
+    (file,) = warm.files("*.nbc")
+    file.unlink()
     assert compiled(warm())
     assert not compiled(warm())
+
+
+def test_the_code_of_one_kernel_in_place_of_another(warm):
+    """Both files are whole; each is the code of its own kernel only."""
+    both = PROBE + PROBE.replace("probe", "second").replace("1.0, 1.0, 1.0", "2.0, 2.0, 2.0")
+    assert warm(both)[0] == "6.0\n12.0\n"
+    first, second = warm.files("*.nbc")
+    first.write_bytes(second.read_bytes())
+    out, error = warm(both)
+    assert out == "6.0\n12.0\n" and AGAIN.fullmatch(error)
+
+
+def test_a_file_of_another_user(warm):
+    """Whoever it belongs to could have written anything. (Who one is, is told otherwise here: a test cannot become
+    another user.)"""
+    script = "import os\nme = os.geteuid()\nos.geteuid = lambda: me + 1\n" + PROBE
+    out, error = warm(script)
+    assert out == "6.0\n" and "kernels for compiled code belongs to another user" in error
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o702])
+def test_a_folder_that_others_may_write_to(warm, mode):
+    """Is not used, which is said with the way out; a temporary folder serves instead."""
+    (folder,) = warm.files("kernels")
+    folder.chmod(mode)
+    out, error = warm()
+    said = rf"supple: the folder {folder} for compiled code can be written to by other users \(chmod go-w\), .*\n"
+    assert out == "6.0\n" and re.fullmatch(said + SAID.pattern, error), error
+    folder.chmod(0o700)
+    assert not compiled(warm())
+
+
+def test_a_link_in_place_of_the_folder(warm):
+    (folder,) = warm.files("kernels")
+    folder.symlink_to(folder.rename(warm.folder / "there"))
+    out, error = warm()
+    assert out == "6.0\n" and "kernels for compiled code is a link, or not what it should be" in error
+
+
+def test_nobody_else_may_read_or_write(warm):
+    """Whatever the user's mask is."""
+    shutil.rmtree(warm.cache)
+    assert compiled(warm("import os; os.umask(0)\n" + PROBE))
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [warm.cache, *warm.cache.rglob("*")])
 
 
 def test_a_cache_folder_that_cannot_be_made(runs):
@@ -172,15 +254,16 @@ def test_no_folder_that_lasts(runs):
     env = {"SUPPLE_CACHE_DIR": str(occupied / "cache")}
     assert compiled(runs(**env))
     assert compiled(runs(**env))
+    assert not list((runs.folder / "tmp").glob("supple-*/**"))  # and takes it along
 
 
 def test_a_full_disk(runs):
     """What cannot be kept is used all the same, and the reason is given."""
     full = """
-from numba.core.caching import FunctionCache
-def full(self, sig, data):
+from supple.spatial import compiler
+def full(path, identity, kept):
     raise OSError(28, "No space left on device")
-FunctionCache.save_overload = full
+compiler.write_kept = full
 """
     out, error = runs(full + PROBE)
     assert out == "6.0\n"

@@ -545,6 +545,16 @@ BAD_ROBOTS = {
         3,
         "<color> of material 'm': rgba needs 4 numbers",
     ),
+    "xacro under another prefix": (
+        two_links(extra="<x:include/>").replace("<robot", '<robot xmlns:x="http://www.ros.org/wiki/xacro"'),
+        None,
+        "this is xacro, not URDF; expand it",
+    ),
+    "a name that xacro would fill in": (
+        two_links(extra='<link name="${side}_arm"/>'),
+        None,
+        "this is xacro, not URDF; expand it",
+    ),
     "xacro": (
         two_links(extra="<xacro:include/>").replace("<robot", '<robot xmlns:xacro="http://ros.org/wiki/xacro"'),
         5,

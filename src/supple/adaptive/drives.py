@@ -21,6 +21,7 @@ from supple.exact.joint_law import (
     LOWER_,
     STIFFNESS_,
     UPPER_,
+    checked_rows,
     controller_rows,
     limit_rows,
 )
@@ -34,9 +35,12 @@ Ints = NDArray[np.int64]
 class Driven(ABC):
     """What has joints with forces of their own."""
 
-    model: Model
     _q: Floats
     _store: HostStore
+
+    @property
+    @abstractmethod
+    def model(self) -> Model: ...
 
     def _begin_drives(self) -> None:
         self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller
@@ -96,6 +100,7 @@ class Driven(ABC):
 
     def joint_law(self, rows: Floats) -> None:
         """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
+        rows = checked_rows(self.model, rows)
         self._forces_change()
         self._append(rows)
         self._renew_joints(rows)

@@ -14,8 +14,9 @@ from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
+from supple.adaptive.turns import one_at_a_time
 from supple.errors import StateError
-from supple.exact.refusals import as_number
+from supple.exact.refusals import as_array, as_number
 from supple.model.model import count
 
 Floats = NDArray[np.float64]
@@ -42,6 +43,7 @@ class AdaptiveStats:
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
 
 
+@one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(Hybrid):
     """A body of which only some joints move, those that matter most just now.
 
@@ -258,12 +260,7 @@ class AdaptiveDynamics(Hybrid):
 
         Costs O(active joints), and O(log n) for each body.
         """
-        if bodies is None:
-            index = np.arange(self.model.n_bodies)
-        elif np.ndim(bodies) != 1:
-            raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
-        else:
-            index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
+        index = self._body_numbers(bodies)
         self._energy()  # which notes where the reduced bodies are
         out = np.empty((len(index), 12))
         k.poses_kernel.load()(self._desk.address, self._store.address, index, out)
@@ -276,10 +273,13 @@ class AdaptiveDynamics(Hybrid):
         """What was saved, if it can be of this model, as it is."""
         if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
-        given = {name: np.asarray(saved[name]) for name in st.SAVED}
+        given = {name: as_array(name, saved[name]) for name in st.SAVED}
         like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
         if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
             raise StateError("what was saved is of another model")
+        dropped, count = given["dropped"], int(given["counts"][st.DROPPED])
+        if not 0 <= count <= len(dropped) or not np.isin(dropped[:count], np.arange(self.model.n_joints)).all():
+            raise StateError("what was saved has joints that this model does not have")
         above = flags[self._assembly.up]
         active = flags[self._assembly.node_of] == st.CURRENT
         known = np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()

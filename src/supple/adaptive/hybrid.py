@@ -47,6 +47,8 @@ class Energy(NamedTuple):
 class Hybrid(Pushed, Driven):
     """A body of which only some joints move. AdaptiveDynamics is what a user sees of it."""
 
+    _pointers = ("_lock", "_kernel")
+
     def __init__(
         self,
         model: Model,
@@ -62,7 +64,6 @@ class Hybrid(Pushed, Driven):
         guaranteed: bool = False,
         order: str | ArrayLike = "balanced",
     ) -> None:
-        self.model = model
         self._begin_pushes(model)
         self._begin_drives()
         self._order = order
@@ -137,7 +138,7 @@ class Hybrid(Pushed, Driven):
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
         sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links())
+        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links)
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
         R, r = tree_poses(model)
@@ -148,9 +149,12 @@ class Hybrid(Pushed, Driven):
         host.numbers[st.GRAVITY : st.GRAVITY + 3] = model.gravity
         host.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
         host.arrays["v"] = self._v
-        self._kernel = k.run_kernel.load()
+        self._point()
         self._lay_out()
         self._assemble()
+
+    def _point(self) -> None:
+        self._kernel = k.run_kernel.load()
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
@@ -303,21 +307,22 @@ class Hybrid(Pushed, Driven):
         return Energy(kinetic, total - kinetic)
 
     def _advance(self, count: int, dt: float) -> None:
-        self._arrange_now()
-        counts, tables = self._store.counts, (self._weights, self._velocity_weights)
-        looks = any(table.functions for table in tables) and not self._all_fixed()
-        while count > 0:
-            now = count
-            if looks:  # before every update, which is in the middle of a step
-                if counts[st.DUE] <= 0:
-                    q = self.model.integrate(self._q, self._v, 0.5 * dt)
-                    for table in tables:
-                        table.follow(q, self.active_joints)
-                    now = min(count, self._every)
-                else:
-                    now = min(count, int(counts[st.DUE]))
-            self._call(now, dt)
-            count -= now
+        with self._lock:
+            self._arrange_now()
+            counts, tables = self._store.counts, (self._weights, self._velocity_weights)
+            looks = any(table.functions for table in tables) and not self._all_fixed()
+            while count > 0:
+                now = count
+                if looks:  # before every update, which is in the middle of a step
+                    if counts[st.DUE] <= 0:
+                        q = self.model.integrate(self._q, self._v, 0.5 * dt)
+                        for table in tables:
+                            table.follow(q, self.active_joints)
+                        now = min(count, self._every)
+                    else:
+                        now = min(count, int(counts[st.DUE]))
+                self._call(now, dt)
+                count -= now
 
     def _call(self, count: int, dt: float) -> None:
         ended = self._kernel(self._desk.address, self._store.address, count, dt)

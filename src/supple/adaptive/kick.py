@@ -1,26 +1,36 @@
 """One step of the hybrid body: half a drift, a kick, half a drift.
 
-    q_h = q + h/2 v          positions move half a step, with the old velocities
-    u   = v + h/2 a(q_h, v)  velocities of the middle of the step
-    v'  = v + h a(q_h, u)    the kick
-    q'  = q_h + h/2 v'       the other half, with the new ones
+    q_h = q + h/2 v                     positions move half a step, with the old velocities
+    k1  = a(q_h, v)
+    k2  = a(q_h, v + h/2 k1)
+    k3  = a(q_h, v + h k2)
+    v'  = v + h/4 (k1 + 2 k2 + k3)      the kick
+    q'  = q_h + h/2 v'                  the other half, with the new velocities
 
-on the manifold where joints have one. It is of second order, and nearly reversible: with u = (v + v') / 2 it would be
-symmetric in time, and u is that up to terms of the third order in h. Semi-implicit Euler, which costs two thirds as
-much, keeps energies only where the mass matrix is constant.
+on the manifold where joints have one. It is of second order and nearly symmetric in time, which keeps energies from
+drifting: a step back, of -h, undoes a step but for the sixth power of h. Where a = J v and z = h J, forth and back is
 
-Both accelerations are of the same positions, so the second one (again_kernel) finds joints turned, bodies placed and
-articulated inertias eliminated: it passes on velocities and forces alone.
+    (1 + z + z^2/2 + z^3/8) (1 - z + z^2/2 - z^3/8) = 1 - z^6/64
 
-The kick changes the kinetic energy by exactly h a.H (v + v') / 2, whatever the forces are. So that is how the work of
-forces is counted (ledger.py): pushes and dampers by their power at the mean velocity; torques, and controllers and
-limits, which have a potential, as positions move.
+while the explicit midpoint rule, v + h k2, leaves z^4/4, and so much drift in the third power of h; putting its result
+in once more, v + h a(q_h, v + h/2 k2), leaves -z^4/4. With three evaluations, k2 at v + c h k1, a step is undone to the
+fifth power for a family of weights in c; c = 1/2 is the member with the fewest terms. With u2 and u3 the velocities of
+k2 and k3, v' = (u2 + u3)/2 + h/4 k3.
+Semi-implicit Euler, of one evaluation, keeps energies only where the mass matrix is constant.
+
+All three are of the same positions, so those after the first pass on velocities and forces alone (again.py). Joints
+accelerate on the way down on which the next evaluation begins.
+
+The kick changes the kinetic energy by exactly h a.H (v + v') / 2, a the mean acceleration, whatever the forces are. So
+that is how the work of forces is counted (ledger.py): pushes and dampers by the power of their mean force at the mean
+velocity; torques, and controllers and limits, which have a potential, as positions move.
 """
 
 from __future__ import annotations
 
+from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
-from supple.adaptive.momenta import NEEDED, across, project
+from supple.adaptive.momenta import NEEDED, project
 from supple.adaptive.reduced import (
     drive_joints,
     force_at,
@@ -33,9 +43,9 @@ from supple.adaptive.reduced import (
     zero,
 )
 from supple.adaptive.store import (
-    AGAIN,
     DRAG_WORK,
     DT,
+    GO_ON,
     POSE,
     PUSHED_DRAG,
     PUSHED_GIVEN,
@@ -49,20 +59,26 @@ from supple.adaptive.store import (
 )
 from supple.assembly.joints import advance
 from supple.assembly.poses import load_pose
-from supple.exact.aba import A_, B_, D_, E_, F_, P_, U_, V_, Y_, Z_, accelerate, joint_force, u_
+from supple.exact.aba import A_, F_, Y_, joint_force
 from supple.exact.joint_law import COORDINATE_, LAW, law_work
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of, world_at_rest
-from supple.exact.tables import HAS_CHILDREN, IV, KIND, PARENT
-from supple.spatial.algebra import Motion, Prismatic, Revolute, crf, crm, cross, shift_force, shift_motion
+from supple.exact.motion import DOF, joint_of, world_at_rest
+from supple.exact.rnea import rigid_force
+from supple.exact.tables import IV, KIND
+from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, put, set_item
+from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
-from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
+from supple.spatial.rows import load_rigid, set_six, store_six
 
 
 @helper
 def add_to(s, k, x):
     set_item(s.numbers, k, item(s.numbers, k) + x)
+
+
+@helper
+def motion_at(a, k):
+    return Motion(vec_at(a, k), vec_at(a, k + 3))
 
 
 @helper
@@ -90,133 +106,128 @@ def drift(t, d, m, s, x, dt):
 
 
 @helper
-def predict(store):
-    """The velocities of the middle of the step, to x.half, and the forces of joints there. Returns the smallest
-    pivot."""
+def start(store):
+    """The first evaluation of a kick, until joints are eliminated. Returns the smallest pivot."""
     m, x = open_reduced(store)
     s = open_store(store)
     drive_joints(m, s, x, x.v)
     without_joints(s, store, True, True, False)
-    smallest = joint_passes(s, store, True)
-    half = 0.5 * item(s.numbers, DT)
-    for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            v = item(x.v, j) + half * item(x.qdd, j)
-            set_item(x.half, j, v)
-            set_item(x.drive, j, own_force(s, x, j, v))
+    return joint_passes(s, store, True)
+
+
+@helper
+def predict(store):
+    """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
+    smallest = start(store)
+    s = open_store(store)
+    call_at(item(s.links, GO_ON), store, 1, 0, 0)
     return smallest
 
 
 @helper
 def kick(store):
     """New velocities of all active joints. Returns the smallest pivot, and the sum of their squares."""
-    smallest = predict(store)
-    m, x = open_reduced(store)
+    smallest = start(store)
     s = open_store(store)
-    call_at(item(s.links, AGAIN), store, 0, 0, 0)
-    return smallest, change_velocities(m, s, x)
+    return smallest, call_at(item(s.links, GO_ON), store, 2, 0, 0)
 
 
-@kernel(LINKED, "hybrid body, once more", effort=2, nogil=True)
-def again_kernel(store, unused, unused_too, unused_three):
-    """The accelerations at the velocities of x.half and under the forces of x.drive, after those at others: the passes
-    of exact/aba.py without what depends on positions alone. The work of pushes is counted."""
+@kernel(LINKED, "hybrid body, velocities", effort=2, nogil=True)
+def go_on_kernel(store, more, unused, unused_too):
+    """The rest of a kick, with so many more evaluations: both, and velocities change; or one, for its velocities
+    alone. Returns the sum of squares of the new velocities."""
     m, x = open_reduced(store)
     s = open_store(store)
-    path, work, S, v = x.path, x.work, x.axes, x.half
-    world_at_rest(m, x.q, path)
-    for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        r, z = load_vec(work, b, P_), load_vec(work, b, E_)
-        V = shift_motion(r, load_motion(path, p, V_))
-        if kind == REVOLUTE:
-            w = z * item(v, j)
-            c = Motion(cross(V.ang, w), cross(V.lin, w))
-            V = Motion(V.ang + w, V.lin)
-        else:
-            v_J = across(kind, z, S, j, v)
-            V = V + v_J
-            c = crm(V, v_J)
-            if kind == UNIVERSAL:  # the second axis turns with the first
-                w1 = load_motion(S.rows, j, 0).ang * item(v, j)
-                w2 = load_motion(S.rows, j + 1, 0).ang * item(v, j + 1)
-                c = Motion(c.ang + cross(w1, w2), c.lin)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        Y = load_rigid(work, b, Y_)
-        f = Y @ zeta + crf(V, Y @ V)  # [RBDA 7.37]
-        if is_pushed(s, b):
-            R, X = load_pose(s.world, POSE * (b + 1))
-            f = f - push_on(s, b + 1, R, X, V)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        store_six(work, b, F_, f)
-    for b in range(m.n - 1, -1, -1):
-        i, p, kind, j = joint_of(m, b)
-        f, z = load_force(work, b, F_), load_vec(work, b, E_)
-        if get(m.bodies, b, HAS_CHILDREN):
-            f = f + load_force(path, i, B_)
-        if kind == REVOLUTE:
-            f = pass_on(m, x, j, Revolute(z), f)
-        elif kind == PRISMATIC:
-            f = pass_on(m, x, j, Prismatic(z), f)
-        else:
-            for k in range(j + DOF[kind] - 1, j - 1, -1):
-                f = pass_on(m, x, k, load_motion(S.rows, k, 0), f)
-        if get(m.bodies, b, PARENT) >= 0:
-            f = shift_force(load_vec(work, b, P_), f)
-            if i != p:  # not the last child: those after it have already put theirs there
-                f = f + load_force(path, p, B_)
-            store_six(path, p, B_, f)
-    given, drag, half = 0.0, 0.0, 0.5 * item(s.numbers, DT)
-    store_six(path, 0, A_, Motion(zero(), zero()))
-    for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        A, z = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)), load_vec(work, b, E_)
-        if kind == REVOLUTE:
-            A = accelerate(A, Revolute(z), x.dofs, j, x.qdd)  # [RBDA 7.51]
-        elif kind == PRISMATIC:
-            A = accelerate(A, Prismatic(z), x.dofs, j, x.qdd)
-        else:
-            for k in range(j, j + DOF[kind]):
-                A = accelerate(A, load_motion(S.rows, k, 0), x.dofs, k, x.qdd)
-        store_six(path, i, A_, A)
-        if is_pushed(s, b):
-            at = PUSHED_ROW * (b + 1)
-            mean = Motion(vec_at(s.pushed, at + PUSHED_V), vec_at(s.pushed, at + PUSHED_V + 3)) + A * half
-            given += mean @ force_at(s.pushed, at + PUSHED_GIVEN)
-            drag += mean @ force_at(s.pushed, at + PUSHED_DRAG)
-    add_to(s, WORK, 2.0 * half * given)
-    add_to(s, DRAG_WORK, 2.0 * half * drag)
-    return 0.0
+    for second in range(more):
+        evaluate_again(m, s, x, second)
+    return change_velocities(m, s, x) if more == 2 else 0.0
 
 
 @helper
-def pass_on(m, x, j, S, f):
-    """The bias force beyond degree of freedom j, which was eliminated before [RBDA 7.45, 7.48]."""
-    u = joint_force(m, x.drive, x.half, j) - S @ f
-    put(x.dofs, j, u_, u)
-    return f + load_force(x.dofs, j, U_) * (u * get(x.dofs, j, D_))
+def evaluate_again(m, s, x, second):
+    """Joints accelerate, and the next evaluation begins, at the velocities that this leads to, until joints are
+    eliminated: the passes of exact/aba.py without what depends on positions alone. second: these are k2, otherwise
+    k1."""
+    now = x.half if second else x.v
+    weight, ahead = (0.5, item(s.numbers, DT)) if second else (0.25, 0.5 * item(s.numbers, DT))
+    world_at_rest(m, x.q, x.path)
+    store_six(x.path, 0, A_, Motion(zero(), zero()))
+    for b in range(m.n):
+        accelerate_joint(m, x, b)
+        _, _, kind, iv = joint_of(m, b)
+        for j in range(iv, iv + DOF[kind]):
+            a, force = weight * item(x.qdd, j), weight * joint_force(m, x.drive, now, j)
+            set_item(x.gain, j, item(x.gain, j) + a if second else a)
+            set_item(x.effort, j, item(x.effort, j) + force if second else force)
+            u = item(x.v, j) + ahead * item(x.qdd, j)
+            set_item(x.half, j, u)
+            set_item(x.drive, j, own_force(s, x, j, u))
+        V, zeta = move_again(m, x, b)
+        f = rigid_force(load_rigid(x.work, b, Y_), V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
+        if is_pushed(s, b):
+            f = f - push_again(s, b, V, second)
+        store_six(x.work, b, F_, f)
+    for b in range(m.n - 1, -1, -1):
+        eliminate_again(m, x, b)
+
+
+@helper
+def push_again(s, b, V, second):
+    """The force on a body that is pushed and moves with V. Sums that begin with V1 and D1 become V1 + V2/2 + V3/2 and
+    D1/4 + D2/2 + D3/4."""
+    R, X = load_pose(s.world, POSE * (b + 1))
+    push, _, drag = push_on(s, b + 1, R, X, V)
+    at_V, at_drag = PUSHED_ROW * (b + 1) + PUSHED_V, PUSHED_ROW * (b + 1) + PUSHED_DRAG
+    set_six(s.pushed, at_V, motion_at(s.pushed, at_V) + V * 0.5)
+    before = force_at(s.pushed, at_drag)
+    set_six(s.pushed, at_drag, before + drag * 0.25 if second else before * 0.25 + drag * 0.5)
+    return push
 
 
 @helper
 def change_velocities(m, s, x):
-    """By the accelerations. x.drive becomes what joints' dampers do. Returns the sum of squares of the velocities."""
-    dt, drag, squares = item(s.numbers, DT), 0.0, 0.0
+    """Joints accelerate for the last time, k3, and velocities change; x.qdd becomes the mean acceleration. Work is
+    counted: that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
+    velocities."""
+    given, drag, squares, dt = 0.0, 0.0, 0.0, item(s.numbers, DT)
+    store_six(x.path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            v = item(x.v, j)
-            after = v + dt * item(x.qdd, j)
-            damper = joint_force(m, x.drive, x.half, j) - own_force(s, x, j, 0.0)
-            drag += damper * (v + after)
-            squares += after * after
-            set_item(x.drive, j, damper)
-            set_item(x.v, j, after)
-    add_to(s, DRAG_WORK, 0.5 * dt * drag)
-    if squares > 4.0 * item(s.numbers, SQUARES):  # as they grow when a run becomes unstable: have a look
-        set_item(s.counts, UNCHECKED, LOOK)
+        A = accelerate_joint(m, x, b)
+        _, _, kind, iv = joint_of(m, b)
+        for j in range(iv, iv + DOF[kind]):
+            set_item(x.qdd, j, item(x.gain, j) + 0.25 * item(x.qdd, j))
+            force = item(x.effort, j) + 0.25 * joint_force(m, x.drive, x.half, j)
+            taken, square = change_velocity(s, x, j, force)
+            drag, squares = drag + taken, squares + square
+        if is_pushed(s, b):
+            at = PUSHED_ROW * (b + 1)
+            mean = (motion_at(s.pushed, at + PUSHED_V) + A * (0.25 * dt)) * 0.5
+            given += mean @ force_at(s.pushed, at + PUSHED_GIVEN)
+            drag += mean @ force_at(s.pushed, at + PUSHED_DRAG)
+    add_to(s, WORK, dt * given)
+    close(s, dt * drag, squares)
     return squares
+
+
+@helper
+def change_velocity(s, x, j, force):
+    """Degree of freedom j's, by x.qdd. force: that of its joint, of which x.drive becomes what dampers do. Returns the
+    power of these at the mean velocity, and the square of the new one."""
+    before = item(x.v, j)
+    after = before + item(s.numbers, DT) * item(x.qdd, j)
+    damper = force - own_force(s, x, j, 0.0)
+    set_item(x.drive, j, damper)
+    set_item(x.v, j, after)
+    return 0.5 * damper * (before + after), after * after
+
+
+@helper
+def close(s, drag, squares):
+    """The accounts of a kick: the work of dampers, and whether to have a look, as velocities grow when a run becomes
+    unstable."""
+    add_to(s, DRAG_WORK, drag)
+    if squares > 4.0 * item(s.numbers, SQUARES):
+        set_item(s.counts, UNCHECKED, LOOK)
 
 
 @helper
@@ -241,11 +252,14 @@ def imposed_kick(store):
     without_joints(s, store, True, True, False)
     project(s, store, NEEDED)
     swap_velocities(m, x)
-    dt, work = item(s.numbers, DT), 0.0
+    dt, work, drag, squares = item(s.numbers, DT), 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = get(m.bodies, b, IV)
         for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            mean = item(x.v, j) + 0.5 * dt * item(x.qdd, j)
-            work += (item(x.impulse, j) - joint_force(m, x.drive, x.half, j)) * mean
+            mean, force = item(x.v, j) + 0.5 * dt * item(x.qdd, j), joint_force(m, x.drive, x.half, j)
+            work += (item(x.impulse, j) - force) * mean
+            taken, square = change_velocity(s, x, j, force)
+            drag, squares = drag + taken, squares + square
     add_to(s, WORK, dt * work)
-    return change_velocities(m, s, x)
+    close(s, dt * drag, squares)
+    return squares

@@ -16,12 +16,12 @@ of the unaccounted energy in proportion:
 
 A run is unstable when there is more unaccounted energy than other.
 
-Dampers take energy, but not in every step: where c h / m is near 2, the velocity of which the step takes the drag is
-far from the one that does the work. What they give is *lent*, and what they take is first taken from that. With
-omega h < sqrt 2 the step is stable up to c h / m = 2, whatever is lent in between (at c h / m = 1.95 the energy of a
-spring may be 28 times what it was, before it falls). So a run is unstable, too, when more is lent than there is other
-energy, and c h / m is 2 along the velocities of now; or when nearly all is lent, even beside what was in springs when
-the accounts were opened.
+Dampers take energy, but not in every step: where c h / m is near the end of what is stable, and in the guaranteed mode
+near 2, the velocities of which the step takes the drag are far from the one that does the work. What they give is
+*lent*, and what they take is first taken from that. The step of kick.py lends hardly anything where it is stable; that
+of the guaranteed mode may lend much (at c h / m = 1.95 the energy of a spring may be 28 times what it was, before it
+falls). So a run is unstable, too, when more is lent or unaccounted for than there is other energy, and c h / m is 2
+along the velocities of now; or when nearly all is lent, even beside what was in springs when the accounts were opened.
 
 A change of forces is a change of V, and not of anything here: the accounts are closed before, and opened after it. What
 forces that are gone could have given is no longer there; height begins anew, and what was unaccounted for shrinks with
@@ -71,7 +71,7 @@ from supple.spatial.rows import load_rigid
 
 LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
 ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
-DAMPED = 1.98  #: of c h / m: beyond, what dampers lend is not given back
+DAMPED = 1.98  #: of c h / m: beyond, what dampers lend may not be given back
 MOST_LENT = 31.0 / 32.0  #: of all energy, whatever c h / m is
 
 
@@ -166,7 +166,7 @@ def look(store):
     set_item(s.counts, UNCHECKED, 0)
     grown, lent, there = item(s.numbers, GROWN), item(s.numbers, LENT), item(s.numbers, THERE)
     rounding = ROUNDING * (size + forces)
-    too_damped = item(s.numbers, DT) * power >= 2.0 * DAMPED * kinetic and lent > 0.5 * there + rounding
+    too_damped = item(s.numbers, DT) * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
     all_lent = lent > MOST_LENT * (there + item(s.numbers, STRETCH)) + rounding
     return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Literal
+from collections.abc import Iterable
+from copy import deepcopy
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.turns import TakesTurns
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
 from supple.exact.refusals import as_number, as_triple
 from supple.model.inside import inside_turns
 from supple.model.model import Frame, Model, listed
+from supple.spatial.compiler import generation
+from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,22 +53,51 @@ class Push:
         if (anchor is not None) != spring and (anchor is not None or force is not None):
             raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
         vector = anchor if spring else force
-        row = self._row.copy()
-        for value, at, name in ((vector, P_VECTOR, "anchor" if spring else "force"), (torque, P_MOMENT, "torque")):
-            if value is not None:
-                row[at : at + 3] = self._turn @ as_triple(name, value)
-        self._owner._change(self, row)
+        with self._owner._lock:
+            row = self._row.copy()
+            for value, at, name in ((vector, P_VECTOR, "anchor" if spring else "force"), (torque, P_MOMENT, "torque")):
+                if value is not None:
+                    row[at : at + 3] = self._turn @ as_triple(name, value)
+            self._owner._change(self, row)
 
     def remove(self) -> None:
-        self._owner._remove(self)
+        with self._owner._lock:
+            self._owner._remove(self)
 
 
-class Pushed(ABC):
-    """What can be pushed."""
+class Pushed(Pointing, TakesTurns, ABC):
+    """What can be pushed. A copy is one of its own, as this one is now; pushes copied with it are the copy's."""
 
-    model: Model
+    @property
+    def model(self) -> Model:
+        return self._model
+
+    def __copy__(self) -> Any:
+        return deepcopy(self, {id(self.model): self.model})
+
+    def __getstate__(self) -> dict[str, Any]:
+        whole = [self, self.model, *self._pushes]  # these, the one who copies or pickles takes along as they are
+        with self._lock:
+            state = deepcopy(super().__getstate__(), {id(x): x for x in whole})
+        return {**state, "_layout": self._layout()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state.pop("_layout", None) != self._layout():
+            raise StateError(
+                f"this {type(self).__name__} was pickled by another version of Supple, or of Python, NumPy or Numba: "
+                "keep the model, q and v, and make it anew"
+            )
+        self._begin_turns()
+        super().__setstate__(state)
+
+    @classmethod
+    def _layout(cls) -> str:
+        """Stands for how the arrays are laid out."""
+        return generation(frozenset({cls.__module__}))
 
     def _begin_pushes(self, model: Model) -> None:
+        self._model = model
+        self._begin_turns()
         self._pushes: list[Push] = []
         self._arranged = True  #: whether the kernels' arrays have all pushes
         self._turns = inside_turns(model)
@@ -125,6 +159,14 @@ class Pushed(ABC):
         """The rows as the kernels have them."""
 
     # Inside.
+
+    def _body_numbers(self, bodies: Any) -> Ints:
+        """Of bodies named or numbered; of all by default."""
+        if bodies is None:
+            return np.arange(self.model.n_bodies)
+        if isinstance(bodies, str) or not isinstance(bodies, Iterable):
+            raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
+        return np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
 
     def _inside(self, place: Frame, point: ArrayLike) -> Floats:
         """A point of a place in the frame that kernels have of its body."""

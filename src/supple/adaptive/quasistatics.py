@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -16,6 +16,7 @@ from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole as wh
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed
+from supple.adaptive.turns import one_at_a_time
 from supple.assembly.desk import HostDesk
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
@@ -23,7 +24,7 @@ from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats, as_number, as_whole
+from supple.exact.refusals import as_array, as_floats, as_number, as_whole
 from supple.model.inside import tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, count, unknown
@@ -86,6 +87,7 @@ class Approximation:
         return out
 
 
+@one_at_a_time("model", "q", "refine", "step")
 class QuasiStatics(Pushed):
     """A body under forces, moved as if it were at rest at every instant, within a promised error.
 
@@ -103,6 +105,8 @@ class QuasiStatics(Pushed):
     many nodes as it has joints to compute, and as lie above the bodies that are pushed; nothing in it grows with n.
     """
 
+    _pointers = ("_lock", "_words", "_work", "_kernel", "_whole_kernel", "_aba", "_handle")
+
     def __init__(
         self,
         model: Model,
@@ -111,7 +115,7 @@ class QuasiStatics(Pushed):
         measure: Measure = "relative-joint",
         order: str | ArrayLike = "balanced",
     ) -> None:
-        self.model, self.time = model, 0.0
+        self.time = 0.0
         self._begin_pushes(model)
         self._pace = Pace(model.n_bodies)
         self._stamp = 0  #: changes with every change of forces or state, and with every solution
@@ -198,35 +202,41 @@ class QuasiStatics(Pushed):
         wanted, begun, count, before, stamp = self._wanted(error), time.perf_counter(), 0, -1, -1
         while True:
             count = count + 1 if joints is None else min(count + 1, int(joints))
-            if not self._assembled(wanted, count, again=stamp == self._stamp):
-                self._whole(wanted)
-                yield self._result()
+            with self._lock:
+                useful = self._assembled(wanted, count, again=stamp == self._stamp)
+                if not useful:
+                    self._whole(wanted)
+                result, stamp, done = self._result(), self._stamp, int(self._counts[k.COMPUTED])
+            yield result
+            if not useful:
                 return
-            stamp = self._stamp
-            yield self._result()
-            done = int(self._counts[k.COMPUTED])
             late = seconds is not None and time.perf_counter() - begun >= seconds
             if stamp == self._stamp and (done in (before, joints) or done < count or late):
                 break
             before = done
         if joints is None and not late and not self._meets(wanted):
-            self._whole(wanted)
-            yield self._result()
+            with self._lock:
+                self._whole(wanted)
+                result = self._result()
+            yield result
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
         dt = as_number("dt", dt)
-        if not self._solved:
-            self._solve(None)
         factor = 0.5 * dt * dt
-        if not math.isfinite(factor * math.sqrt(self._numbers[k.LARGEST])):
-            raise SimulationError(f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept")
-        if self._is_whole:
-            self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
-        else:
-            self._run(k.ADVANCE, 0.0, 0, factor)
-        self._changed()
-        self.time += dt
+        with self._lock:
+            if not self._solved:
+                self._solve(None)
+            if not math.isfinite(factor * math.sqrt(self._numbers[k.LARGEST])):
+                raise SimulationError(
+                    f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept"
+                )
+            if self._is_whole:
+                self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
+            else:
+                self._run(k.ADVANCE, 0.0, 0, factor)
+            self._changed()
+            self.time += dt
 
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
@@ -240,9 +250,8 @@ class QuasiStatics(Pushed):
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Go on as another one would have when it saved this: one of the same model, at its q, with the same settings
         and under the same forces. It gives the same bits. Costs O(n)."""
-        marks = np.asarray(saved["marks"])
-        if marks.shape != self._arrays[0].shape or int(saved["pace"][0]) != self.model.n_bodies:
-            raise StateError("what was saved is of another model")
+        saved = self._checked_save(saved)
+        marks = saved["marks"]
         self._run(k.RENEW, 0.0, 0, 0.0)  # what was set meanwhile
         self._changed()
         self._arrays[0][:] = marks
@@ -262,10 +271,7 @@ class QuasiStatics(Pushed):
 
         Costs O(log n) for each; nothing is disturbed.
         """
-        if bodies is None:
-            index = np.arange(self.model.n_bodies)
-        else:
-            index = np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
+        index = self._body_numbers(bodies)
         out = np.empty((len(index), 12))
         self._run(k.SPANS, 0.0, 0, 0.0)
         k.poses_kernel.load()(self._desk.address, self._work, index, out)
@@ -288,6 +294,23 @@ class QuasiStatics(Pushed):
         return saved(accelerations.reach(title, errors, joints, self.model.n_bodies, self.measure), path)
 
     # --- inside ---------------------------------------------------------------------------------------------------
+
+    def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
+        """What was saved, if it can be of this model."""
+        like = {"marks": self._arrays[0], "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
+        if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
+            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
+        given = {name: as_array(name, saved[name]) for name in like}
+        fits = all(x.shape == like[name].shape and x.dtype.kind in "fiub" for name, x in given.items())
+        if not fits or given["pace"][0] != self.model.n_bodies:
+            raise StateError("what was saved is of another model")
+        marks, up = given["marks"], self._tables.assembly.up
+        closed = (marks[up] >= marks)[up >= 0].all()  # what is above a node depends on it
+        if not (np.isin(marks, (0, k.FORCES, k.MATRICES)).all() and closed):
+            raise StateError("what was saved is of another model")
+        if not (np.isfinite(given["pace"]).all() and (given["pace"] >= 0).all()):
+            raise StateError("what was saved has numbers that are not finite, or negative")
+        return given
 
     def _build(self, model: Model, q: Floats) -> None:
         tables, n, m = self._tables, model.n_bodies, self._tables.assembly.n_nodes
@@ -312,15 +335,18 @@ class QuasiStatics(Pushed):
             np.zeros(0), np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts,
             self._numbers,
         ]  # fmt: skip
+        self._point()
+        lengths = np.linalg.norm(model.position[model.parent >= 0], axis=1)
+        self._length = float(np.median(lengths[lengths > 0.0])) if (lengths > 0.0).any() else 1.0  #: of a link
+        self._assemble()
+
+    def _point(self) -> None:
         self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
         self._work = address_of(self._words)
         self._point_at_arrays()
         self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
-        self._aba = model._work.get(ABA.name) or ABA.prepare(model)
+        self._aba = self.model._work.get(ABA.name) or ABA.prepare(self.model)
         self._handle = self._aba.handle
-        lengths = np.linalg.norm(model.position[model.parent >= 0], axis=1)
-        self._length = float(np.median(lengths[lengths > 0.0])) if (lengths > 0.0).any() else 1.0  #: of a link
-        self._assemble()
 
     def _point_at_arrays(self) -> None:
         n = len(self._arrays)

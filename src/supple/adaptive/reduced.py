@@ -34,10 +34,10 @@ from supple.adaptive.store import (
 )
 from supple.assembly.joints import identity
 from supple.assembly.poses import store_pose
-from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, with_joints
+from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, eliminate_joints, with_joints
 from supple.exact.joint_law import COORDINATE_, LAW, law_force
 from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
-from supple.exact.rnea import newton_euler
+from supple.exact.rnea import rigid_force
 from supple.exact.tables import ARMATURE, IV, KIND, RIGID
 from supple.spatial.algebra import (
     Force,
@@ -113,16 +113,14 @@ def push_force(pushes, k, R, X, V):
 
 @helper
 def push_on(s, rb, R, X, V):
-    """The force on a reduced body; what of it is no spring, and what springs' dampers do, are written down."""
+    """The force on a reduced body; what of it is no spring; and what springs' dampers do."""
     total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
     for x in range(item(s.push_start, rb), item(s.push_start, rb + 1)):
         steady, drag = push_parts(s.reduced_pushes, PUSH_ROW * x, R, X, V)
         total, drags = total + steady + drag, drags + drag
         if item(s.reduced_pushes, PUSH_ROW * x + P_KIND) != SPRING:
             given = given + steady
-    set_six(s.pushed, PUSHED_ROW * rb + PUSHED_GIVEN, given)
-    set_six(s.pushed, PUSHED_ROW * rb + PUSHED_DRAG, drags)
-    return total
+    return total, given, drags
 
 
 @helper
@@ -168,10 +166,15 @@ def without_joints_kernel(store, moving, pushed, note):
         Y = load_rigid(m.rows, b, RIGID)
         zeta = shift_motion(r, load_motion(path, p, Z_)) + c
         X = load_vec(path, p, X_) + r
-        f = newton_euler(R, Y, V, zeta)
+        Y = turn_rigid(R, Y)
+        f = rigid_force(Y, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
         if pushed and is_pushed(s, b):
-            f = f - push_on(s, b + 1, R, X, V)
-            set_six(s.pushed, PUSHED_ROW * (b + 1) + PUSHED_V, V)
+            push, given, drag = push_on(s, b + 1, R, X, V)
+            f = f - push
+            at = PUSHED_ROW * (b + 1)
+            set_six(s.pushed, at + PUSHED_V, V)
+            set_six(s.pushed, at + PUSHED_GIVEN, given)
+            set_six(s.pushed, at + PUSHED_DRAG, drag)
             store_pose(s.world, POSE * (b + 1), R, X)
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
@@ -180,7 +183,6 @@ def without_joints_kernel(store, moving, pushed, note):
         store_vec(work, b, P_, r)
         store_vec(work, b, E_, z_axis(R))
         store_six(work, b, F_, f)
-        Y = turn_rigid(R, Y)
         store_rigid(work, b, Y_, Y)
         if note:
             kinetic += 0.5 * (V @ (Y @ V))
@@ -219,13 +221,14 @@ def drive_joints(m, s, x, v):
 
 @helper
 def joint_passes(s, store, moving):
-    """The two passes of exact/aba.py in which joints accelerate: under their forces, or, not moving, under their
-    momenta, which gives velocities. Returns the smallest pivot."""
+    """The pass of exact/aba.py in which joints are eliminated, moving: under their forces; otherwise under their
+    momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
     return call_at(item(s.links, JOINED), store, moving, 0, 0)
 
 
 @kernel(LINKED, "hybrid body, joints", effort=2, nogil=True)
 def joint_passes_kernel(store, moving, unused, unused_too):
     m, x = open_reduced(store)
-    v, tau = (x.v, x.drive) if moving else (x.zeros, x.momentum)
-    return with_joints(m, x.q, v, tau, x.qdd, x.path, x.work, x.axes, x.dofs)
+    if moving:
+        return eliminate_joints(m, x.q, x.v, x.drive, x.path, x.work, x.axes, x.dofs)
+    return with_joints(m, x.q, x.zeros, x.momentum, x.qdd, x.path, x.work, x.axes, x.dofs)

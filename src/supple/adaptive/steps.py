@@ -15,8 +15,8 @@ from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     add_to,
-    again_kernel,
     drift,
+    go_on_kernel,
     imposed_kick,
     kick,
     predict,
@@ -214,7 +214,7 @@ def plain_kick(store):
 def links() -> list[int]:
     """The kernels that others call, in the order of store.py."""
     kernels = (
-        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, again_kernel, project_kernel,
+        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, go_on_kernel, project_kernel,
         form_kernel, convert_kernel, reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
     )  # fmt: skip
     return [x.address() for x in kernels]

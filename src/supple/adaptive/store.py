@@ -10,6 +10,7 @@ reduced body b + 1.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import BODY_ROW, DOF_ROW, PATH_ROW
 from supple.exact.motion import AXIS, Axes
-from supple.exact.tables import BODY, ROW, aligned
+from supple.exact.tables import BODY, ROW, aligned, realigned
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import item
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 from supple.spatial.trig import RING
 
@@ -47,8 +49,8 @@ OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
 SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
 OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, DIGITS, *LEDGER)
 # links
-SETTLE, EVALUATE, FREELY, JOINED, AGAIN, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
-# a row of reduced bodies that are pushed: velocity; the forces that are no springs; those of springs' dampers
+SETTLE, EVALUATE, FREELY, JOINED, GO_ON, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
+# a row of reduced bodies that are pushed: velocities so far; the forces that are no springs; those of springs' dampers
 PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
 
 
@@ -92,7 +94,9 @@ class Store(NamedTuple):
     world_mass: Any  #: the inertia of what is rigid with the world
     kept: Any  #: (nq + nv,) the last good state
     pushed: Any  #: of reduced bodies that are pushed
-    half: Any  #: (nv,) velocities in the middle of a step
+    half: Any  #: (nv,) velocities within a kick
+    gain: Any  #: (nv,) mean accelerations of a kick, so far
+    effort: Any  #: (nv,) mean forces of joints in it, so far
     impulse: Any  #: (nv,)
 
 
@@ -117,6 +121,8 @@ class Scratch(NamedTuple):
     zeros: Any
     momentum: Any
     half: Any
+    gain: Any
+    effort: Any
     impulse: Any
     path: Any
     work: Any
@@ -125,10 +131,10 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 17, 24
+_INTS, _FLOATS = 17, 26
 _TABLES = 2 * (_INTS + _FLOATS)
-_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _IMPULSE = (
-    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "impulse")
+_COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _GAIN, _EFFORT, _IMPULSE = (
+    Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "gain", "effort", "impulse")
 )
 (
     _N, _NQ, _NV, _BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _Q, _QDD, _ZEROS, WORDS,
@@ -153,6 +159,7 @@ def open_store(address):
         float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
         float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
         float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]),
+        float_vector(h[41], h[z + 41]), float_vector(h[42], h[z + 42]),
     )  # fmt: skip
 
 
@@ -179,6 +186,8 @@ def open_reduced(address):
         floats_at(h[_ZEROS], (nv,)),
         floats_at(h[_MOMENTUM], (nv,)),
         floats_at(h[_HALF], (nv,)),
+        floats_at(h[_GAIN], (nv,)),
+        floats_at(h[_EFFORT], (nv,)),
         floats_at(h[_IMPULSE], (nv,)),
         floats_at(h[_PATH], (capacity, PATH_ROW)),
         floats_at(h[_WORK], (capacity, BODY_ROW)),
@@ -188,10 +197,14 @@ def open_reduced(address):
     )
 
 
-class HostStore:
-    """The arrays, by name, and their addresses."""
+class HostStore(Pointing):
+    """The arrays, by name, and their addresses. links: steps.links."""
 
-    def __init__(self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: list[int]) -> None:
+    _pointers = ("words", "address")
+
+    def __init__(
+        self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: Callable[[], list[int]]
+    ) -> None:
         def ints(size: int) -> NDArray[np.int64]:
             return np.zeros(size, dtype=np.int64)
 
@@ -199,32 +212,42 @@ class HostStore:
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
             push_start=ints(n + 3), controlled=ints(nv), dropped=ints(n), counts=ints(COUNTS),
-            links=np.array(links, dtype=np.int64),
+            links=np.array(links(), dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
             trees=np.zeros(POSE * n), world=np.zeros(POSE * (n + 1)), moves=np.zeros(MOVE * (n + 1)),
             keys=np.zeros(m + 1), amount=np.zeros(m), v=np.zeros(nv), drive=np.zeros(nv),
             controls=np.zeros(nv), momentum=np.zeros(nv), pushes=np.zeros(0), reduced_pushes=np.zeros(0),
             velocity_weight=np.zeros(weights), numbers=np.zeros(NUMBERS), world_mass=np.zeros(INERTIA10),
-            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), impulse=np.zeros(nv),
+            kept=np.zeros(nq + nv), pushed=np.zeros(PUSHED_ROW * (n + 1)), half=np.zeros(nv), gain=np.zeros(nv),
+            effort=np.zeros(nv), impulse=np.zeros(nv),
         )  # fmt: skip
         assert tuple(self.arrays) == Store._fields
-        self.bodies = np.zeros((n + 1, BODY), dtype=np.int64)
-        self.angles = ints(2 * n)
-        self.tables = [
-            self.bodies, aligned((n + 1, ROW)), np.zeros((nv, 2)), self.angles, aligned((n + 1, PATH_ROW)),
-            aligned((n + 1, BODY_ROW)), aligned((nv, AXIS)), aligned((RING, 2)), aligned((nv, DOF_ROW)),
+        self.tables: list[NDArray[Any]] = [
+            np.zeros((n + 1, BODY), dtype=np.int64), aligned((n + 1, ROW)), np.zeros((nv, 2)), ints(2 * n),
+            aligned((n + 1, PATH_ROW)), aligned((n + 1, BODY_ROW)), aligned((nv, AXIS)), aligned((RING, 2)),
+            aligned((nv, DOF_ROW)),
         ]  # fmt: skip
-        self.zeros, self.sizes = np.zeros(nv), [n, nq, nv]
+        self.zeros, self.sizes, self._links = np.zeros(nv), [n, nq, nv], links
         self.words = np.zeros(WORDS, dtype=np.int64)
 
     def point(self, q: NDArray[np.float64], qdd: NDArray[np.float64]) -> None:
-        """Write down where everything is."""
+        """Write down where everything is, q and qdd included."""
+        self._state = q, qdd
         arrays = list(self.arrays.values())
         rest = [address_of(a) for a in (*self.tables, q, qdd, self.zeros)]
         sizes = [a.size for a in arrays]
         self.words[:] = [address_of(a) for a in arrays] + sizes + self.sizes + rest
         self.address = address_of(self.words)
 
+    def _point(self) -> None:
+        self.tables = [realigned(a) if a.dtype == np.float64 else a for a in self.tables]
+        self.arrays["links"][:] = self._links()
+        self.words = np.zeros(WORDS, dtype=np.int64)
+        self.point(*self._state)
+
     def __getattr__(self, name: str) -> Any:
-        return self.__dict__["arrays"][name]
+        try:
+            return self.__dict__["arrays"][name]
+        except KeyError:
+            raise AttributeError(name) from None

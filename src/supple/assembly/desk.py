@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from supple.assembly.nodes import closing_words
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
@@ -61,8 +62,10 @@ def state_arrays(address):
     return floats_at(h[_Q], (h[_NQ],)), floats_at(h[_FORCE], (h[_NV],)), floats_at(h[_QDD], (h[_NV],))
 
 
-class HostDesk:
+class HostDesk(Pointing):
     """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept."""
+
+    _pointers = ("words", "address")
 
     def __init__(
         self,
@@ -83,6 +86,10 @@ class HostDesk:
         tail = out if keep_tails else w
         self.kept = (tables, out, tail, at, joint_at, tail_at, told, told_at, q, external, force, qdd, w)
         self.out, self.told, self.q, self.external, self.force, self.qdd = out, told, q, external, force, qdd
+        self._point()
+
+    def _point(self) -> None:
+        tables, out, tail, _, _, _, told, _, q, _, force, *_ = self.kept
         addresses = [tables.address, *map(address_of, self.kept[1:])]
         sizes = [len(out), len(tail), len(told), len(q), len(force)]
         self.words = np.array([*addresses, *sizes], dtype=np.int64)

@@ -19,6 +19,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
 from supple.model.joints import NV, JointType
 from supple.model.model import Model
 from supple.spatial.compiler import helper
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, int_vector, ints_at
 
 Ints = NDArray[np.int64]
@@ -84,8 +85,10 @@ def open_tree(address):
     )  # fmt: skip
 
 
-class TreeTables:
+class TreeTables(Pointing):
     """The tables of a model's assembly. `size`: how many numbers its nodes have."""
+
+    _pointers = ("words", "address")
 
     def __init__(self, model: Model, assembly: Assembly) -> None:
         self.assembly = assembly
@@ -166,7 +169,9 @@ def _by_level(level: Ints) -> list[Ints]:
 def tree_tables(model: Model, assembly: Assembly) -> TreeTables:
     """The tables of an assembly, kept with the model for the two orders that have names."""
     kept: dict[int, TreeTables] = model._work.setdefault("tree tables", {})
-    if id(assembly) not in kept:
-        kept.clear() if len(kept) > 3 else None
-        kept[id(assembly)] = TreeTables(model, assembly)
-    return kept[id(assembly)]
+    found = kept.get(id(assembly))
+    if found is None:
+        found = TreeTables(model, assembly)
+        kept.clear() if len(kept) > 3 else None  # perhaps by another thread, too
+        kept[id(assembly)] = found
+    return found

@@ -73,7 +73,10 @@ def assemble(model: Model, order: str | ArrayLike = "balanced") -> Assembly:
         key = f"assembly, {order}"
         found: Assembly | None = model._work.get(key)
         return found if found is not None else model._work.setdefault(key, _build(model, ORDERS.index(order), None))
-    rank = np.ascontiguousarray(order, dtype=np.float64)
+    try:
+        rank = np.ascontiguousarray(order, dtype=np.float64)
+    except (TypeError, ValueError):
+        rank = np.empty(0)
     if rank.shape != (model.n_bodies,) or not np.isfinite(rank).all():
         raise StateError(f"an assembly order is one finite rank for each of the {model.n_bodies} joints")
     return _build(model, len(ORDERS), rank)

@@ -20,6 +20,7 @@ from rich.console import Console
 import supple
 from supple import scenes
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.plain_step import plain_step
 from supple.bench.measure import agree
 from supple.bench.rows import Row
 from supple.scenes import Scene
@@ -150,17 +151,16 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
         ours.set_state(scene.q0, first)
         ours.run(steps * dt, dt)
         x, u = scene.q0, first
+
+        def accelerate(q: Floats, v: Floats) -> Floats:
+            return supple.forward_dynamics(model, q, v, None, W, method=method)
+
         for _ in range(steps):
-            x, u = kicked(model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method))
+            x, u = plain_step(
+                model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method)
+            )
         agree(f"{model.name}: full steps and those of all joints", ours.v, u, 1e-9)
     return Stretch(start, go, steps)
-
-
-def kicked(model: supple.Model, q: Floats, v: Floats, dt: float, acceleration: Any) -> tuple[Floats, Floats]:
-    """The step of adaptive/kick.py, of all joints."""
-    q = model.integrate(q, v, 0.5 * dt)
-    v = v + dt * acceleration(q, v + 0.5 * dt * acceleration(q, v))
-    return model.integrate(q, v, 0.5 * dt), v
 
 
 def _least(stretches: Mapping[Any, Stretch], rounds: int) -> dict[Any, float]:

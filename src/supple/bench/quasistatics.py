@@ -62,8 +62,7 @@ def _assembly(quick: bool) -> list[Row]:
     model, q, out = state.model, state.q, np.empty(n)
     supple.forward_dynamics(model, q, state.v, state.tau, method="dca")  # fills in the forces
     layout = _layout(model, "balanced")
-    scratch = layout.kept
-    assert scratch is not None
+    (scratch,) = layout.kept
     desk, kernel, bounds = scratch.desks[-1], assemble_kernel.load(), layout.parts[-1]
     desk.look_at(q, out)
     best = minima(

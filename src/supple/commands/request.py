@@ -26,6 +26,7 @@ from supple import scenes
 from supple.errors import StateError
 from supple.files import load
 from supple.model.model import Joint, Model, unknown
+from supple.reading import read_text
 from supple.scenes import Scene
 from supple.simulating.forces import Limits, Push, Spring
 from supple.simulating.simulation import Simulation
@@ -33,6 +34,8 @@ from supple.simulating.simulation import Simulation
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
 STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
 SCENE_STEPS = 1000  #: of a scene
+LARGEST_CONFIG = 100_000  #: bytes of a TOML file
+MOST_DOTS = 500  #: in the key of a line
 
 
 @dataclass
@@ -202,23 +205,44 @@ def typed(what: str, value: Any, kind: Any) -> Any:
     except (TypeError, ValueError, OverflowError, KeyError):
         pass
     names = {int: "a whole number", float: "a number", bool: "true or false", str: "text", list: "a list of texts"}
-    raise StateError(f"{what} must be {names.get(one, 'a table')}, not {value!r}")
+    raise StateError(f"{what} must be {names.get(one, 'a table')}, not {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and value.bit_length() > 256:
+        return "one of so many digits"
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _toml(file: Path) -> tuple[dict[str, Any], str]:
-    """What a file says, and its text."""
+    """What a file says, and its text. Values are plain: only `set` is a table, and no table is in it."""
+    text = read_text(file, LARGEST_CONFIG)
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.partition("=")[0].count(".") > MOST_DOTS:  # which tomllib takes the square of
+            raise StateError(f"{file}:{number}: a key of so many parts; write [set] and the parameters below it")
     try:
-        text = file.read_bytes().decode()
-        return tomllib.loads(text), text
-    except UnicodeDecodeError:
-        raise StateError(f"{file} is not text, as a TOML file is") from None
-    except tomllib.TOMLDecodeError as e:
+        settings = tomllib.loads(text)
+    except RecursionError:
+        raise StateError(f"{file}: arrays or tables are nested too deep; settings are plain values") from None
+    except ValueError as e:  # TOML's own, or Python's on a number of thousands of digits
         raise StateError(f"{file}: {e}") from None
+    for key, value in [*settings.items(), *_table(settings.get("set")).items()]:
+        inner = value if isinstance(value, list) else ()
+        if (isinstance(value, dict) and value is not settings.get("set")) or any(
+            isinstance(x, (dict, list)) for x in inner
+        ):
+            raise StateError(f"{_place(file, text, key)}: {key!r} must be a plain value or a list of them, not a table")
+    return settings, text
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _place(file: Path, text: str, key: str) -> str:
     """The file, and the line in which a key is set."""
-    found = re.search(rf"^\s*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", text, re.MULTILINE)
+    found = re.search(rf"^[ \t]*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", text, re.MULTILINE)
     return str(file) if found is None else f"{file}:{text.count(chr(10), 0, found.end()) + 1}"
 
 

@@ -98,6 +98,31 @@ def aba(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, extra):
 @helper
 def with_joints(m, q, v, tau, qdd, path, work, S, dofs):
     """The two passes in which joints accelerate, after without_joints. Returns the smallest D."""
+    smallest = eliminate_joints(m, q, v, tau, path, work, S, dofs)
+    far = m.n > CACHED
+    zero = zero_vec(q[0])
+    store_six(path, 0, A_, Motion(zero, zero))
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        if far:
+            fetch(work, b + 2 * AHEAD, 1)  # P_ and E_
+            fetch(dofs, j + 2 * AHEAD, 1)
+        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_))
+        z = load_vec(work, b, E_)
+        if kind == REVOLUTE:
+            A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]
+        elif kind == PRISMATIC:
+            A = accelerate(A, Prismatic(z), dofs, j, qdd)
+        else:
+            for k in range(j, j + DOF[kind]):
+                A = accelerate(A, load_motion(S.rows, k, 0), dofs, k, qdd)
+        store_six(path, i, A_, A)
+    return smallest
+
+
+@helper
+def eliminate_joints(m, q, v, tau, path, work, S, dofs):
+    """The first of the two, from the last body to the first."""
     far = m.n > CACHED
     smallest = number_like(q[0], np.inf)
     for b in range(m.n - 1, -1, -1):
@@ -127,24 +152,6 @@ def with_joints(m, q, v, tau, qdd, path, work, S, dofs):
                 IA, pA = IA + load_inertia(path, p, I_), pA + load_force(path, p, B_)
             store_inertia(path, p, I_, IA)
             store_six(path, p, B_, pA)
-
-    zero = zero_vec(q[0])
-    store_six(path, 0, A_, Motion(zero, zero))
-    for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        if far:
-            fetch(work, b + 2 * AHEAD, 1)  # P_ and E_
-            fetch(dofs, j + 2 * AHEAD, 1)
-        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_))
-        z = load_vec(work, b, E_)
-        if kind == REVOLUTE:
-            A = accelerate(A, Revolute(z), dofs, j, qdd)  # [RBDA 7.51]
-        elif kind == PRISMATIC:
-            A = accelerate(A, Prismatic(z), dofs, j, qdd)
-        else:
-            for k in range(j, j + DOF[kind]):
-                A = accelerate(A, load_motion(S.rows, k, 0), dofs, k, qdd)
-        store_six(path, i, A_, A)
     return smallest
 
 

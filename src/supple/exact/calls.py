@@ -27,6 +27,7 @@ from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item
 from supple.spatial.lanes import WIDTH, lanes_at
+from supple.spatial.pointing import Unmoved
 from supple.spatial.references import (
     ARGUMENTS,
     ODD,
@@ -299,7 +300,7 @@ WRENCHES = Argument("wrenches", lambda m: (m.n_bodies, 6), optional=True)
 
 
 @dataclass
-class Work:
+class Work(Unmoved):
     """One algorithm's scratch for one model, and the entry point that uses it."""
 
     run: Callable[..., Any]  #: gives the result as an array, or a status

@@ -27,6 +27,7 @@ from supple.model.model import Model
 from supple.spatial.algebra import Vec3, cross, dot, rotation_of
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.indexing import get, item, set_item
+from supple.spatial.pointing import Unmoved
 from supple.spatial.references import address_of, ints_at
 from supple.spatial.rows import set_vec
 
@@ -175,7 +176,7 @@ def rate_kernel(header, x, q, v, out):
 Floats = NDArray[np.float64]
 
 
-class Chart:
+class Chart(Unmoved):
     """The moves of a model, for plain contiguous float64 arrays of the right lengths: nothing is checked."""
 
     def __init__(self, model: Model) -> None:

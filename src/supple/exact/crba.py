@@ -195,7 +195,7 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
     sparse=True gives a TreeMatrix instead: only the numbers that are not zero by branching are computed and stored.
     """
     if sparse:
-        return TreeMatrix(host_tables(model).pattern, PACKED(model, q, None, None, None))
+        return TreeMatrix._of(host_tables(model).pattern, PACKED(model, q, None, None, None))
     try:
         H: Any = model._fast["mass matrix"](q)
     except KeyError:

@@ -265,7 +265,7 @@ class Layout:
         self.tail_at = np.zeros(m, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
         self.header = np.array(host_tables(model).words, dtype=np.int64)
-        self.kept: Scratch | None = None
+        self.kept: list[Scratch] = []  #: for one state at a time
 
 
 class Scratch:
@@ -362,10 +362,12 @@ def divide_and_conquer(
         return max((solve(i, scratch, False) for i in range(*bounds)), default=OK)
 
     if size is None:
-        scratch = layout.kept or Scratch(model, layout)
-        layout.kept = None  # another thread that comes meanwhile makes its own
+        try:
+            scratch = layout.kept.pop()
+        except IndexError:  # another thread has it: this one makes its own
+            scratch = Scratch(model, layout)
         solve(0, scratch, True)
-        layout.kept = scratch
+        layout.kept[:] = [scratch]
     else:
         in_parallel(some, size)
     if lost and not has_mobilities(model):

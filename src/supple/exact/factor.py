@@ -25,7 +25,7 @@ from supple.exact.ltdl import (
     refactorize_kernel,
 )
 from supple.exact.refusals import as_floats
-from supple.exact.treematrix import Pattern, TreeMatrix
+from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
 from supple.spatial.references import ODD, OK, address_of, function_of, header_prefix
 
 Floats = NDArray[np.float64]
@@ -56,8 +56,35 @@ class Factor:
     Vectors are (n,) or, several at once, (n, k) columns; a batch of factors takes (B, n) or (B, n, k).
     """
 
-    def __init__(self, pattern: Pattern, values: Floats, form: str) -> None:
-        self.pattern, self.values, self.form = pattern, values, form
+    def __init__(self, pattern: Pattern, values: ArrayLike, form: str) -> None:
+        if not isinstance(pattern, Pattern):
+            raise StateError(f"a factor is made over a Pattern, not {pattern!r}; factorize(H, parent) makes one of H")
+        self._pattern, self._form = pattern, _checked_form(form)
+        self._values = checked_values(pattern, values, pattern.size + pattern.n)
+
+    @classmethod
+    def _of(cls, pattern: Pattern, values: Floats, form: str) -> Factor:
+        """Of values that are known to be of the pattern, and nobody else's."""
+        out = cls.__new__(cls)
+        out._pattern, out._values, out._form = pattern, values, form
+        return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have values of their own, and find out for themselves where these are."""
+        return Factor, (self._pattern, self._values, self._form)
+
+    @property
+    def pattern(self) -> Pattern:
+        return self._pattern
+
+    @property
+    def form(self) -> str:
+        return self._form
+
+    @property
+    def values(self) -> Floats:
+        """(..., pattern.size + n) the packed numbers of L and D, and what divides by them: a view."""
+        return self._values[...]
 
     @cached_property
     def refactorize(self) -> Callable[[Floats], None]:
@@ -65,12 +92,12 @@ class Factor:
 
         H: a C-contiguous float64 array, dense (n, n) or the packed values of a TreeMatrix. One factor only, no batch.
         """
-        if self.values.ndim != 1:
+        if self._values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
-        entry: _Entry = self.pattern.entry
+        entry: _Entry = self.pattern.entry or self.pattern.keep(_Entry(self.pattern))
         refusals = (StateError, _ODD_MESSAGE, SingularError, _SINGULAR_MESSAGE)
-        words = [*entry.words, _FORMS[self.form], address_of(self.values), *map(id, refusals)]
-        return function_of(refactorize_kernel, words, entry.tables, self.values, refusals)
+        words = [*entry.words, _FORMS[self.form], address_of(self._values), *map(id, refusals)]
+        return function_of(refactorize_kernel, words, entry.tables, self._values, refusals)
 
     @property
     def L(self) -> Floats:
@@ -122,7 +149,7 @@ class Factor:
 
     def _apply(self, x: ArrayLike, operation: int) -> Floats:
         x = as_floats("x", x)
-        n, batch = self.pattern.n, self.values.shape[:-1]
+        n, batch = self._pattern.n, self._values.shape[:-1]
         if x.shape[: len(batch) + 1] != (*batch, n) or x.ndim > len(batch) + 2:
             lead = "".join(f"{k}, " for k in batch)
             raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
@@ -133,8 +160,8 @@ class Factor:
             rows = rows[..., self.pattern.order]
         rows = np.ascontiguousarray(rows)
         out = np.empty_like(rows)
-        pattern, unit = self.pattern, self.form == "ltdl"
-        values = self.values.reshape(math.prod(batch), self.values.shape[-1])
+        pattern, unit = self._pattern, self._form == "ltdl"
+        values = self._values.reshape(math.prod(batch), self._values.shape[-1])
         apply_kernel.load()(values, pattern.packed_parent, pattern.starts, pattern.depth, rows, out, operation, unit)
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
@@ -164,22 +191,26 @@ def factorize(
     Raises SingularError, with the row, where H is not positive definite.
     """
     if H.__class__ is TreeMatrix:
-        pattern: Pattern = H.pattern  # type: ignore[union-attr]
-        H = H.values  # type: ignore[union-attr]
+        pattern: Pattern = H._pattern  # type: ignore[union-attr]
+        H = H._values  # type: ignore[union-attr]
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
-    if form not in _FORMS:
-        raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
-    entry: _Entry = pattern.entry
-    if entry is None:
-        entry = pattern.entry = _Entry(pattern)
+    if form.__class__ is not str or form not in _FORMS:
+        _checked_form(form)
+    entry: _Entry = pattern.entry or pattern.keep(_Entry(pattern))
     values = np.zeros(pattern.size + pattern.n)
     status = entry.run[form](values, H)
     if status == ODD:
         return _factorize_general(pattern, entry, H, form)
     if status != OK:
         raise _not_positive(pattern, status, H)
-    return Factor(pattern, values, form)
+    return Factor._of(pattern, values, form)
+
+
+def _checked_form(form: Any) -> str:
+    if not isinstance(form, str) or form not in _FORMS:
+        raise StateError(f"form must be 'ltdl' or 'ltl', not {form!r}")
+    return form
 
 
 def _pattern(parent: ArrayLike | None) -> Pattern:
@@ -199,7 +230,7 @@ def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Fa
         status = entry.run[form](result, row)
         if status != OK:
             raise _not_positive(pattern, status, row)
-    return Factor(pattern, results.reshape(*rows.shape[:-1], results.shape[-1]), form)
+    return Factor._of(pattern, results.reshape(*rows.shape[:-1], results.shape[-1]), form)
 
 
 def _not_positive(pattern: Pattern, status: int, values: Any) -> Exception:

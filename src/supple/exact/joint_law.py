@@ -135,6 +135,23 @@ def limit_rows(model: Model, stiffness: float, damping: float = 0.0, joints: Any
     return out
 
 
+def checked_rows(model: Model, rows: Any) -> Floats:
+    """Rows of a law that somebody else made: kernels take their indices on trust."""
+    out = as_floats("rows", rows)
+    if out.ndim != 2 or out.shape[1] != LAW or np.isnan(out).any():
+        raise StateError(f"rows of a law of joints have {LAW} numbers each; these have the shape {out.shape}, or NaN")
+    dof = out[:, DOF_]
+    if not np.isin(dof, np.arange(model.nv)).all():
+        raise StateError(f"a row of a law of joints acts on a degree of freedom that is none of {model.nv}")
+    at = dof.astype(np.int64)
+    body = model.dof_body[at]
+    for i in np.unique(body).tolist():
+        _refuse_curved(model, model.joints[i])
+    if not np.array_equal(out[:, COORDINATE_], model.q_index[body] + at - model.v_index[body]):
+        raise StateError("a row of a law of joints has a coordinate that is not that of its degree of freedom")
+    return out
+
+
 def _rows(dof: Ints, coordinate: Ints) -> Floats:
     rows = np.zeros((len(dof), LAW))
     rows[:, DOF_], rows[:, COORDINATE_] = dof, coordinate

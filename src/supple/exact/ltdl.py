@@ -272,10 +272,12 @@ _floats2, _floats3, _ints = types.float64[:, ::1], types.float64[:, :, ::1], typ
 @kernel(
     types.void(_floats2, _ints, _ints, _ints, _floats3, _floats3, types.int64, types.boolean),
     "products of factors",
-    nogil=True,
 )
 def apply_kernel(values, lam, starts, depth, x, y, operation, unit):
-    """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n)."""
+    """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n).
+
+    Holds the interpreter's lock: nobody else factors into these values meanwhile.
+    """
     for b in range(x.shape[0]):
         a = values[b]
         for c in range(x.shape[1]):

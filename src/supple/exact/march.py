@@ -33,6 +33,7 @@ from supple.exact.tables import open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import kernel
 from supple.spatial.indexing import item, set_item
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import OK, floats_at, ints_at
 from supple.spatial.trig import RING
 
@@ -124,16 +125,21 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
     return OK
 
 
-class March:
+class March(Pointing):
     """Steps of one size for a model under forces at its joints."""
+
+    _pointers = ("_work", "_run")
 
     def __init__(self, model: Model, integrator: str, dt: float, force: Floats, law: Floats) -> None:
         self._model, self._dt = model, dt
         self._code = FIXED_STEP[integrator]
         self._force, self._law = force, law.reshape(-1)
-        self._work: Work = model._work.get(ABA.name) or ABA.prepare(model)
-        self._run = march_kernel.load()
         self._scratch = np.empty((8, max(model.nq, model.nv)))
+        self._point()
+
+    def _point(self) -> None:
+        self._work: Work = self._model._work.get(ABA.name) or ABA.prepare(self._model)
+        self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:
         """So many rows, each `every` steps after the one before; q and v are moved to the last. The third is how many

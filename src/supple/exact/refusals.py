@@ -28,6 +28,14 @@ def as_floats(name: str, value: Any) -> Floats:
         raise StateError(f"{name} must be an array of real numbers: {e}") from None
 
 
+def as_array(name: str, value: Any) -> NDArray[Any]:
+    """Any array-like, of whatever it holds."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as e:
+        raise StateError(f"{name} must be an array: {e}") from None
+
+
 def as_triple(name: str, value: Any) -> Floats:
     """Three finite numbers."""
     out = as_floats(name, value)

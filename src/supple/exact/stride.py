@@ -44,6 +44,7 @@ from supple.exact.touchdown import (
 from supple.model.manifold import PLAIN
 from supple.model.model import Model
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.pointing import Pointing
 from supple.spatial.references import floats_at, ints_at
 from supple.spatial.trig import RING
 
@@ -228,14 +229,17 @@ class Stride(NamedTuple):
     trace: Floats  #: (steps, 1 + nq + nv): time, q, v; empty unless asked for
 
 
-class Strider:
+class Strider(Pointing):
     """A model ready to make strides. plane: rows of a normal and an offset, of a direction ahead and an offset."""
+
+    _pointers = ("_work",)
 
     def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float) -> None:
         if not np.isin(model.joint_type, PLAIN).all():
             bad = model.joint_names[int(np.flatnonzero(~np.isin(model.joint_type, PLAIN))[0])]
             raise StateError(f"joint {bad!r}: strides are for joints whose coordinates add; simulate takes any")
-        self._work: Work = model._work.get(ABA.name) or ABA.prepare(model)
+        self._model = model
+        self._point()
         n, slots = model.n_bodies, host_tables(model).n_slots
         bodies = np.array([foot.body, guard.body])
         points = np.array([foot.point, guard.point], dtype=np.float64)
@@ -246,6 +250,9 @@ class Strider:
             np.empty((slots, kinematics.PATH_ROW)),
             np.empty((n, kinematics.BODY_ROW)),
         )
+
+    def _point(self) -> None:
+        self._work: Work = self._model._work.get(ABA.name) or ABA.prepare(self._model)
 
     def __call__(
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0

@@ -36,6 +36,7 @@ from supple.spatial.algebra import (
     Vec3,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.pointing import Unmoved
 from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
 
 PARENT, KIND, IQ, IV, SLOT, PARENT_SLOT, HAS_CHILDREN, ANGLE, BODY = range(9)
@@ -112,7 +113,7 @@ def open_tables(header):
     )
 
 
-class HostTables:
+class HostTables(Unmoved):
     """The tables, kept by the model for every algorithm."""
 
     def __init__(self, model: Model) -> None:
@@ -180,6 +181,13 @@ def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
     raw = np.zeros(size + ALIGNMENT // 8)
     skip = -address_of(raw) % ALIGNMENT // 8
     return raw[skip : skip + size].reshape(shape)
+
+
+def realigned(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The same numbers, beginning with a cache line."""
+    out = aligned(x.shape)
+    out[...] = x
+    return out
 
 
 def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:

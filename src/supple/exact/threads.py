@@ -9,19 +9,38 @@ from functools import cache
 from typing import Any
 
 from supple.errors import StateError
+from supple.exact.refusals import as_whole
 from supple.spatial.lanes import WIDTH
 
 _SMALL = 32  #: batches below this are not worth a second thread
 _PIECES = 8  #: a thread, of one batch
-_threads = int(os.environ.get("SUPPLE_THREADS", "0")) or os.cpu_count() or 1
+MOST = 1024  #: threads
+_threads: int | None = None  #: as set_threads said
 
 
 def set_threads(count: int) -> None:
     """How many threads batches run on (at first: all cores, or SUPPLE_THREADS)."""
     global _threads
-    if count < 1:
-        raise StateError(f"the number of threads must be at least 1, not {count}")
-    _threads = int(count)
+    _threads = _checked("the number of threads", count)
+
+
+def threads() -> int:
+    """How many threads batches run on."""
+    return _threads or _usual_threads()
+
+
+@cache
+def _usual_threads() -> int:
+    given = os.environ.get("SUPPLE_THREADS", "").strip()
+    number = int(given) if given.isdecimal() else given
+    return min(os.cpu_count() or 1, MOST) if number in ("", 0) else _checked("SUPPLE_THREADS", number)
+
+
+def _checked(name: str, count: Any) -> int:
+    number = as_whole(name, count, 1)
+    if number > MOST:
+        raise StateError(f"{name} must be a whole number from 1 to {MOST}, not {count!r}")
+    return number
 
 
 @cache
@@ -29,11 +48,15 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=count, thread_name_prefix="supple")
 
 
+if hasattr(os, "register_at_fork"):  # the threads of a pool are not in a child
+    os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
 def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
     """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
-    if _threads == 1 or size < _SMALL:
+    if size < _SMALL or threads() == 1:
         return [part((0, size))] if size else []
-    step = -(-size // (_threads * _PIECES * WIDTH)) * WIDTH
+    step = -(-size // (threads() * _PIECES * WIDTH)) * WIDTH
     return run_parts(part, [(i, min(i + step, size)) for i in range(0, size, step)])
 
 
@@ -43,10 +66,12 @@ def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]
     Each thread, the caller's among them, takes the next piece when it has done one: a core that others slow down
     takes fewer.
     """
-    pieces = iter(list(arguments))
+    given = list(arguments)
+    pieces = iter(given)
 
     def some() -> list[int]:
         return [part(piece) for piece in pieces]
 
-    others = [_pool(_threads).submit(some) for _ in range(_threads - 1)]
+    count = threads()
+    others = [_pool(count).submit(some) for _ in range(min(count, len(given)) - 1)]
     return [*some(), *(status for other in others for status in other.result())]

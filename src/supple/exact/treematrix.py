@@ -12,15 +12,18 @@ of the matrix. There are D1 + n numbers [SF (8)], and at most 3 n fillers, inste
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import StateError
 from supple.exact import memory
-from supple.model.topology import depth_first, depths, subtree_ends
+from supple.exact.refusals import as_array, as_floats
+from supple.model.frozen import frozen
+from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,26 +38,48 @@ class Pattern:
     Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None
     where the parent array is numbered that way already (a model's is); otherwise packed row p is row order[p] of the
     matrix.
+
+    A pattern is never changed, since kernels take its numbers on trust: a copy is the same one, and a pickle is made
+    anew from the parent array.
     """
 
-    def __init__(self, parent: ArrayLike, ends: Ints | None = None) -> None:
-        """ends: of a parent array known to be numbered depth first, one past the last descendant of each row."""
-        raw = np.asarray(parent)
-        if raw.ndim != 1 or raw.dtype.kind not in "iu":
-            raise StateError("parent must be a one-dimensional array of integers: one entry a row, -1 for the root")
-        lam = np.array(raw, dtype=np.int64)
+    parent: Ints
+    order: Ints | None
+    _ends: Ints | None
+    entry: Any = None  #: what factor.py keeps of this pattern
+
+    def __init__(self, parent: ArrayLike, ends: ArrayLike | None = None) -> None:
+        """ends: one past the last descendant of each row, if they are numbered depth first; saves finding out."""
+        lam = _integers("parent", parent)
         wrong = np.flatnonzero((lam < -1) | (lam >= np.arange(len(lam))))
         if len(wrong):
             i = int(wrong[0])
             raise StateError(
                 f"parent[{i}] is {lam[i]}: parents come before children, so it must be from -1 (the root) to {i - 1}"
             )
-        lam.flags.writeable = False
-        self.parent: Ints = lam
-        self._ends = ends
-        order = np.arange(len(lam)) if ends is not None else depth_first(lam)
-        self.order: Ints | None = None if np.array_equal(order, np.arange(len(lam))) else order
-        self.entry: Any = None  #: what ltdl.py keeps of this pattern
+        last = None if ends is None else frozen(_integers("ends", ends))
+        if last is not None and not is_depth_first(lam, last):
+            raise StateError("ends are not those of a parent array that is numbered depth first; leave them out")
+        order = np.arange(len(lam)) if last is not None else depth_first(lam)
+        in_order = np.array_equal(order, np.arange(len(lam)))
+        self.__dict__.update(parent=frozen(lam), order=None if in_order else frozen(order), _ends=last)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"a pattern is never changed: make another one instead of setting {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pattern, (self.parent, self._ends)
+
+    def __copy__(self) -> Pattern:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Pattern:
+        return self
+
+    def keep(self, entry: Any) -> Any:
+        """Remember what factor.py has found out."""
+        self.__dict__["entry"] = entry
+        return entry
 
     @cached_property
     def packed_parent(self) -> Ints:
@@ -64,20 +89,21 @@ class Pattern:
         place = np.empty(self.n + 1, dtype=np.int64)
         place[self.order] = np.arange(self.n)
         place[-1] = -1
-        return place[self.parent[self.order]]
+        return frozen(place[self.parent[self.order]])
 
     @cached_property
     def depth(self) -> Ints:
         """d_i, the distance to the root, at least 1, of each packed row: its length."""
         if self._ends is not None:  # so many subtrees have begun, so many have ended
-            return np.arange(1, self.n + 1) - np.cumsum(np.bincount(self._ends, minlength=self.n + 1))[: self.n]
-        return depths(self.packed_parent)
+            ended = np.cumsum(np.bincount(self._ends, minlength=self.n + 1))[: self.n]
+            return frozen(np.arange(1, self.n + 1) - ended)
+        return frozen(depths(self.packed_parent))
 
     @cached_property
     def starts(self) -> Ints:
         """(n,) where each packed row begins."""
         room = -(-self.depth // BLOCK) * BLOCK
-        return np.cumsum(room) - room
+        return frozen(np.cumsum(room) - room)
 
     @cached_property
     def size(self) -> int:
@@ -87,12 +113,12 @@ class Pattern:
     @cached_property
     def diagonal(self) -> Ints:
         """(n,) where the diagonal stands among the packed values, by packed row."""
-        return self.starts + self.depth - 1
+        return frozen(self.starts + self.depth - 1)
 
     @cached_property
     def ends(self) -> Ints:
         """(n,) one past the last descendant of each packed row."""
-        return subtree_ends(self.packed_parent) if self._ends is None else self._ends
+        return frozen(subtree_ends(self.packed_parent)) if self._ends is None else self._ends
 
     @cached_property
     def nnz(self) -> int:
@@ -118,7 +144,8 @@ class Pattern:
             column[last[here] - step] = there
             there = self.packed_parent[there]
             here, there = here[there >= 0], there[there >= 0]
-        return (row, column, at) if self.order is None else (self.order[row], self.order[column], at)
+        places = (row, column, at) if self.order is None else (self.order[row], self.order[column], at)
+        return frozen(places[0]), frozen(places[1]), frozen(places[2])
 
     def __repr__(self) -> str:
         return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
@@ -127,6 +154,7 @@ class Pattern:
         """Where packed values are not zero, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import matrix, saved
 
+        values = self._packed(values)
         if values.ndim != 1:
             raise StateError("a batch of matrices is not plotted: take one of them")
         row, column, at = self.entries
@@ -137,7 +165,7 @@ class Pattern:
 
     def pack(self, H: ArrayLike) -> Floats:
         """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
-        dense = np.asarray(H, dtype=np.float64)
+        dense = as_floats("H", H)
         if dense.ndim < 2 or dense.shape[-2:] != (self.n, self.n):
             raise StateError(
                 f"H has shape {dense.shape}; the parent array has {self.n} entries, so ({self.n}, {self.n}) is needed"
@@ -149,7 +177,10 @@ class Pattern:
 
     def unpack(self, values: Floats, symmetric: bool = True) -> Floats:
         """The dense matrix of packed values."""
-        memory.require(self.n**2, f"a dense matrix of {self.n} rows", "use the packed form")
+        values = self._packed(values)
+        memory.require(
+            math.prod((*values.shape[:-1], self.n, self.n)), f"a dense matrix of {self.n} rows", "use the packed form"
+        )
         row, column, at = self.entries
         out = np.zeros((*values.shape[:-1], self.n, self.n))
         out[..., row, column] = values[..., at]
@@ -157,14 +188,58 @@ class Pattern:
             out[..., column, row] = values[..., at]
         return out
 
+    def _packed(self, values: ArrayLike) -> Floats:
+        """Packed values of a matrix or of a factor."""
+        out = as_floats("values", values)
+        if out.ndim == 0 or out.shape[-1] not in (self.size, self.size + self.n):
+            raise StateError(f"values has shape {out.shape}; over {self!r} they are {self.size} numbers")
+        return out
+
+
+def _integers(name: str, given: ArrayLike) -> Ints:
+    raw = as_array(name, given)
+    if raw.ndim != 1 or raw.dtype.kind not in "iu":
+        raise StateError(f"{name} must be a one-dimensional array of integers: one entry a row, -1 for the root")
+    return raw.astype(np.int64)
+
+
+def checked_values(pattern: Any, values: Any, size: int) -> Floats:
+    """Packed values over a pattern as an array of their own."""
+    out = np.array(as_floats("values", values))
+    if out.ndim == 0 or out.shape[-1] != size:
+        raise StateError(f"values has shape {out.shape}; over {pattern!r} they are {size} numbers, or (..., {size})")
+    return out
+
 
 class TreeMatrix:
     """A symmetric matrix over a tree: pattern and packed values (..., pattern.size)."""
 
-    __slots__ = ("pattern", "values")
+    __slots__ = ("_pattern", "_values")
 
-    def __init__(self, pattern: Pattern, values: Floats) -> None:
-        self.pattern, self.values = pattern, values
+    def __init__(self, pattern: Pattern, values: ArrayLike) -> None:
+        if not isinstance(pattern, Pattern):
+            raise StateError(f"a tree matrix is made over a Pattern, not {pattern!r}")
+        self._pattern, self._values = pattern, checked_values(pattern, values, pattern.size)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles have values of their own."""
+        return TreeMatrix, (self._pattern, self._values)
+
+    @classmethod
+    def _of(cls, pattern: Pattern, values: Floats) -> TreeMatrix:
+        """Of values that are known to be of the pattern, and nobody else's."""
+        out = cls.__new__(cls)
+        out._pattern, out._values = pattern, values
+        return out
+
+    @property
+    def pattern(self) -> Pattern:
+        return self._pattern
+
+    @property
+    def values(self) -> Floats:
+        """(..., pattern.size) the packed numbers: a view; what is written to it changes the matrix."""
+        return self._values[...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -178,7 +253,7 @@ class TreeMatrix:
     def density(self) -> float:
         """The share of entries that may differ from zero."""
         n = self.pattern.n
-        return (2 * self.pattern.nnz - n) / n**2
+        return (2 * self.pattern.nnz - n) / n**2 if n else 1.0
 
     def dense(self) -> Floats:
         """All n^2 numbers; refused where they would not fit in memory."""
@@ -186,7 +261,7 @@ class TreeMatrix:
 
     def __matmul__(self, x: ArrayLike) -> Floats:
         """The product with a vector (n,)."""
-        x = np.asarray(x, dtype=np.float64)
+        x = as_floats("x", x)
         if self.values.ndim != 1 or x.shape != (self.pattern.n,):
             raise StateError(f"cannot multiply a tree matrix of shape {self.shape} with an array of shape {x.shape}")
         (row, column, at), n = self.pattern.entries, self.pattern.n

@@ -13,7 +13,6 @@ than what it carries (with pairs, in its square), and pieces are lighter than li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -75,16 +74,10 @@ def split_hubs(model: Model) -> Split:
         changed[name][pieces] = getattr(model, name)[before]
     changed["mass"] *= share
     changed["inertia"] *= share[:, None, None]
-    for x in changed.values():
-        x.flags.writeable = False
-    out = replace(
-        model,
-        frame_list=(),
-        visuals=(),
-        body_names=_names(model.body_names, owner, pieces, place[before] + 1),
-        joint_names=_names(model.joint_names, owner, pieces, place[before] + 1),
-        **changed,
-    )
+    changed |= {"frame_list": (), "visuals": ()}
+    for name in ("body_names", "joint_names"):
+        changed[name] = _names(getattr(model, name), owner, pieces, place[before] + 1)
+    out = Model._of(**(model.__getstate__() | changed))  # with fixed joints, as only a model of our own may have them
     vars(out)["expanded_parent"] = model.expanded_parent  # degrees of freedom hang together as before
     return Split(out, bodies, owner, share)
 

@@ -19,17 +19,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, ParseError
 from supple.files import segments
-from supple.files.bvh_text import AXES, Bvh, read_bvh
+from supple.files.bvh_text import AXES, Bvh, Node, read_bvh
 from supple.files.urdf import ROOT_JOINT
 from supple.model.builder import GRAVITY, ModelBuilder
 from supple.model.clip import Clip
 from supple.model.geometry import quaternion_from_rotation, rotation_about
+from supple.model.joints import JointType
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 Up = Literal["y", "z"]
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254}
+AT_ONCE = 50_000  #: rotations of joints and frames that are computed together
 PERSON = 1.7  #: metres, of a skeleton whose unit is guessed
 TURNED = rotation_about((1.0, 0.0, 0.0), np.pi / 2).round(15)  #: y to z, z to -y
 
@@ -74,7 +76,7 @@ def _scale(bvh: Bvh, unit: str | float | None) -> tuple[float, str | None]:
     for node in bvh.nodes:
         places.append(np.zeros(3) if node.parent < 0 else places[node.parent] + node.offset)
     ends = [p + n.end for p, n in zip(places, bvh.nodes) if n.end is not None]
-    size = float(np.ptp([*places, *ends], axis=0).max())
+    size = float(np.ptp(np.array([*places, *ends]), axis=0).max())
     if size == 0:
         raise ParseError("the skeleton has no size: all offsets are zero", bvh.file, bvh.nodes[0].line)
     best = min(UNITS, key=lambda u: abs(np.log(size * UNITS[u] / PERSON)))
@@ -89,10 +91,13 @@ def _model(
         b.remark("unit", guessed)
     if bvh.encoding == "latin-1":
         b.remark("encoding", "the file is not UTF-8; its names are read as Latin-1")
-    reach: list[list[Floats]] = [[] if n.end is None else [n.end] for n in bvh.nodes]
-    for node in reversed(bvh.nodes[1:]):
-        reach[node.parent].insert(0, node.offset)
-    ends = np.array([scale * (turn @ np.mean(r, axis=0)) if r else np.zeros(3) for r in reach])
+    owner, tips = _bones(bvh)
+    tips = scale * tips @ turn.T
+    ends = np.zeros((len(bvh.nodes), 3))
+    np.add.at(ends, owner, tips)
+    ends /= np.maximum(np.bincount(owner, minlength=len(ends)), 1)[:, None]
+    places = scale * np.array([n.offset for n in bvh.nodes]) @ turn.T
+    places[0] = 0.0
     masses, com, inertia, unknown = segments.inertias([n.name for n in bvh.nodes], ends, mass, sex)
     for name in unknown:
         b.remark("segment", f"joint {name!r}: its name says no part of a body; it is as heavy as trunk of its length")
@@ -111,50 +116,87 @@ def _model(
             kind,
             joint_name=ROOT_JOINT if node.parent < 0 else None,
             axis=turn @ AXES[turns[0][0]] if kind == "revolute" else (0.0, 0.0, 1.0),
-            position=np.zeros(3) if node.parent < 0 else scale * (turn @ node.offset),
+            position=places[i],
             mass=masses[i],
             com=com[i],
             inertia=inertia[i],
         )
         if node.end is not None:
-            b.add_frame(f"{node.name}/end", node.name, scale * (turn @ node.end))
-        for end in reach[i]:
-            b.add_visual(node.name, "capsule", *_rod(scale * (turn @ end)))
+            b.add_frame(f"{node.name}/end", i, scale * (turn @ node.end))
+    for i, radius, length, position, rotation in zip(owner.tolist(), *_rods(tips)):
+        b.add_visual(i, "capsule", (radius, length), position, rotation)
     return b.build(unphysical_inertia="report", singular="report")
 
 
-def _rod(end: Floats) -> tuple[tuple[float, float], Floats, Floats]:
-    """A capsule from the origin to `end`: radius and length, position, rotation."""
-    length = float(np.linalg.norm(end))
-    z = end / length if length else np.array([0.0, 0.0, 1.0])
-    x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
-    x /= np.linalg.norm(x)
-    return (0.1 * length + 0.005, length), 0.5 * end, np.stack([x, np.cross(z, x), z], axis=1)
+def _bones(bvh: Bvh) -> tuple[NDArray[np.int64], Floats]:
+    """Where each joint reaches: to its children in their order, then to its end site. The joints, and the places."""
+    children: list[list[Floats]] = [[] for _ in bvh.nodes]
+    for node in bvh.nodes[1:]:
+        children[node.parent].append(node.offset)
+    reach = [tips if n.end is None else [*tips, n.end] for tips, n in zip(children, bvh.nodes)]
+    owner = np.repeat(np.arange(len(reach)), [len(tips) for tips in reach])
+    return owner, np.array([tip for tips in reach for tip in tips]).reshape(-1, 3)
+
+
+def _rods(tips: Floats) -> tuple[list[float], list[float], Floats, Floats]:
+    """Capsules from the origin to places (n, 3): radii and lengths, positions, rotations."""
+    length = np.linalg.norm(tips, axis=1)
+    z = np.where(length[:, None] > 0, tips / np.where(length > 0, length, 1.0)[:, None], (0.0, 0.0, 1.0))
+    x = np.cross(z, np.eye(3)[np.argmin(np.abs(z), axis=1)])
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    return (0.1 * length + 0.005).tolist(), length.tolist(), 0.5 * tips, np.stack([x, np.cross(z, x), z], axis=2)
 
 
 def _coordinates(bvh: Bvh, model: Model, turn: Floats, scale: float) -> Floats:
+    """(frames, nq), joints with the same channels together."""
     q = np.tile(model.neutral(), (len(bvh.frames), 1))
+    body = {name: i for i, name in enumerate(model.body_names)}
+    alike: dict[tuple[bool, tuple[str, ...]], list[Node]] = {}
     for node in bvh.nodes:
-        columns = bvh.frames[:, node.first : node.first + len(node.channels)]
-        R = np.broadcast_to(np.eye(3), (len(columns), 3, 3))
-        p = np.tile(node.offset, (len(columns), 1))
-        angle = np.zeros(len(columns))
-        for channel, x in zip(node.channels, columns.T):
-            if channel.endswith("position"):
-                p[:, "XYZ".index(channel[0])] = x  # instead of the offset
-            else:
-                angle = np.deg2rad(x)
-                R = R @ rotation_about(AXES[channel[0]], angle)
-        if node.name not in model.bodies:
+        if node.name in body:
+            alike.setdefault((node.parent < 0, tuple(node.channels)), []).append(node)
+    for (_, channels), nodes in alike.items():
+        numbers = [body[n.name] for n in nodes]
+        columns = np.array([n.first for n in nodes])[:, None] + np.arange(len(channels))
+        kind, first = JointType(int(model.joint_type[numbers[0]])), model.q_index[numbers]
+        if kind == JointType.REVOLUTE:
+            turns = [c.endswith("rotation") for c in channels].index(True)
+            q[:, first] = np.deg2rad(bvh.frames[:, columns[:, turns]])
             continue
-        joint = model.joints[model.bodies[node.name].index]
-        at = slice(joint.q.stop - 4, joint.q.stop)
-        if joint.type == "revolute":
-            q[:, joint.q] = angle[:, None]
-            continue
-        quaternion = quaternion_from_rotation(turn @ R @ turn.T)
-        flips = np.where(np.sum(quaternion[1:] * quaternion[:-1], axis=1) < 0, -1.0, 1.0)
-        q[:, at] = quaternion * np.concatenate([[1.0], np.cumprod(flips)])[:, None]  # without jumps
-        if joint.type == "free":
-            q[:, joint.q.start : joint.q.start + 3] = scale * p @ turn.T
+        at = first[:, None] + (3 if kind == JointType.FREE else 0) + np.arange(4)
+        block = max(1, AT_ONCE // len(nodes))
+        for start in range(0, len(q), block):
+            rows = slice(start, start + block)
+            R = _rotations(channels, bvh.frames[rows, columns])
+            q[rows, at] = quaternion_from_rotation(turn @ R @ turn.T)
+        _keep_signs(q, at)
+        if kind == JointType.FREE:
+            q[:, first[0] : first[0] + 3] = scale * _root_places(bvh) @ turn.T
     return q
+
+
+def _rotations(channels: tuple[str, ...], values: Floats) -> Floats:
+    """R1 R2 R3 of the rotation channels, in their order; values (..., channels) in degrees."""
+    R = np.broadcast_to(np.eye(3), (*values.shape[:-1], 3, 3))
+    for channel, x in zip(channels, np.moveaxis(values, -1, 0)):
+        if channel.endswith("rotation"):
+            R = R @ rotation_about(AXES[channel[0]], np.deg2rad(x))
+    return R
+
+
+def _keep_signs(q: Floats, at: NDArray[np.int64]) -> None:
+    """Change the signs of quaternions in columns `at` (n, 4) of q, so that none jumps from one frame to the next."""
+    for columns in at if len(q) > 1 else ():
+        x = q[:, columns]
+        flips = np.where(np.sum(x[1:] * x[:-1], axis=1) < 0, -1.0, 1.0)
+        q[1:, columns] = x[1:] * np.cumprod(flips)[:, None]
+
+
+def _root_places(bvh: Bvh) -> Floats:
+    """Where the root is: its offset, or instead what position channels say."""
+    root = bvh.nodes[0]
+    p = np.tile(root.offset, (len(bvh.frames), 1))
+    for i, channel in enumerate(root.channels):
+        if channel.endswith("position"):
+            p[:, "XYZ".index(channel[0])] = bvh.frames[:, root.first + i]
+    return p

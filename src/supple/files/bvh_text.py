@@ -1,7 +1,8 @@
 """The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line.
 
 Read as the tools that write it differ: braces on lines of their own or not, keywords and channels in any case, UTF-8
-with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments.
+with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments. Names are
+kept as they are, whatever characters they hold: who shows them escapes them. Time and memory are O(n) in the text.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ParseError
-from supple.files.xml import read_bytes
+from supple.files.xml import NUMBER, read_bytes, short
+from supple.model.checks import LARGEST
 
 Floats = NDArray[np.float64]
 
@@ -25,6 +27,7 @@ AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 CHANNELS = [axis + what for what in ("position", "rotation") for axis in AXES]
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 MOST_FRAMES = 10**9
+MOST_JOINTS = 100_000
 
 
 @dataclass
@@ -56,33 +59,38 @@ class _Lines:
 
     def __init__(self, file: str, text: str) -> None:
         self.file, self.number = file, 0
-        self._lines = [
-            (number, words)
-            for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1)
-            if not line.lstrip().startswith(("#", "//"))
-            for part in re.split(r"([{}])", line)
-            if (words := part.split())
-        ]
-        self._next = 0
+        self._parts = self._split(text)
+        self._next = next(self._parts, None)
+
+    @staticmethod
+    def _split(text: str) -> Iterator[tuple[int, list[str]]]:
+        for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
+            if line.lstrip().startswith(("#", "//")):
+                continue
+            for part in re.split(r"([{}])", line) if "{" in line or "}" in line else (line,):
+                if words := part.split():
+                    yield number, words
 
     def words(self, wanted: str) -> list[str]:
         """Of the next line that has any."""
-        for words in self.rest():
-            return words
-        self.ends(wanted)
+        return self._advance() if self._next is not None else self.ends(wanted)
 
     def ends(self, wanted: str) -> NoReturn:
         self.fail(f"the file ends where {wanted} should follow", self.number or 1)
 
     def rest(self) -> Iterator[list[str]]:
-        while self.more:
-            self.number, words = self._lines[self._next]
-            self._next += 1
-            yield words
+        while self._next is not None:
+            yield self._advance()
+
+    def _advance(self) -> list[str]:
+        assert self._next is not None
+        self.number, words = self._next
+        self._next = next(self._parts, None)
+        return words
 
     @property
     def more(self) -> bool:
-        return self._next < len(self._lines)
+        return self._next is not None
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
         raise ParseError(message, self.file, self.number if line is None else line)
@@ -90,13 +98,18 @@ class _Lines:
     def reals(self, words: list[str], what: str, count: int) -> Floats:
         if len(words) != count:
             self.fail(f"{what} needs {count} number{'s' * (count > 1)}, and has {len(words)}")
+        row = " ".join(words)
         try:
+            if "_" in row or not row.isascii():
+                raise ValueError("what float() takes, and no BVH means")
             out = np.array([float(w) for w in words])
         except ValueError:
-            bad = next(w for w in words if not _is_real(w))
-            self.fail(f"{what}: {bad!r} is not a number")
-        if not np.isfinite(out).all():
-            self.fail(f"{what}: {words[int(np.flatnonzero(~np.isfinite(out))[0])]!r} is not finite")
+            bad = next(w for w in words if not NUMBER.fullmatch(w))
+            self.fail(f"{what}: {short(bad)} is not a number")
+        good = np.abs(out) <= LARGEST
+        if not good.all():
+            i = int(np.flatnonzero(~good)[0])
+            self.fail(f"{what}: {short(words[i])} is {'too large' if np.isfinite(out[i]) else 'not finite'}")
         return out
 
 
@@ -117,11 +130,15 @@ def _text(file: str, data: bytes) -> tuple[str, str]:
     mark = next((mark for mark in MARKS if data.startswith(mark)), b"")
     encoding = MARKS.get(mark, "utf-8")
     try:
-        return data[len(mark) :].decode(encoding), encoding
-    except UnicodeDecodeError:
-        if not mark and data.lstrip()[:9].upper() == b"HIERARCHY":
-            return data.decode("latin-1"), "latin-1"
-    raise ParseError("not a text file, and so no BVH", file)
+        text = data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as e:
+        if mark or data[:1000].lstrip()[:9].upper() != b"HIERARCHY":
+            line = data.count(b"\n", 0, e.start) + 1
+            raise ParseError(f"not a text file, and so no BVH: it cannot be read as {encoding}", file, line) from None
+        text, encoding = data.decode("latin-1"), "latin-1"
+    if (at := text.find("\0")) >= 0:
+        raise ParseError("not a text file, and so no BVH: it has a null character", file, text.count("\n", 0, at) + 1)
+    return text, encoding
 
 
 def _hierarchy(lines: _Lines) -> list[Node]:
@@ -135,20 +152,22 @@ def _hierarchy(lines: _Lines) -> list[Node]:
         if key in ("ROOT", "JOINT"):
             name = " ".join(words[1:])
             if (key == "ROOT") != (not open_) or (open_ and open_[-1] < 0):
-                lines.fail(f"{words[0]} {name!r} does not belong here")
+                lines.fail(f"{words[0]} {short(name)} does not belong here")
             if not name or name in known:
                 lines.fail(
-                    f"there is a joint {name!r} already, in line {known[name]}" if name else "a joint has no name"
+                    f"there is a joint {short(name)} already, in line {known[name]}" if name else "a joint has no name"
                 )
             if key == "ROOT" and nodes:
-                lines.fail(f"a second ROOT, {name!r}: one skeleton a file")
+                lines.fail(f"a second ROOT, {short(name)}: one skeleton a file")
+            if len(nodes) == MOST_JOINTS:
+                lines.fail(f"there are more than {MOST_JOINTS} joints, the most that are read")
             known[name] = lines.number
             nodes.append(Node(name, open_[-1] if open_ else -1, lines.number, first=columns))
             open_.append(len(nodes) - 1)
             _brace(lines)
         elif key == "END" and open_ and open_[-1] >= 0:
             if nodes[open_[-1]].end is not None:
-                lines.fail(f"joint {nodes[open_[-1]].name!r} has a second end site")
+                lines.fail(f"joint {short(nodes[open_[-1]].name)} has a second end site")
             open_.append(-1)
             _brace(lines)
         elif key == "OFFSET" and open_:
@@ -156,7 +175,7 @@ def _hierarchy(lines: _Lines) -> list[Node]:
             if open_[-1] < 0:
                 nodes[open_[-2]].end = offset
             elif not np.isnan(nodes[open_[-1]].offset[0]):
-                lines.fail(f"a second OFFSET of joint {nodes[open_[-1]].name!r}")
+                lines.fail(f"a second OFFSET of joint {short(nodes[open_[-1]].name)}")
             else:
                 nodes[open_[-1]].offset = offset
         elif key == "CHANNELS" and open_ and open_[-1] >= 0:
@@ -165,18 +184,18 @@ def _hierarchy(lines: _Lines) -> list[Node]:
         elif key == "}" and open_:
             closed = open_.pop()
             if closed >= 0 and np.isnan(nodes[closed].offset[0]):
-                lines.fail(f"joint {nodes[closed].name!r} has no OFFSET")
+                lines.fail(f"joint {short(nodes[closed].name)} has no OFFSET")
         elif key == "MOTION" and nodes and not open_:
             return nodes
         elif key == "MOTION" and open_:
             lines.fail(f"MOTION begins within {_opened(nodes, open_)}: a closing brace is missing")
         else:
-            lines.fail(f"{words[0]!r} is not expected here")
+            lines.fail(f"{short(words[0])} is not expected here")
 
 
 def _opened(nodes: list[Node], open_: list[int]) -> str:
     inner = [i for i in open_ if i >= 0]
-    return f"joint {nodes[inner[-1]].name!r} (line {nodes[inner[-1]].line})" if inner else "the hierarchy"
+    return f"joint {short(nodes[inner[-1]].name)} (line {nodes[inner[-1]].line})" if inner else "the hierarchy"
 
 
 def _brace(lines: _Lines) -> None:
@@ -187,18 +206,18 @@ def _brace(lines: _Lines) -> None:
 def _channels(lines: _Lines, words: list[str], nodes: list[Node], i: int) -> None:
     node = nodes[i]
     if i != len(nodes) - 1 or node.channels:
-        lines.fail(f"CHANNELS of joint {node.name!r} must come once, and before its children")
+        lines.fail(f"CHANNELS of joint {short(node.name)} must come once, and before its children")
     said = _count(words[1]) if len(words) > 1 else None
     if said is None:
         lines.fail("CHANNELS must say how many there are")
     names = [word.capitalize() for word in words[2:]]
     if said != len(names):
-        lines.fail(f"joint {node.name!r} says it has {words[1]} channels, and names {len(names)}")
+        lines.fail(f"joint {short(node.name)} says it has {said} channels, and names {len(names)}")
     for name, word in zip(names, words[2:]):
         if name not in CHANNELS:
-            lines.fail(f"{word!r} is no channel; there are {', '.join(CHANNELS)}")
+            lines.fail(f"{short(word)} is no channel; there are {', '.join(CHANNELS)}")
         if names.count(name) > 1:
-            lines.fail(f"joint {node.name!r} has the channel {name} twice")
+            lines.fail(f"joint {short(node.name)} has the channel {name} twice")
     node.channels = names
 
 
@@ -232,11 +251,3 @@ def _count(word: str) -> int | None:
     """A whole number, in plain digits; None if it is none, or beyond all reason."""
     count = int(word) if re.fullmatch(r"[0-9]{1,12}", word) else MOST_FRAMES + 1
     return count if count <= MOST_FRAMES else None
-
-
-def _is_real(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True

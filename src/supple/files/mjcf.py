@@ -8,7 +8,8 @@ What corresponds to what
     body's origin, our body is shifted to it, not turned; the frame "body/frame" is where MuJoCo's is.
   - q is qpos up to the order of quaternions (`to_mujoco`): a joint's `ref` is in the placement, not lost.
   - A hinge without limits is "continuous".
-MuJoCo opens the files an MJCF names (includes, meshes, textures): load only MJCF you trust with that.
+MuJoCo compiles in a process apart (apart.py): what makes it crash, hang or fill the memory is an error here. It opens
+the files an MJCF names (includes, meshes, textures), wherever they are; pipes and devices among them are refused.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, ParseError
+from supple.files.apart import Reader
+from supple.files.mjcf_references import check_references
 from supple.files.mjcf_remarks import Names, remark_elements, remark_unused, switched_off
 from supple.files.urdf import ROOT_JOINT
 from supple.files.xml import root_tag
@@ -32,6 +35,8 @@ from supple.model.joints import JointName
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
+
+COMPILER = Reader("mjcf_compile.py", "MuJoCo")
 
 #: mjtJoint, mjtGeom: what the numbers in the compiled model mean.
 FREE, BALL, SLIDE, HINGE = range(4)
@@ -82,13 +87,18 @@ def _mujoco() -> ModuleType:
 
 
 def _compile(file: str) -> Any:
+    COMPILER.start()  # while the package is imported
     mujoco = _mujoco()
-    try:
-        return mujoco.MjModel.from_xml_path(file)
-    except (ValueError, RuntimeError, mujoco.FatalError) as e:
-        message = " ".join(str(e).split())
+    check_references(file)
+    reply, data = COMPILER.ask(file)
+    if "error" in reply:
+        message = " ".join(str(reply["error"]).split())
         line = re.search(r"\b[Ll]ine(?: number=)? ?(\d+)", message)
-        raise ParseError(f"MuJoCo refuses it: {message}", file, int(line[1]) if line else None) from None
+        raise ParseError(f"MuJoCo refuses it: {message}", file, int(line[1]) if line else None)
+    try:
+        return mujoco.MjModel.from_binary_path("compiled.mjb", {"compiled.mjb": data})
+    except (ValueError, RuntimeError, mujoco.FatalError) as e:
+        raise ParseError(f"MuJoCo cannot read what it compiled: {e}", file) from None
 
 
 def _model_name(m: Any) -> str:
@@ -147,19 +157,20 @@ class _Translation:
     def add_bodies(self, freed: int | None) -> None:
         """freed: the body to put on the free joint of a floating base."""
         m = self.m
+        bodies, all_joints = set(self.body_names), set(self.joint_names)
         for b in range(1, m.nbody):
             up = int(m.body_parentid[b])
             parent = self.number[up]
             P, A = m.body_pos[b] + self.origin[up], rotation_from_quaternion(_xyzw(m.body_quat[b]))
             joints = range(m.body_jntadr[b], m.body_jntadr[b] + m.body_jntnum[b])
             for j in joints[:-1]:
-                name = _unused(f"{self.body_names[b]}/{self.joint_names[j]}", set(self.body_names))
+                name = _unused(f"{self.body_names[b]}/{self.joint_names[j]}", bodies)
                 joint, P = self._joint(j, P, A)
                 parent, A = self.builder.add_body(name, parent, **joint), np.eye(3)
             if b == freed:
                 joint, P = dict(joint="free", joint_name=ROOT_JOINT), np.zeros(3)
             elif not joints:
-                name = _unused(f"{self.body_names[b]}_joint", set(self.joint_names))
+                name = _unused(f"{self.body_names[b]}_joint", all_joints)
                 joint, P = dict(joint="fixed", joint_name=name, position=P, rotation=A), np.zeros(3)
             else:
                 joint, P = self._joint(joints[-1], P, A)

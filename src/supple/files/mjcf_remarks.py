@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 
-from supple.files.xml import children, safe_options, tag_of
+from supple.files.xml import children, read_bytes, safe_options, tag_of
 from supple.model.builder import ModelBuilder
 
 MOST_NAMES = 40  #: in one remark
@@ -296,8 +296,8 @@ class _Remarks:
 def remark_elements(file: str, builder: ModelBuilder) -> None:
     """On elements that leave no trace in a compiled model."""
     try:
-        root = etree.parse(file, etree.XMLParser(**safe_options())).getroot()
-    except (etree.XMLSyntaxError, OSError):  # MuJoCo reads what is not quite XML
+        root = etree.fromstring(read_bytes(file), etree.XMLParser(**safe_options()))
+    except (etree.XMLSyntaxError, ValueError):  # MuJoCo reads what is not quite XML
         return
     for tag in sorted({tag_of(child) for child in children(root)} & {"statistic", "size"}):
         builder.remark(tag, f"<{tag}>: sizes of MuJoCo's memory, viewer and solver; not used")

@@ -35,6 +35,8 @@ from supple.model.report import Report
 
 ROOT_JOINT = "root_joint"
 
+XACRO = "ros.org/wiki/xacro}"  #: how its namespace ends
+
 UNIT = 1e-3  #: by how much the length of an axis may differ from one before it is remarked upon
 
 #: The axis of a joint that names none.
@@ -116,8 +118,12 @@ def load_urdf(
 
 
 def _refuse_xacro(doc: Document) -> None:
+    """Refuse the elements of xacro, under whatever prefix, and names that it would have to fill in."""
     for element in doc.root.iter():
-        if isinstance(element.tag, str) and element.prefix == "xacro":
+        if not isinstance(element.tag, str):
+            continue
+        named = str(element.get("name") if tag_of(element) in ("link", "joint") else element.get("link"))
+        if element.prefix == "xacro" or XACRO in element.tag or "${" in named or "$(" in named:
             doc.fail(element, "this is xacro, not URDF; expand it first: xacro robot.urdf.xacro > robot.urdf")
 
 

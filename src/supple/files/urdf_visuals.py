@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from supple.files.meshes import MeshFinder
 from supple.files.xml import Document, Element, Floats, children, tag_of
 from supple.model.geometry import rotation_from_rpy
@@ -28,8 +30,9 @@ class Shape:
 def read_origin(doc: Document, element: Element) -> tuple[Floats, Floats]:
     """The <origin> of an element as position and rotation; without one, no shift and no turn."""
     origin = doc.child(element, "origin")
-    if origin is not None:
-        doc.unused(origin, ("xyz", "rpy"))
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    doc.unused(origin, ("xyz", "rpy"))
     return doc.vector(origin, "xyz", ZERO), rotation_from_rpy(doc.vector(origin, "rpy", ZERO))
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from supple.errors import ParseError
 from supple.model.checks import LARGEST
 from supple.model.report import Remark
+from supple.reading import read_file
 
 Element = Any  # lxml's, which has no types
 Floats = NDArray[np.float64]
@@ -36,22 +37,10 @@ def safe_options() -> dict[str, bool]:
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a regular file, or a ParseError that says why there is none."""
-    file = str(path)
-    try:
-        if Path(path).is_dir():
-            raise ParseError("this is a folder; give the file inside it", file)
-        if not Path(path).exists():
-            raise ParseError("there is no such file", file)
-        if not Path(path).is_file():
-            raise ParseError("this is not a regular file", file)
-        data = Path(path).read_bytes()
-    except (OSError, ValueError) as e:  # ValueError: a path with a null character
-        if isinstance(e, ParseError):
-            raise
-        raise ParseError(f"cannot be read: {getattr(e, 'strerror', None) or e}", file) from None
-    if not data.strip():
-        raise ParseError("the file is empty", file)
+    """The content of a file that is not empty."""
+    data = read_file(path)
+    if not data or data.isspace():
+        raise ParseError("the file is empty", str(path))
     return data
 
 
@@ -180,17 +169,18 @@ class Document:
         words = self.text(element, attribute).split()
         if len(words) != count:
             need = "one number" if count == 1 else f"{count} numbers"
-            self.fail(element, f"{attribute} needs {need}, not {len(words)}: {_short(' '.join(words))}")
+            self.fail(element, f"{attribute} needs {need}, not {len(words)}: {short(' '.join(words))}")
         out = []
         for word in words:
             value = float(word) if NUMBER.fullmatch(word) else math.nan
             if not math.isfinite(value):
-                self.fail(element, f"{attribute} holds {_short(word)}, which is not a finite number")
+                self.fail(element, f"{attribute} holds {short(word)}, which is not a finite number")
             if abs(value) > largest:
-                self.fail(element, f"{attribute} holds {_short(word)}, too large for anything real")
+                self.fail(element, f"{attribute} holds {short(word)}, too large for anything real")
             out.append(value)
         return out
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """Text in quotes, cut where it is long."""
     return repr(text if len(text) <= 40 else text[:37] + "...")

@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.geometry import as_reals, as_rotation, as_vector
+from supple.model.geometry import as_reals, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
-from supple.model.merge import Body, Merger, frozen_pose
+from supple.model.merge import Body, Merger
 from supple.model.model import Model, Visual, count, unknown
 from supple.model.report import Remark, Report
 from supple.model.topology import depth_first, subtree_ends
@@ -239,10 +239,8 @@ class ModelBuilder:
             **limits,
         )
         remarks += checks.mass_matrix_regular(kept.name, arrays, singular)
-        for a in arrays.values():
-            a.flags.writeable = False
         frames = merged.frames(self._frames, self._resolve)
-        return Model(
+        return Model._of(
             name=self.name,
             **arrays,
             body_names=tuple(kept.name),
@@ -321,14 +319,15 @@ class ModelBuilder:
         return np.array([self._resolve(p, f"parent of {names[i]!r}") for i, p in enumerate(given)], dtype=np.int64)
 
     def _place_visuals(self, merged: Merger) -> tuple[Visual, ...]:
-        out = []
-        for body, v in self._visuals:
-            i = self._resolve(body, "visual")
-            R = as_rotation(v["rotation"], f"rotation of a visual on {body!r}")
-            place = merged.place(i, R, as_vector(f"position of a visual on {body!r}", v["position"]))
-            to, p, R = frozen_pose(*place)
-            out.append(Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"]))
-        return tuple(out)
+        on, given = [body for body, _ in self._visuals], [v for _, v in self._visuals]
+        bodies = [self._resolve(body, "visual") for body in on]
+        places = checks.poses(
+            [v["position"] for v in given], [v["rotation"] for v in given], lambda i: f"a visual on {on[i]!r}"
+        )
+        return tuple([
+            Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"])
+            for v, (to, p, R) in zip(given, merged.place(bodies, *places))
+        ])  # fmt: skip
 
 
 def _own(x: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from supple.errors import ModelError
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
@@ -159,6 +160,8 @@ _kernel = cache(_chain_end.load)
 def chain_end(model: Model, body: int, q: Floats, v: Floats | None, a: Floats | None) -> tuple[Ints, End]:
     """The chain of bodies from the world to a body, and how that body moves (at rest where v or a are not given)."""
     n, zeros = model.n_bodies, np.zeros(model.nv)
+    if not 0 <= body < n:
+        raise ModelError(f"there is no body {body}: this model has {n}, numbered from 0")
     planar = model.joint_type == PLANAR
     turns = np.zeros((n if planar.any() else 0, 9))
     if len(turns):

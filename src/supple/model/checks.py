@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.geometry import are_rotations, as_reals, as_rotation
+from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.report import Remark
 
@@ -202,6 +202,22 @@ def rotations(values: Sequence[Any], names: list[str]) -> Floats:
         except (TypeError, ValueError) as e:
             raise ModelError(f"body {names[i]!r}: {e}") from None
     return out
+
+
+def poses(positions: Sequence[Any], rotations: Sequence[Any], what: Callable[[int], str]) -> tuple[Floats, Floats]:
+    """Positions and rotations of many frames or shapes, as as_vector and as_rotation check them; what(i): the i-th."""
+    given = _given(rotations)
+    p, stack = _stacked(positions, list(range(len(positions)))), _stacked(rotations, given)
+    R = np.broadcast_to(np.eye(3), (len(rotations), 3, 3)).copy()
+    if given and stack.shape[1:] in ((4,), (3, 3)):
+        R[given], good = are_rotations(stack)
+    else:
+        good = np.array(not given)
+    if good.all() and p.shape == (len(R), 3) and np.isfinite(p).all():
+        return p, R
+    each = range(len(R))  # of several forms, or one is wrong: named below
+    R = np.array([as_rotation(rotations[i], f"rotation of {what(i)}") for i in each]).reshape(-1, 3, 3)
+    return np.array([as_vector(f"position of {what(i)}", positions[i]) for i in each]).reshape(-1, 3), R
 
 
 def second_axes(values: Sequence[Any], kind: Ints, names: list[str]) -> Floats:

@@ -26,9 +26,14 @@ class Clip:
 
     def __repr__(self) -> str:
         feet = f", feet {', '.join(self.feet)}" if self.feet else ""
-        return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.times[-1] - self.times[0]:.4g} s{feet}>"
+        return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.duration:.4g} s{feet}>"
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the first frame to the last."""
+        return float(self.times[-1] - self.times[0]) if len(self) else 0.0
 
     @property
     def rate(self) -> float:
-        """Frames a second."""
-        return float((len(self) - 1) / (self.times[-1] - self.times[0]))
+        """Frames a second; infinite where one frame, or none, says nothing about it."""
+        return (len(self) - 1) / self.duration if self.duration > 0 else float("inf")

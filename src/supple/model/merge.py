@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.geometry import as_rotation, as_vector, point_inertia
+from supple.model.frozen import frozen
+from supple.model.geometry import point_inertia
 from supple.model.joints import JointType
 from supple.model.model import Frame
 
@@ -89,30 +90,22 @@ class Merger:
                 )
                 mass[k], com[k] = total, both
 
-    def place(self, i: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
-        """A pose given on body i, on the body that is kept."""
-        if i < 0:
-            return -1, R, p
-        if i in self.to:
-            A, t = self.to[i]
-            R, p = A @ R, A @ p + t
-        return int(self.carrier[i]), R, p
+    def place(self, bodies: list[int], p: Floats, R: Floats) -> list[tuple[int, Floats, Floats]]:
+        """Poses given on bodies, on those that are kept: body, position, rotation, which nobody can change."""
+        for k, i in enumerate(bodies):
+            if i in self.to:
+                A, t = self.to[i]
+                R[k], p[k] = A @ R[k], A @ p[k] + t
+        carrier = [-1 if i < 0 else k for i, k in zip(bodies, self.carrier[bodies].tolist())]
+        return list(zip(carrier, frozen(p), frozen(R)))
 
     def frames(self, extra: list[tuple[str, Body, Any, Any]], resolve: Any) -> tuple[Frame, ...]:
-        out = [
-            Frame(self.names[i], *frozen_pose(*self.place(int(i), np.eye(3), np.zeros(3)))) for i in self.fixed_order
-        ]
-        for name, body, position, rotation in extra:
-            i = resolve(body, f"frame {name!r}")
-            R = as_rotation(rotation, f"rotation of frame {name!r}")
-            place = self.place(i, R, as_vector(f"position of frame {name!r}", position))
-            out.append(Frame(name, *frozen_pose(*place)))
-        checks.unique("frame", [f.name for f in out])
-        return tuple(out)
-
-
-def frozen_pose(body: int, R: Floats, p: Floats) -> tuple[int, Floats, Floats]:
-    """Body, position, rotation: copies that nobody can change."""
-    R, p = np.array(R), np.array(p)
-    R.flags.writeable = p.flags.writeable = False
-    return body, p, R
+        fixed = self.fixed_order.tolist()
+        names = [*(self.names[i] for i in fixed), *(name for name, *_ in extra)]
+        bodies = [*fixed, *(resolve(body, f"frame {name!r}") for name, body, _, _ in extra)]
+        own, plain = [np.zeros(3)] * len(fixed), [None] * len(fixed)
+        places = checks.poses(
+            [*own, *(x[2] for x in extra)], [*plain, *(x[3] for x in extra)], lambda i: f"frame {names[i]!r}"
+        )
+        checks.unique("frame", names)
+        return tuple([Frame(name, *place) for name, place in zip(names, self.place(bodies, *places))])

@@ -18,8 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError
 from supple.model import manifold
+from supple.model.frozen import frozen
 from supple.model.joints import JointType
 from supple.model.report import Report
+from supple.model.valid import valid
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -153,16 +155,22 @@ def count(n: int, kind: str) -> str:
     return f"{n} {kind if n == 1 else many.get(kind, kind + 's')}"
 
 
+LONG_NAME, MANY_NAMES = 80, 5_000  #: beyond which nothing like a name is looked for
+
+
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """The message for a name that is not there."""
-    near = difflib.get_close_matches(name, known, n=3) if len(known) <= 20_000 else []
+    few = [x for x in known if len(x) <= LONG_NAME] if len(known) <= MANY_NAMES and len(name) <= LONG_NAME else []
+    near = difflib.get_close_matches(name, few, n=3)  # quadratic in the lengths of names
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(known)} of them"
-    return f"no {kind} named {name!r}; {hint}"
+    shown = name if len(name) <= LONG_NAME else name[: LONG_NAME - 3] + "..."
+    return f"no {kind} named {shown!r}; {hint}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A forest of rigid bodies. Made by ModelBuilder or supple.load; never changed afterwards."""
+    """A forest of rigid bodies. Made by ModelBuilder or supple.load; never changed afterwards: dataclasses.replace
+    makes another one. Fields that are not those of a model are refused."""
 
     name: str
     gravity: Floats
@@ -197,16 +205,28 @@ class Model:
     #: Their entry points, for the hottest calls.
     _fast: dict[str, Any] = field(default_factory=dict, init=False)
 
+    def __post_init__(self) -> None:
+        self.__setstate__(self.__getstate__())
+
     def __getstate__(self) -> dict[str, Any]:
         """What copies and pickles take along: not the scratch, which holds addresses of this model's arrays."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return {name: getattr(self, name) for name in _FIELDS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _work={}, _fast={})
-        parts: list[Frame | Visual] = [*self.frame_list, *self.visuals]
-        for x in (*state.values(), *(p.position for p in parts), *(p.rotation for p in parts)):
-            if isinstance(x, np.ndarray):
-                x.flags.writeable = False
+        if state.keys() != set(_FIELDS):
+            raise ModelError("this model was pickled by another version of Supple: make it anew")
+        self._take(valid(state))
+
+    @classmethod
+    def _of(cls, **state: Any) -> Model:
+        """A model of fields that are known to be those of one."""
+        model = cls.__new__(cls)
+        model._take(state)
+        return model
+
+    def _take(self, state: dict[str, Any]) -> None:
+        arrays = {name: frozen(x) for name, x in state.items() if isinstance(x, np.ndarray)}
+        self.__dict__.update(state, **arrays, _work={}, _fast={})
 
     @cached_property
     def n_bodies(self) -> int:
@@ -235,36 +255,34 @@ class Model:
         lam = np.arange(-1, self.nv - 1)
         last = self.v_index + nv_joint - 1
         lam[self.v_index] = np.where(self.parent < 0, -1, last[self.parent])
-        lam.flags.writeable = False
-        return lam
+        return frozen(lam)
 
     @cached_property
     def dof_body(self) -> Ints:
         """(nv,) the body that each degree of freedom moves."""
         out = np.repeat(np.arange(self.n_bodies), np.diff(np.append(self.v_index, self.nv)))
-        out.flags.writeable = False
-        return out
+        return frozen(out)
 
     @cached_property
     def bodies(self) -> Named[Body]:
-        def make(i: int) -> Body:
-            return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
-
-        return Named("body", self.body_names, make)
+        return Named("body", self.body_names, self._body)
 
     @cached_property
     def joints(self) -> Named[Joint]:
-        def make(i: int) -> Joint:
-            kind = JointType(int(self.joint_type[i]))
-            q = slice(int(self.q_index[i]), int(self.q_index[i]) + kind.nq)
-            v = slice(int(self.v_index[i]), int(self.v_index[i]) + kind.nv)
-            return Joint(self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q])
-
-        return Named("joint", self.joint_names, make)
+        return Named("joint", self.joint_names, self._joint)
 
     @cached_property
     def frames(self) -> Named[Frame]:
-        return Named("frame", tuple(f.name for f in self.frame_list), lambda i: self.frame_list[i])
+        return Named("frame", tuple(f.name for f in self.frame_list), self.frame_list.__getitem__)
+
+    def _body(self, i: int) -> Body:
+        return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
+
+    def _joint(self, i: int) -> Joint:
+        kind = JointType(int(self.joint_type[i]))
+        q = slice(int(self.q_index[i]), int(self.q_index[i]) + kind.nq)
+        v = slice(int(self.v_index[i]), int(self.v_index[i]) + kind.nv)
+        return Joint(self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q])
 
     def body_index(self, body: str | int) -> int:
         """The number of a body given by name or number; an unknown one is refused."""
@@ -338,3 +356,6 @@ class Model:
         """In notebooks: the sizes, and the tree to be unfolded."""
         text = f"<b>{escape(self.name)}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
         return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"
+
+
+_FIELDS = tuple(f.name for f in fields(Model) if f.init)

@@ -208,11 +208,11 @@ def reroot(
     joint_names: Sequence[str] = Reordered(model.joint_names, columns.users)
     if top.name != model.joint_names[root]:
         joint_names = (*joint_names[: columns.place], top.name, *joint_names[columns.place + 1 :])
-    new = Model(
+    new = Model._of(
         name=model.name,
         gravity=model.gravity,
         subtree_end=ends,
-        origin=_frozen((model.origin + shift)[order]),
+        origin=(model.origin + shift)[order],
         **columns.arrays,
         body_names=Reordered(model.body_names, order),
         joint_names=joint_names,
@@ -234,11 +234,6 @@ def _place(model: Model, name: str | int) -> tuple[int, Floats]:
     if place.body < 0:
         raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
     return place.body, place.position
-
-
-def _frozen(x: Floats) -> Floats:
-    x.flags.writeable = False
-    return x
 
 
 def _inverse(of: Ints, n: int, top: slice) -> Ints:

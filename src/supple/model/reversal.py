@@ -12,6 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
+from supple.model.frozen import frozen
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, JointType
 from supple.model.model import Frame, Model, Visual
@@ -139,8 +140,6 @@ class Columns:
                 self._remark(chain[:1], "is gone with the old root", name)
         together = _TOGETHER[kind]
         self._limits(down[together], to[together], kind[together])
-        for x in self.arrays.values():
-            x.flags.writeable = False
 
     def _sources(self, old: Ints, new: Ints, count: Ints, two: Ints) -> Ints:
         at = old[self.users]
@@ -202,8 +201,7 @@ def moved(part: T, number: Ints, shift: Floats) -> T:
     """A frame or a shape on the body it was on, seen from the body's new origin."""
     if part.body < 0:
         return part
-    position = part.position - shift[part.body]
-    position.flags.writeable = False
+    position = frozen(part.position - shift[part.body])
     return replace(part, body=int(number[part.body]), position=position)
 
 

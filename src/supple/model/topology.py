@@ -57,6 +57,21 @@ def subtree_ends(parent: Ints) -> Ints:
     return np.array(end, dtype=np.int64)
 
 
+def is_depth_first(parent: Ints, ends: Ints) -> bool:
+    """Whether bodies are numbered depth first, and ends are those of their subtrees; both arrays may hold anything.
+
+    It is so if after each body comes its first child, unless it has none, and after its subtree its next sibling,
+    unless it is the last: by induction there is then one body that can have each number.
+    """
+    n, i = len(parent), np.arange(len(parent))
+    if len(ends) != n or (parent < -1).any() or (parent >= i).any() or (ends <= i).any() or (ends > n).any():
+        return False
+    above = np.where(parent < 0, n, ends[parent])
+    has_child, has_next = ends > i + 1, ends < above
+    first_child = (parent[(i + 1)[has_child]] == i[has_child]).all()
+    return bool((ends <= above).all() and first_child and (parent[ends[has_next]] == parent[has_next]).all())
+
+
 def depths(parent: Ints) -> Ints:
     """Distance to the world, at least 1, of each body of a parents-first array."""
     if _is_chain(parent):

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,9 @@ class Recording:
         self.about, self.versions, self.finished = self._contents[:3]
         self.events = self._contents.events
         self.generation = self._file.generation
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise RecordingError(f"{self.path} is open, and not copied or pickled: hand on its path, and load it there")
 
     def read(self, look: Callable[[Any], T]) -> T:
         """What `look` finds in the HDF5 file, all of it as one commit left it."""

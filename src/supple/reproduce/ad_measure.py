@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.plain_step import plain_step
 from supple.assembly.tree import JOIN, LIGHT, assemble
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import poses
@@ -57,15 +59,12 @@ def run(ad: AdaptiveDynamics, dt: float, looks: int, between: int) -> Run:
 
 
 def exactly(model: Model, q: Floats, dt: float, looks: Iterable[int], between: int) -> Floats:
-    """(looks + 1, nq) the same steps by the articulated-body algorithm, under gravity alone. For joints with one degree
-    of freedom."""
+    """(looks + 1, nq) the same steps by the articulated-body algorithm, under gravity alone."""
     q, v = q.copy(), np.zeros(model.nv)
     out = [q.copy()]
     for _ in looks:
         for _ in range(between):
-            q += 0.5 * dt * v
-            v += dt * forward_dynamics(model, q, v + 0.5 * dt * forward_dynamics(model, q, v))
-            q += 0.5 * dt * v
+            q, v = plain_step(model, q, v, dt, partial(forward_dynamics, model))
         out.append(q.copy())
     return np.array(out)
 

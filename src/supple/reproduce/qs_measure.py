@@ -82,7 +82,7 @@ def full(scene: Scene, calls: int = 15) -> Full:
     rest, W = np.zeros(scene.model.nv), wrenches(scene, scene.pushes, scene.q0)
     tau = 1e-3 * np.random.default_rng(0).standard_normal(scene.model.nv)
     taken: dict[str, list[float]] = {"dca": [], "aba": []}
-    before = threads._threads
+    before = threads.threads()
     threads.set_threads(1)
     for i in range(calls + 1):
         for method in ("dca", "aba"):

@@ -125,7 +125,8 @@ class Stepper(Protocol):
     save() -> arrays by name, and restore(arrays), where q and v are not all that decides how it goes on.
     """
 
-    model: Model
+    @property
+    def model(self) -> Model: ...
 
     @property
     def time(self) -> float: ...

@@ -18,6 +18,7 @@ from supple.exact.rnea import inverse_dynamics
 from supple.model.model import Model, unknown
 from supple.simulating.forces import Force, Forces, each_state
 from supple.simulating.state import State
+from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 EXACT: tuple[str, ...] = get_args(Method)
@@ -26,8 +27,10 @@ EXACT: tuple[str, ...] = get_args(Method)
 FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
 
 
-class Dynamics:
+class Dynamics(Pointing):
     """A model, its forces and a method of forward dynamics."""
+
+    _pointers = ("chart",)
 
     def __init__(
         self, model: Model, method: str, forces: Sequence[Any] = (), tau: ArrayLike | Force | None = None
@@ -36,7 +39,10 @@ class Dynamics:
             raise StateError(unknown("method", method, EXACT))
         self.model, self.method = model, method
         self.forces = Forces(model, forces, tau)
-        self.chart = chart(model)
+        self._point()
+
+    def _point(self) -> None:
+        self.chart = chart(self.model)
 
     def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
         """(nv,) as forward_dynamics gives it; what is wrong is said with the time and the joint."""

@@ -21,6 +21,7 @@ from supple.exact.kinematics import poses, velocities
 from supple.exact.refusals import as_floats, as_number, as_triple
 from supple.model.model import Model
 from supple.simulating.state import lent, lent_to, name_of
+from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Floats]
@@ -101,13 +102,15 @@ class Limits:
             object.__setattr__(self, name, as_number(name, getattr(self, name)))
 
 
-class Forces:
+class Forces(Pointing):
     """All that acts on one model, ready to be asked at a time and state."""
+
+    _pointers = ("_law_of",)
 
     def __init__(self, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None) -> None:
         self.model = model
         self.constant = np.zeros(model.nv)
-        self._law_of = joint_law.law_kernel.load()
+        self._point()
         pushes: list[Push] = []
         springs: list[Spring] = []
         rows: list[Floats] = []
@@ -131,6 +134,9 @@ class Forces:
             self.constant += joint_forces(model, tau)
         self.law = np.concatenate(rows) if rows else np.zeros((0, joint_law.LAW))
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
+
+    def _point(self) -> None:
+        self._law_of = joint_law.law_kernel.load()
 
     def scale_pushes(self, scale: float) -> None:
         """Pushes are so many times what they were given as."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
@@ -159,6 +160,10 @@ class Simulation:
             self._refuse_for_own(v)
             self._make_stepper()
         self._dynamics = self._renewed(model)
+
+    def __copy__(self) -> Simulation:
+        """Another one that goes on from here by itself."""
+        return deepcopy(self, {id(self.model): self.model})
 
     @property
     def settings(self) -> dict[str, Any]:

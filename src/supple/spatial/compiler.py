@@ -10,7 +10,8 @@ kernel   a function with a fixed signature, compiled when first wanted and loade
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
 where none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports,
 directly or not, of the versions below and of Numba's settings. Numba's own freshness test looks only at the file of the
-function it caches, so an edit to a helper in another file would go unnoticed: here it is another folder.
+function it caches, so an edit to a helper in another file would go unnoticed: here it is another folder. Numba would
+also run whatever it finds there: here a file is verified first (code_cache.py).
 
 Floating-point: contraction, no signed zeros, reciprocals allowed; never re-association, which would break the range
 reduction of sines and cosines, and never the assumption that numbers are finite.
@@ -22,24 +23,28 @@ import contextlib
 import dis
 import hashlib
 import os
+import pickle
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba import njit, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
+from numba.core.caching import _Cache as CacheBase
+from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
+from numba.core.serialize import dumps
 from numba.extending import typeof_impl
-from numba.misc.appdirs import AppDirs
+
+from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
 INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
@@ -105,7 +110,7 @@ class Kernel:
         if not self.dispatcher.signatures:
             for callee in kernels_in(self.function):
                 llvm.add_symbol(callee.symbol, callee.address())
-            self.dispatcher._cache = _Cache(self.dispatcher.py_func, self)
+            self.dispatcher._cache = _Cache(self)
             self.dispatcher.compile(self.signature)
         return self.dispatcher.overloads[self.dispatcher.signatures[0]]
 
@@ -199,35 +204,11 @@ def generation(modules: frozenset[str] = frozenset({""})) -> str:
     digest = hashlib.blake2b(digest_size=12)
     for path in _sources(modules):
         digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + _read(path))
-    versions = (sys.version, numba.__version__, np.__version__)
+    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
     skipped = ("NUMBA_CACHE", "NUMBA_NUM_THREADS", "NUMBA_DEBUG", "NUMBA_WARNINGS")
     settings = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_") and not k.startswith(skipped))
     digest.update(repr((versions, settings)).encode())
     return digest.hexdigest()
-
-
-@cache
-def cache_folder() -> Path:
-    """Where compiled kernels are kept, in a folder for each generation; writable and ours."""
-    chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    user = chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir
-    fallback = Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    for base in (Path(user), fallback):
-        folder = base / "kernels"
-        with contextlib.suppress(OSError):
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if base == fallback and not _ours_alone(base):
-                continue
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                return folder
-    return Path(tempfile.mkdtemp(prefix="supple-"))
-
-
-def _ours_alone(folder: Path) -> bool:
-    """Whether nobody else can have put files there: what is in the cache is run."""
-    state = folder.lstat()
-    return not hasattr(os, "getuid") or (state.st_uid == os.getuid() and not state.st_mode & 0o022)
 
 
 def _forget_old_generations() -> None:
@@ -239,70 +220,57 @@ def _forget_old_generations() -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-class _Locator(_CacheLocator):
-    """Tells Numba to keep a function's code in our folder."""
+class _Cache(CacheBase):  # type: ignore[misc]
+    """Where Numba looks for the code of a kernel, and leaves it: in a file of its own."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._line = function.__code__.co_firstlineno
-        self._py_file = function.__code__.co_filename
-        self._generation = generation(modules_of(function))
-
-    def get_cache_path(self) -> str:
-        folder = cache_folder() / self._generation
-        folder.mkdir(exist_ok=True)
-        return str(folder)
-
-    def get_source_stamp(self) -> str:
-        return self._generation
-
-    def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _Locator:
-        return cls(py_func)
-
-
-class _CacheImpl(CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = [_Locator]
-
-
-class _Cache(FunctionCache):  # type: ignore[misc]
-    """Numba's file cache in our folder; says when it has to compile, and survives a damaged or full disk."""
-
-    _impl_class = _CacheImpl
-
-    def __init__(self, function: Callable[..., Any], kernel: Kernel) -> None:
-        super().__init__(function)
-        self._kernel_name = kernel.name
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._generation = generation(kernel.modules)
         self._started = 0.0
 
-    def _index_key(self, sig: Any, codegen: Any) -> Any:
-        """By name: the folder stands for the sources, those of what a closure holds included."""
-        return sig, codegen.magic_tuple(), self._kernel_name
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folder() / self._generation)
+
+    def _place(self, sig: Any, codegen: Any) -> tuple[Path, bytes]:
+        """The file of a kernel, and what that must be the code of: the folder stands for the sources, those of what
+        a closure holds included."""
+        identity = repr((self._generation, self._kernel.name, str(sig), codegen.magic_tuple())).encode()
+        name = re.sub(r"\W+", "_", self._kernel.name)
+        digest = hashlib.blake2b(identity, digest_size=6).hexdigest()
+        return Path(self.cache_path) / f"{name}.{digest}.nbc", identity
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Numba would first register all it can type and lower, which takes half a second; code that is compiled needs
         none of it but the memory management."""
         rtsys.initialize(target_context)
+        path, identity = self._place(sig, target_context.codegen())
         try:
-            found = self._load_overload(sig, target_context)
-        except Exception:  # a truncated or foreign file: compile again, and begin a new index
-            found = None
-            with contextlib.suppress(OSError):
-                self.flush()
-        if found is None:
-            announce(self._kernel_name, None)
-            self._started = time.perf_counter()
-        else:
-            with contextlib.suppress(OSError):
-                os.utime(self.cache_path)  # used just now
-        return found
+            kept = read_kept(path, identity)
+            if kept is not None:
+                found = CompileResult._rebuild(target_context, *pickle.loads(kept))
+                with contextlib.suppress(OSError):
+                    os.utime(path.parent)  # used just now
+                return found
+        except NotOurs as e:
+            say(f"the compiled code in {path} {e}: it is compiled again")
+        announce(self._kernel.name, None)
+        self._started = time.perf_counter()
+        return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        announce(self._kernel_name, time.perf_counter() - self._started)
-        _forget_old_generations()
+        announce(self._kernel.name, time.perf_counter() - self._started)
+        if data.library.has_dynamic_globals:  # it holds addresses of this process
+            return
         try:
-            super().save_overload(sig, data)
+            _forget_old_generations()
+            path, identity = self._place(sig, data.codegen)
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            write_kept(path, identity, dumps(data._reduce()))
         except OSError as e:
-            print(f"supple: cannot keep the compiled code in {cache_folder()}: {e}", file=sys.stderr)
+            say(f"cannot keep the compiled code in {cache_folder()}: {e}")
+
+    def enable(self) -> None:
+        """Part of what Numba asks of a cache: this one is always enabled."""
+
+    disable = flush = enable

@@ -399,10 +399,14 @@ if config.DISABLE_JIT:
         for i, row in enumerate(list(value)):
             m[i] = row
 
-    for _class in (Rows, PlainMat6):
-        operators = {"__add__": _sum, "__sub__": _difference, "__matmul__": _plain_matmul}
-        for _name, _function in operators.items():
-            setattr(_class, _name, lambda A, B, f=_function: f(A, B))
-        _class.__rmatmul__ = lambda A, x: _from_left(x, A)
-        _class.T = property(_PlainTransposed)
-    Rows.__getitem__ = _entry_of_rows
+    _operators: dict[str, Any] = {
+        "__add__": lambda A, B: _sum(A, B),
+        "__sub__": lambda A, B: _difference(A, B),
+        "__matmul__": _plain_matmul,
+        "__rmatmul__": lambda A, x: _from_left(x, A),
+        "T": property(_PlainTransposed),
+    }
+    for _name, _function in _operators.items():
+        setattr(Rows, _name, _function)
+        setattr(PlainMat6, _name, _function)
+    setattr(Rows, "__getitem__", _entry_of_rows)  # noqa: B010 (mypy)

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from supple.spatial.structs import Struct
 
-_C_TYPES = {np.float64: ctypes.c_double, np.int64: ctypes.c_int64}
+_C_TYPES: dict[Any, Any] = {np.float64: ctypes.c_double, np.int64: ctypes.c_int64}
 _number: list[Callable[[Any], Any]] = [float]
 
 

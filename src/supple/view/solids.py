@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.errors import ParseError
+from supple.files.apart import Reader
 from supple.model.model import Model, Visual
+from supple.reading import LARGEST_FILE, check_file
 from supple.view.batch import Batch
 from supple.view.colours import GROUND, PLAIN
 
@@ -18,6 +22,11 @@ Ints = NDArray[np.int64]
 Rgb = tuple[int, ...]
 
 MANY_FACES = 200_000  #: of one mesh, beyond which it is not drawn: a page would not bear a robot of such
+
+
+PATIENCE = 2.0  #: seconds of meshes that cannot be read after which no more are tried
+
+MESHES = Reader("mesh_triangles.py", "trimesh")
 
 
 class Part(NamedTuple):
@@ -34,11 +43,18 @@ def solids(model: Model) -> tuple[list[Batch], list[str]]:
     for v in model.visuals:
         key = (v.kind, v.mesh, v.size if v.kind == "capsule" else None)
         groups.setdefault(key, []).append(v)
-    out, failed = [], []
+    out, failed, patience = [], [], PATIENCE
     for (kind, mesh, size), visuals in groups.items():
-        made = _mesh(mesh) if kind == "mesh" else _solid(kind, size)
+        begun = monotonic()
+        if kind != "mesh":
+            made = _solid(kind, size)
+        elif patience > 0:
+            made = _mesh(mesh)
+        else:
+            made = f"{mesh}: is not read, since other meshes took too long"
         if isinstance(made, str):
             failed.append(made)
+            patience -= monotonic() - begun
             continue
         body = np.array([v.body for v in visuals], dtype=np.int64)
         position, rotation = np.array([v.position for v in visuals]), np.array([v.rotation for v in visuals])
@@ -87,60 +103,22 @@ def _mesh(path: str | None) -> list[Part] | str:
     """What is in a file, by colours; or why it is not drawn."""
     if path is None:
         return "a mesh that is not in a file of its own is not drawn"
-    if not Path(path).is_file():
+    if not Path(path).exists():
         return f"{path}: is not there any more"
     try:
+        check_file(path, LARGEST_FILE)
         return _read(path, Path(path).stat().st_mtime_ns)
-    except _Unfit as e:
-        return f"{path}: {e}"
-    except Exception as e:  # whatever a damaged file makes its reader say
-        return f"{path}: {type(e).__name__}: {e}"
-
-
-class _Unfit(Exception):
-    """A mesh that is not fit to be drawn."""
+    except (ParseError, OSError) as e:
+        return str(e)
 
 
 @lru_cache(maxsize=256)
 def _read(path: str, changed: int) -> list[Part]:
-    import trimesh
-
-    made: Any = trimesh.load(path, process=False)
-    meshes: list[Any] = made.dump() if isinstance(made, trimesh.Scene) else [made]
-    metres = _metres(str(getattr(made, "units", None) or "")) if Path(path).suffix.lower() == ".dae" else 1.0
-    found: dict[Rgb | None, list[tuple[Floats, Ints]]] = {}
-    for mesh in meshes:
-        if len(getattr(mesh, "faces", ())):  # not lines, not points
-            corners = metres * np.asarray(mesh.vertices, dtype=np.float64)
-            found.setdefault(_mesh_colour(mesh), []).append((corners, np.asarray(mesh.faces, dtype=np.int64)))
-    faces = sum(len(f) for group in found.values() for _, f in group)
-    if faces == 0 or not all(np.isfinite(v).all() for group in found.values() for v, _ in group):
-        raise _Unfit("holds no triangles that can be drawn")
-    if faces > MANY_FACES:
-        raise _Unfit(f"{faces} triangles are too many for a page, which takes {MANY_FACES}")
-    return [Part(*_joined(group), colour) for colour, group in found.items()]
-
-
-def _joined(group: list[tuple[Floats, Ints]]) -> tuple[Floats, Ints]:
-    shift = np.cumsum([0] + [len(v) for v, _ in group])
-    return np.concatenate([v for v, _ in group]), np.concatenate([f + k for (_, f), k in zip(group, shift)])
-
-
-def _metres(units: str) -> float:
-    """How long the unit of a Collada file is: its reader names it, and leaves lengths as they are."""
-    number, _, rest = units.partition("*")
-    return float(number) if rest.strip() == "meters" else 1.0
-
-
-def _mesh_colour(mesh: Any) -> Rgb | None:
-    """The colour of a mesh: of its material, or what its picture is on average."""
-    visual = mesh.visual
-    if visual.kind is None or not visual.defined:
-        return None
-    material = getattr(visual, "material", None)
-    picture = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
-    if picture is not None:
-        rgb = np.asarray(picture.convert("RGB")).reshape(-1, 3).mean(axis=0)
-    else:
-        rgb = np.asarray(visual.main_color if material is None else material.main_color)[:3]
-    return tuple(int(x) for x in rgb)
+    reply, data = MESHES.ask(path, most_faces=MANY_FACES)
+    out, at = [], 0
+    for corners, faces, colour in reply["parts"]:
+        v = np.frombuffer(data, dtype=np.float64, count=3 * corners, offset=at).reshape(-1, 3)
+        f = np.frombuffer(data, dtype=np.int64, count=3 * faces, offset=at + v.nbytes).reshape(-1, 3)
+        at += v.nbytes + f.nbytes
+        out.append(Part(v, f, None if colour is None else tuple(colour)))
+    return out
