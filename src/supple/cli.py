@@ -23,7 +23,7 @@ from supple.commands.export import export
 from supple.commands.inspect import File, inspect
 from supple.commands.run import run
 from supple.commands.view import view
-from supple.errors import SuppleError
+from supple.errors import SuppleError, printable
 from supple.reproduce import PAPERS
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _complain(message: str) -> int:
-    sentence = " ".join(message.split())
-    print(f"supple: {sentence}", file=sys.stderr)
+    print(f"supple: {printable(' '.join(message.split()))}", file=sys.stderr)
     return WRONG
 
 

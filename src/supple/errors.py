@@ -9,7 +9,8 @@
     ├── RecordingError      a recording that cannot be written, read or continued; names the file
     └── ViewError           a page or picture that cannot be made
 
-A message says what was wrong, where, and what to do about it.
+A message says what was wrong, where, and what to do about it. The names in it come from files: `printable` spells out
+what a terminal would obey.
 """
 
 from __future__ import annotations
@@ -17,8 +18,22 @@ from __future__ import annotations
 from typing import Any
 
 
+def printable(text: object, keep: str = "") -> str:
+    """Text for a terminal, a page or a message: what is not to be seen in it (control characters, escape sequences,
+    marks that turn the direction of reading) is spelled out as Python writes it, ESC as \\x1b; all else is as it was.
+
+    keep: characters that stay, such as line breaks."""
+    whole = str(text)
+    if whole.isprintable():
+        return whole
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in whole)
+
+
 class SuppleError(Exception):
     """The root of everything Supple raises on purpose."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__(), keep="\n")
 
 
 class ModelError(SuppleError, ValueError):

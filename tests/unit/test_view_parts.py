@@ -273,7 +273,8 @@ def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
 
     def move(live: Any, sample: Any) -> None:
         if sample.piece.times[-1] == pytest.approx(5e-4):
-            live._asked |= {"error": -6.0, "force": 2.0}  # as sliders do
+            live._wishes.leave("error", -6.0)  # as sliders do
+            live._wishes.leave("force", 2.0)
         look(live, sample)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -448,7 +448,8 @@ class QuasiStatics(Pushed):
         self._check()
         noise, largest, slid = self._numbers[k.NOISE], self._numbers[k.LARGEST], self._numbers[k.SLID]
         if self._pace.stale_probe(noise, math.sqrt(largest), slid / self._length):
-            self._run_whole(wh.PROBE, wanted)
+            if self._run_whole(wh.PROBE, wanted) > wh.LUCK:
+                self._pace.probed = 0
             self._run_whole(wh.SELECT, wanted)
         self._is_whole = True
 

@@ -9,7 +9,9 @@ it carries. `noise` is the size of these terms: |tau| plus the sum of the magnit
 of their moments about it. NOISE is what the joint that moves most, on its own, would do under u times that (u: the unit
 of rounding). What the joints do together, at most, is AMPLIFICATION times that, and IN_ALL times that is its norm over
 all joints. These two are found now and then by a second solution, for forces as large as the noise and for what the
-first one leaves of the equations of motion. FLOOR is that, or LEAST u times the accelerations if that is more.
+first one leaves of the equations of motion. If that is far more than the noise (LUCK; light links between heavy ones
+do so, at large accelerations), it is a matter of luck how much it is, and holds for this solution only. FLOOR is the
+larger one of all that and LEAST u times the accelerations.
 """
 
 from __future__ import annotations
@@ -63,6 +65,7 @@ from supple.spatial.trig import RING
 SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 UNIT = 2.0**-53  #: of rounding
 SAFETY, LEAST = 32.0, 1024.0
+LUCK = 32.0
 X_ = 21  #: of a row of `path`: where the body's origin is in the world
 
 
@@ -201,9 +204,10 @@ def advance_all(t, d, w, factor):
 
 
 @helper
-def probe_forces(m, tau, qdd, noise, path, work, S, out):
-    """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, with signs that
-    look random. After load_bodies; takes the bodies' own forces away."""
+def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
+    """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, to which what moves
+    the bodies now belongs, with signs that look random. Returns how the former compares with the latter, by what the
+    joint that moves most, on its own, would do. After load_bodies; takes the bodies' own forces away."""
     store_six(path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
@@ -211,7 +215,11 @@ def probe_forces(m, tau, qdd, noise, path, work, S, out):
             kind, load_vec(work, b, E_), S, j, qdd
         )
         store_six(path, i, A_, A)
-        store_six(work, b, F_, load_force(work, b, F_) + load_rigid(work, b, Y_) @ A)
+        f = load_rigid(work, b, Y_) @ A
+        set_item(w.carried, 2 * b, item(w.carried, 2 * b) + length(f.lin))
+        set_item(w.carried, 2 * b + 1, item(w.carried, 2 * b + 1) + length(f.ang))
+        store_six(work, b, F_, load_force(work, b, F_) + f)
+    noise, most = UNIT * measure_noise(m, w, tau, work, S, dofs), 0.0
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
@@ -220,13 +228,15 @@ def probe_forces(m, tau, qdd, noise, path, work, S, out):
         for k in range(j, j + DOF[kind]):
             sign = 1.0 if (k * k + 3 * k >> 2) & 1 else -1.0
             left = item(tau, k) - along(kind, load_vec(work, b, E_), S, k, f) - get(m.dofs, k, ARMATURE) * item(qdd, k)
-            set_item(out, k, left + sign * UNIT * item(noise, k))
+            most = max(most, abs(left) * get(dofs, k, D_))
+            set_item(out, k, left + sign * UNIT * item(w.noise, k))
         store_six(work, b, F_, Force(zero(), zero()))
         if get(m.bodies, b, PARENT) >= 0:
             f = shift_force(load_vec(work, b, P_), f)
             if i != p:  # not the last child: those after it have already put theirs there
                 f = f + load_force(path, p, B_)
             store_six(path, p, B_, f)
+    return quotient(most, noise)
 
 
 _int, _float = types.int64, types.float64
@@ -234,12 +244,13 @@ _int, _float = types.int64, types.float64
 
 @kernel(_float(_int, _int, _int, _int, _float, _int, _float), "quasi-statics, whole body", effort=4)
 def whole_kernel(handle, desk, work, tasks, error, measure, factor):
-    """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D."""
+    """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D, or of PROBE what is left
+    of the equations of motion, in parts of the noise."""
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
     t, d = open_desk(desk)
     w = open_work(work)
-    smallest = 1.0e300
+    smallest, left = 1.0e300, 0.0
     if tasks & (SOLVE | PROBE):
         q, tau, out = state_arrays(desk)
         path, bodies = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
@@ -248,7 +259,7 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
         load_bodies(m, w, q, path, bodies, S)
         if tasks & PROBE:
             noise, probe = probe_arrays(work)
-            probe_forces(m, tau, out, noise, path, bodies, S, probe)
+            left = probe_forces(m, w, tau, out, path, bodies, S, dofs, probe)
             tau, out = probe, noise
         elif tasks & WEIGHTLESS:
             for b in range(m.n):
@@ -274,4 +285,4 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
         select(t, d, w, error, measure)
     if tasks & ADVANCE_ALL:
         advance_all(t, d, w, factor)
-    return smallest
+    return left if tasks & PROBE else smallest

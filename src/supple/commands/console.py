@@ -1,9 +1,11 @@
-"""How commands speak: without breaking lines, and without taking what is in a file for markup."""
+"""How commands speak: without breaking lines, and without taking what is in a file for markup or obeying it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from supple.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,9 +22,10 @@ def new_console() -> Console:
 
 
 def plain(text: Any) -> str:
+    """Text of which nothing is markup, nor an order to the terminal."""
     from rich.markup import escape
 
-    return escape(str(text))
+    return escape(printable(text))
 
 
 def say(console: Console, text: str) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from supple.errors import printable
+
 
 def export(
     recording: Annotated[Path, typer.Argument(help="A recording, as `supple run --record` makes it.")],
@@ -21,4 +23,4 @@ def export(
     if to is None and output is None:
         raise typer.BadParameter("say what to write: --to csv, npz or parquet, or a file with -o")
     for path in write(recording, output, to):  # type: ignore[arg-type]
-        print(f"{path}: {path.stat().st_size / 1e6:.3g} MB")
+        print(f"{printable(path)}: {path.stat().st_size / 1e6:.3g} MB")

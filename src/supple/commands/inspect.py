@@ -62,12 +62,13 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         table.add_row(name, plain(value))
     console.print(table)
     console.print()
-    say(console, plain(model.tree(model.n_bodies if everything else LINES)))
+    for line in model.tree(model.n_bodies if everything else LINES).split("\n"):
+        say(console, plain(line))
     if model.frames:
         names = list(model.frames)
         shown = names if everything else names[:SHOWN]
         more = f", and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
-        say(console, plain(f"\nFrames: {', '.join(shown)}{more}"))
+        say(console, f"\nFrames: {plain(', '.join(shown))}{more}")
 
 
 def show_problems(console: Console, model: Model, everything: bool) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 
 import typer
 
+from supple.commands.console import plain, say
 from supple.commands.inspect import Floating
 from supple.commands.view import Open, Port
 
@@ -105,7 +106,7 @@ def run(
     _say_done(console, result, resume or record)
     if plot is not None:
         result.plot(str(plot))
-        console.print(f"  {plot}", highlight=False, soft_wrap=True, markup=False)
+        say(console, f"  {plain(plot)}")
     if "stopped at" in str(result.about.get("stopped", "")):
         raise typer.Exit(STOPPED)
 
@@ -203,15 +204,15 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         rows["took"] = f"{result.about['seconds']:.3g} s"
     if record is not None:
         rows["recorded in"] = f"{record}, {record.stat().st_size / 1e6:.3g} MB"
-    table = Table(title=result.model.name, title_justify="left", title_style="bold", show_header=False, box=None)
+    table = Table(title=plain(result.model.name), title_justify="left", title_style="bold", show_header=False, box=None)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in rows.items():
-        table.add_row(name, value)
-    console.print(table, markup=False)
+        table.add_row(name, plain(value))
+    console.print(table)
     if record is not None and result.about.get("stopped") and not result.about.get("steered"):
         again = f"supple run --resume {shlex.quote(str(record))}"
-        console.print(f"\nTo go on: {again}", highlight=False, soft_wrap=True, markup=False)
+        say(console, f"\nTo go on: {plain(again)}")
 
 
 def _list(console: Console) -> None:

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from supple.commands.console import plain
+from supple.errors import printable
+
 if TYPE_CHECKING:
     from supple.model.model import Model
     from supple.simulating.result import Result
@@ -74,9 +77,9 @@ def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frame
         if path is None:
             continue
         with Progress(transient=True) as bar:
-            tell = partial(_tell, bar, bar.add_task(path.name))
+            tell = partial(_tell, bar, bar.add_task(plain(path.name)))
             write(result, path, frames=frames, by=by, rods=rods, tell=tell)
-        print(f"{path}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
+        print(f"{printable(path)}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
 
 
 def _tell(bar: Any, task: Any, done: int, of: int) -> None:
@@ -97,7 +100,7 @@ def say_where(server: Any, model: Model, missing: list[str], open_page: bool) ->
         )
     if missing:
         more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
-        print(f"not drawn: {missing[0]}{more}", flush=True)
+        print(f"not drawn: {printable(missing[0])}{more}", flush=True)
     print(f"Look at {address(server)}  (Ctrl-C ends it)", flush=True)
     if open_page:
         webbrowser.open(address(server))

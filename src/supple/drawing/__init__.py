@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
-from supple.errors import SuppleError
+from supple.errors import SuppleError, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,6 +25,18 @@ def new_figure(width: float, height: float) -> Figure:
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
+    _take_names_as_they_are(figure)
     if path is not None:
         figure.savefig(path, dpi=150, facecolor="white")
     return figure
+
+
+def _take_names_as_they_are(figure: Figure) -> None:
+    """A name with dollars in it is no formula. (The numbers at axes are: powers of ten.)"""
+    from matplotlib.text import Text
+
+    of_axes = {text for axes in figure.axes for axis in (axes.xaxis, axes.yaxis) for text in axis.findobj(Text)}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text not in of_axes:
+            text.set_parse_math(False)
+            text.set_text(printable(text.get_text(), keep="\n"))

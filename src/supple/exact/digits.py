@@ -1,16 +1,22 @@
-"""What divide and conquer and virtual work find has its digits, or is found in another way, or is refused.
+"""What other methods than articulated bodies find has its digits, or is found in another way, or is refused.
 
-Both subtract and invert mobilities, and lose digits with the square of how far moments of inertia are apart: with a
-dummy link of 0.1 g that carries a robot, all of them. Articulated bodies add inertias and lose next to none.
+Divide and conquer and virtual work subtract and invert mobilities, and lose digits with the square of how far moments
+of inertia are apart: with a dummy link of 0.1 g that carries a robot, all of them. Articulated bodies add inertias and
+lose next to none.
 
-    apart     the largest moment of inertia, mass or armature at the longest lever, over the least of any body about any
-              axis; times bodies / FEW, if there are more and paths fork
+    spread    the largest moment of inertia, mass or armature at the longest lever, over the least of any body about any
+              axis
+    apart     the same, times bodies / FEW, if there are more and paths fork
     unlike    the largest ratio of two bodies' masses, least moments of inertia or largest ones, times bodies
     both small (FEW_LOST, ALIKE), and no path long (LONG): results are right to 1e-7 or so in any state, and returned
                  as they are
     otherwise    they are compared with what articulated bodies and inverse dynamics say (NEAR); where they differ,
                  joints are closed in 32 digits (extended.py); where accelerations differ, too (FAR), there is no
                  telling which are right, and SingularError says why
+
+Methods that form the mass matrix lose as many digits as `spread` has, and on deep trees as the cube of the depth: up to
+SPREAD and DEEP they are right to 1e-7. Beyond, they are compared with articulated bodies; where they differ, they are
+refined by what inverse dynamics says that they leave, and refused if that does not help.
 
 These numbers are the model's, and found once. Lengths that a sliding joint can reach have no bound: with one amid the
 tree, `apart` is infinite.
@@ -19,7 +25,7 @@ tree, `apart` is infinite.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +34,7 @@ from supple.errors import SingularError
 from supple.exact.aba import ABA
 from supple.exact.extended import extended
 from supple.exact.kinematics import poses
-from supple.exact.rnea import WITH_WRENCHES
+from supple.exact.rnea import RNEA, WITH_WRENCHES
 from supple.model.joints import JointType
 from supple.model.model import Model
 from supple.model.topology import depths, n_children
@@ -36,8 +42,12 @@ from supple.model.topology import depths, n_children
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Arguments = list[Floats | None]  #: q, v, tau, wrenches as Algorithm.arrays gives them
+Given = tuple[Any, Any, Any, Any]  #: the same as a user gives them
+Solver = Callable[..., Floats]  #: accelerations, of a model and these
 
 FEW_LOST, FEW = 1e4, 12  #: moments of inertia so far apart cost virtual work seven digits in trees of a few bodies
+SPREAD, DEEP = 1e8, 200  #: within these the mass matrix has six digits and one or two to spare; bodies on a path
+REFINEMENTS = 3
 ALIKE = 3e4  #: errors grow with the square of how unlike bodies are, and of their number: up to 3e-8 at this product
 NEAR, FAR = 1e-9, 1e-6  #: of the largest acceleration or wrench
 MANY = 100  #: bodies, from which NEAR grows with their number, as what rounding does to articulated bodies
@@ -58,6 +68,13 @@ def is_long(model: Model) -> bool:
     return _known(model, "is long", lambda: bool(depths(model.parent).max(initial=0) > LONG))
 
 
+def keeps_matrix_digits(model: Model) -> bool:
+    """Whether the mass matrix is good enough, whatever the state."""
+    return _known(
+        model, "keeps matrix digits", lambda: _spread(model) <= SPREAD and depths(model.parent).max(initial=0) <= DEEP
+    )
+
+
 def has_mobilities(model: Model) -> bool:
     """Whether every body has mass, and inertia about every axis."""
     return _known(
@@ -75,12 +92,16 @@ def _apart(model: Model) -> float:
     inner = model.parent >= 0
     if not has_mobilities(model) or np.isin(model.joint_type[inner], _SLIDING).any():
         return np.inf
-    moments = np.linalg.eigvalsh(model.inertia)
-    lever = max(_square(model.com), _square(model.position[inner]))
-    armature = float(model.armature.max(initial=0.0))
-    apart = max(float(model.mass.max()) * lever, float(moments.max()), armature) / float(moments.min())
     forks = n_children(model.parent)[1:].max(initial=0) > 1
-    return apart * max(1.0, _largest_tree(model) / FEW) if forks else apart
+    return _spread(model) * (max(1.0, _largest_tree(model) / FEW) if forks else 1.0)
+
+
+def _spread(model: Model) -> float:
+    moments = np.linalg.eigvalsh(model.inertia)
+    lever = max(_square(model.com), _square(model.position[model.parent >= 0]))
+    largest = max(float(model.mass.max()) * lever, float(moments.max()), float(model.armature.max(initial=0.0)))
+    least = float(moments.min())
+    return largest / least if least > 0.0 else np.inf
 
 
 def _unlike(model: Model) -> float:
@@ -121,12 +142,54 @@ def settled(model: Model, method: str, arguments: Arguments, size: int | None, f
             rows[which] = extended(model, *few)[:, : rows.shape[1]]
         else:
             rows[which, nv:] = wanted[which, nv:]
-        far = ~_near(rows[which, :nv], wanted[which, :nv], FAR)
-        if far.any():
-            far[far] = ~_balanced(model, [x[far] for x in few], rows[which[far], :nv], wanted[which[far], :nv])
-        if far.any():
-            refuse(model, method, None if size is None else int(which[far][0]))
+        bad[which] = _far(model, few, rows[which, :nv], wanted[which, :nv])
+        if rows.shape[1] > nv and not is_long(model):  # where inverse dynamics, summed up from the leaves, loses digits
+            bad[which] |= ~_near(rows[which, nv:], wanted[which, nv:], FAR, _carried(model, few))
+    if bad.any():
+        refuse(model, method, IN_32_DIGITS, None if size is None else int(np.flatnonzero(bad)[0]))
     return found
+
+
+def compared(model: Model, method: str, solve: Solver, given: Given, found: Floats) -> Floats:
+    """Accelerations by a method that forms the mass matrix: those of articulated bodies, if need be after they were
+    found again from what they leave of the equations of motion; or refused."""
+    arguments, size = ABA.arrays(model, given)
+    if size == 0:
+        return found
+    wanted = ABA(model, *arguments)
+    q, v, tau, wrenches = arguments
+    for left in range(REFINEMENTS, -1, -1):
+        rows, right = found.reshape(-1, model.nv), wanted.reshape(-1, model.nv)
+        which = np.flatnonzero(~_near(rows, right, FAR))
+        if len(which) == 0:
+            break
+        if left:
+            rest = (0.0 if tau is None else tau) - RNEA(model, q, v, found, wrenches)
+            found = found + solve(model, q, v, RNEA(model, q, v, None, wrenches) + rest, wrenches)
+            continue
+        far = which[
+            _far(model, [_rows(model, i, x, which) for i, x in enumerate(arguments)], rows[which], right[which])
+        ]
+        if len(far):
+            refuse(model, method, BY_MATRIX, None if size is None else int(far[0]))
+    return found
+
+
+def _far(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bools:
+    """Row by row, whether accelerations are not those of articulated bodies, and not for balance alone."""
+    far = ~_near(found, wanted, FAR)
+    if far.any():
+        far[far] = ~_balanced(model, [x[far] for x in given], found[far], wanted[far])
+    return far
+
+
+def _carried(model: Model, given: list[Floats]) -> Floats:
+    """(states,) how large joint wrenches could be, of which rounding is left where forces balance or bodies fall
+    freely: by what acts on all bodies, whatever the directions."""
+    q, v, tau, pushes = given
+    moment, force = _on_bodies(model, q, v, pushes.reshape(len(pushes), -1, 6) if pushes.shape[1] else None)
+    sizes = moment.sum(axis=(1, 2)) + force.sum(axis=(1, 2)) + np.abs(tau).sum(axis=1)
+    return np.asarray(BALANCED / FAR * sizes, dtype=np.float64)
 
 
 def _near(found: Floats, wanted: Floats, share: float, floor: Floats | float = 0.0) -> Bools:
@@ -192,7 +255,11 @@ def _rows(model: Model, argument: int, x: Floats | None, which: NDArray[np.int64
     return np.ascontiguousarray(some).reshape(len(which), -1)
 
 
-def refuse(model: Model, method: str, state: int | None) -> NoReturn:
+IN_32_DIGITS = "With bodies so different, what is found in 32 digits is not what articulated bodies find in 16"
+BY_MATRIX = "With so many bodies, or so different ones, the mass matrix has too few digits for the lighter ones"
+
+
+def refuse(model: Model, method: str, why: str, state: int | None) -> NoReturn:
     """Say which bodies are so different that digits go."""
     where = "" if state is None else f"state {state} of the batch: "
     sums, least = np.append(0.0, np.cumsum(model.mass)), np.linalg.eigvalsh(model.inertia)[:, 0].astype(np.float64)
@@ -204,8 +271,8 @@ def refuse(model: Model, method: str, state: int | None) -> NoReturn:
     raise SingularError(
         f"{where}{method} cannot close joint {model.joint_names[b]!r} with six digits: {holder} carries body "
         f"{model.body_names[b]!r} ({_size(model.mass[b], least[b])}; {carried[b]:.3g} kg with all that it carries). "
-        "With bodies so different, what is found in 32 digits is not what articulated bodies find in 16. Give the "
-        "lighter one more mass and inertia, or its joint armature; method='aba' makes no such comparison"
+        f"{why}. Give the lighter one more mass and inertia, or its joint armature; method='aba' makes no such "
+        "comparison"
     )
 
 

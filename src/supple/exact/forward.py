@@ -14,6 +14,7 @@ from supple.exact.aba import ABA
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_finite
 from supple.exact.crba import crba
 from supple.exact.dca import divide_and_conquer
+from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
@@ -82,14 +83,18 @@ def forward_dynamics(
 
     "virtual-work" and "dca" lose digits where a light body carries a heavy one, and on paths of many hundred bodies.
     Their results then are compared with those of "aba" and, where they differ, found again in 32 digits, some 15 times
-    slower; or SingularError names the joint.
+    slower; or SingularError names the joint. "crba" and "dense" lose digits where moments of inertia are further apart
+    than 1e8, and on paths of more than 200 bodies: they are compared and found again, too, or refused.
     """
     try:
         qdd: Any = model._fast[method](q, v, tau, wrenches)
     except KeyError:
         qdd = ODD
     if qdd.__class__ is int:
-        return _other_way(model, q, v, tau, wrenches, method)
+        qdd = _other_way(model, q, v, tau, wrenches, method)
+    if method in ("crba", "dense") and not keeps_matrix_digits(model):
+        solve = CRBA_LTDL.general if method == "crba" else _unit_vectors
+        return compared(model, f"method {method!r}", solve, (q, v, tau, wrenches), qdd)
     result: NDArray[np.float64] = qdd
     return result
 
@@ -97,7 +102,13 @@ def forward_dynamics(
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
     """A first call on a model, arguments of any form, or a method that has no kernel of its own."""
     if method in ALGORITHMS:
-        return ALGORITHMS[method].general(model, q, v, tau, wrenches)
+        try:
+            return ALGORITHMS[method].general(model, q, v, tau, wrenches)
+        except SingularError:
+            if method == "crba" and not keeps_matrix_digits(model):
+                ABA.general(model, q, v, tau, wrenches)  # says what is singular, if anything is
+                refuse(model, "method 'crba'", BY_MATRIX, None)
+            raise
     if method == "virtual-work":
         return by_virtual_work(model, q, v, tau, wrenches)
     if method == "dca":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.errors import printable
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ class Clip:
         return len(self.times)
 
     def __repr__(self) -> str:
-        feet = f", feet {', '.join(self.feet)}" if self.feet else ""
+        feet = f", feet {printable(', '.join(self.feet))}" if self.feet else ""
         return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.duration:.4g} s{feet}>"
 
     @property

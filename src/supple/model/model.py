@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import ModelError
+from supple.errors import ModelError, printable
 from supple.model import manifold
 from supple.model.frozen import frozen
 from supple.model.joints import JointType
@@ -145,7 +145,7 @@ class Named(Mapping[str, T], Generic[T]):
         return len(self._names)
 
     def __repr__(self) -> str:
-        shown = ", ".join(self._names[:6]) + (", ..." if len(self._names) > 6 else "")
+        shown = printable(", ".join(self._names[:6])) + (", ..." if len(self._names) > 6 else "")
         return f"<{count(len(self._names), self._kind)}: {shown}>"
 
 
@@ -332,12 +332,12 @@ class Model:
 
     def tree(self, most: int = 40) -> str:
         """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""
-        lines, indent = [self.name], {-1: ""}  # what stands before the children of a body
+        lines, indent = [printable(self.name)], {-1: ""}  # what stands before the children of a body
         for i in range(min(self.n_bodies, most)):
             p = int(self.parent[i])
             last = self.subtree_end[i] == (self.n_bodies if p < 0 else self.subtree_end[p])
             indent[i] = indent[p] + ("  " if last else "│ ")
-            name = f"{self.body_names[i]}  [{self.joint_names[i]}: {self.joints[i].type}]"
+            name = printable(f"{self.body_names[i]}  [{self.joint_names[i]}: {self.joints[i].type}]")
             lines.append(f"{indent[p]}{'└' if last else '├'} {name}  {self.mass[i]:.4g} kg")
         if self.n_bodies > most:
             lines.append(f"... and {self.n_bodies - most} more")
@@ -354,7 +354,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         """In notebooks: the sizes, and the tree to be unfolded."""
-        text = f"<b>{escape(self.name)}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
+        text = f"<b>{escape(printable(self.name))}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
         return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"
 
 

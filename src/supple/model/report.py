@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from supple.errors import printable
+
 
 @dataclass(frozen=True)
 class Remark:
@@ -16,7 +18,7 @@ class Remark:
     line: int | None = None
 
     def __str__(self) -> str:
-        return f"{'' if self.line is None else f'line {self.line}: '}{self.message}"
+        return printable(f"{'' if self.line is None else f'line {self.line}: '}{self.message}")
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Report:
         if not self.remarks:
             return "everything in the file is used"
         counts = Counter(r.subject for r in self.remarks)
-        return ", ".join(f"{n} x {subject}" for subject, n in counts.most_common())
+        return printable(", ".join(f"{n} x {subject}" for subject, n in counts.most_common()))
 
     def __str__(self) -> str:
-        head = f"{self.source or 'model'}: {self.summary()}"
+        head = f"{printable(self.source or 'model')}: {self.summary()}"
         return "\n".join([head, *(f"  {r}" for r in self.remarks)])

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import RecordingError
+from supple.errors import RecordingError, printable
 from supple.model.model import Model
 from supple.record.journal import Journaled
 from supple.record.layout import VERSION
@@ -179,7 +179,7 @@ class Recording:
     def __repr__(self) -> str:
         n = sum(map(len, self.segments))
         end = "finished" if self.finished else "not finished"
-        return f"<Recording {self.path}: {self.models[0].name!r}, {n} states, {end}>"
+        return f"<Recording {printable(self.path)}: {self.models[0].name!r}, {n} states, {end}>"
 
 
 class RecordedSegment:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import StateError
+from supple.errors import StateError, printable
 from supple.model.model import Model
 from supple.simulating.events import Happened
 from supple.simulating.state import State
@@ -182,4 +182,4 @@ class Result:
             text += f"; {len(self.events)} events"
         if self.about.get("stopped"):
             text += f"; {self.about['stopped']}"
-        return text + (f"; in {self.recording}>" if self.recording else ">")
+        return printable(text + (f"; in {self.recording}>" if self.recording else ">"))

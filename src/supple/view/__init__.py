@@ -1,5 +1,7 @@
 """Looking at bodies in a browser page, by viser: recordings, and runs while they go on.
 
+    gate      who is let into a page
+    messages  what a page may ask for
     batch     many instances of one mesh, each fixed to a body
     shapes    what is drawn of a model: visuals, rods, dots
     solids    the visuals of a file: solids, and meshes with their colours

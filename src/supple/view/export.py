@@ -73,10 +73,17 @@ def export_html(
             if k + 1 < len(chosen):
                 serializer.insert_sleep(max(float(timeline.times[chosen[k + 1]]) - state.time, 0.0) / speed)
             tell(k + 1, len(chosen))
-        text = serializer.as_html().replace("<head>", "<head>" + WITHOUT_PICTURE, 1)
+        text = serializer.as_html().replace("<head>", "<head>" + _alone() + WITHOUT_PICTURE, 1)
     finally:
         close_server(server)
     return _written(Path(path), lambda out: out.write_text(text, encoding="utf-8"))
+
+
+def _alone() -> str:
+    """Forbids a page to fetch anything from anywhere."""
+    from supple.view.gate import POLICY
+
+    return f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(socket="")}">'
 
 
 def export_gif(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time as clock
 from collections import deque
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
+from supple.errors import SuppleError
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
-from supple.view.panel import Floats, Panel, PlayButton
+from supple.view.panel import Floats, Panel, PlayButton, speed_control
 from supple.view.plots import POINTS, Plots
 from supple.view.timeline import fit_speed
 
@@ -21,6 +23,23 @@ LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and m
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-12.0, 12.0)}  #: of the error's slider
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
+
+
+class Wishes:
+    """What sliders were moved to, and the run does not know yet. Any thread leaves them: that of each page."""
+
+    def __init__(self) -> None:
+        self._lock, self._left = threading.Lock(), dict[str, float]()
+
+    def leave(self, name: str, value: float) -> None:
+        with self._lock:
+            self._left.pop(name, None)  # what was moved last comes last
+            self._left[name] = value
+
+    def take(self) -> list[tuple[str, float]]:
+        with self._lock:
+            left, self._left = self._left, {}
+        return list(left.items())
 
 
 class Live:
@@ -32,7 +51,7 @@ class Live:
     def __init__(self, server: Any, run: Simulation, rods: Floats | None = None) -> None:
         self.server, self.run = server, run
         run.cursor.watched = True
-        self._asked: dict[str, float] = {}  #: what sliders were moved to, and the run does not know yet
+        self._wishes = Wishes()
         self._redraw = False
         self._history: deque[tuple[float, ...]] = deque(maxlen=POINTS)
         self._plots: Plots | None = None
@@ -45,8 +64,7 @@ class Live:
         self._panel.stage.rods = rods
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
-            speed = fit_speed(run.grid.end)
-            self._speed = gui.add_number("speed", speed, min=1e-9, hint="seconds of the run in a second, at most")
+            self._speed = speed_control(gui, fit_speed(run.grid.end), ", at most")
             self._add_sliders(gui)
         self._panel.add_view()
         self._panel.add_body()
@@ -108,27 +126,33 @@ class Live:
 
     def _slider(self, name: str, slider: Any) -> None:
         def moved(event: Any) -> None:
-            self._asked[name] = float(slider.value)
+            self._wishes.leave(name, float(slider.value))
 
         slider.on_update(moved)
 
     def _hand_on(self) -> None:
-        """What the page asks for, to the run."""
+        """What the page asks for, to the run; what the run refuses is said, and does not end it."""
+        try:
+            for name, value in self._wishes.take():
+                self._panel.refused = ""
+                self._steer(name, value)
+            if self._follow is not None and clock.perf_counter() - self._looked > LOOKS:
+                self._looked = clock.perf_counter()
+                self._follow_camera(self.run.stepper)
+        except SuppleError as e:
+            self._panel.refused, self._redraw = str(e), True
+
+    def _steer(self, name: str, value: float) -> None:
         stepper = self.run.stepper
-        while self._asked:
-            name, value = self._asked.popitem()
-            if name == "active":
-                stepper.active = int(value)
-                self._steered(f"{int(value)} active joints")
-            elif name == "error":
-                stepper.error = 10.0**value
-                self._steered(f"error {stepper.error:.3g}")
-            else:
-                self.run.scale_pushes(value)
-                self._steered(f"force x {value:g}")
-        if self._follow is not None and clock.perf_counter() - self._looked > LOOKS:
-            self._looked = clock.perf_counter()
-            self._follow_camera(stepper)
+        if name == "active":
+            stepper.active = int(value)
+            self._steered(f"{int(value)} active joints")
+        elif name == "error":
+            stepper.error = 10.0**value
+            self._steered(f"error {stepper.error:.3g}")
+        else:
+            self.run.scale_pushes(value)
+            self._steered(f"force x {value:g}")
 
     def _follow_camera(self, ad: AdaptiveDynamics) -> None:
         """Weights for the camera that was moved last, if it is not the one they are for."""
@@ -143,13 +167,13 @@ class Live:
         camera = max(cameras, key=lambda c: float(c.update_timestamp))
         here = np.array([*camera.position, *camera.look_at, camera.fov, camera.aspect, camera.image_height])
         if self._camera is None or not np.array_equal(here, self._camera):
-            if self._camera is None:
-                self._steered("weights of a camera")
-            self._camera = here
             up = np.tan(0.5 * camera.fov)
             whole = 2.0 * np.arctan(up * np.hypot(1.0, camera.aspect))  # of a cone around the picture
             focal = 0.5 * camera.image_height / up
             ad.look_from(camera.position, camera.look_at, focal=focal, view_angle=min(whole, 3.0))
+            if self._camera is None:
+                self._steered("weights of a camera")
+            self._camera = here
 
     def _steered(self, how: str) -> None:
         """From now on the run is not the one that was asked for: it remembers, and its recording says so."""

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.errors import printable
 from supple.exact.kinematics import Poses
 from supple.simulating.state import State
 from supple.view.colours import MEANING, legend
 from supple.view.stage import Stage
 
 Floats = NDArray[np.float64]
+
+SPEEDS = (1e-9, 1e9)  #: between which a page may choose
+CELL = "padding:0.1em 0.5em 0.1em 0;vertical-align:top"  #: of a table: its style
 
 
 class Panel:
@@ -24,7 +29,8 @@ class Panel:
         self.server, self._changed = server, changed
         self.stage = Stage(server, self.pick)
         self.picked: int | None = None
-        self._said = server.gui.add_markdown("")
+        self.refused = ""  #: what the page asked for last, and why it cannot be had
+        self._said = server.gui.add_html("")
         self._chooses = chooses
 
     def add_view(self) -> None:
@@ -45,7 +51,7 @@ class Panel:
         gui = self.server.gui
         with gui.add_folder("Body"):
             self._name = gui.add_text("name", "", hint="click on a body, or write its name or number")
-            self._numbers = gui.add_markdown("*Click on a body to see its numbers.*")
+            self._numbers = gui.add_html(remark("Click on a body to see its numbers."))
         self._name.on_update(lambda _: self._find())
 
     def pick(self, body: int) -> None:
@@ -63,21 +69,20 @@ class Panel:
         if stage.visible != self._shown.value:
             stage.visible = self._shown.value
         pose = stage.show(state.model, state.q, state.active, state.error)
-        self._said.content = said(state, energy)
-        if self.picked is not None and self.picked < state.model.n_bodies:
-            wrench = None if joint_wrench is None else joint_wrench(self.picked)
-            self._numbers.content = numbers(state, self.picked, pose, wrench)
+        self._said.content = said(state, energy, self.refused)
+        picked = self.picked  # which another thread may change meanwhile
+        if picked is not None and picked < state.model.n_bodies:
+            wrench = None if joint_wrench is None else joint_wrench(picked)
+            self._numbers.content = numbers(state, picked, pose, wrench)
 
     def _find(self) -> None:
         model, name = self.stage.model, self._name.value.strip()
         if model is None or not name:
             return
-        if name.isdigit() and name not in model.bodies:
-            found = int(name) if int(name) < model.n_bodies else None
-        else:
-            found = model.bodies[name].index if name in model.bodies else None
-        if found is None:
-            self._numbers.content = f"There is no body {name!r}."
+        number = int(name) if name.isascii() and name.isdecimal() else -1
+        found = model.bodies[name].index if name in model.bodies else number if number < model.n_bodies else -1
+        if found < 0:
+            self._numbers.content = remark(f"There is no body {name!r}.")
         elif found != self.picked:
             self.picked = found
             self._changed()
@@ -109,18 +114,24 @@ class PlayButton:
         self._then()
 
 
-def said(state: State, energy: float) -> str:
-    """A state in a few words."""
+def speed_control(gui: Any, now: float, more: str = "") -> Any:
+    return gui.add_number("speed", now, min=SPEEDS[0], max=SPEEDS[1], hint=f"seconds of the run in a second{more}")
+
+
+def said(state: State, energy: float, refused: str = "") -> str:
+    """A state in a few words, as HTML."""
     rows = {"time": f"{state.time:.6g} s", "energy": f"{energy:.6g} J"}
     if state.active is not None:
         rows["active joints"] = f"{len(state.active)} of {state.model.n_joints}"
     if state.error is not None:
         rows["error"] = f"{state.error:.3g}"
+    if refused:
+        rows["refused"] = refused
     return _table(rows)
 
 
 def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
-    """What is known of a body."""
+    """What is known of a body, as HTML."""
     model, joint = state.model, state.model.joints[body]  # type: ignore[index]
     parent = int(model.parent[body])
     rows = {
@@ -139,9 +150,24 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
     return _table(rows)
 
 
+def remark(text: str) -> str:
+    """A sentence, as HTML."""
+    return f'<p style="font-size:0.875em;font-style:italic;margin:0 0.8em 0.6em 0.8em">{_plain(text)}</p>'
+
+
 def _table(rows: dict[str, str]) -> str:
-    plain = {name: value.replace("|", "\\|").replace("<", "&lt;") for name, value in rows.items()}
-    return "| | |\n|-|-|\n" + "\n".join(f"| {name} | {value} |" for name, value in plain.items())
+    cells = "".join(
+        f'<tr><td style="{CELL};white-space:nowrap">{_plain(name)}</td>'
+        f'<td style="{CELL};overflow-wrap:anywhere">{_plain(value)}</td></tr>'
+        for name, value in rows.items()
+    )
+    look = "border-collapse:collapse;width:100%;font-size:0.875em"
+    return f'<div style="padding:0 0.8em 0.6em 0.8em"><table style="{look}"><tbody>{cells}</tbody></table></div>'
+
+
+def _plain(text: str) -> str:
+    """Text that is nothing but text in a page: the names in it come from files and from whoever writes them."""
+    return escape(printable(text))
 
 
 def _list(x: Floats) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from supple.simulating.result import Result
 from supple.view.growing import LOOKS, Growing
-from supple.view.panel import Floats, Panel, PlayButton
+from supple.view.panel import Floats, Panel, PlayButton, speed_control
 from supple.view.plots import Plots
 from supple.view.timeline import Timeline
 
@@ -35,7 +35,7 @@ class Player:
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
             self._play = PlayButton(gui, False, self._begin)
             self._loop = gui.add_checkbox("repeat", True)
-            self._speed = gui.add_number("speed", self.timeline.speed, min=1e-9, hint="seconds of the run in a second")
+            self._speed = speed_control(gui, self.timeline.speed)
         self._panel.add_view()
         self._panel.add_body()
         with gui.add_folder("Plots"):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import ViewError
+from supple.errors import ViewError, printable
 from supple.exact.kinematics import Poses, poses
 from supple.model.model import Model
 from supple.view.batch import Batch, with_world
@@ -30,7 +30,8 @@ EYE = np.array([-0.75, -0.55, 0.35])  #: see first_look
 
 
 def open_server(port: int | None = None, title: str = "Supple", own_light: bool = True) -> Any:
-    """viser's server, to be reached from this machine only. port: None takes the first free one from 8080 on, 0 any.
+    """viser's server, to be reached from this machine only, at `address`. port: None takes the first free one from
+    8080 on, 0 any.
 
     own_light: False leaves the light as it is in viser's pages.
     """
@@ -48,13 +49,30 @@ def open_server(port: int | None = None, title: str = "Supple", own_light: bool 
                 raise ViewError(
                     f"port {port} of this machine cannot be used: {reason}; give another with --port, or none for any"
                 ) from None
-    with contextlib.redirect_stdout(io.StringIO()):  # it would print a banner of its own
-        server = viser.ViserServer(HOST, PORT if port is None else port, label=title, verbose=False)
+    from supple.view.gate import Gate
+
+    gate = Gate(f"viser-v{viser.__version__}")
+    with contextlib.redirect_stdout(io.StringIO()), gate.before_viser():  # it would print a banner of its own
+        server = viser.ViserServer(HOST, PORT if port is None else port, label=printable(title), verbose=False)
+    if not gate.stands:
+        close_server(server)
+        raise ViewError("this version of viser opens pages in a way that cannot be guarded: pip install 'viser~=1.1'")
+    _share_nothing(server)
+    server.gate, gate.gui = gate, server.gui
     if own_light:
         _light(server.scene)
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     server.gui.main_panel.dock_right()  # beside the body, not over it
     return server
+
+
+def _share_nothing(server: Any) -> None:
+    """viser would open a tunnel through a public server to whoever asks for it. Nobody can, see messages.py; nor is
+    there anything to answer."""
+    from viser import _messages
+
+    for kind in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
+        server._websock_server.unregister_handler(kind)
 
 
 def _light(scene: Any) -> None:
@@ -78,7 +96,8 @@ def close_server(server: Any) -> None:
 
 
 def address(server: Any) -> str:
-    return f"http://{HOST}:{server.get_port()}"
+    """Of the page. Whoever has it may look and steer: see gate.py."""
+    return f"http://{HOST}:{server.get_port()}/{server.gate.token}/"
 
 
 class Stage:
@@ -91,12 +110,12 @@ class Stage:
         self.server = server
         self.model: Model | None = None
         self._parts: list[tuple[Batch, Node]] = []
+        self._seen: tuple[list[Batch], Floats, Floats] | None = None  #: what clicks are on, from another thread
         self._visible = True
         self.missing: list[str] = []  #: what could not be drawn, and why
         self.by: By = "own"
         self.largest_error = 0.0
         self.rods: Floats | None = None  #: of the first model, where its scene says them
-        self._placed: tuple[Floats, Floats] | None = None
         if picked is not None:
 
             @server.scene.on_click()
@@ -111,7 +130,8 @@ class Stage:
         with self.server.atomic():
             if model is not self.model:
                 self._put(model, pose)
-            self._placed = placed = with_world(pose)
+            placed = with_world(pose)
+            self._seen = ([batch for batch, _ in self._parts], *placed)
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
             for _, shown in self._parts:
                 shown.show(*placed, painted)
@@ -119,9 +139,8 @@ class Stage:
 
     def under(self, eye: Floats, ahead: Floats) -> int | None:
         """The body that a ray from the eye meets."""
-        if self._placed is None:
-            return None
-        return pick([batch for batch, _ in self._parts], *self._placed, eye, ahead / np.linalg.norm(ahead))
+        seen = self._seen
+        return None if seen is None else pick(*seen, eye, ahead / np.linalg.norm(ahead))
 
     @property
     def visible(self) -> bool:
