@@ -10,7 +10,6 @@ from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
 
@@ -21,18 +20,18 @@ MOMENTUM, IMPULSE, NEEDED = range(3)  # what project_kernel finds
 def across(kind, z, S, j, x):
     """S x, the motion across a joint."""
     if kind == REVOLUTE:
-        return Motion(z * item(x, j), zero())
+        return Motion(z * x[j], zero())
     if kind == PRISMATIC:
-        return Motion(zero(), z * item(x, j))
+        return Motion(zero(), z * x[j])
     out = Motion(zero(), zero())
     for k in range(j, j + DOF[kind]):
-        out = out + load_motion(S.rows, k, 0) * item(x, k)
+        out = out + load_motion(S.rows, k, 0) * x[k]
     return out
 
 
 @helper
 def project(s, store, what):
-    return call_at(item(s.links, PROJECT), store, what, 0, 0)
+    return call_at(s.links[PROJECT], store, what, 0, 0)
 
 
 @kernel(LINKED, "hybrid body, momenta", effort=2, nogil=True)
@@ -68,7 +67,7 @@ def project_kernel(store, what, unused, unused_too):
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         F, z = load_force(work, b, F_), load_vec(work, b, E_)
-        if get(m.bodies, b, HAS_CHILDREN):
+        if m.bodies[b, HAS_CHILDREN]:
             F = F + load_force(path, i, B_)
         for k in range(j, j + DOF[kind]):
             if kind == REVOLUTE:
@@ -77,12 +76,12 @@ def project_kernel(store, what, unused, unused_too):
                 h = Prismatic(z) @ F
             else:
                 h = load_motion(S.rows, k, 0) @ F
-            h += get(m.dofs, k, ARMATURE) * item(rates, k)
+            h += m.dofs[k, ARMATURE] * rates[k]
             if what == IMPULSE:
-                h -= item(x.drive, k)
-            set_item(out, k, h)
-            total += h * item(x.v, k)
-        if get(m.bodies, b, PARENT) >= 0:
+                h -= x.drive[k]
+            out[k] = h
+            total += h * x.v[k]
+        if m.bodies[b, PARENT] >= 0:
             F = shift_force(load_vec(work, b, P_), F)
             if i != p:  # not the last child: those after it have already put theirs there
                 F = F + load_force(path, p, B_)
@@ -108,8 +107,8 @@ def velocities_of(store):
     m, x = open_reduced(store)
     energy = 0.0
     for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
+        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
         for j in range(iv, iv + k):
-            set_item(x.v, j, item(x.qdd, j))
-            energy += 0.5 * item(x.momentum, j) * item(x.v, j)
+            x.v[j] = x.qdd[j]
+            energy += 0.5 * x.momentum[j] * x.v[j]
     return energy, smallest

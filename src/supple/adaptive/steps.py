@@ -63,7 +63,6 @@ from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.tables import IV, KIND
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
@@ -86,9 +85,9 @@ def settle_kernel(desk, store, i, unused):
     t, d = open_desk(desk)
     s = open_store(store)
     _, x = open_reduced(store)
-    kind = item(t.kind, i)
+    kind = t.kind[i]
     if kind in (JOIN, LIGHT):
-        rest_force(t, s, x, d, item(t.item, i))
+        rest_force(t, s, x, d, t.item[i])
     settle(t, d, s, desk, store, i)
     return 0.0
 
@@ -97,8 +96,8 @@ def settle_kernel(desk, store, i, unused):
 def is_new(s):
     """Whether the acceleration update region has a node that is not active, or whose joint is not."""
     found = False
-    for k in range(item(s.counts, EXPANDED)):
-        found = found or item(s.flags, item(s.expanded, k)) & (CURRENT | HELD) != CURRENT
+    for k in range(s.counts[EXPANDED]):
+        found = found or s.flags[s.expanded[k]] & (CURRENT | HELD) != CURRENT
     return found
 
 
@@ -121,32 +120,32 @@ def rigidify_kernel(desk, store, dropped, unused):
         before = momenta(store)
         more = project(s, store, IMPULSE)
     changed = False
-    for k in range(item(s.counts, SEEN) - 1, -1, -1):
-        i = item(s.seen, k)
-        flags = item(s.flags, i)
+    for k in range(s.counts[SEEN] - 1, -1, -1):
+        i = s.seen[k]
+        flags = s.flags[i]
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
-            call_at(item(s.links, SETTLE), desk, store, i, 0)
+            call_at(s.links[SETTLE], desk, store, i, 0)
         changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
-        set_item(s.flags, i, 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT)
+        s.flags[i] = 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT
     if not changed:
         return 1.0
     for b in range(m.n):
-        if item(s.flags, item(t.node_of, item(s.joints, b))) != CURRENT:
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
-                set_item(x.v, k, 0.0)
-            set_item(s.dropped, item(s.counts, DROPPED), item(s.joints, b))
-            set_item(s.counts, DROPPED, item(s.counts, DROPPED) + 1)
-    call_at(item(s.links, FORM), desk, store, CURRENT, 0)
+        if s.flags[t.node_of[s.joints[b]]] != CURRENT:
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+                x.v[k] = 0.0
+            s.dropped[s.counts[DROPPED]] = s.joints[b]
+            s.counts[DROPPED] += 1
+    call_at(s.links[FORM], desk, store, CURRENT, 0)
     smallest = 1.0
     if dropped:
         after, smallest = velocities_of(store)
         m, x = open_reduced(store)
         for b in range(m.n):
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
-                more -= item(x.impulse, k) * item(x.v, k)
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+                more -= x.impulse[k] * x.v[k]
         add_to(s, REMOVED, before - after)
-        add_to(s, STOPPED, before - after - 0.5 * item(s.numbers, DT) * more)
+        add_to(s, STOPPED, before - after - 0.5 * s.numbers[DT] * more)
     return smallest
 
 
@@ -156,43 +155,43 @@ def update_kernel(desk, store, unused, unused_too):
     t, _ = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    ways = item(s.counts, WAYS)
+    ways = s.counts[WAYS]
     if ways & GUARANTEED:  # for the velocities with which the accelerations will be used
         if not predict(store) > 0.0:
             return SINGULAR
         swap_velocities(m, x)
-    smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
+    smallest = call_at(s.links[CONVERT], desk, store, 0, 0)
     if ways & GUARANTEED:
         swap_velocities(m, x)
     if not smallest > 0.0:
         return SINGULAR
-    call_at(item(s.links, REACH), desk, store, 0, 0)
+    call_at(s.links[REACH], desk, store, 0, 0)
     if is_new(s):
-        call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
+        call_at(s.links[FORM], desk, store, CURRENT | UPDATE, 0)
         m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
-            flags = item(s.flags, item(t.node_of, item(s.joints, b)))
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+            flags = s.flags[t.node_of[s.joints[b]]]
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
                 if not flags & UPDATE:
-                    set_item(x.qdd, k, 0.0)
+                    x.qdd[k] = 0.0
                 if flags & (CURRENT | HELD) != CURRENT:
-                    set_item(x.half, k, 0.0)
+                    x.half[k] = 0.0
         squares = imposed_kick(store)
-        for k in range(item(s.counts, SEEN)):
-            i = item(s.seen, k)
-            if item(s.flags, i):
-                set_item(s.flags, i, CURRENT if item(s.flags, i) & UPDATE else item(s.flags, i))
+        for k in range(s.counts[SEEN]):
+            i = s.seen[k]
+            if s.flags[i]:
+                s.flags[i] = CURRENT if s.flags[i] & UPDATE else s.flags[i]
     else:
         smallest, squares = kick(store)
     if not math.isfinite(squares):
-        set_item(s.counts, WORST, fastest(m, s, x))
+        s.counts[WORST] = fastest(m, s, x)
         return NOT_FINITE
     if not ways & GUARANTEED:
         if not smallest > 0.0:
             return SINGULAR
-        count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
-        if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
+        count = call_at(s.links[CHOOSE], desk, store, 0, 0)
+        if not call_at(s.links[RIGIDIFY], desk, store, count < m.n, 0) > 0.0:
             return SINGULAR
     return DONE
 
@@ -206,7 +205,7 @@ def plain_kick(store):
     if not math.isfinite(squares):
         m, x = open_reduced(store)
         s = open_store(store)
-        set_item(s.counts, WORST, fastest(m, s, x))
+        s.counts[WORST] = fastest(m, s, x)
         return NOT_FINITE
     return DONE
 
@@ -228,29 +227,29 @@ def run_kernel(desk, store, steps, dt):
     """So many steps. Returns how that ended."""
     t, d = open_desk(desk)
     s = open_store(store)
-    set_item(s.numbers, DT, dt)
+    s.numbers[DT] = dt
     for _ in range(steps):
-        updating = item(s.counts, DUE) <= 0
-        fixed = item(s.counts, WAYS) & FIXED
+        updating = s.counts[DUE] <= 0
+        fixed = s.counts[WAYS] & FIXED
         ended = UNSTABLE if is_unstable(t, store) else DONE
         if ended == DONE:
             m, x = open_reduced(store)
             drift(t, d, m, s, x, 0.5 * dt)
             if updating and not fixed:
-                ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
+                ended = int(call_at(s.links[UPDATE_STEP], desk, store, 0, 0))
             else:
                 ended = plain_kick(store)
         if ended != DONE:
             return ended
         m, x = open_reduced(store)
         drift(t, d, m, s, x, 0.5 * dt)
-        set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
-        set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
+        s.counts[STEPS] += 1
+        s.numbers[TIME] += dt
         if updating:
-            set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
-            set_item(s.counts, DUE, item(s.counts, EVERY))
-        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
-        set_item(s.counts, UNCHECKED, item(s.counts, UNCHECKED) + 1)
+            s.counts[UPDATES] += 1
+            s.counts[DUE] = s.counts[EVERY]
+        s.counts[DUE] -= 1
+        s.counts[UNCHECKED] += 1
     return DONE
 
 
@@ -262,16 +261,16 @@ def build_kernel(desk, store):
     _, x = open_reduced(store)
     smallest = 1.0e300
     for i in range(t.nodes):
-        kind = item(t.kind, i)
-        if kind == JOIN and item(t.open, i):
+        kind = t.kind[i]
+        if kind == JOIN and t.open[i]:
             renew_span(t, i, d.q, s.trees, s.spans)
         if kind in (JOIN, LIGHT):
-            rest_force(t, s, x, d, item(t.item, i))
+            rest_force(t, s, x, d, t.item[i])
         pivot = renew(t, d, desk, i, True, True)
         if not pivot >= smallest:
             smallest = pivot
-            set_item(s.counts, WORST, i)
-        call_at(item(s.links, SETTLE), desk, store, i, 0)
+            s.counts[WORST] = i
+        call_at(s.links[SETTLE], desk, store, i, 0)
     return smallest
 
 
@@ -280,9 +279,9 @@ def resettle_kernel(desk, store, i):
     """Node i, rigid, and those above it as far as they are rigid: after a force in it changed."""
     t, _ = open_desk(desk)
     s = open_store(store)
-    while i >= 0 and not item(s.flags, i):
-        call_at(item(s.links, SETTLE), desk, store, i, 0)
-        i = item(t.up, i)
+    while i >= 0 and not s.flags[i]:
+        call_at(s.links[SETTLE], desk, store, i, 0)
+        i = t.up[i]
 
 
 @kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
@@ -291,7 +290,7 @@ def poses_kernel(desk, store, bodies, out):
     t, d = open_desk(desk)
     s = open_store(store)
     for x in range(bodies.shape[0]):
-        rb, R, r = find_piece(t, d, s, CURRENT, item(t.leaf_of, bodies[x]))
+        rb, R, r = find_piece(t, d, s, CURRENT, t.leaf_of[bodies[x]])
         S, o = load_pose(s.world, POSE * rb)
         R, r = compose(S, o, R, r)
         for k in range(3):

@@ -21,7 +21,6 @@ from supple.exact.motion import AXIS, Axes
 from supple.exact.tables import BODY, ROW, aligned, realigned
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item
 from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 from supple.spatial.trig import RING
@@ -168,15 +167,15 @@ def open_reduced(address):
     """The reduced tree as it is now, and scratch."""
     h = ints_at(address, (WORDS,))
     counts, numbers = int_vector(h[_COUNTS], COUNTS), float_vector(h[_NUMBERS], NUMBERS)
-    n, nq, nv, capacity = item(counts, JOINTS), h[_NQ], h[_NV], h[_N] + 1
-    g = Vec3(item(numbers, GRAVITY), item(numbers, GRAVITY + 1), item(numbers, GRAVITY + 2))
+    n, nq, nv, capacity = counts[JOINTS], h[_NQ], h[_NV], h[_N] + 1
+    g = Vec3(numbers[GRAVITY], numbers[GRAVITY + 1], numbers[GRAVITY + 2])
     m = Reduced(
         n,
         ints_at(h[_BODIES], (capacity, BODY)),
         floats_at(h[_ROWS], (capacity, ROW)),
         floats_at(h[_DOFS], (nv, 2)),
         g,
-        ints_at(h[_ANGLES], (item(counts, ANGLES),)),
+        ints_at(h[_ANGLES], (counts[ANGLES],)),
     )
     return m, Scratch(
         floats_at(h[_Q], (nq,)),
