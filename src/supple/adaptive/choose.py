@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 
+from numba import types
+
 from supple.adaptive.convert import evaluate, is_passive, prepare_parts, set_move
 from supple.adaptive.convert import get_move as move_of
 from supple.adaptive.heap import pop, push
@@ -39,7 +41,6 @@ from supple.assembly.desk import open_desk
 from supple.assembly.passes import join_down, leaf_down, light_down, renew, stretch_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import LINKED
 from supple.spatial.sixes import set_six, six
 
 LARGEST = 1.7976931348623157e308  #: the key of a metric that is no longer finite
@@ -131,7 +132,7 @@ def enqueue(t, d, s, desk, store, i):
             if is_passive(s, i):
                 w, dw, a = move_of(s.motion, MOTION * i)
                 set_move(s, l, w, dw, a)
-                evaluate(s, desk, store, l)
+                evaluate(desk, store, l)
             leaf_down(t, d, i, stretch_of(d, i).Phi1, stretch_of(d, i).b1)
         i = l
     a, scale = total(t, d, i)
@@ -140,8 +141,8 @@ def enqueue(t, d, s, desk, store, i):
     return a
 
 
-@kernel(LINKED, "acceleration update region", effort=3, nogil=True)
-def reach_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "acceleration update region", effort=3, nogil=True)
+def find_update_region(desk, store):
     """The acceleration update region: nodes with the flag UPDATE, whose joints' accelerations are then known."""
     t, d = open_desk(desk)
     s = open_store(store)
@@ -205,8 +206,8 @@ def is_on_the_way(s, i):
     return s.must[i] == PASSES or s.flags[i] & (HELD | UPDATE) == HELD
 
 
-@kernel(LINKED, "new active region", nogil=True)
-def choose_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "new active region", nogil=True)
+def choose_active_region(desk, store):
     """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns how many joints it has."""
     t, _ = open_desk(desk)
     s = open_store(store)

@@ -10,12 +10,13 @@ world then does not accelerate, and velocities and gravity enter as forces on th
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.pushes import PUSH_ROW
 from supple.adaptive.reduced import drive_joints, own_force, push_force, vec_at, without_joints
 from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
-    EVALUATE,
     HELD,
     INERTIA10,
     MOTION,
@@ -37,7 +38,6 @@ from supple.exact.rnea import rigid_force
 from supple.exact.tables import DAMPING, IV, KIND
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
@@ -95,14 +95,9 @@ def resist(t, d, s, i):
     set_six(d.external, 6 * b, force_in_basis(t, b, Force(f.ang * -1.0, f.lin * -1.0)))
 
 
-@helper
-def evaluate(s, desk, store, i):
+@kernel(types.float64(types.int64, types.int64, types.int64), "passive nodes", effort=2, nogil=True)
+def evaluate(desk, store, i):
     """The linear coefficients of a passive node, whose motion is known."""
-    call_at(s.links[EVALUATE], desk, store, i, 0)
-
-
-@kernel(LINKED, "passive nodes", effort=2, nogil=True)
-def evaluate_kernel(desk, store, i, unused):
     t, d = open_desk(desk)
     s = open_store(store)
     w, dw, a = get_move(s.motion, MOTION * i)
@@ -135,7 +130,7 @@ def prepare_parts(desk, store, i):
     while child >= 0:
         find_child_move(t, d, s, i, child)
         if is_passive(s, child):
-            evaluate(s, desk, store, child)
+            evaluate(desk, store, child)
         child = r if child == l else -1
 
 
@@ -155,13 +150,13 @@ def add_pushes(t, d, s):
         set_six(d.external, 6 * b, six(d.external, 6 * b) + f)
 
 
-@kernel(LINKED, "to the articulated body", effort=3, nogil=True)
-def convert_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "to the articulated body", effort=3, nogil=True)
+def convert(desk, store):
     """All coefficients that the choice of an acceleration update region begins with. Returns the smallest pivot."""
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    without_joints(s, store, True, True, True)
+    without_joints(store, True, True, True)
     drive_joints(m, s, x, x.v)
     for b in range(m.n):
         iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
@@ -178,7 +173,7 @@ def convert_kernel(desk, store, unused, unused_too):
             if active:
                 resist(t, d, s, i)
             elif not s.on_path[i]:
-                evaluate(s, desk, store, i)
+                evaluate(desk, store, i)
     for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from above
         i = s.paths[k]
         if not s.flags[i] & CURRENT:

@@ -138,7 +138,7 @@ class Hybrid(Pushed, Driven):
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
         sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links)
+        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values))
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
         R, r = tree_poses(model)
@@ -181,7 +181,7 @@ class Hybrid(Pushed, Driven):
         self._arrange_now()
         for name in ("flags", "kept", "dropped"):
             self._store.arrays[name][:] = saved[name]
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
         for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
             self._store.arrays[name][list(own)] = saved[name][list(own)]
         self._set_asked()
@@ -269,7 +269,7 @@ class Hybrid(Pushed, Driven):
         self._mark_above(flags, nodes, st.CURRENT)
         flags[joined[flags[joined] > 0]] = st.CURRENT | st.HELD
         flags[nodes] = st.CURRENT
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
     def _always(self) -> Ints:
         """The joints that are always active: all that may move, or the pinned ones."""
@@ -366,7 +366,7 @@ class Hybrid(Pushed, Driven):
     def _pushes_changed(self) -> None:
         self._forces_change()  # the reduced tree still has the springs of before
         if self._arranged:
-            k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+            k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
     def _no_longer_pushed(self, body: int) -> None:
         pass
@@ -389,7 +389,7 @@ class Hybrid(Pushed, Driven):
         arrays["on_path"][paths] = 1
         self._store.counts[st.N_PUSHES], self._store.counts[st.N_PATHS] = len(rows) // PUSH_ROW, len(paths)
         self._repoint()
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
 
 def checked_active(value: Any) -> int:

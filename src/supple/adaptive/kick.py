@@ -28,6 +28,8 @@ velocity; torques, and controllers and limits, which have a potential, as positi
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
 from supple.adaptive.momenta import NEEDED, project
@@ -45,7 +47,6 @@ from supple.adaptive.reduced import (
 from supple.adaptive.store import (
     DRAG_WORK,
     DT,
-    GO_ON,
     POSE,
     PUSHED_DRAG,
     PUSHED_GIVEN,
@@ -66,7 +67,6 @@ from supple.exact.rnea import rigid_force
 from supple.exact.tables import IV, KIND
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import load_rigid, set_six, store_six
 
 
@@ -110,16 +110,15 @@ def start(store):
     m, x = open_reduced(store)
     s = open_store(store)
     drive_joints(m, s, x, x.v)
-    without_joints(s, store, True, True, False)
-    return joint_passes(s, store, True)
+    without_joints(store, True, True, False)
+    return joint_passes(store, True)
 
 
 @helper
 def predict(store):
     """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
     smallest = start(store)
-    s = open_store(store)
-    call_at(s.links[GO_ON], store, 1, 0, 0)
+    go_on(store, 1)
     return smallest
 
 
@@ -127,12 +126,11 @@ def predict(store):
 def kick(store):
     """New velocities of all active joints. Returns the smallest pivot, and the sum of their squares."""
     smallest = start(store)
-    s = open_store(store)
-    return smallest, call_at(s.links[GO_ON], store, 2, 0, 0)
+    return smallest, go_on(store, 2)
 
 
-@kernel(LINKED, "hybrid body, velocities", effort=2, nogil=True)
-def go_on_kernel(store, more, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, velocities", effort=2, nogil=True)
+def go_on(store, more):
     """The rest of a kick, with so many more evaluations: both, and velocities change; or one, for its velocities
     alone. Returns the sum of squares of the new velocities."""
     m, x = open_reduced(store)
@@ -248,8 +246,8 @@ def imposed_kick(store):
     s = open_store(store)
     drive_joints(m, s, x, x.half)
     swap_velocities(m, x)
-    without_joints(s, store, True, True, False)
-    project(s, store, NEEDED)
+    without_joints(store, True, True, False)
+    project(store, NEEDED)
     swap_velocities(m, x)
     dt, work, drag, squares = s.numbers[DT], 0.0, 0.0, 0.0
     for b in range(m.n):

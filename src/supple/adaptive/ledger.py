@@ -147,7 +147,7 @@ def look(store):
     """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
     it may be rounding."""
     s = open_store(store)
-    without_joints(s, store, True, True, True)
+    without_joints(store, True, True, True)
     m, x = open_reduced(store)
     kinetic = s.numbers[KINETIC]
     energy, size = potential(m, s)
@@ -204,6 +204,6 @@ def energy_kernel(store):
     """Kinetic and potential energy; poses are noted."""
     m, _ = open_reduced(store)
     s = open_store(store)
-    without_joints(s, store, True, False, True)
+    without_joints(store, True, False, True)
     energy, _ = potential(m, s)
     return s.numbers[KINETIC] + energy

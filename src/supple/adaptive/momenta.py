@@ -3,17 +3,18 @@ acceleration; and the way back, from momenta to velocities."""
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.reduced import force_at, is_pushed, joint_passes, without_joints, zero
-from supple.adaptive.store import PROJECT, PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
+from supple.adaptive.store import PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
 from supple.exact.aba import A_, B_, E_, F_, P_, Y_
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
 
-MOMENTUM, IMPULSE, NEEDED = range(3)  # what project_kernel finds
+MOMENTUM, IMPULSE, NEEDED = range(3)  # what project finds
 
 
 @helper
@@ -29,13 +30,8 @@ def across(kind, z, S, j, x):
     return out
 
 
-@helper
-def project(s, store, what):
-    return call_at(s.links[PROJECT], store, what, 0, 0)
-
-
-@kernel(LINKED, "hybrid body, momenta", effort=2, nogil=True)
-def project_kernel(store, what, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, momenta", effort=2, nogil=True)
+def project(store, what):
     """After without_joints, along the axes of the active joints:
 
     MOMENTUM  H v                                                                to x.momentum
@@ -92,18 +88,16 @@ def project_kernel(store, what, unused, unused_too):
 @helper
 def momenta(store):
     """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
-    s = open_store(store)
-    without_joints(s, store, False, False, False)
-    return 0.5 * project(s, store, MOMENTUM)
+    without_joints(store, False, False, False)
+    return 0.5 * project(store, MOMENTUM)
 
 
 @helper
 def velocities_of(store):
     """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
     the smallest pivot."""
-    s = open_store(store)
-    without_joints(s, store, False, False, False)
-    smallest = joint_passes(s, store, False)
+    without_joints(store, False, False, False)
+    smallest = joint_passes(store, False)
     m, x = open_reduced(store)
     energy = 0.0
     for b in range(m.n):

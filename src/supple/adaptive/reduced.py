@@ -7,6 +7,8 @@ pieces of the rigid front, so the articulated-body algorithm serves as well, at 
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.pushes import (
     OWN_PUSH,
     P_DAMPING,
@@ -19,8 +21,6 @@ from supple.adaptive.pushes import (
     SPRING,
 )
 from supple.adaptive.store import (
-    FREELY,
-    JOINED,
     KINETIC,
     MOVE,
     POSE,
@@ -51,7 +51,6 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import (
     load_mat,
     load_motion,
@@ -66,6 +65,9 @@ from supple.spatial.rows import (
 )
 
 X_ = 21  #: of a row of `path`: where the body's origin is in the world
+
+
+_int = types.int64
 
 
 @helper
@@ -133,16 +135,16 @@ def force_at(a, k):
     return Force(vec_at(a, k), vec_at(a, k + 3))
 
 
-@helper
-def without_joints(s, store, moving, pushed, note):
+@kernel(
+    types.float64(types.int64, types.int64, types.int64, types.int64),
+    "hybrid body without joints",
+    effort=2,
+    nogil=True,
+)
+def without_joints(store, moving, pushed, note):
     """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
     moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
     energy are written down."""
-    call_at(s.links[FREELY], store, moving, pushed, note)
-
-
-@kernel(LINKED, "hybrid body without joints", effort=2, nogil=True)
-def without_joints_kernel(store, moving, pushed, note):
     m, x = open_reduced(store)
     s = open_store(store)
     v = x.v if moving else x.zeros
@@ -218,15 +220,10 @@ def drive_joints(m, s, x, v):
             x.drive[j] = own_force(s, x, j, v[j])
 
 
-@helper
-def joint_passes(s, store, moving):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, joints", effort=2, nogil=True)
+def joint_passes(store, moving):
     """The pass of exact/aba.py in which joints are eliminated, moving: under their forces; otherwise under their
     momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
-    return call_at(s.links[JOINED], store, moving, 0, 0)
-
-
-@kernel(LINKED, "hybrid body, joints", effort=2, nogil=True)
-def joint_passes_kernel(store, moving, unused, unused_too):
     m, x = open_reduced(store)
     if moving:
         return eliminate_joints(m, x.q, x.v, x.drive, x.path, x.work, x.axes, x.dofs)

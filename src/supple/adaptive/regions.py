@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_VECTOR, PUSH_ROW
 from supple.adaptive.reduced import turn_rigid
-from supple.adaptive.store import (
-    ANGLES,
-    HELD,
-    INERTIA10,
-    JOINTS,
-    N_PUSHES,
-    POSE,
-    SEEN,
-    UPDATE,
-    open_store,
-)
+from supple.adaptive.store import ANGLES, HELD, INERTIA10, JOINTS, N_PUSHES, POSE, SEEN, UPDATE, open_store
 from supple.assembly.desk import open_desk
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.loads import join_loads, leaf_loads, light_loads, load_rigid_at, sum_loads

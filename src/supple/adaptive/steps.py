@@ -10,46 +10,37 @@ import math
 
 from numba import types
 
-from supple.adaptive.choose import choose_kernel, reach_kernel
-from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
+from supple.adaptive.choose import choose_active_region, find_update_region
+from supple.adaptive.convert import convert, rest_force
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     add_to,
     drift,
-    go_on_kernel,
     imposed_kick,
     kick,
     predict,
     swap_velocities,
 )
-from supple.adaptive.momenta import IMPULSE, momenta, project, project_kernel, velocities_of
-from supple.adaptive.reduced import joint_passes_kernel, without_joints_kernel
+from supple.adaptive.momenta import IMPULSE, momenta, project, velocities_of
 from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
 from supple.adaptive.store import (
-    CHOOSE,
     CHOSEN,
-    CONVERT,
     CURRENT,
     DROPPED,
     DT,
     DUE,
     EVERY,
     EXPANDED,
-    FORM,
     HELD,
     HOLD,
     POSE,
-    REACH,
     REMOVED,
-    RIGIDIFY,
     SEEN,
-    SETTLE,
     STEPS,
     STOPPED,
     TIME,
     UNCHECKED,
     UPDATE,
-    UPDATE_STEP,
     UPDATES,
     WAYS,
     WORST,
@@ -63,14 +54,13 @@ from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.tables import IV, KIND
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
 GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
 
 
-@kernel(LINKED, "hybrid body", effort=2, nogil=True)
-def form_kernel(desk, store, mask, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "hybrid body", effort=2, nogil=True)
+def form_hybrid_body(desk, store, mask):
     """The reduced tree of a region, and the forces on it."""
     t, d = open_desk(desk)
     s = open_store(store)
@@ -80,8 +70,8 @@ def form_kernel(desk, store, mask, unused):
     return 0.0
 
 
-@kernel(LINKED, "nodes that become rigid", effort=5, nogil=True)
-def settle_kernel(desk, store, i, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "nodes that become rigid", effort=5, nogil=True)
+def become_rigid(desk, store, i):
     t, d = open_desk(desk)
     s = open_store(store)
     _, x = open_reduced(store)
@@ -101,8 +91,8 @@ def is_new(s):
     return found
 
 
-@kernel(LINKED, "rigidification", nogil=True)
-def rigidify_kernel(desk, store, dropped, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "rigidification", nogil=True)
+def rigidify(desk, store, dropped):
     """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
 
     AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
@@ -118,14 +108,14 @@ def rigidify_kernel(desk, store, dropped, unused):
     before, more = 0.0, 0.0
     if dropped:
         before = momenta(store)
-        more = project(s, store, IMPULSE)
+        more = project(store, IMPULSE)
     changed = False
     for k in range(s.counts[SEEN] - 1, -1, -1):
         i = s.seen[k]
         flags = s.flags[i]
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
-            call_at(s.links[SETTLE], desk, store, i, 0)
+            become_rigid(desk, store, i)
         changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
         s.flags[i] = 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT
     if not changed:
@@ -136,7 +126,7 @@ def rigidify_kernel(desk, store, dropped, unused):
                 x.v[k] = 0.0
             s.dropped[s.counts[DROPPED]] = s.joints[b]
             s.counts[DROPPED] += 1
-    call_at(s.links[FORM], desk, store, CURRENT, 0)
+    form_hybrid_body(desk, store, CURRENT)
     smallest = 1.0
     if dropped:
         after, smallest = velocities_of(store)
@@ -149,8 +139,8 @@ def rigidify_kernel(desk, store, dropped, unused):
     return smallest
 
 
-@kernel(LINKED, "active region update", effort=2, nogil=True)
-def update_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "active region update", effort=2, nogil=True)
+def update_active_region(desk, store):
     """The middle of a step, with an active region update. Returns how it ended."""
     t, _ = open_desk(desk)
     s = open_store(store)
@@ -160,14 +150,14 @@ def update_kernel(desk, store, unused, unused_too):
         if not predict(store) > 0.0:
             return SINGULAR
         swap_velocities(m, x)
-    smallest = call_at(s.links[CONVERT], desk, store, 0, 0)
+    smallest = convert(desk, store)
     if ways & GUARANTEED:
         swap_velocities(m, x)
     if not smallest > 0.0:
         return SINGULAR
-    call_at(s.links[REACH], desk, store, 0, 0)
+    find_update_region(desk, store)
     if is_new(s):
-        call_at(s.links[FORM], desk, store, CURRENT | UPDATE, 0)
+        form_hybrid_body(desk, store, CURRENT | UPDATE)
         m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
@@ -190,8 +180,8 @@ def update_kernel(desk, store, unused, unused_too):
     if not ways & GUARANTEED:
         if not smallest > 0.0:
             return SINGULAR
-        count = call_at(s.links[CHOOSE], desk, store, 0, 0)
-        if not call_at(s.links[RIGIDIFY], desk, store, count < m.n, 0) > 0.0:
+        count = choose_active_region(desk, store)
+        if not rigidify(desk, store, count < m.n) > 0.0:
             return SINGULAR
     return DONE
 
@@ -210,15 +200,6 @@ def plain_kick(store):
     return DONE
 
 
-def links() -> list[int]:
-    """The kernels that others call, in the order of store.py."""
-    kernels = (
-        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, go_on_kernel, project_kernel,
-        form_kernel, convert_kernel, reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
-    )  # fmt: skip
-    return [x.address() for x in kernels]
-
-
 _int, _float = types.int64, types.float64
 
 
@@ -235,10 +216,7 @@ def run_kernel(desk, store, steps, dt):
         if ended == DONE:
             m, x = open_reduced(store)
             drift(t, d, m, s, x, 0.5 * dt)
-            if updating and not fixed:
-                ended = int(call_at(s.links[UPDATE_STEP], desk, store, 0, 0))
-            else:
-                ended = plain_kick(store)
+            ended = int(update_active_region(desk, store)) if updating and not fixed else plain_kick(store)
         if ended != DONE:
             return ended
         m, x = open_reduced(store)
@@ -270,7 +248,7 @@ def build_kernel(desk, store):
         if not pivot >= smallest:
             smallest = pivot
             s.counts[WORST] = i
-        call_at(s.links[SETTLE], desk, store, i, 0)
+        become_rigid(desk, store, i)
     return smallest
 
 
@@ -280,7 +258,7 @@ def resettle_kernel(desk, store, i):
     t, _ = open_desk(desk)
     s = open_store(store)
     while i >= 0 and not s.flags[i]:
-        call_at(s.links[SETTLE], desk, store, i, 0)
+        become_rigid(desk, store, i)
         i = t.up[i]
 
 

@@ -61,8 +61,6 @@ part = njit(**dict(INLINE, forceinline=False))
 
 #: Every kernel of the modules imported so far, by name.
 KERNELS: dict[str, Kernel] = {}
-#: With the compiler disabled: kernels by what stands for their addresses.
-PLAIN: dict[int, Callable[..., Any]] = {}
 
 
 class Kernel:
@@ -99,9 +97,8 @@ class Kernel:
         return entry
 
     def address(self) -> int:
-        """The compiled function as C may call it; with the compiler disabled, a number that stands for it."""
+        """The compiled function as C may call it; with the compiler disabled, a number that nothing calls."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):
-            PLAIN[id(self)] = self.dispatcher
             return id(self)
         compiled = self._compiled()
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
