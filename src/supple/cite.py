@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from supple.arguments import checked
 from supple.errors import StateError
 
 TITLE = "Supple: articulated rigid bodies of any size, simulated exactly or as exactly as asked"
@@ -62,6 +63,7 @@ PAPERS: dict[str, tuple[str, dict[str, str]]] = {
 }
 
 
+@checked
 def citation(*papers: str) -> str:
     """BibTeX entries of Supple and of the papers behind it: of all of them, or of those named ("sf", "vw", "qs", "ad",
     "rr")."""

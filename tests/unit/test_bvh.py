@@ -201,7 +201,7 @@ def test_other_things_that_are_refused(tmp_path):
     for how, message in (
         (dict(unit="ell"), "unit must be"),
         (dict(up="x"), "up must be"),
-        (dict(mass=-1.0), "mass of a body"),
+        (dict(mass=-1.0), "mass must be a positive number"),
         (dict(sex="?"), "sex must be"),
     ):
         with pytest.raises(supple.ModelError, match=message):

@@ -19,8 +19,8 @@ import pytest
 
 import supple
 from oracle import random_model
+from supple import memory
 from supple.errors import ModelError, SingularError, StateError
-from supple.exact import memory
 from supple.exact import threads as pool
 
 #: Every function of a state: what it takes, and how it is called.
@@ -161,7 +161,7 @@ def test_what_is_no_array_of_numbers(model, bad):
     given = state(model)
     for name, (takes, _) in FUNCTIONS.items():
         for what in takes.split():
-            with pytest.raises(StateError, match=f"^{what} (must be an array of real numbers|has shape)"):
+            with pytest.raises(StateError, match=rf"^(\w+: )?{what} (must be an array of real numbers|has shape)"):
                 run(name, model, given | {what: bad(len(given[what]))})
 
 
@@ -185,7 +185,7 @@ def test_none_where_something_is_needed(model):
                 zeros = run(name, model, given | {what: np.zeros_like(given[what])})
                 close(run(name, model, given | {what: None}), zeros)
             else:
-                with pytest.raises(StateError, match=f"^{what} must be an array of real numbers"):
+                with pytest.raises(StateError, match=rf"^(\w+: )?{what} must be an array of real numbers"):
                     run(name, model, given | {what: None})
 
 
@@ -270,19 +270,19 @@ def test_overflow(model):
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda m, q, v: supple.forward_dynamics(m, q, v, method="abba"), StateError, "no method named 'abba'; did you "
+        (lambda m, q, v: supple.forward_dynamics(m, q, v, method="abba"), StateError, "not 'abba' .did you "
          "mean 'aba'"),
-        (lambda m, q, v: supple.forward_dynamics(m, q, v, method="ABA"), StateError, "no method named 'ABA'"),
+        (lambda m, q, v: supple.forward_dynamics(m, q, v, method="ABA"), StateError, "method must be 'aba', .*not 'A"),
         (lambda m, q, v: supple.velocities(m, q, v, "wrold"), StateError, "frame must be 'body' or 'world'"),
         (lambda m, q, v: supple.accelerations(m, q, v, v, "x"), StateError, "frame must be 'body' or 'world'"),
         (lambda m, q, v: supple.jacobian(m, q, 0, frame="x"), StateError, "frame must be 'body' or 'world'"),
         (lambda m, q, v: supple.jacobian(m, q, 0, (1, 2)), StateError, "point must be three finite numbers"),
         (lambda m, q, v: supple.jacobian(m, q, 0, (1, 2, np.nan)), StateError, "point must be three finite numbers"),
-        (lambda m, q, v: supple.jacobian(m, q, 0, "abc"), StateError, "point must be an array of real numbers"),
+        (lambda m, q, v: supple.jacobian(m, q, 0, "abc"), StateError, "point must be three finite numbers"),
         (lambda m, q, v: supple.jacobian(m, q, "bodi3"), ModelError, "did you mean 'body3'"),
         (lambda m, q, v: supple.jacobian(m, q, 12), ModelError, "there is no body 12"),
         (lambda m, q, v: supple.momentum(m, q, v, about="x"), StateError, "about must be 'com' or 'origin'"),
-        (lambda m, q, v: supple.set_threads(0), StateError, "at least 1; not 0"),
+        (lambda m, q, v: supple.set_threads(0), StateError, "must be a whole number from 1 to 1024, not 0"),
     ],
 )  # fmt: skip
 def test_other_wrong_arguments(model, call, error, message):

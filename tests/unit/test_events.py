@@ -465,8 +465,11 @@ def test_what_then_returns_is_the_runs_own():
         ),
         (lambda s: s.replace(v=s.v * np.nan), r"'e': `then` returned.* v\[0\].*joint 'particle_joint'"),
         (lambda s: s.replace(q=2 * s.q + 1), r"'e': `then` returned.*quaternion"),
-        (lambda s: s.replace(q="left"), r"'e': `then` returned.*real numbers"),
-        (lambda s: s.replace(model=None), r"'e': `then` must return .*not a State without a model"),
+        (
+            lambda s: s.replace(q="left"),
+            r"at time 0.1 s: State: q must be one finite number or a list of them, not 'left'",
+        ),
+        (lambda s: s.replace(model=None), r"at time 0.1 s: State: model must be a supple.Model, not None"),
         (lambda s: s.q, r"'e': `then` must return None, a State or 'stop', not ndarray"),
         (lambda s: "halt", r"'e': `then` must return None, a State or 'stop', not str"),
     ],
@@ -492,8 +495,10 @@ def test_what_when_must_not_return(when):
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
         ({"direction": 2}, "direction must be"),
-        ({"when": "now"}, "functions of a State"),
-        ({"then": "halt"}, "functions of a State"),
+        ({"when": "now"}, "when must be a function of 1 argument, not 'now'"),
+        ({"when": lambda: 0.0}, "when must be a function of 1 argument"),
+        ({"name": "e" * 121}, "name must be a word or more, of 120 bytes at most"),
+        ({"then": "halt"}, "then must be a function of 1 argument or 'stop' or None"),
         ({"resolution": 0.0}, "resolution must be a positive number"),
         ({"resolution": "fine"}, "resolution must be a positive number"),
         ({"resolution": np.inf}, "resolution must be a positive number"),
@@ -514,7 +519,9 @@ def test_events_are_taken_from_anything_that_gives_them():
         run = supple.simulate(particle(), v=[1.0], duration=1.0, dt=0.01, events=events)
         assert names(run) == ["stop"] and run.final.time == pytest.approx(0.1, abs=1e-12)
     for none in (None, 3):
-        with pytest.raises(supple.StateError, match=f"events must be a list of supple.Event objects.*not {none}"):
+        with pytest.raises(
+            supple.StateError, match=f"events must be a list of values, each a supple.Event.*not {none}"
+        ):
             supple.simulate(particle(), duration=0.1, events=none)
     with pytest.raises(supple.StateError, match="'quasi-statics' takes no events"):
         supple.simulate(particle(), duration=0.1, method="quasi-statics", events=(e for e in [stop]))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import supple
 from oracle import random_model
+from supple import memory
 from supple.errors import ModelError, SingularError, StateError
-from supple.exact import memory
 from supple.model import parents
 
 FORMS = ("ltdl", "ltl")
@@ -334,9 +334,10 @@ def test_factorize_leaves_its_argument_alone():
 
 
 def test_too_large_is_refused(monkeypatch):
+    parent = parents.chain(50)
     monkeypatch.setattr(memory, "physical_memory", lambda: 8 * 1000)
     with pytest.raises(ModelError, match="the factor of a matrix with 50 rows would take"):
-        supple.factorize(np.eye(50), parents.chain(50))
+        supple.factorize(np.eye(50), parent)
 
 
 def test_repr():

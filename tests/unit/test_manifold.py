@@ -243,7 +243,11 @@ def test_integrate_keeps_unit_length():
         (np.zeros((2, 2, 7)), np.zeros(6), "q has shape"),
         (0.0, np.zeros(6), "q has shape"),
         (np.zeros(7), None, "v must be an array of real numbers"),
-        (np.zeros(7, dtype=complex), np.zeros(6), "q must be an array of real numbers: dtype complex128"),
+        (
+            np.zeros(7, dtype=complex),
+            np.zeros(6),
+            "q must be an array of real numbers, not an array of dtype complex128",
+        ),
         (["a"] * 7, np.zeros(6), "q must be an array of real numbers"),
         (["1"] * 7, np.zeros(6), "q must be an array of real numbers"),
         ([[0.0], [0.0, 1.0]], np.zeros(6), "q must be an array of real numbers"),

@@ -206,7 +206,7 @@ def test_sizes_that_make_no_sense_are_refused(bad):
             make(bad)
     for size in ({"length": bad}, {"mass": bad}):
         if bad <= 0:
-            with pytest.raises(supple.StateError, match="positive length and mass"):
+            with pytest.raises(supple.StateError, match="must be a positive number"):
                 scenes.pendulum(3, **size)
     with pytest.raises(supple.StateError, match="from 0 to 9"):
         scenes.spring_pendulum(10, link=10)

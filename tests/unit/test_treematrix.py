@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import supple
 from oracle import random_model
+from supple import memory
 from supple.errors import ModelError, StateError
-from supple.exact import memory
 from supple.exact.treematrix import BLOCK
 from supple.model import parents
 
@@ -138,10 +138,10 @@ def test_of_a_model():
         ([-1, 2, 1], r"parent\[1\] is 2"),
         ([-1, 1], r"parent\[1\] is 1"),
         ([-1, -2], r"parent\[1\] is -2"),
-        ([-1.0, 0.0], "one-dimensional array of integers"),
+        ([-1.0, 0.0], "array of whole numbers"),
         ([[-1], [0]], "one-dimensional array of integers"),
-        ("abc", "one-dimensional array of integers"),
-        ([True, False], "one-dimensional array of integers"),
+        ("abc", "array of whole numbers"),
+        ([True, False], "array of whole numbers"),
     ],
 )
 def test_what_is_no_parent_array(parent, message):

@@ -601,9 +601,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.urdf")
     with pytest.raises(ParseError, match=r"pipe.urdf: this is not a regular file"):
         load(tmp_path / "pipe.urdf")
-    with pytest.raises(ParseError, match=r"cannot be read|no such file"):
+    with pytest.raises(ParseError, match=r"path must be the path of a file"):
         load(tmp_path / ("x" * 5000 + ".urdf"))
-    with pytest.raises(ParseError, match=r"cannot be read|no such file"):
+    with pytest.raises(ParseError, match=r"path must be the path of a file"):
         load(f"{tmp_path}/a\0b.urdf")
 
 

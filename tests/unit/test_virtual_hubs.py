@@ -7,7 +7,7 @@ import pytest
 
 import supple
 from oracle import random_model
-from supple.exact import memory
+from supple import memory
 from supple.exact.virtual_hubs import as_found, split_hubs
 from supple.exact.virtual_pairs import scratch_of, tables_of
 from supple.model.joints import JointType

@@ -111,10 +111,10 @@ def test_what_is_refused(case):
         supple.wrench(model, 0, (1, 0, 0), (0, 0, 0), frame="body", point_frame="world")
     for name in ("force", "point", "torque"):
         for bad in ((1, 2), (1, 2, np.nan), "north", (1, 2, 3j), None):
-            with pytest.raises(StateError, match=f"^{name} must be"):
+            with pytest.raises(StateError, match=f"^wrench: {name} must be"):
                 supple.wrench(model, 0, q=q, **{name: bad})
     for name in ("frame", "point_frame"):
-        with pytest.raises(StateError, match=f"^{name} must be 'world' or 'body', not 'bodi'"):
+        with pytest.raises(StateError, match=f"^wrench: {name} must be 'world' or 'body', not 'bodi'"):
             supple.wrench(model, 0, (1, 0, 0), q=q, **{name: "bodi"})
     with pytest.raises(ModelError, match="no body named 'bodi3'; did you mean 'body3'"):
         supple.wrench(model, "bodi3", (1, 0, 0), q=q)

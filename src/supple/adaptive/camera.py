@@ -9,39 +9,41 @@ acceleration metric, of pixels a second squared.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Positive, Triple, checked, number
 from supple.errors import StateError
 from supple.exact.kinematics import poses
-from supple.exact.refusals import as_number, as_triple
 from supple.model.joints import JointType
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
+ANGLE = number("a number above zero and below pi", 0.0, np.nextafter(np.pi, 0.0), above=True)
 
 
+@checked
 def camera_weights(
     model: Model,
     q: ArrayLike,
-    eye: ArrayLike,
-    target: ArrayLike | None = None,
+    eye: Triple,
+    target: Triple | None = None,
     *,
-    focal: float = 1000.0,
-    view_angle: float | None = None,
-    near: float = 0.1,
-    unseen: float = 1e-3,
+    focal: Positive = 1000.0,
+    view_angle: Annotated[float, ANGLE] | None = None,
+    near: Positive = 0.1,
+    unseen: Positive = 1e-3,
 ) -> Floats:
     """(n_bodies,) the joints' weights for an eye in the world that looks at a target.
 
     focal: in pixels. near: metres, nothing counts as nearer. view_angle: of the whole picture, in radians; with it,
     what is certainly outside of the view counts only for the share `unseen`. Costs O(n log n).
     """
-    o = as_triple("eye", eye)
-    focal, near, unseen = (
-        as_number(name, value, positive=True) for name, value in (("focal", focal), ("near", near), ("unseen", unseen))
-    )
-    pose = poses(model, q)
+    o, pose = np.asarray(eye), poses(model, q)
+    if pose.position.ndim != 2:
+        raise StateError("camera_weights takes one state, not a batch")
     com = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
     low = _over_subtrees(np.minimum(pose.position, com), model.subtree_end, np.minimum)
     high = _over_subtrees(np.maximum(pose.position, com), model.subtree_end, np.maximum)
@@ -52,9 +54,7 @@ def camera_weights(
     if view_angle is not None:
         if target is None:
             raise StateError("with a view_angle, say what the eye looks at: target=...")
-        if not as_number("view_angle", view_angle, positive=True) < np.pi:
-            raise StateError(f"view_angle must be between zero and pi, not {view_angle!r}")
-        pixels = np.where(_outside(low, high, o, as_triple("target", target), view_angle), pixels * unseen, pixels)
+        pixels = np.where(_outside(low, high, o, np.asarray(target), view_angle), pixels * unseen, pixels)
     return np.asarray(pixels**2)
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.store import HostStore
-from supple.errors import StateError
 from supple.exact.joint_law import (
     COORDINATE_,
     DAMPER_,
@@ -23,9 +22,9 @@ from supple.exact.joint_law import (
     UPPER_,
     checked_rows,
     controller_rows,
+    joint_force,
     limit_rows,
 )
-from supple.exact.refusals import as_floats
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -50,12 +49,9 @@ class Driven(ABC):
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
-        x = np.atleast_1d(as_floats("torque", value))
-        count = part.v.stop - part.v.start
-        if x.shape != (count,) or not np.isfinite(x).all():
-            raise StateError(f"joint {part.name!r} takes {count} finite numbers, not {value!r}")
+        force = joint_force(part, value)
         self._forces_change()
-        self._store.controls[part.v] = x
+        self._store.controls[part.v] = force
         self._renew_joint(part.index)
 
     def control(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
+from supple.arguments import ARRAY, NOT_NEGATIVE, POSITIVE, checked, take
 from supple.errors import StateError
-from supple.exact.refusals import as_array, as_number
 from supple.model.model import count
 
 Floats = NDArray[np.float64]
@@ -59,6 +60,8 @@ class AdaptiveDynamics(Hybrid):
     weights, velocity_weights: of joints in the two metrics, A and V: a number for each joint, or a dictionary by names
     of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
 
+    check_energy=False goes on where energy grows although nothing puts any in, which else raises SimulationError.
+
     guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
     of the accelerations is certified: the metric of those taken for zero is at most `error`. It holds for those with
     which velocities change, in the middle of the step.
@@ -72,7 +75,7 @@ class AdaptiveDynamics(Hybrid):
         forces = count(len(self._pushes), "force")
         return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}, at {self.time:.6g} s>"
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """The tree, its active joints in orange, as a matplotlib figure; saved if a path is given."""
         return self.model.plot(path, mark=self.active_joints)  # type: ignore[arg-type]
 
@@ -109,7 +112,7 @@ class AdaptiveDynamics(Hybrid):
     def error(self, value: float) -> None:
         if self._fixed:
             raise StateError("which joints move was fixed when this was made")
-        self._ask_for(ALL, as_number("error", value))
+        self._ask_for(ALL, take("error", value, NOT_NEGATIVE))
 
     @property
     def update_every(self) -> int:
@@ -145,6 +148,7 @@ class AdaptiveDynamics(Hybrid):
             self._q[:], self._v[:] = x, y
             self._assemble()
 
+    @checked
     def pin(self, joint: str | int, active: bool | None = True) -> None:
         """Keep a joint always active (True), never (False: it is locked, and stops if it moves), or neither (None).
 
@@ -152,8 +156,6 @@ class AdaptiveDynamics(Hybrid):
         `stats.energy_removed` grows by what that takes. Costs O(n).
         """
         part = self.model.joints[joint]  # type: ignore[index]
-        if active is not None and not isinstance(active, (bool, np.bool_)):
-            raise StateError(f"pin takes True (always active), False (never) or None (neither), not {active!r}")
         if self._fixed:
             raise StateError("which joints move was fixed when this was made")
         pins = self._pins.copy()
@@ -177,6 +179,7 @@ class AdaptiveDynamics(Hybrid):
                 self._store.numbers[st.REMOVED] += before.kinetic - self._energy().kinetic
                 self._keep()
 
+    @checked
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
         """Other weights in the metrics; costs O(n)."""
         tables = WeightTable(self.model, weights), WeightTable(self.model, velocity_weights)
@@ -195,11 +198,11 @@ class AdaptiveDynamics(Hybrid):
 
     def step(self, dt: float) -> None:
         """Move on by dt."""
-        self._advance(1, as_number("dt", dt, positive=True))
+        self._advance(1, take("step: dt", dt, POSITIVE))
 
     def run(self, duration: float, dt: float) -> AdaptiveStats:
         """Move on by a duration, in steps of dt (its last digits are rounded away: always whole steps)."""
-        length, dt = as_number("duration", duration), as_number("dt", dt, positive=True)
+        length, dt = take("run: duration", duration, NOT_NEGATIVE), take("run: dt", dt, POSITIVE)
         if not length / dt < MOST_STEPS:
             raise StateError(f"{length:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
         left = round(length / dt)
@@ -255,7 +258,8 @@ class AdaptiveDynamics(Hybrid):
         sets = {"active": active, "rigid": ~active, "forced": forced, "passive": ~active & ~forced}
         return {name: np.flatnonzero(x) for name, x in sets.items()}
 
-    def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
+    @checked
+    def poses(self, bodies: Sequence[str | int] | None = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
 
         Costs O(active joints), and O(log n) for each body.
@@ -273,7 +277,7 @@ class AdaptiveDynamics(Hybrid):
         """What was saved, if it can be of this model, as it is."""
         if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
-        given = {name: as_array(name, saved[name]) for name in st.SAVED}
+        given = {name: take(name, saved[name], ARRAY) for name in st.SAVED}
         like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
         if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
             raise StateError("what was saved is of another model")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,17 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive import store as st
 from supple.adaptive.drives import Driven
+from supple.adaptive.keeping import UNWATCHED
 from supple.adaptive.ledger import close_kernel, energy_kernel
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.adaptive.quasistatics import tree_digits
+from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, as_floats, checked, take, whole
 from supple.assembly.desk import HostDesk
 from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_floats, as_number, as_whole
 from supple.model.inside import inside_inertias, tree_poses
 from supple.model.model import Model
 
@@ -30,6 +31,14 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 ALL = 1 << 60
+
+
+def _region(value: Any) -> float:
+    x = NOT_NEGATIVE.form(value)
+    return int(value) if isinstance(value, (int, np.integer)) else x
+
+
+REGION = Kind("a whole number of joints or a finite number, not below zero", _region)
 USUAL_DIGITS, FEWEST_DIGITS = 2.0**-40, 1e-5  #: relative errors of the assembly tree
 
 
@@ -49,21 +58,24 @@ class Hybrid(Pushed, Driven):
 
     _pointers = ("_lock", "_kernel")
 
+    @checked
     def __init__(
         self,
         model: Model,
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
-        active: int | Sequence[str | int] | None = None,
+        active: Whole | Sequence[str | int] | None = None,
         *,
-        error: float | None = None,
-        update_every: int = 20,
-        acceleration_region: float | None = None,
+        error: NotNegative | None = None,
+        update_every: Count = 20,
+        acceleration_region: Annotated[float, REGION] | None = None,
         weights: Weights = None,
         velocity_weights: Weights = None,
         guaranteed: bool = False,
         order: str | ArrayLike = "balanced",
+        check_energy: bool = True,
     ) -> None:
+        self._check_energy = check_energy
         self._begin_pushes(model)
         self._begin_drives()
         self._order = order
@@ -84,9 +96,7 @@ class Hybrid(Pushed, Driven):
         region: float | None,
         guaranteed: bool,
     ) -> None:
-        self._fixed = not isinstance(active, str) and (
-            active.ndim > 0 if isinstance(active, np.ndarray) else isinstance(active, Sequence)
-        )
+        self._fixed = isinstance(active, Sequence)
         if self._fixed and (error is not None or guaranteed):
             raise StateError("with a list of active joints there is no error to keep to")
         if active is not None and error is not None:
@@ -100,17 +110,15 @@ class Hybrid(Pushed, Driven):
             active = len(chosen)
         self._most, self._error = ALL, 0.0
         if error is not None:
-            self._error = as_number("error", error)
+            self._error = error
         else:
             self._most = self.model.n_bodies if active is None else checked_active(active)
         self._same_region = guaranteed or region is None  #: both regions are asked for in the same words
         self._reach, self._reach_error = self._most, self._error
-        if not self._same_region:
-            least, whole = as_number("acceleration_region", region), isinstance(region, (int, np.integer))
-            self._reach, self._reach_error = (int(min(least, ALL)), 0.0) if whole else (ALL, least)
-        self._guaranteed = bool(guaranteed)
-        every = checked_every(update_every)
-        self._every = 1 if guaranteed else every
+        if region is not None and not guaranteed:
+            self._reach, self._reach_error = (min(region, ALL), 0.0) if isinstance(region, int) else (ALL, region)
+        self._guaranteed = guaranteed
+        self._every = 1 if guaranteed else checked_every(update_every)
 
     @property
     def time(self) -> float:
@@ -285,6 +293,7 @@ class Hybrid(Pushed, Driven):
         counts, numbers = self._store.counts, self._store.numbers
         counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self._every, self._most, self._reach
         counts[st.WAYS] = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
+        counts[st.WAYS] |= 0 if self._check_energy else UNWATCHED
         numbers[[st.ERROR, st.REACH_ERROR]] = self._error, self._reach_error
 
     def _due(self) -> None:
@@ -393,13 +402,11 @@ class Hybrid(Pushed, Driven):
 
 
 def checked_active(value: Any) -> int:
-    if isinstance(value, str):
-        raise StateError(f"active is a number of joints, or a list of them: [{value!r}]")
-    return min(as_whole("active", value), ALL - 1)
+    return min(take("active", value, whole(0)), ALL - 1)
 
 
 def checked_every(value: Any) -> int:
-    return min(as_whole("update_every", value, 1), ALL)
+    return min(take("update_every", value, whole(1)), ALL)
 
 
 def read_only(x: Floats) -> Floats:

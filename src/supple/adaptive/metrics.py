@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import NONE, REALS, as_floats, either, instance, shown
 from supple.assembly.tables import unit_weights
 from supple.errors import StateError
-from supple.exact.refusals import as_floats
 from supple.model.joints import NV
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 #: A joint's weight: a number, a symmetric positive definite matrix, or a function of its position that gives one.
 Weight = float | Sequence[Sequence[float]] | Floats | Callable[[Floats], Any]
-Weights = Mapping[str, Weight] | Sequence[float] | Floats | None
+Weights = Annotated[Mapping[str, Weight] | Sequence[float] | Floats | None, either([instance(Mapping), REALS, NONE])]
 
 
 class WeightTable:
@@ -65,10 +65,7 @@ class WeightTable:
     def _checked(self, j: int, weight: Any) -> Floats:
         """A joint's weight as a matrix."""
         k = int(self._dof[j])
-        try:
-            matrix = np.asarray(weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise _not_positive(self._model, j, weight) from None
+        matrix: Floats = as_floats(f"the weight of joint {self._model.joint_names[j]!r}", weight)
         if matrix.ndim == 0:
             matrix = matrix * np.eye(k)
         if matrix.shape != (k, k):
@@ -76,8 +73,8 @@ class WeightTable:
                 f"the weight of joint {self._model.joint_names[j]!r} must be a number or a {k} x {k} matrix, not of "
                 f"shape {matrix.shape}"
             )
-        symmetric = np.allclose(matrix, matrix.T)
-        if not (np.isfinite(matrix).all() and symmetric and (np.linalg.eigvalsh(matrix) > 0).all()):
+        symmetric = np.isfinite(matrix).all() and np.allclose(matrix, matrix.T)
+        if not (symmetric and (np.linalg.eigvalsh(matrix) > 0).all()):
             raise _not_positive(self._model, j, weight)
         return matrix
 
@@ -85,5 +82,5 @@ class WeightTable:
 def _not_positive(model: Model, j: int, weight: Any) -> StateError:
     return StateError(
         f"the weight of joint {model.joint_names[j]!r} must be positive (a matrix: symmetric and positive definite), "
-        f"not {weight!r}"
+        f"not {shown(weight)}"
     )

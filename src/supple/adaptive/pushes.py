@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.turns import TakesTurns
+from supple.arguments import NotNegative, Triple, checked
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
-from supple.exact.refusals import as_number, as_triple
 from supple.model.inside import inside_turns
 from supple.model.model import Frame, Model, listed
 from supple.spatial.compiler import generation
@@ -45,9 +45,8 @@ class Push:
             what = f"Push on {name!r}: force {vector}" + (f", torque {listed(moment)}" if moment.any() else "")
         return f"<{what}{'' if self._there else ', removed'}>"
 
-    def set(
-        self, force: ArrayLike | None = None, torque: ArrayLike | None = None, anchor: ArrayLike | None = None
-    ) -> None:
+    @checked
+    def set(self, force: Triple | None = None, torque: Triple | None = None, anchor: Triple | None = None) -> None:
         """Another force or torque, or for a spring another anchor; the rest stays as it is."""
         spring = self._row[P_KIND] == SPRING
         if (anchor is not None) != spring and (anchor is not None or force is not None):
@@ -55,9 +54,9 @@ class Push:
         vector = anchor if spring else force
         with self._owner._lock:
             row = self._row.copy()
-            for value, at, name in ((vector, P_VECTOR, "anchor" if spring else "force"), (torque, P_MOMENT, "torque")):
+            for value, at in ((vector, P_VECTOR), (torque, P_MOMENT)):
                 if value is not None:
-                    row[at : at + 3] = self._turn @ as_triple(name, value)
+                    row[at : at + 3] = self._turn @ np.asarray(value)
             self._owner._change(self, row)
 
     def remove(self) -> None:
@@ -102,12 +101,13 @@ class Pushed(Pointing, TakesTurns, ABC):
         self._arranged = True  #: whether the kernels' arrays have all pushes
         self._turns = inside_turns(model)
 
+    @checked
     def apply(
         self,
         body: str | int,
-        force: ArrayLike = (0.0, 0.0, 0.0),
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        torque: ArrayLike = (0.0, 0.0, 0.0),
+        force: Triple = (0.0, 0.0, 0.0),
+        point: Triple = (0.0, 0.0, 0.0),
+        torque: Triple = (0.0, 0.0, 0.0),
         frame: Literal["world", "body"] = "world",
     ) -> Push:
         """Push a body with a force at one of its points (in its frame), and turn it with a torque, from now on.
@@ -115,34 +115,32 @@ class Pushed(Pointing, TakesTurns, ABC):
         frame: "world" keeps the directions in the world while the body turns, "body" turns them with it. `body` may
         also be a named frame: then point and "body" directions are in that frame.
         """
-        if frame not in ("world", "body"):
-            raise StateError(f"frame must be 'world' or 'body', not {frame!r}")
         place = self.model.moving_place(body)
         turn = self._turns[place.body].T @ place.rotation if frame == "body" else np.eye(3)
         row = np.zeros(PUSH_ROW)
         row[P_KIND] = PUSH if frame == "world" else OWN_PUSH
-        row[P_VECTOR : P_VECTOR + 3] = turn @ as_triple("force", force)
-        row[P_MOMENT : P_MOMENT + 3] = turn @ as_triple("torque", torque)
+        row[P_VECTOR : P_VECTOR + 3] = turn @ np.asarray(force)
+        row[P_MOMENT : P_MOMENT + 3] = turn @ np.asarray(torque)
         row[P_POINT : P_POINT + 3] = self._inside(place, point)
         return self._add(place.body, row, turn)
 
+    @checked
     def spring(
         self,
         body: str | int,
-        anchor: ArrayLike,
-        stiffness: float,
-        point: ArrayLike = (0.0, 0.0, 0.0),
-        damping: float = 0.0,
+        anchor: Triple,
+        stiffness: NotNegative,
+        point: Triple = (0.0, 0.0, 0.0),
+        damping: NotNegative = 0.0,
     ) -> Push:
         """A spring of no length at rest, from a point of a body (in its frame) to an anchor in the world.
 
         damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
         """
-        stiffness, damping = as_number("stiffness", stiffness), as_number("damping", damping)
         place = self.model.moving_place(body)
         row = np.zeros(PUSH_ROW)
         row[P_KIND], row[P_STIFFNESS], row[P_DAMPING] = SPRING, stiffness, damping
-        row[P_VECTOR : P_VECTOR + 3] = as_triple("anchor", anchor)
+        row[P_VECTOR : P_VECTOR + 3] = anchor
         row[P_POINT : P_POINT + 3] = self._inside(place, point)
         return self._add(place.body, row, np.eye(3))
 
@@ -170,7 +168,7 @@ class Pushed(Pointing, TakesTurns, ABC):
 
     def _inside(self, place: Frame, point: ArrayLike) -> Floats:
         """A point of a place in the frame that kernels have of its body."""
-        on_body = place.rotation @ as_triple("point", point) + place.position
+        on_body = place.rotation @ np.asarray(point) + place.position
         return np.asarray(self._turns[place.body].T @ on_body)
 
     def _add(self, body: int, row: Floats, turn: Floats) -> Push:

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -17,23 +18,25 @@ from supple.adaptive import whole as wh
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed
 from supple.adaptive.turns import one_at_a_time
+from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, as_floats, checked, choice, take
 from supple.assembly.desk import HostDesk
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
+from supple.exact.joint_law import joint_force
 from supple.exact.kinematics import POSES
-from supple.exact.refusals import as_array, as_floats, as_number, as_whole
 from supple.model.inside import tree_poses
 from supple.model.joints import NV
-from supple.model.model import Model, count, unknown
+from supple.model.model import Model, count
 from supple.spatial.references import address_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Measure = Literal["relative-joint", "absolute-joint", "relative-linkage", "absolute-linkage"]
 MEASURES: tuple[str, ...] = get_args(Measure)
+MEASURE = choice(*MEASURES)
 _CODES = {
     "absolute-linkage": k.ABSOLUTE_LINKAGE,
     "relative-linkage": k.RELATIVE_LINKAGE,
@@ -74,7 +77,7 @@ class Approximation:
         size = f"{len(self.joints):,} joints computed of a body with nv={self.nv:,}{', all at once' * self.whole}"
         return f"<Approximation: {size}, error from {low:.3g} to {high:.3g}, |qdd| = {self.total:.4g}>"
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """The accelerations that were computed, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import accelerations, saved
 
@@ -107,11 +110,12 @@ class QuasiStatics(Pushed):
 
     _pointers = ("_lock", "_words", "_work", "_kernel", "_whole_kernel", "_aba", "_handle")
 
+    @checked
     def __init__(
         self,
         model: Model,
         q: ArrayLike | None = None,
-        error: float = 2.0**-19,
+        error: NotNegative = 2.0**-19,
         measure: Measure = "relative-joint",
         order: str | ArrayLike = "balanced",
     ) -> None:
@@ -147,8 +151,7 @@ class QuasiStatics(Pushed):
 
     @measure.setter
     def measure(self, value: str) -> None:
-        if value not in _CODES:
-            raise StateError(unknown("measure", str(value), MEASURES))
+        take("measure", value, MEASURE)
         self._measure, self._code = value, _CODES[value]
         self._changed()
 
@@ -169,16 +172,14 @@ class QuasiStatics(Pushed):
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
-        x = np.atleast_1d(as_floats("torque", value))
-        if x.shape != (part.v.stop - part.v.start,) or not np.isfinite(x).all():
-            raise StateError(f"joint {part.name!r} takes {part.v.stop - part.v.start} finite numbers, not {value!r}")
-        self._desk.force[part.v] = x
+        self._desk.force[part.v] = joint_force(part, value)
         self._mark(int(self._tables.assembly.node_of[part.index]))
 
     # --- solving --------------------------------------------------------------------------------------------------
 
+    @checked
     def solve(
-        self, error: float | None = None, joints: int | None = None, seconds: float | None = None
+        self, error: NotNegative | None = None, joints: Whole | None = None, seconds: NotNegative | None = None
     ) -> Approximation:
         """The accelerations, within the promised error (or another one, this time), or as good as so many joints, or so
         many seconds, allow."""
@@ -187,21 +188,18 @@ class QuasiStatics(Pushed):
             return self._result()
         return list(self.refine(error, joints, seconds))[-1]
 
+    @checked
     def refine(
-        self, error: float | None = None, joints: int | None = None, seconds: float | None = None
+        self, error: NotNegative | None = None, joints: Whole | None = None, seconds: NotNegative | None = None
     ) -> Iterator[Approximation]:
         """The same one joint at a time, the largest contribution first; stop whenever it is good enough.
 
         Goes on until the error is reached, so many joints are computed, or so many seconds have passed. Forces and
         state may change meanwhile: what comes next is of those there are then.
         """
-        if joints is not None:
-            as_whole("joints", joints)
-        if seconds is not None:
-            as_number("seconds", seconds)
         wanted, begun, count, before, stamp = self._wanted(error), time.perf_counter(), 0, -1, -1
         while True:
-            count = count + 1 if joints is None else min(count + 1, int(joints))
+            count = count + 1 if joints is None else min(count + 1, joints)
             with self._lock:
                 useful = self._assembled(wanted, count, again=stamp == self._stamp)
                 if not useful:
@@ -222,7 +220,7 @@ class QuasiStatics(Pushed):
 
     def step(self, dt: float) -> None:
         """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
-        dt = as_number("dt", dt)
+        dt = take("step: dt", dt, NOT_NEGATIVE)
         factor = 0.5 * dt * dt
         with self._lock:
             if not self._solved:
@@ -266,7 +264,8 @@ class QuasiStatics(Pushed):
         elif self._solved:
             self._run(k.RENEW | k.BEGIN | k.GO_ON, self._error, self._pace.budget, 0.0)
 
-    def poses(self, bodies: Any = None) -> tuple[Floats, Floats]:
+    @checked
+    def poses(self, bodies: Sequence[str | int] | None = None) -> tuple[Floats, Floats]:
         """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
 
         Costs O(log n) for each; nothing is disturbed.
@@ -278,12 +277,13 @@ class QuasiStatics(Pushed):
         R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
         return R, out[:, 9:].copy()
 
-    def reach(self, error: float | None = None) -> int:
+    @checked
+    def reach(self, error: NotNegative | None = None) -> int:
         """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
         self._solve(error)
         return int(self._counts[k.COMPUTED])
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """How many joints the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved if a path is
         given."""
         from supple.drawing import accelerations, saved
@@ -300,7 +300,7 @@ class QuasiStatics(Pushed):
         like = {"marks": self._arrays[0], "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
         if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
-        given = {name: as_array(name, saved[name]) for name in like}
+        given = {name: take(name, saved[name], ARRAY) for name in like}
         fits = all(x.shape == like[name].shape and x.dtype.kind in "fiub" for name, x in given.items())
         if not fits or given["pace"][0] != self.model.n_bodies:
             raise StateError("what was saved is of another model")
@@ -499,10 +499,8 @@ def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:
 
 
 def _checked_error(value: Any) -> float:
-    try:
-        return as_number("error", value)
-    except StateError:
-        raise StateError(f"the error must be zero (exact) or a positive number, not {value!r}") from None
+    error: float = take("error", value, NOT_NEGATIVE)
+    return error
 
 
 def _state(model: Model, q: ArrayLike | None) -> Floats:

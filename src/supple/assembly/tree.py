@@ -24,6 +24,7 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import as_floats
 from supple.errors import ModelError, StateError
 from supple.model.model import Model, unknown
 from supple.spatial.compiler import helper, kernel
@@ -73,10 +74,7 @@ def assemble(model: Model, order: str | ArrayLike = "balanced") -> Assembly:
         key = f"assembly, {order}"
         found: Assembly | None = model._work.get(key)
         return found if found is not None else model._work.setdefault(key, _build(model, ORDERS.index(order), None))
-    try:
-        rank = np.ascontiguousarray(order, dtype=np.float64)
-    except (TypeError, ValueError):
-        rank = np.empty(0)
+    rank = as_floats("order", order)
     if rank.shape != (model.n_bodies,) or not np.isfinite(rank).all():
         raise StateError(f"an assembly order is one finite rank for each of the {model.n_bodies} joints")
     return _build(model, len(ORDERS), rank)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING
 
+from supple.arguments import PATH, take
 from supple.errors import SuppleError, printable
 
 if TYPE_CHECKING:
@@ -27,7 +28,11 @@ def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
     _take_names_as_they_are(figure)
     if path is not None:
-        figure.savefig(path, dpi=150, facecolor="white")
+        take("path", path, PATH)
+        try:
+            figure.savefig(path, dpi=150, facecolor="white")
+        except (OSError, ValueError) as e:  # no such folder, or an ending that stands for no format
+            raise SuppleError(f"the figure cannot be saved as {str(path)!r}: {e}") from None
     return figure
 
 

@@ -17,10 +17,11 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
+from supple import memory
+from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
-from supple.exact import memory
 from supple.exact.motion import AXIS, Axes
-from supple.exact.refusals import UNIT_TOLERANCE, as_floats, refuse_not_finite, refuse_not_unit, refuse_singular
+from supple.exact.refusals import MODEL, UNIT_TOLERANCE, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel
 from supple.model.model import Model
@@ -381,7 +382,11 @@ class Algorithm:
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
         """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
-        work: Work = model._work.get(self.name) or self.prepare(model)
+        try:
+            work: Work = model._work.get(self.name) or self.prepare(model)
+        except AttributeError:
+            take("model", model, MODEL)
+            raise
         out = work.run(q) if self.only_q else work.run(q, v, x, wrenches)
         return self.general(model, q, v, x, wrenches) if out.__class__ is int else out
 
@@ -392,6 +397,7 @@ class Algorithm:
 
     def arrays(self, model: Model, values: tuple[Any, ...]) -> tuple[list[Floats | None], int | None]:
         """The arguments as C-contiguous float64, and the batch size (None: one state)."""
+        take("model", model, MODEL)
         arrays: list[Floats | None] = []
         size: int | None = None
         for argument, value in zip(self.inputs, values):
@@ -399,7 +405,7 @@ class Algorithm:
                 arrays.append(None)
                 continue
             shape = argument.shape(model)
-            x = as_floats(argument.name, value)
+            x: Floats = as_floats(argument.name, value)
             if x.shape[-len(shape) :] != shape or x.ndim > len(shape) + 1:
                 wanted = ", ".join(map(str, shape))
                 comma = "," if len(shape) == 1 else ""

@@ -19,7 +19,8 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact import memory
+from supple import memory
+from supple.arguments import FLAG, take
 from supple.exact.calls import Algorithm, Q
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, place, turn_ahead
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, RIGID, SPLIT, host_tables
@@ -194,11 +195,12 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.
 
     sparse=True gives a TreeMatrix instead: only the numbers that are not zero by branching are computed and stored.
     """
-    if sparse:
-        return TreeMatrix._of(host_tables(model).pattern, PACKED(model, q, None, None, None))
+    if sparse is not False and take("mass_matrix: sparse", sparse, FLAG):
+        values = PACKED(model, q, None, None, None)
+        return TreeMatrix._of(host_tables(model).pattern, values)
     try:
         H: Any = model._fast["mass matrix"](q)
-    except KeyError:
+    except (KeyError, AttributeError):  # not called before, or no model
         H = ODD
     if H.__class__ is int:
         return DENSE.general(model, q, None, None, None)

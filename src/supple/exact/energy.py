@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import ModelError, StateError
-from supple.exact.calls import V_OR_NONE, Algorithm, Q, as_floats
+from supple.arguments import as_floats, choice, take
+from supple.errors import ModelError
+from supple.exact.calls import V_OR_NONE, Algorithm, Q
 from supple.exact.kinematics import P_, PATH_ROW, R_, V_, place_world
 from supple.exact.motion import joint_of, move, turn_ahead, zero_vec
 from supple.exact.tables import RIGID, SPLIT
@@ -32,6 +33,7 @@ from supple.spatial.rows import (
 
 Floats = NDArray[np.float64]
 
+ABOUT = choice("com", "origin")
 KINETIC, POTENTIAL, MOMENT, LINEAR, ANGULAR, SIZE = 0, 1, 2, 5, 8, 11
 
 
@@ -91,12 +93,11 @@ def center_of_mass(model: Model, q: ArrayLike) -> Floats:
 def momentum(model: Model, q: ArrayLike, v: ArrayLike, about: Literal["com", "origin"] = "com") -> Floats:
     """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's
     origin."""
+    take("momentum: about", about, ABOUT)
     out = TOTALS(model, q, as_floats("v", v), None, None)
     linear, angular = out[..., LINEAR : LINEAR + 3], out[..., ANGULAR : ANGULAR + 3]
     if about == "com":
         angular = angular - np.cross(_center(model, out), linear)
-    elif about != "origin":
-        raise StateError(f"about must be 'com' or 'origin', not {about!r}")
     return np.concatenate([angular, linear], axis=-1)
 
 

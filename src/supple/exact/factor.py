@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import as_floats, choice, take
 from supple.errors import SingularError, StateError
-from supple.exact import memory
 from supple.exact.ltdl import (
     LTDL,
     LTL,
@@ -24,7 +26,6 @@ from supple.exact.ltdl import (
     factorize_kernel,
     refactorize_kernel,
 )
-from supple.exact.refusals import as_floats
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
 from supple.spatial.references import ODD, OK, address_of, function_of, header_prefix
 
@@ -94,7 +95,7 @@ class Factor:
         """
         if self._values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
-        entry: _Entry = self.pattern.entry or self.pattern.keep(_Entry(self.pattern))
+        entry: _Entry = self.pattern.entry or self.pattern._keep(_Entry(self.pattern))
         refusals = (StateError, _ODD_MESSAGE, SingularError, _SINGULAR_MESSAGE)
         words = [*entry.words, _FORMS[self.form], address_of(self._values), *map(id, refusals)]
         return function_of(refactorize_kernel, words, entry.tables, self._values, refusals)
@@ -153,6 +154,8 @@ class Factor:
         if x.shape[: len(batch) + 1] != (*batch, n) or x.ndim > len(batch) + 2:
             lead = "".join(f"{k}, " for k in batch)
             raise StateError(f"x has shape {x.shape}; expected ({lead}{n}) or ({lead}{n}, k)")
+        if not np.isfinite(x).all():
+            raise StateError("x has a number that is not finite")
         columns = x.ndim == len(batch) + 2
         rows = np.swapaxes(x, -1, -2) if columns else x[..., None, :]
         rows = rows.reshape((math.prod(batch), rows.shape[-2], n))
@@ -166,7 +169,7 @@ class Factor:
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Where L is not zero, as a matplotlib figure; saved if a path is given."""
         return self.pattern.plot(repr(self)[1:-1], self.values, False, path)
 
@@ -175,6 +178,7 @@ class Factor:
 
 
 _FORMS = {"ltdl": LTDL, "ltl": LTL}
+FORM = choice(*_FORMS)
 _ODD_MESSAGE = "refactorize takes a C-contiguous float64 array, (n, n) or packed; use factorize for anything else"
 _SINGULAR_MESSAGE = "H is not positive definite; factorize names the row"
 
@@ -196,8 +200,8 @@ def factorize(
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
     if form.__class__ is not str or form not in _FORMS:
-        _checked_form(form)
-    entry: _Entry = pattern.entry or pattern.keep(_Entry(pattern))
+        take("factorize: form", form, FORM)
+    entry: _Entry = pattern.entry or pattern._keep(_Entry(pattern))
     values = np.zeros(pattern.size + pattern.n)
     status = entry.run[form](values, H)
     if status == ODD:
@@ -221,7 +225,7 @@ def _pattern(parent: ArrayLike | None) -> Pattern:
 
 def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Factor:
     """Anything but one plain array: convert, and go over a batch."""
-    matrix = as_floats("H", H)
+    matrix: Floats = as_floats("H", H)
     packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
     rows = matrix if packed else pattern.pack(matrix)
     flat = np.ascontiguousarray(rows.reshape(math.prod(rows.shape[:-1]), pattern.size))

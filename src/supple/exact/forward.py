@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import choice, take
 from supple.errors import SingularError, StateError
 from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
@@ -16,16 +17,18 @@ from supple.exact.crba import crba
 from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
 from supple.exact.ltdl import ltdl, solve_ltdl
+from supple.exact.refusals import MODEL
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
 from supple.exact.virtual_hubs import accelerations as by_virtual_work
-from supple.model.model import Model, unknown
+from supple.model.model import Model
 from supple.spatial.compiler import helper
 from supple.spatial.lanes import number_like
 from supple.spatial.references import ODD
 
 Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
+METHOD = choice(*METHODS)
 Floats = NDArray[np.float64]
 
 
@@ -88,7 +91,7 @@ def forward_dynamics(
     """
     try:
         qdd: Any = model._fast[method](q, v, tau, wrenches)
-    except KeyError:
+    except (KeyError, AttributeError, TypeError):  # not called before, or no model or method at all
         qdd = ODD
     if qdd.__class__ is int:
         qdd = _other_way(model, q, v, tau, wrenches, method)
@@ -101,6 +104,8 @@ def forward_dynamics(
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
     """A first call on a model, arguments of any form, or a method that has no kernel of its own."""
+    take("model", model, MODEL)
+    take("forward_dynamics: method", method, METHOD)
     if method in ALGORITHMS:
         try:
             return ALGORITHMS[method].general(model, q, v, tau, wrenches)
@@ -113,9 +118,7 @@ def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: st
         return by_virtual_work(model, q, v, tau, wrenches)
     if method == "dca":
         return divide_and_conquer(model, q, v, tau, wrenches)
-    if method == "dense":
-        return _unit_vectors(model, q, v, tau, wrenches)
-    raise StateError(unknown("method", str(method), METHODS))
+    return _unit_vectors(model, q, v, tau, wrenches)
 
 
 def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:

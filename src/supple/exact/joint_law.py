@@ -19,8 +19,16 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import (
+    NAME_OR_NUMBER,
+    NOT_NEGATIVE,
+    NOT_NEGATIVE_OR_INFINITE,
+    as_floats,
+    several,
+    shown,
+    take,
+)
 from supple.errors import StateError
-from supple.exact.refusals import as_floats, as_number
 from supple.model.joints import NV
 from supple.model.manifold import PLAIN, UNLIMITED
 from supple.model.model import Joint, Model
@@ -29,6 +37,8 @@ from supple.spatial.indexing import item, set_item
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+JOINTS = several(NAME_OR_NUMBER)
 
 DOF_, COORDINATE_, STIFFNESS_, REST_, DAMPER_, RATE_, MOST_, LOWER_, UPPER_, WALL_, LOSS_, LAW = range(12)
 
@@ -100,14 +110,14 @@ def controller_rows(
     _refuse_curved(model, part)
     size = part.v.stop - part.v.start
     rows = _rows(np.arange(part.v.start, part.v.stop), np.arange(part.q.start, part.q.stop))
-    rows[:, STIFFNESS_], rows[:, DAMPER_] = as_number("stiffness", stiffness), as_number("damping", damping)
-    rows[:, MOST_] = as_number("most", most, infinite=True)
+    rows[:, STIFFNESS_], rows[:, DAMPER_] = stiffness_and_damping(stiffness, damping)
+    rows[:, MOST_] = take("most", most, NOT_NEGATIVE_OR_INFINITE)
     for name, value, column in (("target", target, REST_), ("rate", rate, RATE_)):
         x = np.atleast_1d(as_floats(name, value))
         if x.shape not in ((1,), (size,)):
             raise StateError(f"joint {part.name!r} takes {size} numbers as {name}, not {np.size(x)}")
         if not np.isfinite(x).all():
-            raise StateError(f"the {name} of joint {part.name!r} must be finite, not {value!r}")
+            raise StateError(f"the {name} of joint {part.name!r} must be finite, not {shown(value)}")
         rows[:, column] = x
     return rows
 
@@ -117,9 +127,7 @@ def limit_rows(model: Model, stiffness: float, damping: float = 0.0, joints: Any
     if joints is None:
         index = np.flatnonzero(np.isin(model.joint_type, PLAIN))
     else:
-        if np.ndim(joints) == 0:
-            raise StateError(f"joints are a list of names or numbers, not {joints!r}")
-        parts = [model.joints[j] for j in joints]
+        parts = [model.joints[j] for j in take("joints", joints, JOINTS)]
         for part in parts:
             _refuse_curved(model, part)
         index = np.array([part.index for part in parts], dtype=np.int64)
@@ -130,9 +138,18 @@ def limit_rows(model: Model, stiffness: float, damping: float = 0.0, joints: Any
     for column, limit in ((LOWER_, model.lower[at]), (UPPER_, model.upper[at])):
         there = np.abs(limit) < UNLIMITED
         rows[there, column] = limit[there]
-    rows[:, WALL_], rows[:, LOSS_] = as_number("stiffness", stiffness), as_number("damping", damping)
+    rows[:, WALL_], rows[:, LOSS_] = stiffness_and_damping(stiffness, damping)
     out: Floats = rows[np.isfinite(rows[:, [LOWER_, UPPER_]]).any(axis=1)]
     return out
+
+
+def joint_force(part: Joint, value: Any) -> Floats:
+    """The force at a joint: one finite number for each of its degrees of freedom."""
+    x: Floats = np.atleast_1d(as_floats("torque", value))
+    count = part.v.stop - part.v.start
+    if x.shape != (count,) or not np.isfinite(x).all():
+        raise StateError(f"joint {part.name!r} takes {count} finite numbers, not {shown(value)}")
+    return x
 
 
 def checked_rows(model: Model, rows: Any) -> Floats:
@@ -150,6 +167,11 @@ def checked_rows(model: Model, rows: Any) -> Floats:
     if not np.array_equal(out[:, COORDINATE_], model.q_index[body] + at - model.v_index[body]):
         raise StateError("a row of a law of joints has a coordinate that is not that of its degree of freedom")
     return out
+
+
+def stiffness_and_damping(stiffness: Any, damping: Any) -> tuple[float, float]:
+    """Both checked."""
+    return take("stiffness", stiffness, NOT_NEGATIVE), take("damping", damping, NOT_NEGATIVE)
 
 
 def _rows(dof: Ints, coordinate: Ints) -> Floats:

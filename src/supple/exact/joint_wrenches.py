@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import checked
 from supple.errors import StateError
 from supple.exact import rnea
 from supple.exact.aba import ABA
@@ -16,12 +17,13 @@ from supple.exact.kinematics import Poses, poses
 from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import HAS_AXIS, JointType
-from supple.model.model import Model, listed, unknown
+from supple.model.model import Model, listed
 
 Floats = NDArray[np.float64]
 Frame = Literal["child", "parent", "world"]
 
 
+@checked
 def joint_wrenches(
     model: Model,
     q: ArrayLike,
@@ -50,8 +52,6 @@ def joint_wrenches(
 
     Along the joint's own directions a row has tau - damping v - armature a; across them, what the bearing holds.
     """
-    if frame not in get_args(Frame):
-        raise StateError(unknown("frame", str(frame), get_args(Frame)))
     index = None if joint is None else model.joints[joint].index  # type: ignore[index]
     out = _in_world(model, q, v, tau, wrenches, a, method)
     if frame != "world":
@@ -65,6 +65,7 @@ def joint_wrenches(
     return out if index is None else out[..., index, :]
 
 
+@checked
 def ground_wrench(
     model: Model,
     q: ArrayLike,
@@ -123,6 +124,7 @@ class Multiplier(NamedTuple):
         return f"<Multiplier of {len(self.n)} constraints: n {listed(self.n)}>"
 
 
+@checked
 def multipliers(
     model: Model,
     q: ArrayLike,

@@ -12,7 +12,8 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import StateError
+from supple import memory
+from supple.arguments import Triple, checked, choice, take
 from supple.exact.calls import (
     A_OR_NONE,
     AXES,
@@ -41,7 +42,6 @@ from supple.exact.motion import (
     turn_ahead,
     zero_vec,
 )
-from supple.exact.refusals import as_floats
 from supple.exact.tables import IV, KIND, PARENT, open_tables
 from supple.model.model import Model
 from supple.spatial.algebra import (
@@ -67,7 +67,8 @@ from supple.spatial.rows import (
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
-Along = Literal["world", "body"]
+Along = Literal["body", "world"]
+FRAME = choice("body", "world")
 
 R_, P_, V_, A_, PATH_ROW = 0, 9, 12, 18, 24
 BODY_ROW = 12  # R_ and P_ again, kept for every body
@@ -256,13 +257,16 @@ def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None,
 
 
 def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:
-    if frame not in table:
-        raise StateError(f"frame must be 'body' or 'world', not {frame!r}")
-    return table[frame]
+    try:
+        return table[frame]
+    except (KeyError, TypeError):
+        take("frame", frame, FRAME)
+        raise
 
 
+@checked
 def jacobian(
-    model: Model, q: ArrayLike, body: str | int, point: ArrayLike = (0.0, 0.0, 0.0), frame: Along = "world"
+    model: Model, q: ArrayLike, body: str | int, point: Triple = (0.0, 0.0, 0.0), frame: Along = "world"
 ) -> Floats:
     """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by
     default).
@@ -270,14 +274,11 @@ def jacobian(
     Components along the world's axes or the body's. A batch of q gives (B, 6, nv). `body` may also be a named frame:
     then the point is in that frame, and "body" axes are the frame's.
     """
-    _of(VELOCITIES, frame)
-    at = as_floats("point", point)
-    if at.shape != (3,) or not np.isfinite(at).all():
-        raise StateError(f"point must be three finite numbers, not {point!r}")
     place = model.place(body)
-    at, turn, index = place.rotation @ at + place.position, place.rotation, place.body
+    at, turn, index = place.rotation @ np.asarray(point) + place.position, place.rotation, place.body
     arrays, size = POSES.arrays(model, (q, None, None, None))
     states = arrays[0].reshape(1 if size is None else size, model.nq)  # type: ignore[union-attr]
+    memory.require(6 * model.nv * len(states), f"jacobians for a batch of {len(states):,}", "use smaller batches")
     J = np.zeros((len(states), 6, model.nv))
     if index >= 0:
         work: Work = model._work.get("poses") or POSES.prepare(model)

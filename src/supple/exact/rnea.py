@@ -135,7 +135,7 @@ def inverse_dynamics(
     """
     try:
         tau: Any = model._fast["rnea"](q, v, a, wrenches)
-    except KeyError:
+    except (KeyError, AttributeError):  # not called before, or no model
         tau = ODD
     if tau.__class__ is int:
         return RNEA.general(model, q, v, a, wrenches)

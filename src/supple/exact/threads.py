@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
-from supple.errors import StateError
-from supple.exact.refusals import as_whole
+from supple.arguments import take, whole
 from supple.spatial.lanes import WIDTH
 
 _SMALL = 32  #: batches below this are not worth a second thread
@@ -37,9 +36,7 @@ def _usual_threads() -> int:
 
 
 def _checked(name: str, count: Any) -> int:
-    number = as_whole(name, count, 1)
-    if number > MOST:
-        raise StateError(f"{name} must be a whole number from 1 to {MOST}, not {count!r}")
+    number: int = take(name, count, whole(1, MOST))
     return number
 
 

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import WHOLE_NUMBERS, as_floats, take
 from supple.errors import StateError
-from supple.exact import memory
-from supple.exact.refusals import as_array, as_floats
 from supple.model.frozen import frozen
 from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
 
@@ -76,7 +77,7 @@ class Pattern:
     def __deepcopy__(self, memo: Any) -> Pattern:
         return self
 
-    def keep(self, entry: Any) -> Any:
+    def _keep(self, entry: Any) -> Any:
         """Remember what factor.py has found out."""
         self.__dict__["entry"] = entry
         return entry
@@ -150,7 +151,7 @@ class Pattern:
     def __repr__(self) -> str:
         return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
 
-    def plot(self, title: str, values: Floats, symmetric: bool, path: str | None = None) -> Any:
+    def plot(self, title: str, values: Floats, symmetric: bool, path: str | Path | None = None) -> Any:
         """Where packed values are not zero, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import matrix, saved
 
@@ -197,10 +198,10 @@ class Pattern:
 
 
 def _integers(name: str, given: ArrayLike) -> Ints:
-    raw = as_array(name, given)
-    if raw.ndim != 1 or raw.dtype.kind not in "iu":
+    raw: Ints = take(name, given, WHOLE_NUMBERS)
+    if raw.ndim != 1:
         raise StateError(f"{name} must be a one-dimensional array of integers: one entry a row, -1 for the root")
-    return raw.astype(np.int64)
+    return raw.copy()
 
 
 def checked_values(pattern: Any, values: Any, size: int) -> Floats:
@@ -264,13 +265,15 @@ class TreeMatrix:
         x = as_floats("x", x)
         if self.values.ndim != 1 or x.shape != (self.pattern.n,):
             raise StateError(f"cannot multiply a tree matrix of shape {self.shape} with an array of shape {x.shape}")
+        if not np.isfinite(x).all():
+            raise StateError("x has a number that is not finite")
         (row, column, at), n = self.pattern.entries, self.pattern.n
         values = self.values[at]
         out = np.bincount(row, values * x[column], n)
         below = row != column
         return np.asarray(out + np.bincount(column[below], (values * x[row])[below], n), dtype=np.float64)
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Where it is not zero, as a matplotlib figure; saved if a path is given."""
         return self.pattern.plot(repr(self)[1:-1], self.values, True, path)
 

@@ -13,17 +13,18 @@ than what it carries (with pairs, in its square), and pieces are lighter than li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import SingularError, StateError
+from supple.arguments import checked
+from supple.errors import SingularError
 from supple.exact.digits import keeps_digits, settled
 from supple.exact.virtual_pairs import KID, PAIRS, PLACE, START, tables_of
 from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES, constants_of
 from supple.model.joints import JointType
-from supple.model.model import Model, unknown
+from supple.model.model import Model
 from supple.model.topology import n_children
 
 Floats = NDArray[np.float64]
@@ -107,6 +108,7 @@ class VirtualWork(NamedTuple):
         return f"<VirtualWork: accelerations {self.accelerations.shape}, wrenches {self.wrenches.shape}>"
 
 
+@checked
 def virtual_work(
     model: Model,
     q: ArrayLike,
@@ -127,8 +129,6 @@ def virtual_work(
     what they carry, as pieces of links are. Where digits are short, results are compared with those of other methods
     and found again in 32 digits, or refused (SingularError).
     """
-    if hubs not in get_args(Hubs):
-        raise StateError(unknown("treatment of hubs", str(hubs), get_args(Hubs)))
     flat = solved(model, q, v, tau, wrenches, hubs)
     return VirtualWork(flat[..., : model.nv], flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6))
 

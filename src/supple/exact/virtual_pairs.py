@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact import memory
+from supple import memory
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, zero_vec
 from supple.exact.tables import PARENT

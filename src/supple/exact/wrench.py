@@ -7,20 +7,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import Triple, checked
 from supple.errors import StateError
 from supple.exact.kinematics import poses
-from supple.exact.refusals import as_triple
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
 
+@checked
 def wrench(
     model: Model,
     body: str | int,
-    force: ArrayLike = (0.0, 0.0, 0.0),
-    point: ArrayLike = (0.0, 0.0, 0.0),
-    torque: ArrayLike = (0.0, 0.0, 0.0),
+    force: Triple = (0.0, 0.0, 0.0),
+    point: Triple = (0.0, 0.0, 0.0),
+    torque: Triple = (0.0, 0.0, 0.0),
     frame: Literal["world", "body"] = "world",
     q: ArrayLike | None = None,
     point_frame: Literal["world", "body"] = "body",
@@ -31,10 +33,7 @@ def wrench(
     needed as soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q
     gives a batch. `body` may also be a named frame: then "body" axes and points are the frame's.
     """
-    f, r, t = (as_triple(n, x) for n, x in (("force", force), ("point", point), ("torque", torque)))
-    for name, value in (("frame", frame), ("point_frame", point_frame)):
-        if value not in ("world", "body"):
-            raise StateError(f"{name} must be 'world' or 'body', not {value!r}")
+    f, r, t = np.asarray(force), np.asarray(point), np.asarray(torque)
     place = model.moving_place(body)
     i = place.body
     if frame == "body":
@@ -51,6 +50,7 @@ def wrench(
         if point_frame == "world":
             r = np.einsum("...ji,...j->...i", R, r - p)
     row = np.concatenate(np.broadcast_arrays(t + np.cross(r, f), f), axis=-1)
+    memory.require(row.size * model.n_bodies, f"wrenches for a batch of {len(row):,}", "use smaller batches")
     out = np.zeros(row.shape[:-1] + (model.n_bodies, 6))
     out[..., i, :] = row
     return out

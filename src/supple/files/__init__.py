@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from numpy.typing import ArrayLike
-
+from supple.arguments import Triple, checked_as
 from supple.errors import ParseError
 from supple.files.bvh import load_bvh
 from supple.files.mjcf import load_mjcf
@@ -21,10 +20,11 @@ __all__ = ["from_mujoco", "load", "load_bvh", "load_mjcf", "load_urdf", "save_ur
 SUPPORTED = "supported are URDF (.urdf, or .xml around <robot>), MJCF (.xml around <mujoco>) and BVH (.bvh)"
 
 
+@checked_as(ParseError)
 def load(
     path: str | Path,
     floating_base: bool = False,
-    gravity: ArrayLike | None = None,
+    gravity: Triple | None = None,
     *,
     package_dirs: Sequence[str | Path] | None = None,
     strict: bool = False,

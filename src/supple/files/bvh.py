@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Positive, Triple, checked_as
 from supple.errors import ModelError, ParseError
 from supple.files import segments
 from supple.files.bvh_text import AXES, Bvh, Node, read_bvh
@@ -36,14 +37,15 @@ PERSON = 1.7  #: metres, of a skeleton whose unit is guessed
 TURNED = rotation_about((1.0, 0.0, 0.0), np.pi / 2).round(15)  #: y to z, z to -y
 
 
+@checked_as(ParseError)
 def load_bvh(
     path: str | Path,
     *,
-    mass: float = 70.0,
+    mass: Positive = 70.0,
     sex: segments.Sex = "male",
-    unit: str | float | None = None,
+    unit: str | Positive | None = None,
     up: Up = "y",
-    gravity: ArrayLike | None = None,
+    gravity: Triple | None = None,
 ) -> Clip:
     """A captured motion: a model of the skeleton with masses, and q at each frame.
 
@@ -52,8 +54,6 @@ def load_bvh(
     """
     bvh = read_bvh(path)
     turn = np.eye(3) if up == "z" else TURNED
-    if up not in ("y", "z"):
-        raise ModelError(f"up must be 'y' or 'z', not {up!r}")
     scale, guessed = _scale(bvh, unit)
     try:
         model = _model(bvh, turn, scale, guessed, mass, sex, GRAVITY if gravity is None else gravity)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import arguments
 from supple.errors import ModelError, StateError
 from supple.model.geometry import rotation_from_quaternion
 from supple.model.joints import JointType
@@ -25,6 +26,7 @@ Ints = NDArray[np.int64]
 SHARED = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.BALL, JointType.FREE)
 
 
+@arguments.checked
 def to_mujoco(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]:
     """MuJoCo's qpos and qvel of a state; q (nq,) or (B, nq), v (nv,) or (B, nv)."""
     source = _quaternion_order(model)
@@ -32,6 +34,7 @@ def to_mujoco(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]
     return q[..., source].copy(), _turn_linear(model, q, v, to_world=True)
 
 
+@arguments.checked
 def from_mujoco(model: Model, qpos: ArrayLike, qvel: ArrayLike) -> tuple[Floats, Floats]:
     """q and v of MuJoCo's qpos and qvel; qpos (nq,) or (B, nq), qvel (nv,) or (B, nv)."""
     source = _quaternion_order(model)

@@ -25,6 +25,7 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
+from supple.arguments import checked_model
 from supple.errors import ModelError
 from supple.files.urdf import TYPES
 from supple.model.builder import GRAVITY
@@ -58,6 +59,7 @@ def to_urdf(model: Model, *, split: bool = False) -> str:
     return _Writer(model, split, None).text()
 
 
+@checked_model
 def save_urdf(model: Model, path: str | Path, *, split: bool = False) -> Report:
     """Write the model to a URDF file; returns what URDF could not hold.
 

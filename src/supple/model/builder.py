@@ -14,11 +14,13 @@ import contextlib
 from collections.abc import Sequence
 from copy import deepcopy
 from itertools import chain
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple import memory
+from supple.arguments import FINITE, TEXT, checked_model, choice, several, take
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_vector
@@ -32,6 +34,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
+SIZE = several(FINITE, as_tuple=True)
+Trouble = Annotated[str, choice("refuse", "report")]  #: what to do about it
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 _CONSTANT = frozenset({str, int, float, tuple, type(None)})  #: what nobody can change
@@ -48,7 +52,8 @@ class ModelBuilder:
     """
 
     def __init__(self, name: str = "model", gravity: ArrayLike = GRAVITY, source: str | None = None) -> None:
-        self.name, self._gravity, self._source = name, _own(gravity), source
+        self.name, self._gravity = take("the name of a model", name, TEXT, ModelError), _own(gravity)
+        self._source = source
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
         self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
@@ -182,8 +187,8 @@ class ModelBuilder:
             (
                 body,
                 dict(
-                    kind=kind,
-                    size=tuple(size),
+                    kind=take("the kind of a visual", kind, TEXT, ModelError),
+                    size=take("the size of a visual", size, SIZE, ModelError),
                     position=_own(position),
                     rotation=_own(rotation),
                     rgba=rgba,
@@ -193,11 +198,13 @@ class ModelBuilder:
             )
         )
 
+    @checked_model
     def remark(self, subject: str, message: str, line: int | None = None) -> None:
         """Put something into model.report."""
         self._remarks.append(Remark(subject, message, line))
 
-    def build(self, *, unphysical_inertia: str = "refuse", singular: str = "refuse") -> Model:
+    @checked_model
+    def build(self, *, unphysical_inertia: Trouble = "refuse", singular: Trouble = "refuse") -> Model:
         """Check everything and make the model. Nothing is made if anything is wrong.
 
         unphysical_inertia: what to do with an inertia that no real body has (principal moments that violate the
@@ -333,6 +340,7 @@ class ModelBuilder:
 def _own(x: Any) -> Any:
     """x, or a copy of it where the caller could change it before build()."""
     if isinstance(x, np.ndarray):
+        memory.require(x.size, f"a copy of an array of shape {x.shape}", "a body has a few numbers of each kind")
         return x.copy()
     return deepcopy(x) if isinstance(x, list) else x
 
@@ -353,7 +361,7 @@ def _column(what: str, x: ArrayLike, n: int, *items: tuple[int, ...]) -> Floats:
 
 
 def _listed(what: str, x: Sequence[Any] | None, n: int) -> list[Any]:
-    out = [None] * n if x is None else list(x)
+    out: list[Any] = [None] * n if x is None else take(what, x, several(None), ModelError)
     if len(out) != n:
         raise ModelError(f"{what} has {len(out)} entries for {n} bodies")
     return out

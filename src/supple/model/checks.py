@@ -299,8 +299,6 @@ def numbers(c: Columns) -> None:
 
 def inertias(c: Columns, unphysical: str) -> list[Remark]:
     """Symmetric, and of a real body: principal moments not negative, none larger than the sum of the others."""
-    if unphysical not in ("refuse", "report"):
-        raise ModelError(f"unphysical_inertia must be 'refuse' or 'report', not {unphysical!r}")
     I = c.inertia
     size = np.abs(I).max(axis=(1, 2))
     i = _first(np.abs(I - I.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-9 * size)
@@ -328,8 +326,6 @@ def inertias(c: Columns, unphysical: str) -> list[Remark]:
 
 def mass_matrix_regular(names: list[str], a: dict[str, Any], singular: str) -> list[Remark]:
     """Every degree of freedom must move something: a branch without inertia makes the mass matrix singular."""
-    if singular not in ("refuse", "report"):
-        raise ModelError(f"singular must be 'refuse' or 'report', not {singular!r}")
     n = len(names)
     heavy = (a["mass"] > 0) | (np.abs(a["inertia"]).max(axis=(1, 2)) > 0)
     count = np.concatenate([[0], np.cumsum(heavy)])

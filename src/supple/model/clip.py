@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import printable
+from supple.arguments import checked, shown
+from supple.errors import StateError, printable
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
 
+@checked
 @dataclass(frozen=True)
 class Clip:
     """Positions of a model at times that are evenly spaced. feet: the bodies that can stand on the ground."""
@@ -21,6 +23,13 @@ class Clip:
     times: Floats
     q: Floats  #: (frames, nq)
     feet: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.times) if self.times.ndim == 1 else -1
+        if n < 0 or self.q.shape != (n, self.model.nq) or not np.isfinite(self.q).all():
+            raise StateError(f"a clip is times (n,) and finite positions (n, {self.model.nq}), not {shown(self.q)}")
+        if not (np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
+            raise StateError("the times of a clip must be finite and grow")
 
     def __len__(self) -> int:
         return len(self.times)

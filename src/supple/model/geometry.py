@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import TRIPLE, reals, shown, take
 from supple.errors import ModelError
 
 Floats = NDArray[np.float64]
 
 
 def as_reals(x: Any) -> Floats:
-    """x as a float64 array of its own; TypeError or ValueError for what holds no real numbers.
-
-    NumPy by itself would read text and drop imaginary parts.
-    """
-    raw = np.asarray(x)
-    if raw.dtype.kind in "cSUmM":
-        raise TypeError(f"not real numbers: {x!r}")
-    return raw.astype(np.float64)
+    """x as a float64 array of its own; TypeError or ValueError for what holds no real numbers."""
+    try:
+        return np.array(reals(x))
+    except (TypeError, ValueError):
+        raise
+    except Exception as e:  # of an object whose own conversion fails
+        raise TypeError(f"no real numbers: {shown(x)}") from e
 
 
 def rotation_from_quaternion(q: ArrayLike) -> Floats:
@@ -100,13 +100,7 @@ def rotation_to_z(axis: Floats) -> Floats:
 
 def as_vector(what: str, x: ArrayLike) -> Floats:
     """Three finite numbers as an array of its own; anything else is refused."""
-    try:
-        out = as_reals(x)
-    except (TypeError, ValueError):
-        out = np.empty(0)
-    if out.shape != (3,) or not np.isfinite(out).all():
-        raise ModelError(f"{what} must be three finite numbers, not {x!r}")
-    return out
+    return np.array(take(what, x, TRIPLE, ModelError))
 
 
 def as_rotation(x: Any, what: str = "rotation") -> Floats:
@@ -116,12 +110,12 @@ def as_rotation(x: Any, what: str = "rotation") -> Floats:
     try:
         R = as_reals(x)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not {x!r}") from None
+        raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not {shown(x)}") from None
     if not np.isfinite(R).all():
         raise ModelError(f"{what} is not finite")
     if R.shape == (4,):
         if abs(R @ R - 1.0) > 1e-6:
-            raise ModelError(f"{what}: quaternion {x!r} (x, y, z, w) is not of unit length; divide it by its norm")
+            raise ModelError(f"{what}: quaternion {shown(x)} (x, y, z, w) is not of unit length; divide it by its norm")
         return rotation_from_quaternion(R)
     if R.shape != (3, 3):
         raise ModelError(f"{what} must be a 3x3 matrix or a quaternion (x, y, z, w), not of shape {R.shape}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import FINITE, REALS, take
 from supple.errors import StateError
 from supple.model.joints import UNIT_PART, JointType
 
@@ -59,16 +60,20 @@ def layout(model: Model) -> Layout:
 
 
 def checked(name: str, x: ArrayLike, n: int) -> Floats:
-    """x as a float64 array whose last axis has length n."""
-    try:
-        raw = np.asarray(x)
-        if raw.dtype.kind not in "fiub":
-            raise TypeError(f"dtype {raw.dtype}")
-        out = raw.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as e:
-        raise StateError(f"{name} must be an array of real numbers: {e}") from None
+    """x as a float64 array whose last axis has length n, all its numbers finite."""
+    out: Floats = take(name, x, REALS)
     if out.ndim not in (1, 2) or out.shape[-1] != n:
         raise StateError(f"{name} has shape {out.shape}; expected ({n},), or (B, {n}) for a batch")
+    if not np.isfinite(out).all():
+        where = tuple(np.argwhere(~np.isfinite(out))[0].tolist())
+        raise StateError(f"{name}{list(where)} is {out[where]}; every number must be finite")
+    return out
+
+
+def _finite(out: Floats) -> Floats:
+    """A result, refused if it is none."""
+    if not np.isfinite(out).all():
+        raise StateError("the numbers given are too large, or a quaternion (or cosine and sine) is zero")
     return out
 
 
@@ -100,17 +105,21 @@ def normalize(model: Model, q: ArrayLike) -> Floats:
     out = checked("q", q, model.nq).copy()
     for part in layout(model).unit_parts:
         if part.size:
-            norm = np.linalg.norm(out[..., part], axis=-1, keepdims=True)
-            if np.any(norm == 0):
+            size = np.abs(out[..., part]).max(axis=-1, keepdims=True)  # whose square may be beyond float64
+            if np.any(size == 0):
                 raise StateError("a quaternion (or the cosine and sine of a planar joint) is zero: it has no direction")
-            out[..., part] /= norm
+            out[..., part] /= size
+            out[..., part] /= np.linalg.norm(out[..., part], axis=-1, keepdims=True)
     return out
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: float) -> Floats:
-    at = layout(model)
-    q, v = checked("q", q, model.nq), checked("v", v, model.nv) * dt
-    q, v = np.broadcast_arrays(q, v) if q.shape == v.shape else _same_batch(q, v)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        q, v = _same_batch(checked("q", q, model.nq), checked("v", v, model.nv) * take("integrate: dt", dt, FINITE))
+        return _finite(_moved(layout(model), q, v))
+
+
+def _moved(at: Layout, q: Floats, v: Floats) -> Floats:
     out = np.array(q)
     out[..., at.plain_q] = q[..., at.plain_q] + v[..., at.plain_v]
     if at.ball_q.size:
@@ -125,9 +134,13 @@ def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: float) -> Floats:
 
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Floats:
-    at = layout(model)
-    q0, q1 = _same_batch(checked("q0", q0, model.nq), checked("q1", q1, model.nq))
-    out = np.zeros(q0.shape[:-1] + (model.nv,))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        q0, q1 = _same_batch(checked("q0", q0, model.nq), checked("q1", q1, model.nq))
+        return _finite(_between(layout(model), q0, q1, model.nv))
+
+
+def _between(at: Layout, q0: Floats, q1: Floats, nv: int) -> Floats:
+    out = np.zeros(q0.shape[:-1] + (nv,))
     out[..., at.plain_v] = q1[..., at.plain_q] - q0[..., at.plain_q]
     if at.ball_q.size:
         out[..., at.ball_v] = _log(_multiply(_conjugate(q0[..., at.ball_q]), q1[..., at.ball_q]))

@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Seed, Whole, checked, shown
 from supple.errors import ModelError, printable
 from supple.model import manifold
 from supple.model.frozen import frozen
@@ -122,8 +124,8 @@ class Named(Mapping[str, T], Generic[T]):
                 raise ModelError(unknown(self._kind, key, self._names))
             part = self._make(self._index[key])
             return part
-        if not isinstance(key, (int, np.integer)):
-            raise ModelError(f"a {self._kind} is asked for by its name or number, not by {key!r}")
+        if not isinstance(key, (int, np.integer)) or isinstance(key, bool):
+            raise ModelError(f"a {self._kind} is asked for by its name or number, not by {shown(key)}")
         if not 0 <= key < len(self._names):
             raise ModelError(f"there is no {self._kind} {key}: this model has {len(self._names)}, numbered from 0")
         part = self._make(int(key))
@@ -136,7 +138,7 @@ class Named(Mapping[str, T], Generic[T]):
             return default
 
     def __contains__(self, key: object) -> bool:
-        return key in self._index
+        return isinstance(key, str) and key in self._index
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -308,7 +310,8 @@ class Model:
         """The position in which every joint is at rest: zeros, and rotations that turn nothing."""
         return manifold.neutral(self)
 
-    def random(self, rng: np.random.Generator | int | None = None) -> Floats:
+    @checked
+    def random(self, rng: Seed = None) -> Floats:
         """A position drawn within the limits (angles in ±π, displacements in ±1 where there are none)."""
         return manifold.random(self, np.random.default_rng(rng))
 
@@ -330,7 +333,8 @@ class Model:
         size = f"{count(self.n_bodies, 'body')}{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg"
         return f"<Model {self.name!r}: {size}>"
 
-    def tree(self, most: int = 40) -> str:
+    @checked
+    def tree(self, most: Whole = 40) -> str:
         """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""
         lines, indent = [printable(self.name)], {-1: ""}  # what stands before the children of a body
         for i in range(min(self.n_bodies, most)):
@@ -343,7 +347,8 @@ class Model:
             lines.append(f"... and {self.n_bodies - most} more")
         return "\n".join(lines)
 
-    def plot(self, path: str | None = None, mark: Sequence[int] | None = None) -> Any:
+    @checked
+    def plot(self, path: str | Path | None = None, mark: Sequence[Whole] | None = None) -> Any:
         """The tree as a matplotlib figure, saved if a path is given: bodies by name, or the shape of the whole where
         they are many. mark: numbers of joints to be shown in orange."""
         from supple.drawing import saved, tree

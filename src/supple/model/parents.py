@@ -13,85 +13,108 @@ Models of the same shapes are in trees.py. A model numbers its bodies depth firs
 
 from __future__ import annotations
 
-import math
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from supple import memory
+from supple.arguments import Count, Seed, Share, Whole, WholeNumbers, checked_model, number, whole
 from supple.errors import ModelError
 
 Ints = NDArray[np.int64]
+Factor = Annotated[float, number("a finite number, at least 1 child a body", 1.0)]
+NUMBERS = 200  #: that building a model takes for a body, Python's own objects among them
+Levels = Annotated[int, whole(1, 62)]
 
 
-def chain(n: int) -> Ints:
+@checked_model
+def chain(n: Count) -> Ints:
     """Every body hangs on the one before."""
-    return np.arange(-1, _count("n", n) - 1)
+    return _each(n) - 1
 
 
-def branching(n: int, factor: float) -> Ints:
+@checked_model
+def branching(n: Count, factor: Factor) -> Ints:
     """Body i hangs on body floor((i-1)/factor): `factor` children each, on average; 1 gives a chain."""
-    if not (math.isfinite(factor) and factor >= 1):
-        raise ModelError(f"factor must be at least 1 child a body, not {factor!r}")
-    return np.floor(np.arange(-1, _count("n", n) - 1) / factor).astype(np.int64)
+    return np.floor((_each(n) - 1) / factor).astype(np.int64)
 
 
-def side_branches(m: int, length: int = 1, per_node: int = 1) -> Ints:
+@checked_model
+def side_branches(m: Count, length: Whole = 1, per_node: Whole = 1) -> Ints:
     """A chain of m bodies, each with per_node branches of `length` bodies at its side [SF Figure 4a]."""
-    side = _count("length", length, 0) * _count("per_node", per_node, 0)
-    nodes = np.arange(_count("m", m)) * (side + 1)
-    out = np.arange(-1, m * (side + 1) - 1).reshape(m, side + 1)  # along a branch: the body before
+    side = length * per_node
+    out = (_each(m * (side + 1)) - 1).reshape(m, side + 1)  # along a branch: the body before
+    nodes = np.arange(m) * (side + 1)
     out[:, 0] = np.append(-1, nodes[:-1])
     if side:
         out[:, 1::length] = nodes[:, None]
     return out.ravel()
 
 
-def balanced_binary(levels: int) -> Ints:
+@checked_model
+def balanced_binary(levels: Levels) -> Ints:
     """Every body but those of the last level has two children [SF Figure 4b]."""
-    return branching(2 ** _count("levels", levels) - 1, 2)
+    return branching(2**levels - 1, 2.0)
 
 
-def spanning_grid(m: int) -> Ints:
+@checked_model
+def spanning_grid(m: Count) -> Ints:
     """A square grid of m by m bodies, each joined to the corner by a shortest path [SF Figure 4c].
 
     A comb: the first body of a row hangs on the first of the row before, the others on their left neighbour.
     Distances to the world then run from 1 to 2m-1, which gives D1 = m^3 - m^2 [SF Table 2].
     """
-    out = np.arange(-1, _count("m", m) ** 2 - 1).reshape(m, m)
+    out = (_each(m**2) - 1).reshape(m, m)
     out[:, 0] = np.arange(-1, m - 1) * m
     out[0, 0] = -1
     return out.ravel()
 
 
-def humanoid(limbs: int = 4, joints: int = 6) -> Ints:
+@checked_model
+def humanoid(limbs: Count = 4, joints: Count = 6) -> Ints:
     """A torso with limbs that are chains of as many bodies as joints [SF Figure 6]."""
-    out = np.arange(-1, limbs * joints)
+    out = _each(limbs * joints + 1) - 1
     out[1::joints] = 0
     return out
 
 
-def random(n: int, seed: np.random.Generator | int | None = 0, along: float = 0.5, world: float = 0.0) -> Ints:
+@checked_model
+def random(n: Count, seed: Seed = 0, along: Share = 0.5, world: Share = 0.0) -> Ints:
     """Chances: `world` to hang on the world, else `along` to hang on the body before, else on any before."""
-    rng = np.random.default_rng(seed)
-    i = np.arange(_count("n", n))
+    rng, i = np.random.default_rng(seed), _each(n)
     out = np.where(rng.random(n) < along, i - 1, (rng.random(n) * i).astype(np.int64))
     out[rng.random(n) < world] = -1
     out[0] = -1
     return out
 
 
-def expanded(parent: ArrayLike, dof: ArrayLike) -> Ints:
+@checked_model
+def expanded(parent: WholeNumbers, dof: WholeNumbers) -> Ints:
     """The parent array over degrees of freedom: joint i becomes a chain of dof[i] joints [SF section 2]."""
-    up, count = np.asarray(parent, dtype=np.int64), np.asarray(dof, dtype=np.int64)
-    if up.ndim != 1 or count.shape != up.shape or (count < 1).any():
-        raise ModelError("dof must be one number, at least 1, for each entry of parent")
+    up, count = first_parents(parent), np.asarray(dof)
+    if count.shape != up.shape or not ((count >= 1) & (count <= 6)).all():
+        raise ModelError("dof must be one number, from 1 to 6, for each entry of parent")
     last = np.cumsum(count) - 1
     out = np.arange(-1, int(count.sum()) - 1)
     out[last - count + 1] = np.where(up < 0, -1, last[up])
     return out
 
 
-def _count(what: str, value: int, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ModelError(f"{what} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
+def first_parents(parent: WholeNumbers) -> Ints:
+    """A parent array, refused unless parents come first."""
+    up = np.asarray(parent, dtype=np.int64)
+    if up.ndim != 1 or not up.size or (up < -1).any() or (up >= np.arange(len(up))).any():
+        raise ModelError("parent must be whole numbers with -1 <= parent[i] < i, -1 for the world")
+    return up
+
+
+def room(n: int) -> None:
+    """Refuse so many bodies if a model of them would not fit in memory."""
+    memory.require(NUMBERS * n, f"a model of {n:,} bodies" if n < 10**18 else "a model of so many bodies", "take fewer")
+
+
+def _each(n: int) -> Ints:
+    """The numbers of n bodies."""
+    room(n)
+    return np.arange(n)

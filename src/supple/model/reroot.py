@@ -26,9 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Triple, as_floats, checked_model
 from supple.errors import ModelError, StateError
 from supple.model.chain import End, chain_end
-from supple.model.geometry import as_vector
 from supple.model.joints import NQ, UNIT_PART, JointName, JointType
 from supple.model.manifold import checked
 from supple.model.model import Model
@@ -78,6 +78,8 @@ class Rerooted:
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
         """Back to the old root, its place and its joint: the old model, in this state or one that the new model has got
         to since. Angles of its joint come back in the turn that they were in, unless its limits exclude that."""
+        if q is None and not (v is None and a is None):
+            raise StateError("undo takes v and a of a state together with its q")
         state = (self.q, self.v, self.a) if q is None else (q, v, a)
         q, v, a = _checked_state(self.model, *state)
         place, order = int(self.number[self.chain[-1]]), np.argsort(self.number)
@@ -140,9 +142,11 @@ class Rerooted:
 
     def wrenches(self, wrenches: ArrayLike) -> Floats:
         """External wrenches on the old bodies (n_bodies, 6), for the new ones: the same forces about new origins."""
-        w, n = np.asarray(wrenches, dtype=np.float64), len(self.number)
-        if w.shape[-2:] != (n, 6):
+        w, n = as_floats("wrenches", wrenches), len(self.number)
+        if w.shape[-2:] != (n, 6) or w.ndim > 3:
             raise StateError(f"wrenches has shape {w.shape}; expected ({n}, 6), or (B, {n}, 6) for a batch")
+        if not np.isfinite(w).all():
+            raise StateError("wrenches has a number that is not finite")
         out = np.empty_like(w)
         out[..., self.number, :3] = w[..., :3] - np.cross(self.shift, w[..., 3:])
         out[..., self.number, 3:] = w[..., 3:]
@@ -158,6 +162,7 @@ class Rerooted:
         return out
 
 
+@checked_model
 def reroot(
     model: Model,
     q: ArrayLike,
@@ -165,12 +170,12 @@ def reroot(
     a: ArrayLike | None = None,
     *,
     body: str | int,
-    point: ArrayLike | None = None,
+    point: Triple | None = None,
     joint: JointName | TopJoint = "revolute",
-    axis: ArrayLike | None = None,
-    axis2: ArrayLike | None = None,
+    axis: Triple | None = None,
+    axis2: Triple | None = None,
     pitch: float = 0.0,
-    position: ArrayLike | None = None,
+    position: Triple | None = None,
     rotation: ArrayLike | None = None,
     joint_name: str | None = None,
 ) -> Rerooted:
@@ -192,7 +197,7 @@ def reroot(
     body, local = _place(model, body)
     q, v, a = _checked_state(model, q, v, a)
     chain, end = chain_end(model, body, q, v, a)
-    g = end.p + end.R @ local if point is None else as_vector("point", point)
+    g = end.p + end.R @ local if point is None else np.asarray(point)
     root = int(chain[0])
     if not isinstance(joint, TopJoint):
         joint = top_joint(model, body, joint, axis, axis2, pitch, position, rotation, g, end.B)
@@ -247,16 +252,14 @@ def _inverse(of: Ints, n: int, top: slice) -> Ints:
 def _checked_state(
     model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None
 ) -> tuple[Floats, Floats | None, Floats | None]:
-    v, a = (None if x is None else _finite(name, x, model.nv) for name, x in (("v", v), ("a", a)))
-    return _finite("q", q, model.nq), v, a
+    v, a = (None if x is None else _of_one_state(name, x, model.nv) for name, x in (("v", v), ("a", a)))
+    return _of_one_state("q", q, model.nq), v, a
 
 
-def _finite(name: str, x: ArrayLike, n: int) -> Floats:
+def _of_one_state(name: str, x: ArrayLike, n: int) -> Floats:
     out = np.array(checked(name, x, n), order="C")
     if out.ndim != 1:
         raise StateError(f"{name} has shape {out.shape}; a root is changed in one state, expected ({n},)")
-    if not np.isfinite(out).all():
-        raise StateError(f"{name} has a number that is not finite, entry {int(np.flatnonzero(~np.isfinite(out))[0])}")
     return out
 
 

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, StateError
 from supple.model.chain import End
-from supple.model.geometry import as_rotation, as_vector
+from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
-from supple.model.joints import HAS_AXIS, JOINT_NAMES, JointType
-from supple.model.model import Joint, Model, unknown
+from supple.model.joints import HAS_AXIS, JointType
+from supple.model.model import Joint, Model
 
 Floats = NDArray[np.float64]
 
@@ -71,10 +71,8 @@ def top_joint(
     bind: Floats,
 ) -> TopJoint:
     """A new joint for a body, as reroot describes it. bind: the body's rotation when all joints are neutral."""
-    if joint not in JOINT_NAMES or joint == "fixed":
-        raise ModelError(
-            f"body {model.body_names[body]!r}: " + unknown("moving joint type", str(joint), JOINT_NAMES[1:])
-        )
+    if joint == "fixed":
+        raise ModelError(f"body {model.body_names[body]!r}: a root hangs on a joint that moves, not on a fixed one")
     kind = JointType[joint.upper()]
     had = JointType(int(model.joint_type[body]))
     e = model.axis[body] if had in HAS_AXIS else np.array([0.0, 0.0, 1.0])
@@ -88,15 +86,15 @@ def top_joint(
             raise ModelError(f"body {model.body_names[body]!r}: axis2 must be perpendicular to axis")
         e2 = _unit("axis2", e2 - (e @ e2) * e, model, body)
     free = kind == JointType.FREE
-    origin = (np.zeros(3) if free else point) if position is None else as_vector("position", position)
+    origin = (np.zeros(3) if free else point) if position is None else np.asarray(position)
     R = (np.eye(3) if free else bind) if rotation is None else as_rotation(rotation)
     return TopJoint(JointShape(kind, e, e2, float(pitch)), origin, R)
 
 
 def _unit(what: str, x: ArrayLike, model: Model, body: int) -> Floats:
-    out = as_vector(what, x)
+    out = np.asarray(x) / max(float(np.abs(x).max()), 1e-300)  # whose square may be beyond float64
     length = float(np.linalg.norm(out))
-    if length == 0:
+    if length < 1e-9:
         raise ModelError(f"body {model.body_names[body]!r}: {what} is zero: it has no direction")
     return out / length
 

@@ -15,11 +15,12 @@ Bodies are called link0, link1, ... in the order of the parent array; the model 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Count, Positive, Seed, Share, Triple, Whole, WholeNumbers, checked_model
 from supple.errors import ModelError
 from supple.model import parents as parents
 from supple.model.builder import GRAVITY, ModelBuilder
@@ -54,30 +55,33 @@ class Links(TypedDict, total=False):
     base: JointName
     link_length: ArrayLike
     link_mass: ArrayLike
-    taper: float
+    taper: Positive
     skew: float
     general: bool
-    gravity: ArrayLike
+    gravity: Triple
     name: str
 
 
 class Options(Links, total=False):
     """And what most do. seed: of the general geometry."""
 
-    seed: int | np.random.Generator | None
+    seed: Seed
 
 
-def chain(n: int, **options: Unpack[Options]) -> Model:
+@checked_model
+def chain(n: Count, **options: Unpack[Options]) -> Model:
     """An unbranched chain of n bodies."""
     return _built("chain", parents.chain(n), options)
 
 
-def branching(n: int, factor: float, **options: Unpack[Options]) -> Model:
+@checked_model
+def branching(n: Count, factor: parents.Factor, **options: Unpack[Options]) -> Model:
     """Body i hangs on body floor((i-1)/factor), as in spatial_v2's autoTree; a factor of 1 gives a chain."""
     return _built("branching", parents.branching(n, factor), options)
 
 
-def side_branches(m: int, length: int = 1, per_node: int = 1, **options: Unpack[Options]) -> Model:
+@checked_model
+def side_branches(m: Count, length: Whole = 1, per_node: Whole = 1, **options: Unpack[Options]) -> Model:
     """A chain of m bodies with short branches at each of them [SF Figure 4a]; n = 2m as it stands.
 
     length: how many bodies a branch has; per_node: how many branches each body of the chain has.
@@ -89,44 +93,46 @@ def side_branches(m: int, length: int = 1, per_node: int = 1, **options: Unpack[
     return _built("side branches", parent, options, turn=turn.ravel())
 
 
-def balanced_binary(levels: int, **options: Unpack[Options]) -> Model:
+@checked_model
+def balanced_binary(levels: parents.Levels, **options: Unpack[Options]) -> Model:
     """A balanced binary tree [SF Figure 4b] of 2^levels - 1 bodies."""
     return _built("balanced binary tree", parents.balanced_binary(levels), options)
 
 
-def spanning_grid(m: int, **options: Unpack[Options]) -> Model:
+@checked_model
+def spanning_grid(m: Count, **options: Unpack[Options]) -> Model:
     """A spanning tree of a square grid, by shortest paths from a corner [SF Figure 4c]; n = m^2."""
-    turn = np.zeros((m, m))
+    parent, turn = parents.spanning_grid(m), np.zeros((m, m))
     turn[:, 1:2] = np.pi / 2  # the rows of the comb stand off its spine
-    return _built("spanning grid", parents.spanning_grid(m), options, turn=turn.ravel())
+    return _built("spanning grid", parent, options, turn=turn.ravel())
 
 
+@checked_model
 def random_tree(
-    n: int,
-    seed: int | np.random.Generator | None = 0,
+    n: Count,
+    seed: Seed = 0,
     joints: Sequence[JointName] = ALL_JOINTS,
     *,
-    along: float = 0.5,
-    world: float = 0.0,
+    along: Share = 0.5,
+    world: Share = 0.0,
     **options: Unpack[Links],
 ) -> Model:
     """A random tree, or forest; each joint is drawn from `joints`, unless `joint` is given.
 
     Chances: `world` to hang on the world, else `along` to hang on the body before, else on any before.
     """
+    if not joints:
+        raise ModelError("joints must be a list of joint types, at least one")
     rng = np.random.default_rng(seed)
     parent = parents.random(n, rng, along, world)
     drawn = [joints[i] for i in rng.integers(0, len(joints), n).tolist()]
     return _built("random tree", parent, {"joint": drawn, **options, "seed": rng})
 
 
-def from_parents(parent: ArrayLike, **options: Unpack[Options]) -> Model:
+@checked_model
+def from_parents(parent: WholeNumbers, **options: Unpack[Options]) -> Model:
     """A model over any parent array (parents first, -1 is the world)."""
-    up = np.asarray(parent)
-    wrong = up.ndim != 1 or not up.size or up.dtype.kind not in "iu"
-    if wrong or (up < -1).any() or (up >= np.arange(len(up))).any():
-        raise ModelError("parent must be integers with -1 <= parent[i] < i, -1 for the world")
-    return _built("tree", up.astype(np.int64), options)
+    return _built("tree", parents.first_parents(parent), options)
 
 
 _TORSO, _LIMB = (0.6, 30.0), (0.15, 2.0)  # length and mass
@@ -134,7 +140,8 @@ _LIMBS = ("left_arm", "right_arm", "left_leg", "right_leg")
 _SOCKETS = ((0.0, 0.2, 0.0), (0.0, -0.2, 0.0), (0.0, 0.1, -0.6), (0.0, -0.1, -0.6))  # of general=False
 
 
-def humanoid(general: bool = True, seed: int | None = 0, gravity: ArrayLike = GRAVITY) -> Model:
+@checked_model
+def humanoid(general: bool = True, seed: Seed = 0, gravity: Triple = GRAVITY) -> Model:
     """A floating torso with four limbs of six revolute joints: 25 bodies, 30 degrees of freedom [SF 6]."""
     parent = parents.humanoid()
     names = ["torso", *(f"{limb}{k}" for limb in _LIMBS for k in range(1, 7))]
@@ -146,13 +153,14 @@ def humanoid(general: bool = True, seed: int | None = 0, gravity: ArrayLike = GR
     return _built("humanoid", parent, options, names=names, turn=np.zeros(25), position=position)
 
 
-def humanoid_chain(general: bool = True, seed: int | None = 0, gravity: ArrayLike = GRAVITY) -> Model:
+@checked_model
+def humanoid_chain(general: bool = True, seed: Seed = 0, gravity: Triple = GRAVITY) -> Model:
     """The same links in a row, floating at one end: the "equivalent unbranched chain" of SF section 6."""
     names = ["torso", *(f"link{i}" for i in range(1, 25))]
     return _built("humanoid chain", parents.chain(25), _of_humanoid(general, seed, gravity), names=names)
 
 
-def _of_humanoid(general: bool, seed: int | None, gravity: ArrayLike) -> Options:
+def _of_humanoid(general: bool, seed: Seed, gravity: ArrayLike) -> Options:
     length, mass = np.array([_TORSO, *[_LIMB] * 24]).T
     return {
         "base": "free", "link_length": length, "link_mass": mass, "skew": np.pi / 2,
@@ -177,10 +185,12 @@ def _built(
     joint = options.get("joint", "revolute")
     if "base" in options:
         each: Sequence[JointName] = [joint] * n if isinstance(joint, str) else joint
+        if len(each) != n:
+            raise ModelError(f"joint has {len(each)} entries for {n} bodies")
         joint = [options["base"] if p < 0 else j for p, j in zip(parent.tolist(), each)]
-    size = options.get("taper", 1.0) ** (depths(parent) - 1)
-    length = np.asarray(options.get("link_length", 1.0), dtype=np.float64) * size
-    mass = np.asarray(options.get("link_mass", 1.0), dtype=np.float64) * size**3
+    with np.errstate(over="ignore"):  # what comes out is checked like any model
+        size = options.get("taper", 1.0) ** (depths(parent) - 1.0)
+        length, mass = (_each("link_length", options, n) * size, _each("link_mass", options, n) * size**3)
     if options.get("general", True):
         columns = _general(parent, length, mass, np.random.default_rng(options.get("seed", 0)))
     else:
@@ -193,6 +203,14 @@ def _built(
     b = ModelBuilder(options.get("name", name), options.get("gravity", GRAVITY))
     b.add_bodies(parent, joint, names=names or [f"link{i}" for i in range(n)], **columns)
     return b.build()
+
+
+def _each(what: Literal["link_length", "link_mass"], options: Options, n: int) -> Floats:
+    """An option that is one number, or one a body."""
+    x = np.asarray(options.get(what, 1.0))
+    if x.shape not in ((), (n,)) or not (np.isfinite(x) & (x >= 0)).all():
+        raise ModelError(f"{what} must be one number, or one for each of {n} bodies, finite and not below zero")
+    return x
 
 
 def _rods(parent: Ints, length: Floats, mass: Floats, skew: float, turn: Floats) -> dict[str, Any]:

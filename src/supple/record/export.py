@@ -19,6 +19,7 @@ from typing import Literal as Choice
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked_as
 from supple.errors import RecordingError
 from supple.model.model import Model, unknown
 from supple.record.opening import create_anew
@@ -30,6 +31,7 @@ NUMBERS = 1_000_000  #: read at a time
 WIDE = 2000  #: more coordinates than this are one column of lists in Parquet
 
 
+@checked_as(RecordingError)
 def export(recording: str | Path, path: str | Path | None = None, to: Format | None = None) -> list[Path]:
     """Write a recording as CSV, NumPy (.npz) or Parquet: what `to` says, or the ending of the path; beside the
     recording, under its name, if no path is given. The files that were written."""
@@ -38,8 +40,8 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
     if to not in FORMATS:
         raise RecordingError(unknown("format", str(to), FORMATS) + f": {', '.join(FORMATS)}")
     source = Path(recording)
-    target = source.with_suffix(f".{to}") if path is None else Path(path)
     with Recording(source) as r:
+        target = source.with_suffix(f".{to}") if path is None else Path(path)
         if target.exists() and target.samefile(source):
             raise RecordingError(f"{target} is the recording itself; name another file")
         if to == "npz":

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
+from supple.arguments import checked
 from supple.model.builder import ModelBuilder
-from supple.scenes.scene import Pushes, Scene, at_least
+from supple.model.parents import room
+from supple.scenes.scene import Pushes, Scene, Some
 
 PITCH, WIDTH, MASS = 12.7e-3, 8.5e-3, 3.0e-3  #: of a link: metres between its pins, metres, kilograms
 PULL = (-0.05, 0.0, 0.1)  #: newtons, at the last pin
 
 
-def bicycle_chain(links: int = 30) -> Scene:
+@checked
+def bicycle_chain(links: Some = 30) -> Scene:
     """A chain that lies straight along x, its pins along y, the first one in the world; its last pin is pulled up and
     back.
 
     Links are thin plates. There is no gravity. The chain peels off from its end: at first few joints move much.
     """
-    n = at_least("links", links, 1)
+    n = links
+    room(n)
     moments = MASS / 12 * np.array([WIDTH**2, PITCH**2 + WIDTH**2, PITCH**2])  # a plate of length, height and no depth
     b = ModelBuilder("bicycle chain", gravity=(0.0, 0.0, 0.0))
     position = np.zeros((n, 3))

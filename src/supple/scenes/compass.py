@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import StateError
+from supple.arguments import NotNegative, Positive, checked, number
 from supple.model.builder import ModelBuilder
 from supple.model.model import Model
 from supple.scenes.scene import NO_PUSHES, Scene
@@ -28,14 +28,22 @@ AXIS = (0.0, -1.0, 0.0)  #: of all joints: angles count counter-clockwise in the
 #: there. It changes how the hip moves by less than rounding does.
 VANISHING = 2.0**-50
 
+BETWEEN = number("a number between -1 and 1 (radians)", -1.0, np.nextafter(1.0, 0.0), above=True)
+CENTER = number(
+    "a number from 0 to less than 1 (with its mass in the hip, a leg that swings has no inertia)",
+    0.0,
+    np.nextafter(1.0, 0.0),
+)
 
+
+@checked
 def compass(
-    slope: float = SLOPE,
-    hip_mass: float = 2.0,
-    leg_mass: float = 1.0,
-    length: float = 1.0,
-    leg_center: float = 0.5,
-    gravity: float = 9.81,
+    slope: Annotated[float, BETWEEN] = SLOPE,
+    hip_mass: Positive = 2.0,
+    leg_mass: NotNegative = 1.0,
+    length: Positive = 1.0,
+    leg_center: Annotated[float, CENTER] = 0.5,
+    gravity: Positive = 9.81,
     start: Literal["table", "cycle"] = "table",
 ) -> Walker:
     """A compass biped that walks towards +x, down a slope of so many radians.
@@ -48,9 +56,6 @@ def compass(
     Legs are `left` and `right`, with frames `left foot`, `right foot` and `hip`; the hip's mass is on the left leg.
     """
     sizes = dict(hip_mass=hip_mass, leg_mass=leg_mass, length=length, leg_center=leg_center, gravity=gravity)
-    check_sizes(slope, sizes)
-    if start not in ("table", "cycle"):
-        raise StateError(f"start must be 'table' or 'cycle', not {start!r}")
     model = compass_model("compass", hip_mass, leg_mass, length, leg_center, gravity)
     (_, half), rates = TABLE_1
     q = np.array([-slope - 0.5 * half, half])  # both feet on the ground
@@ -58,21 +63,6 @@ def compass(
     hit = impact(model, q, v, body="right foot", axis=AXIS)
     walker = on_slope(hit.model, hit.q, hit.v, slope, sizes)
     return on_gait(walker) if start == "cycle" else walker
-
-
-def check_sizes(slope: float, sizes: dict[str, float]) -> None:
-    """Refuse what no compass can be made of."""
-    for name, x in sizes.items():
-        least = 0.0 if name in ("leg_mass", "leg_center") else np.nextafter(0.0, 1.0)
-        if not (np.isfinite(x) and x >= least):
-            raise StateError(f"{name} must be a number {'from' if least == 0.0 else 'above'} zero, not {x!r}")
-    if not sizes.get("leg_center", 0.0) < 1.0:
-        raise StateError(
-            f"leg_center must be below 1, not {sizes['leg_center']!r}: with its mass in the hip, a leg that swings has "
-            "no inertia, and its motion is not determined"
-        )
-    if not -1.0 < slope < 1.0:
-        raise StateError(f"slope must be between -1 and 1 radians, not {slope!r}")
 
 
 def compass_model(

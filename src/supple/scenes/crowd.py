@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked
 from supple.exact.crba import mass_matrix
 from supple.model.builder import ModelBuilder
 from supple.model.joints import JointType
 from supple.model.model import Model
-from supple.scenes.scene import SEEDS, Floats, Pushes, Scene, at_least
+from supple.model.parents import room
+from supple.scenes.scene import Floats, Pushes, Scene, SeedNumber, Some
 from supple.scenes.skeleton import PELVIS, skeleton
 
 CAMERA = (-4.0, 0.0, 1.7)  #: metres; it looks along x
@@ -22,15 +24,16 @@ SIZES = 0.06  #: people are so much smaller or taller than the skeleton, at most
 DAMPING = 4.0  #: of joints, as a rate: what a joint carries would lose its turning so quickly, a second
 
 
-def crowd(rows: int = 20, columns: int = 10, seed: int = 0) -> Scene:
+@checked
+def crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> Scene:
     """rows x columns people (89 bodies and 95 degrees of freedom each), the first row nearest to the camera.
 
     They stand at ease, facing the camera, no two alike; each is pushed at the chest, away from the camera. There is
     no ground to fall on, and no gravity. Joints have limits, which nothing enforces, and are damped as much as explicit
     steps of dt bear.
     """
-    rows, columns = at_least("rows", rows, 1), at_least("columns", columns, 1)
-    people, rng = rows * columns, np.random.default_rng(at_least("seed", seed, 0, SEEDS))
+    people, rng = rows * columns, np.random.default_rng(seed)
+    room(people * len(skeleton().names))
     size = rng.uniform(1 - SIZES, 1 + SIZES, people)
     model = _people(size, DAMPING * _turning_inertias())
     chest = np.array([model.body_index(f"person {i} chest") for i in range(people)])

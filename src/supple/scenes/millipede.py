@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from supple.arguments import checked
 from supple.errors import StateError
 from supple.model.builder import ModelBuilder
+from supple.model.parents import room
 from supple.model.topology import depth_first
-from supple.scenes.scene import Pushes, Scene, at_least
+from supple.scenes.scene import Pushes, Scene, Some
 
 SPINE, LEG = (0.02, 0.05), (0.01, 0.01)  #: metres and kilograms of a link
 THICKNESS = 0.3  #: of a link, as a share of its length
 
 
-def millipede(legs: int = 1000, leg_links: int = 10, spine: int = 3000) -> Scene:
+@checked
+def millipede(legs: Some = 1000, leg_links: Some = 10, spine: Some = 3000) -> Scene:
     """A spine of links that turn alternately up and sideways, with legs in pairs along it; one foot is pushed.
 
     The first link of the spine hangs on the world by a revolute joint (the paper has 13,000 links and 12,999 joints,
     its first link having none). The spine lies along x and winds gently; legs stand out to the left and right, turn
     about z at the hip and about x at all other joints, and bend down. The push is at the foot of a leg in the middle.
     """
-    legs, leg_links = at_least("legs", legs, 1), at_least("leg_links", leg_links, 1)
-    spine = at_least("spine", spine, 1)
     pairs = (legs + 1) // 2
     if pairs > spine:
         raise StateError(f"{legs} legs in pairs do not fit on a spine of {spine} links; give it more links")
     n, m = spine + legs * leg_links, leg_links
+    room(n)
     leg = np.arange(legs)
     first, hip = spine + m * leg, (2 * (leg // 2) + 1) * spine // (2 * pairs)
     parent = np.arange(-1, n - 1)

@@ -7,16 +7,18 @@ it hangs by; a side group's is turned about that by 120 degrees from where the b
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import Whole, checked
 from supple.errors import StateError
 from supple.model.builder import ModelBuilder
 from supple.model.geometry import rotation_about
-from supple.model.model import Model, unknown
-from supple.scenes.scene import SEEDS, Pushes, Scene, at_least
+from supple.model.model import Model
+from supple.model.parents import room
+from supple.scenes.scene import Pushes, Scene, SeedNumber, Some
 
 Ints = NDArray[np.int64]
 
@@ -29,13 +31,14 @@ SIDE_BONDS = 4  #: at most, in a side group
 Where = Literal["end", "middle", "spread"]
 
 
-def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where = "end") -> Scene:
+@checked
+def molecule(joints: Some = 50_000, seed: SeedNumber = 0, forces: Whole = 1, where: Where = "end") -> Scene:
     """A random molecule of so many bonds, all of which turn; the first is fixed to the world.
 
     forces, where: see pushes.
     """
-    n = at_least("joints", joints, 1)
-    rng = np.random.default_rng(at_least("seed", seed, 0, SEEDS))
+    n, rng = joints, np.random.default_rng(seed)
+    room(n)
     parent, side = _bonds(n, rng)
     kind = rng.integers(0, len(GROUPS), n)
     mass, radius = np.array(GROUPS)[kind].T
@@ -55,15 +58,14 @@ def molecule(joints: int = 50_000, seed: int = 0, forces: int = 1, where: Where 
     return Scene(model, q0, pushes(model, forces, where, seed), 0.03, rods)
 
 
-def pushes(model: Model, count: int, where: Where = "end", seed: int = 0) -> Pushes:
+@checked
+def pushes(model: Model, count: Whole, where: Where = "end", seed: SeedNumber = 0) -> Pushes:
     """Forces of random directions and strengths on so many atoms of a molecule, each at a random point of its surface.
 
     where: "end" takes the last atoms, "middle" atoms that follow each other amid the molecule, "spread" any.
     """
     n = model.n_bodies
-    if where not in get_args(Where):
-        raise StateError(unknown("place", str(where), get_args(Where)))
-    if at_least("forces", count, 0) > n:
+    if count > n:
         raise StateError(f"{count} forces do not fit on a molecule of {n} atoms, one each")
     rng = np.random.default_rng((seed, count))
     begin = n - count if where == "end" else (n - count) // 2

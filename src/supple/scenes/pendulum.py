@@ -6,20 +6,22 @@ from math import pi
 
 import numpy as np
 
-from supple.errors import StateError
+from supple.arguments import NotNegative, Positive, checked
 from supple.model.builder import ModelBuilder
-from supple.scenes.scene import NO_PUSHES, Scene, at_least
+from supple.model.parents import room
+from supple.scenes.scene import NO_PUSHES, Scene, Some
 
 THICKNESS = 0.2  #: of a link, as a share of its length
 
 
+@checked
 def pendulum(
-    links: int = 300,
-    length: float = 3.0,
-    mass: float = 3.0,
+    links: Some = 300,
+    length: Positive = 3.0,
+    mass: Positive = 3.0,
     planar: bool = False,
     angle: float = pi / 2,
-    damping: float = 0.0,
+    damping: NotNegative = 0.0,
 ) -> Scene:
     """A chain of equal links, its first pin in the world, straight and at an angle to the vertical: at first sideways,
     along x.
@@ -27,12 +29,11 @@ def pendulum(
     length, mass: of the whole. Links are round rods; they turn about y and about x by turns, or, planar, all about y.
     damping: of each joint. Nothing pushes: gravity does all.
     """
-    n = at_least("links", links, 1)
-    if not (length > 0 and mass > 0 and np.isfinite([length, mass]).all()):
-        raise StateError(f"a pendulum needs a finite positive length and mass, not {length!r} m and {mass!r} kg")
+    n = links
+    room(n)
     each, m = length / n, mass / n
     radius = 0.5 * THICKNESS * each
-    across, along = m * (each**2 / 12 + radius**2 / 4), 0.5 * m * radius**2
+    across, along = m * (each * each / 12 + radius * radius / 4), 0.5 * m * radius * radius
     position, axis = np.zeros((n, 3)), np.zeros((n, 3))
     position[1:, 2] = -each
     axis[:, 1] = 1.0

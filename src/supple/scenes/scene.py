@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import Measure, QuasiStatics
-from supple.errors import StateError
+from supple.arguments import whole
 from supple.exact.kinematics import poses
 from supple.exact.wrench import wrench
 from supple.model.model import Model, count, listed
@@ -132,13 +132,5 @@ class Scene:
 
 
 MOST = 10**8  #: of anything that a scene has
-SEEDS = 2**63
-
-
-def at_least(name: str, value: int, least: int, most: int = MOST) -> int:
-    """value, refused if it is not a whole number, too small, or beyond all measure."""
-    if int(value) != value or value < least:
-        raise StateError(f"{name} must be a whole number, at least {least}; not {value!r}")
-    if value > most:
-        raise StateError(f"{name} must be at most {most}, not {value!r}")
-    return int(value)
+Some = Annotated[int, whole(1, MOST)]
+SeedNumber = Annotated[int, whole(0, 2**63)]

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from supple.errors import StateError
-from supple.scenes.compass import AXIS, check_sizes, compass_model, on_slope, walker_scene
+from supple.arguments import Positive, checked, number
+from supple.scenes.compass import AXIS, compass_model, on_slope, walker_scene
 from supple.scenes.scene import Scene
 from supple.simulating.gaits import on_gait
 from supple.simulating.impacts import impact
@@ -30,14 +30,16 @@ from supple.simulating.walking import Walker
 #: theta = a gamma^(1/3) + b gamma, theta' = (c + d gamma^(2/3)) theta: both gaits on small slopes
 SERIES = {"long": (0.970956, -0.1865, -1.045203, 1.0948), "short": (0.943976, -0.2646, -1.090331, 0.9179)}
 LEAST, STEEPEST = 1e-8, 0.05  #: slopes; on smaller ones an eigenvalue is 1 to rounding, and no gait can be told
+GENTLE = number(f"a number from {LEAST} to {STEEPEST} (radians)", LEAST, STEEPEST)
 
 
+@checked
 def simplest_walker(
-    slope: float = 0.009,
+    slope: Annotated[float, GENTLE] = 0.009,
     start: Literal["long", "short"] = "long",
-    hip_mass: float = 1.0,
-    length: float = 1.0,
-    gravity: float = 1.0,
+    hip_mass: Positive = 1.0,
+    length: Positive = 1.0,
+    gravity: Positive = 1.0,
 ) -> Walker:
     """The simplest walker on a gait, just after a foot came down. It walks towards +x, down a slope of so many radians.
 
@@ -48,11 +50,6 @@ def simplest_walker(
     foot`, `right foot` and `hip`.
     """
     sizes = dict(hip_mass=hip_mass, length=length, gravity=gravity)
-    check_sizes(slope, sizes)
-    if start not in SERIES:
-        raise StateError(f"start must be 'long' or 'short', not {start!r}")
-    if not LEAST <= slope <= STEEPEST:
-        raise StateError(f"slope must be from {LEAST} to {STEEPEST} radians for a gait, not {slope!r}")
     a, b, c, d = SERIES[start]
     theta = a * np.cbrt(slope) + b * slope
     rate = (c + d * np.cbrt(slope) ** 2) * theta * np.sqrt(gravity / length)

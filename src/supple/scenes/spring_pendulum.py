@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from supple.arguments import NotNegative, Whole, checked
 from supple.errors import StateError
 from supple.scenes.pendulum import pendulum
-from supple.scenes.scene import Scene, Springs, at_least
+from supple.scenes.scene import Scene, Some, Springs
 
 LENGTH, MASS = 2.0, 2.0  #: metres and kilograms of the whole
 STIFFNESS = 40.0  #: newtons a metre
 
 
-def spring_pendulum(links: int = 50, link: int | None = None, damping: float = 0.002) -> Scene:
+@checked
+def spring_pendulum(links: Some = 50, link: Whole | None = None, damping: NotNegative = 0.002) -> Scene:
     """A pendulum that hangs straight down; a spring pulls the end of a link (the one two thirds down, unless another is
     named) sideways and up.
 
@@ -23,9 +25,9 @@ def spring_pendulum(links: int = 50, link: int | None = None, damping: float = 0
     how links move against each other, and hardly how all of them swing: more of it makes explicit steps of dt unstable,
     so whoever wants rest within seconds adds a drag on the velocities of bodies.
     """
-    n = at_least("links", links, 1)
+    n = links
     i = 2 * (n - 1) // 3 if link is None else link
-    if int(i) != i or not 0 <= i < n:
+    if i >= n:
         raise StateError(f"link must be a whole number from 0 to {n - 1}, not {link!r}")
     hanging = pendulum(n, LENGTH, MASS, planar=True, angle=0.0, damping=damping)
     spring = Springs(

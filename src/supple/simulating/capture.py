@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import Positive, checked
 from supple.errors import StateError
 from supple.exact.kinematics import poses, velocities
 from supple.exact.rnea import inverse_dynamics
@@ -171,7 +173,8 @@ class Loads:
         steps = sum(phase.foot != NONE for phase in phases(self.support.foot))
         return f"<Loads of {clip.model.name!r}: {len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot>"
 
-    def plot(self, path: str | None = None, joints: Sequence[str] | None = None) -> Any:
+    @checked
+    def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:
         """The ground's reaction and joint torques over time, as a matplotlib figure, saved if a path is given. joints:
         by name; by default those of the first leg."""
         from supple.simulating.capture_plot import plot_loads
@@ -192,7 +195,8 @@ def phases(foot: Ints) -> list[Phase]:
     return [Phase(int(foot[i]), i, j) for i, j in pairwise(cuts)]
 
 
-def motion_loads(clip: Clip, cutoff: float = 6.0) -> Loads:
+@checked
+def motion_loads(clip: Clip, cutoff: Positive = 6.0) -> Loads:
     """Joint torques and ground reaction of a captured motion, smoothed to `cutoff` hertz: all of the above in one."""
     return loads(differentiate(smooth(clip, cutoff)))
 

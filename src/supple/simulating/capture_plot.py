@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
 SHADES = ("#eaf1f6", "#fbf1e4", "#eef5ec", "#f5ecf3")
 
 
-def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | None = None) -> Any:
+def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Path | None = None) -> Any:
     """The ground's reaction, and the torques of joints with the root at the support (lines) and at the pelvis (dashes).
 
     joints: by default those from the first foot up to the trunk. The background says which foot stands.

@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import as_floats
 from supple.errors import StateError
-from supple.exact.refusals import as_floats
 from supple.model.joints import JointType
 from supple.model.model import Model, Named
 from supple.model.reversal import TOGETHER, Together

@@ -6,20 +6,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from supple.errors import SimulationError, StateError, SuppleError
-from supple.model.model import Model
+from supple.arguments import TEXT, Kind, Seconds, checked, shown
+from supple.errors import SimulationError, SuppleError
 from supple.simulating.state import State, checked_state, lent_to
 
 STOP = "stop"
+LONGEST_NAME = 120  #: bytes of UTF-8: what a recording has room for
 
 
+def _name(value: Any) -> str:
+    name: str = TEXT.form(value)
+    if not 0 < len(name.encode()) <= LONGEST_NAME:
+        raise ValueError
+    return name
+
+
+NAME = Kind(f"a word or more, of {LONGEST_NAME} bytes at most", _name)
+
+
+@checked
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when a function of the state crosses zero.
+    """Something that happens when a function of the state crosses zero. name: 120 bytes at most, as recordings have.
 
     when(state) -> a number; direction: +1 for crossings upwards, -1 downwards, 0 both. then(state), called with the
     state at the crossing, may return None to go on, a State to go on from (another q or v, even another model: an
@@ -35,22 +47,11 @@ class Event:
     a state are read-only.
     """
 
-    name: str
+    name: Annotated[str, NAME]
     when: Callable[[State], float]
     direction: Literal[-1, 0, 1] = 0
     then: Callable[[State], State | str | None] | Literal["stop"] | None = None
-    resolution: float | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise StateError(f"an event's name must be a word or more, not {self.name!r}")
-        if self.direction not in (-1, 0, 1):
-            raise StateError(f"event {self.name!r}: direction must be -1, 0 or 1, not {self.direction!r}")
-        if not callable(self.when) or not (self.then in (None, STOP) or callable(self.then)):
-            raise StateError(f"event {self.name!r}: `when` and `then` must be functions of a State (or then='stop')")
-        r: Any = self.resolution
-        if r is not None and not (isinstance(r, int | float | np.number) and isfinite(r) and r > 0):
-            raise StateError(f"event {self.name!r}: resolution must be a positive number of seconds, not {r!r}")
+    resolution: Seconds | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def value_of(event: Event, state: State) -> float:
         x = float(got) if isinstance(got, float) or np.ndim(got) == 0 else float(np.asarray(got).item())
     except (TypeError, ValueError):
         raise SimulationError(
-            f"event {event.name!r}: `when` must return a number; at time {state.time:.6g} s it returned {got!r}",
+            f"event {event.name!r}: `when` must return a number; at time {state.time:.6g} s it returned {shown(got)}",
             state.time,
         ) from None
     if not isfinite(x):
@@ -86,8 +87,8 @@ def outcome(event: Event, state: State) -> tuple[State, bool]:
         return state, False
     if isinstance(got, str) and got == STOP:
         return state, True
-    if not isinstance(got, State) or not isinstance(got.model, Model):
-        what = "a State without a model" if isinstance(got, State) else type(got).__name__
+    if not isinstance(got, State):
+        what = type(got).__name__
         raise SimulationError(
             f"event {event.name!r}: `then` must return None, a State or 'stop', not {what}", state.time
         )

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, Triple, as_floats, checked, shown
 from supple.errors import StateError
 from supple.exact import joint_law
 from supple.exact.kinematics import poses, velocities
-from supple.exact.refusals import as_floats, as_number, as_triple
 from supple.model.model import Model
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
@@ -29,77 +29,56 @@ Force = Callable[[float, Floats, Floats], Floats]
 SMALL = 500  #: bodies, up to which states are best computed in batches
 
 
+@checked
 @dataclass(frozen=True)
 class Push:
     """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's.
     The body may also be a named frame."""
 
     body: str | int
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    torque: ArrayLike = (0.0, 0.0, 0.0)
+    force: Triple = (0.0, 0.0, 0.0)
+    point: Triple = (0.0, 0.0, 0.0)
+    torque: Triple = (0.0, 0.0, 0.0)
     frame: Literal["world", "body"] = "world"
 
-    def __post_init__(self) -> None:
-        for name in ("force", "point", "torque"):
-            object.__setattr__(self, name, as_triple(name, getattr(self, name)))
-        if self.frame not in ("world", "body"):
-            raise StateError(f"frame must be 'world' or 'body', not {self.frame!r}")
 
-
+@checked
 @dataclass(frozen=True)
 class Spring:
     """A spring, with a damper along the point's velocity, from a point of a body (in its frame) to an anchor in the
     world. length: at rest; zero pulls straight to the anchor. The body may also be a named frame."""
 
     body: str | int
-    anchor: ArrayLike
-    stiffness: float
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    damping: float = 0.0
-    length: float = 0.0
-
-    def __post_init__(self) -> None:
-        for name in ("anchor", "point"):
-            object.__setattr__(self, name, as_triple(name, getattr(self, name)))
-        for name in ("stiffness", "damping", "length"):
-            object.__setattr__(self, name, as_number(name, getattr(self, name)))
+    anchor: Triple
+    stiffness: NotNegative
+    point: Triple = (0.0, 0.0, 0.0)
+    damping: NotNegative = 0.0
+    length: NotNegative = 0.0
 
 
+@checked
 @dataclass(frozen=True)
 class Controller:
     """A proportional-derivative controller, or a spring with a damper, at a joint of coordinates that add (not planar,
     ball, free): stiffness (target - q) + damping (rate - v), and no more than `most` either way."""
 
     joint: str | int
-    stiffness: float
-    damping: float = 0.0
-    target: ArrayLike = 0.0
-    rate: ArrayLike = 0.0
-    most: float = np.inf
-
-    def __post_init__(self) -> None:
-        for name in ("stiffness", "damping", "most"):
-            object.__setattr__(self, name, as_number(name, getattr(self, name), infinite=name == "most"))
-        for name in ("target", "rate"):
-            x = np.atleast_1d(as_floats(name, getattr(self, name)))
-            if not np.isfinite(x).all():
-                raise StateError(f"{name} must be finite, not {getattr(self, name)!r}")
-            object.__setattr__(self, name, x)
+    stiffness: NotNegative
+    damping: NotNegative = 0.0
+    target: Row = 0.0
+    rate: Row = 0.0
+    most: Annotated[float, NOT_NEGATIVE_OR_INFINITE] = np.inf
 
 
+@checked
 @dataclass(frozen=True)
 class Limits:
     """The model's joint limits as stiff springs: beyond a limit, stiffness times how far, and a damper that never pulls
     back. Of the joints named, or of all that have limits."""
 
-    stiffness: float
-    damping: float = 0.0
+    stiffness: NotNegative
+    damping: NotNegative = 0.0
     joints: Sequence[str | int] | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("stiffness", "damping"):
-            object.__setattr__(self, name, as_number(name, getattr(self, name)))
 
 
 class Forces(Pointing):
@@ -126,7 +105,7 @@ class Forces(Pointing):
                 self.functions.append(force)
             else:
                 raise StateError(
-                    f"a force is a Push, Spring, Controller, Limits or a function (time, q, v); not {force!r}"
+                    f"a force is a Push, Spring, Controller, Limits or a function (time, q, v); not {shown(force)}"
                 )
         if callable(tau):
             self.functions.append(tau)
@@ -166,7 +145,7 @@ class Forces(Pointing):
             self._law_of(self.law.reshape(-1), q, v, tau)
         for function in self.functions:
             got = lent_to("force", function, function, time, time, lent(q), lent(v))
-            x = as_floats("what a force returns", got)
+            x = as_floats(f"what force {name_of(function)!r} returns", got)
             if x.shape == tau.shape:
                 tau += x
             elif x.shape == (self.model.n_bodies, 6):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 COLOURS = (BLUE, ORANGE, "#3c7a3c", "#8e3b76")
 
 
-def plot(gait: Gait, path: str | None = None) -> Any:
+def plot(gait: Gait, path: str | Path | None = None) -> Any:
     """Left, joints over a period, from just after an impact; right, the eigenvalues of the return map."""
     figure = new_figure(10.0, 4.6)
     left, right = figure.subplots(1, 2, width_ratios=(1.4, 1))

@@ -11,20 +11,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
 from supple.simulating import tangents
-from supple.simulating.walking import Step, Steps, Walker, not_landed
+from supple.simulating.walking import Step, Steps, Tolerance, Walker, not_landed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+Period = Annotated[int, whole(1, 64)]  #: in steps
+Tries = Annotated[int, whole(1, 10_000)]
 #: of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
 SIXTH = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
 ROUGH = 1e-6  #: tolerance of the derivative in Newton's method
@@ -55,7 +59,7 @@ class Gait:
         size = f"{self.period:.10g} s, {self.step_length:.10g} m, {self.energy_lost:.10g} J a step"
         return f"<Gait of {self.walker.name!r}: {kind}, period of {count(self.steps, 'step')}: {size}>"
 
-    def plot(self, path: str | None = None) -> Any:
+    def plot(self, path: str | Path | None = None) -> Any:
         """Positions against velocities over a period, as a matplotlib figure; saved if a path is given."""
         from supple.simulating.gait_plot import plot
 
@@ -69,9 +73,8 @@ class Gait:
 class ReturnMap:
     """x = (q, v) just after an impact to x after so many steps."""
 
-    def __init__(self, walker: Walker, steps: int = 1, tolerance: float = 1e-13) -> None:
-        if steps not in range(1, 65):
-            raise StateError(f"steps must be a whole number from 1 to 64, not {steps!r}")
+    @checked
+    def __init__(self, walker: Walker, steps: Period = 1, tolerance: Tolerance = 1e-13) -> None:
         self.walker, self.steps, self._walk = walker, steps, Steps(walker, tolerance)
         self._n = walker.model.nq
         self.path: list[Step] = []
@@ -101,9 +104,12 @@ class ReturnMap:
         J, stance, q, v = np.eye(2 * n), self._walk.first, x[:n], x[n:]
         for step in self.path:
             assert stance.to is not None and stance.next is not None
-            Phi = tangents.motion(step.model, q, v, step.duration, tolerance, pace)
-            Phi = tangents.touchdown(step.model, step.feet[1], walker.normal, *step.before, Phi)
-            J = tangents.impact(step.model, *step.before, stance.to, step.after) @ Phi @ J
+            try:
+                Phi = tangents.motion(step.model, q, v, step.duration, tolerance, pace)
+                Phi = tangents.touchdown(step.model, step.feet[1], walker.normal, *step.before, Phi)
+                J = tangents.impact(step.model, *step.before, stance.to, step.after) @ Phi @ J
+            except np.linalg.LinAlgError:
+                raise _singular(walker) from None
             stance, (q, v) = stance.next, step.after
         order, signs = self._readings[stance]
         return np.concatenate([signs[:, None] * J[order], signs[:, None] * J[n + order]])
@@ -151,7 +157,8 @@ def mirrored(model: Model, other: Model) -> tuple[Ints, Floats]:
     return np.arange(model.nq), np.asarray(signs)
 
 
-def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Gait:
+@checked
+def gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, most: Tries = 60) -> Gait:
     """The periodic gait near the walker's state, by Newton's method on the return map.
 
     steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration, of the
@@ -162,7 +169,7 @@ def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int 
     x, off = _fixed_point(back, np.concatenate([walker.q, walker.v]), most)
     J = back.jacobian(x, tolerance)
     values = eigenvalues(walker, x, J)
-    moved = x + np.linalg.solve(np.eye(len(x)) - J, off)
+    moved = x + _solved(walker, J, off)
     coarse = eigenvalues(walker, moved, back.jacobian(moved, COARSER * max(tolerance, tangents.FINEST)))
     back(x)
     path, n = back.path, walker.model.nq
@@ -179,7 +186,8 @@ def gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int 
     )
 
 
-def on_gait(walker: Walker, steps: int = 1, *, tolerance: float = 1e-13, most: int = 60) -> Walker:
+@checked
+def on_gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, most: Tries = 60) -> Walker:
     """The walker in the state with which the gait near it begins, as in `gait`."""
     x, _ = _fixed_point(ReturnMap(walker, steps, tolerance), np.concatenate([walker.q, walker.v]), most)
     return walker.at(*np.split(x, 2))
@@ -196,9 +204,24 @@ def _fixed_point(back: ReturnMap, x: Floats, most: int) -> tuple[Floats, Floats]
         if size <= 1e-15 or (size < 1e-9 and size >= 0.1 * last):
             return x, off
         last = size
-        change = np.linalg.solve(np.eye(len(x)) - back.jacobian(x, ROUGH), off)
+        change = _solved(walker, back.jacobian(x, ROUGH), off)
         x = x + change * min(1.0, 0.2 / float(np.abs(unit * change).max()))
     raise SimulationError(f"walker {walker.name!r}: no gait of {count(back.steps, 'step')} found; begin nearer to one")
+
+
+def _solved(walker: Walker, J: Floats, off: Floats) -> Floats:
+    """(1 - J)^-1 off"""
+    try:
+        return np.asarray(np.linalg.solve(np.eye(len(off)) - J, off))
+    except np.linalg.LinAlgError:
+        raise _singular(walker) from None
+
+
+def _singular(walker: Walker) -> SimulationError:
+    return SimulationError(
+        f"walker {walker.name!r}: how its steps change with its state cannot be told, a matrix being singular to "
+        "within rounding; take masses, lengths and gravity nearer to each other"
+    )
 
 
 def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int = 1) -> Iterator[tuple[float, Gait]]:

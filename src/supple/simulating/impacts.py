@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Triple, checked
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
@@ -24,6 +25,7 @@ from supple.model.joints import JointName
 from supple.model.model import Model, listed
 from supple.model.reroot import Rerooted, reroot
 from supple.model.top_joint import TopJoint
+from supple.simulating.state import checked_state
 
 Floats = NDArray[np.float64]
 
@@ -47,13 +49,14 @@ class Impact:
         return f"<Impact on {self.model.body_names[0]!r} of {self.model.name!r}: {what}>"
 
 
+@checked
 def impact(
     model: Model,
     q: ArrayLike,
     v: ArrayLike,
     *,
     body: str | int,
-    point: ArrayLike | None = None,
+    point: Triple | None = None,
     joint: JointName | TopJoint = "revolute",
     **more: Any,
 ) -> Impact:
@@ -63,7 +66,7 @@ def impact(
     conservation of momentum. Joints that were on the way to the old support move freely in the impact.
     """
     new = reroot(model, q, body=body, point=point, joint=joint, **more)
-    q, v = np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)
+    q, v = checked_state(model, q, v)
     v_after = velocities_after(model, q, v, new, new.q)
     lost = kinetic_energy(model, q, v) - kinetic_energy(new.model, new.q, v_after)
     root = int(new.chain[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 COORDINATES = 8  #: that are drawn unless joints are named
 
 
-def plot(result: Result, path: str | None, joints: Sequence[str] | None) -> Any:
+def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) -> Any:
     """See Result.plot."""
     counts = result.active_counts
     rows = 2 if counts is None else 3

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.arguments import checked, take, whole
 from supple.errors import StateError, printable
 from supple.model.model import Model
 from supple.simulating.events import Happened
@@ -90,7 +92,7 @@ class Result:
         return sum(map(len, self.segments))
 
     def __getitem__(self, i: int) -> State:
-        n = len(self)
+        n, i = len(self), take("the number of a state", i, whole())
         if not -n <= i < n:
             raise IndexError(f"there are {n} states, no number {i}")
         k = i % n
@@ -167,7 +169,8 @@ class Result:
         out: NDArray[Any] = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate(parts)
         return out
 
-    def plot(self, path: str | None = None, joints: Sequence[str] | None = None) -> Any:
+    @checked
+    def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:
         """Energies, coordinates, and what an adaptive method did, over time: a matplotlib figure, saved if a path is
         given. joints: by name; the first eight by default."""
         from supple.simulating.plot import plot

@@ -5,39 +5,46 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from supple.errors import SimulationError, StateError
+from supple import memory
+from supple.arguments import Count, Seconds, checked, checked_as, number
+from supple.errors import RecordingError, SimulationError
 from supple.model.model import Model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, given
 from supple.simulating.events import Event, Happened
-from supple.simulating.forces import Force
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, Stretch
 from supple.simulating.resuming import checkpoint, go_on
-from supple.simulating.simulation import Sample, Simulation
+from supple.simulating.simulation import Integrator, Method, Sample, Simulation
+
+#: What `simulate` asks of a duration.
+ENDING = number(
+    "a finite number of seconds, not below zero (for a run without an end iterate over supple.simulation(...))", 0.0
+)
 
 
+@checked
 def simulate(
     model: Model,
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     *,
-    duration: float,
-    dt: float = 1e-3,
-    integrator: str | None = None,
-    method: str = "aba",
-    forces: Sequence[Any] = (),
-    tau: ArrayLike | Force | None = None,
+    duration: Annotated[float, ENDING],
+    dt: Seconds = 1e-3,
+    integrator: Integrator | None = None,
+    method: Method = "aba",
+    forces: Any = (),
+    tau: ArrayLike | Callable[..., Any] | None = None,
     events: Iterable[Event] | Event = (),
-    every: int = 1,
+    every: Count = 1,
     joint_wrenches: bool = False,
     record: str | Path | None = None,
     resume: bool = False,
@@ -67,10 +74,6 @@ def simulate(
     finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
     with .time, .joint, the last good .state, and .result with all that was good.
     """
-    if duration is None:
-        raise StateError(
-            "simulate needs a duration in seconds; for a run without an end iterate over supple.simulation(...)"
-        )
     run = Simulation(
         model, q, v, duration=duration, dt=dt, integrator=integrator, method=method, forces=forces, tau=tau,
         events=events, every=every, joint_wrenches=joint_wrenches, **options,
@@ -93,6 +96,10 @@ class InMemory:
 
     def __init__(self, run: Simulation, keep: bool = True) -> None:
         self._run, self._keep = run, keep
+        rows, model = run.grid.end / (run.grid.dt * run.grid.every), run.model
+        if keep and not run.may_stop and np.isfinite(rows):
+            size = int(rows) * (model.nq + model.nv + 3 + 6 * model.n_bodies * run.joint_wrenches)
+            memory.require(size, f"{rows:.3g} states of this run", "keep fewer (every=...), or record it (record=...)")
         self.segments: list[Segment] = []
         self._open: list[Sample] = []
 
@@ -175,6 +182,7 @@ class InFile:
         self._recorder.commit(*checkpoint(self._run, failed), finished)
 
 
+@checked_as(RecordingError)
 def load_run(path: str | Path) -> Result:
     """The result of a run that was recorded: r.times, r.q, r.energy, r[i], r.segments, r.plot(), as of `simulate`.
 

@@ -9,21 +9,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
+from supple.arguments import FINITE, Count, Positive, Seconds, checked, choice, number, take
 from supple.errors import StateError
-from supple.model.model import Model, unknown
+from supple.model.model import Model
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
 from supple.simulating.events import Event, Happened
-from supple.simulating.forces import Force, Push
+from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.state import State, checked_state
 from supple.simulating.watch import Watch
@@ -73,6 +74,10 @@ OWN = {
 }
 METHODS = (*EXACT, *OWN)
 
+Method = Annotated[str, choice(*METHODS)]
+Integrator = Annotated[str, choice(*INTEGRATORS)]
+Duration = Annotated[float, number("a finite number of seconds, not below zero", 0.0)]
+
 
 @dataclass
 class Sample:
@@ -97,38 +102,35 @@ class Simulation:
     The arguments are those of `simulate`. `cursor` is where it is; a run that is given another's cursor continues it.
     """
 
+    @checked
     def __init__(
         self,
         model: Model,
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
         *,
-        duration: float | None = None,
-        dt: float = 1e-3,
-        integrator: str | None = None,
-        method: str = "aba",
-        forces: Sequence[Any] = (),
-        tau: ArrayLike | Force | None = None,
+        duration: Duration | None = None,
+        dt: Seconds = 1e-3,
+        integrator: Integrator | None = None,
+        method: Method = "aba",
+        forces: Any = (),
+        tau: ArrayLike | Callable[..., Any] | None = None,
         events: Iterable[Event] | Event = (),
-        every: int = 1,
-        rtol: float | None = None,
-        atol: float | None = None,
+        every: Count = 1,
+        rtol: Positive | None = None,
+        atol: Positive | None = None,
         joint_wrenches: bool = False,
         check_energy: bool = True,
         **options: Any,
     ) -> None:
-        if method not in METHODS:
-            raise StateError(f"{unknown('method', str(method), METHODS)} ({_list(METHODS)})")
-        self.method, self.model, self.dt = method, model, _positive("dt", dt)
+        self.method, self.model, self.dt = method, model, dt
         self.integrator = _integrator(method, integrator)
-        end = np.inf if duration is None else _positive("duration", duration, zero=True)
-        if int(every) != every or every < 1:
-            raise StateError(f"every must be a whole number of steps, at least 1; not {every!r}")
+        end = np.inf if duration is None else duration
         if MOST_STEPS * self.dt < end < np.inf:
             raise StateError(
                 f"{end:g} s are more than {MOST_STEPS:g} steps of {self.dt:g} s; take longer or fewer steps"
             )
-        self.grid = Grid(self.dt, int(every), end)
+        self.grid = Grid(self.dt, min(every, int(MOST_STEPS)), end)
         self.events: list[Happened] = []
         self.joint_wrenches, self._check_energy = joint_wrenches, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
@@ -256,10 +258,16 @@ class Simulation:
 
     def _make_stepper(self) -> None:
         c = self.cursor
-        self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options)
+        watched = {"check_energy": self._check_energy} if self.method == "adaptive" else {}
+        self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
         self._pushes = drivers.load_stepper(self.stepper, self._forces, self._tau)
         if isinstance(self.stepper, QuasiStatics):
             self.stepper.time = c.time
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether events may end it before its time."""
+        return bool(self._watch.events)
 
     @property
     def has_pushes(self) -> bool:
@@ -268,9 +276,7 @@ class Simulation:
 
     def scale_pushes(self, scale: float) -> None:
         """From the next step on, every supple.Push is so many times what it was given as."""
-        if not np.isfinite(scale):
-            raise StateError(f"the scale of pushes must be a finite number, not {scale!r}")
-        self.push_scale, self._rescaled = float(scale), True
+        self.push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True
         for made in self._made:
             made.forces.scale_pushes(self.push_scale)
         for given, push in self._pushes:
@@ -322,21 +328,8 @@ def _integrator(method: str, integrator: str | None) -> str:
                 f"method {method!r} steps in its own way: leave the integrator out, or take another method ({others})"
             )
         return ""
-    name = "rk4" if integrator is None else integrator
-    if name not in INTEGRATORS:
-        raise StateError(f"{unknown('integrator', str(name), INTEGRATORS)} ({_list(INTEGRATORS)})")
-    return name
+    return "rk4" if integrator is None else integrator
 
 
 def _list(words: Sequence[str]) -> str:
     return ", ".join(words) or "nothing"
-
-
-def _positive(name: str, value: Any, zero: bool = False) -> float:
-    try:
-        x = float(value)
-    except (TypeError, ValueError):
-        x = np.nan
-    if not (np.isfinite(x) and (x > 0 or (zero and x == 0))):
-        raise StateError(f"{name} must be a positive number of seconds, not {value!r}")
-    return x

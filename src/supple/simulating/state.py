@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import FINITE, ROW, as_floats, take
 from supple.errors import SimulationError, StateError
 from supple.exact.energy import TOTALS
-from supple.exact.refusals import as_floats
+from supple.exact.refusals import MODEL
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -28,6 +29,14 @@ class State:
     model: Model
     active: Ints | None = None  #: the joints that were computed, where not all were
     error: float | None = None  #: what the method says of those that were not
+
+    def __post_init__(self) -> None:
+        q, v = self.q, self.v
+        timed = self.time.__class__ is float and self.time - self.time == 0.0  # and finite
+        plain = timed and q.__class__ is np.ndarray and v.__class__ is np.ndarray
+        if not (plain and q.dtype == v.dtype == np.float64 and q.ndim == v.ndim == 1 and isinstance(self.model, Model)):
+            for name, kind in (("time", FINITE), ("q", ROW), ("v", ROW), ("model", MODEL)):
+                object.__setattr__(self, name, take(f"State: {name}", getattr(self, name), kind))
 
     def replace(self, **changes: Any) -> State:
         """The same state with another q, v or model."""

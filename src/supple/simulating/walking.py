@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.arguments import Vector, as_floats, checked, number, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
@@ -34,12 +35,14 @@ from supple.simulating.state import State, checked_state
 
 Floats = NDArray[np.float64]
 
+Tolerance = Annotated[float, number("a number from 1e-15 to 1e-2", 1e-15, 1e-2)]
 #: In units of a walker's pace: a step that takes longer is none; the longest step of the integration; the same where
 #: a trace is kept.
 LATEST, LONGEST, LONGEST_TRACED = 60.0, 0.3, 0.06
 ROWS = 4000  #: of a trace, at first
 
 
+@checked
 @dataclass(frozen=True)
 class Walker:
     """A model that stands on a foot, and its state just after that foot came down.
@@ -56,18 +59,24 @@ class Walker:
     feet: tuple[str, str]
     guard: str
     least: float
-    normal: Floats
-    forward: Floats
-    axis: Floats
+    normal: Vector
+    forward: Vector
+    axis: Vector
     clearance: float = 1e-3
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<Walker {self.name!r} on {self.feet[0]!r}: q {listed(self.q)}, v {listed(self.v)}>"
 
+    def __post_init__(self) -> None:
+        for name, size in (("q", self.model.nq), ("v", self.model.nv)):
+            x = getattr(self, name)
+            if x.shape != (size,) or not np.isfinite(x).all():
+                raise StateError(f"walker {self.name!r}: {name} must be {size} finite numbers")
+
     def at(self, q: ArrayLike, v: ArrayLike) -> Walker:
         """The same walker in another state."""
-        return replace(self, q=np.array(q, dtype=np.float64), v=np.array(v, dtype=np.float64))
+        return replace(self, q=np.array(as_floats("at: q", q)), v=np.array(as_floats("at: v", v)))
 
     @property
     def pace(self) -> float:
@@ -203,10 +212,9 @@ class Steps:
     """Walks: keeps the models of both feet. Each call of `step` is one step from a state on the first foot, or the
     foot named. longest: the longest step of the integration, in units of the walker's pace."""
 
-    def __init__(self, walker: Walker, tolerance: float = 1e-11, longest: float = LONGEST) -> None:
+    @checked
+    def __init__(self, walker: Walker, tolerance: Tolerance = 1e-11, longest: float = LONGEST) -> None:
         walker.check()
-        if not 1e-15 <= tolerance <= 1e-2:
-            raise StateError(f"tolerance must be between 1e-15 and 1e-2, not {tolerance!r}")
         self.walker, self.tolerance = walker, tolerance
         self.longest, self.latest = longest * walker.pace, LATEST * walker.pace
         self.first = _Stance(walker, walker.model, walker.feet)
@@ -254,14 +262,15 @@ class Steps:
             origin = arrived - stance.model.position[0]
 
 
-def walk(walker: Walker, steps: int = 10, *, tolerance: float = 1e-11, trace: bool = True) -> list[Step]:
+@checked
+def walk(
+    walker: Walker, steps: Annotated[int, whole(1, 1_000_000)] = 10, *, tolerance: Tolerance = 1e-11, trace: bool = True
+) -> list[Step]:
     """So many steps, fewer if the walker falls (the last one's `landed` is then false).
 
     tolerance: of the integration, relative and absolute. trace: keep the states on the way.
     """
-    if int(steps) != steps or steps < 1:
-        raise StateError(f"steps must be a whole number, at least 1; not {steps!r}")
-    return list(Steps(walker, tolerance, longest=LONGEST_TRACED if trace else LONGEST).walk(int(steps), trace))
+    return list(Steps(walker, tolerance, longest=LONGEST_TRACED if trace else LONGEST).walk(steps, trace))
 
 
 def not_landed(walker: Walker, step: Step, count: int) -> SimulationError:

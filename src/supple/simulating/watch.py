@@ -135,12 +135,7 @@ class Watch:
 
 def _checked(events: Any) -> tuple[Event, ...]:
     """One event, or as many as something gives that can be gone through once."""
-    if not isinstance(events, Event | Iterable):
-        raise StateError(f"events must be a list of supple.Event objects, empty for none, not {events!r}")
     out = (events,) if isinstance(events, Event) else tuple(events)
-    for event in out:
-        if not isinstance(event, Event):
-            raise StateError(f"events must be supple.Event objects, not {event!r}")
     names = [e.name for e in out]
     if len(set(names)) != len(names):
         raise StateError(f"events must have names of their own: {', '.join(map(repr, names))}")

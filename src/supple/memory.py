@@ -19,6 +19,5 @@ def require(numbers: int, what: str, instead: str) -> None:
     """Refuse to make `numbers` float64 that would not fit."""
     available = physical_memory()
     if available is not None and 8 * numbers > 0.8 * available:
-        raise ModelError(
-            f"{what} would take {8 * numbers / 1e9:.3g} GB and this machine has {available / 1e9:.3g} GB; {instead}"
-        )
+        size = 8 * min(numbers, 10**300) / 1e9
+        raise ModelError(f"{what} would take {size:.3g} GB and this machine has {available / 1e9:.3g} GB; {instead}")

@@ -1,0 +1,249 @@
+"""What public calls take: each kind of argument, what is said of others, and the calls in which odd ones were taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal, TypedDict, Unpack
+
+import numpy as np
+import pytest
+
+import supple
+from supple import arguments, memory, scenes, trees
+from supple.arguments import Count, Positive, Row, Seed, Triple, checked, checked_as, kind_of, take
+
+
+class Hostile:
+    """Whatever is asked of it fails."""
+
+    def _fail(self, *args):
+        raise OSError("no")
+
+    __float__ = __int__ = __len__ = __iter__ = __array__ = __repr__ = __eq__ = _fail
+    __hash__ = object.__hash__
+
+
+GOOD = [
+    (float, 1, 1.0), (float, np.float32(0.5), 0.5), (float, Fraction(1, 4), 0.25), (float, np.array(2.0), 2.0),
+    (int, 3.0, 3), (int, np.int8(3), 3), (int, 10**30, 10**30), (bool, np.True_, True), (str, "é", "é"),
+    (Positive, 1e-300, 1e-300), (Count, 1.0, 1), (str | int, np.int64(2), 2), (str | int, "knee", "knee"),
+    (str | Path, "run.h5", "run.h5"), (Literal["a", "b"], "b", "b"), (Literal[-1, 0, 1], np.int64(-1), -1),
+    (Sequence[str | int], np.array([0, 1]), [0, 1]), (tuple[str, str], ["a", "b"], ("a", "b")),
+    (float | None, None, None), (int | Sequence[int] | None, (1, 2), [1, 2]), (Any, Hostile, Hostile),
+    (Callable[[float], float], abs, abs),
+]  # fmt: skip
+
+NO_NUMBER = (None, "1", b"1", 1j, True, np.nan, np.inf, [1.0], np.ones(1), np.ma.masked, Decimal(1), Hostile(), 10**400)
+BAD = [
+    *((float, x) for x in NO_NUMBER), *((int, x) for x in (*NO_NUMBER[:-1], 2.5)),
+    *((bool, x) for x in (1, 0, None, "x")),
+    *((str, x) for x in (b"x", None, "a\0", "\ud800")), *((str | Path, x) for x in ("", "a\0", 5, None, b"x")),
+    *((Positive, x) for x in (0.0, -1.0)), *((Count, x) for x in (0, -1)), *((str | int, x) for x in (True, 1.0, None)),
+    *((Literal["a", "b"], x) for x in ("c", 1, None, [])), *((Literal[-1, 0, 1], x) for x in (2, "1", True)),
+    *((Sequence[str | int], x) for x in ("ab", 3, {"a": 1}, [None], range(10**12))), (tuple[str, str], ["a"]),
+    *((Callable[[float], float], x) for x in (3, lambda: 0, lambda x, y: 0)), (supple.Model, "model"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("hint", "given", "form"), GOOD, ids=str)
+def test_what_fits_is_given_in_our_form(hint, given, form):
+    kind = kind_of(hint)
+    got = given if kind is None else take("x", given, kind)
+    assert got == form and type(got) is type(form)
+
+
+@pytest.mark.parametrize(("hint", "given"), BAD, ids=lambda x: type(x).__name__)
+def test_what_does_not_is_refused_by_name(hint, given):
+    kind = kind_of(hint)
+    with pytest.raises(supple.StateError, match=r"^f: x must be .*[,;] not ") as caught:
+        take("f: x", given, kind)
+    assert kind.wanted in str(caught.value) and len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    "given",
+    [np.ones(3) + 1j, ["a", "b"], np.array([1, None]), [[1, 2], [3]], [10**400], np.zeros(2, dtype="M8[s]"), Hostile(),
+     {"a": 1}, {1.0}, None, np.zeros(2, dtype="f8,f8"), b"12"],
+)  # fmt: skip
+def test_what_is_no_array_of_real_numbers(given):
+    with pytest.raises(supple.StateError, match=r"^q must be an array of real numbers, not "):
+        arguments.as_floats("q", given)
+
+
+def test_arrays_of_other_forms_become_plain():
+    """Contiguous, aligned float64; and the array itself where it is that."""
+    x = np.arange(6.0)
+    assert arguments.as_floats("x", x) is x
+    unaligned = np.frombuffer(b"\0" + x.tobytes(), dtype=np.uint8)[1:].view("f8")
+    for given in (x.tolist(), x.astype(np.float32), x.astype(">f8"), np.repeat(x, 2)[::2], unaligned, np.ma.array(x)):
+        got = arguments.as_floats("x", given)
+        assert type(got) is np.ndarray and got.dtype == np.float64 and got.flags.c_contiguous and got.flags.aligned
+        np.testing.assert_array_equal(got, x)
+    assert arguments.as_floats("x", 3).shape == () and arguments.as_floats("x", []).shape == (0,)
+
+
+def test_masks_are_not_ignored():
+    masked = np.ma.array([1.0, 2.0, 3.0], mask=[1, 0, 0])
+    for given in (masked, [masked, masked]):
+        with pytest.raises(supple.StateError, match="masked entries"):
+            arguments.as_floats("q", given)
+
+
+class Options(TypedDict, total=False):
+    size: Positive
+
+
+@checked
+def call(
+    a: float, b: Count = 2, *more: str, c: Triple = (0, 0, 0), seed: Seed = None, **options: Unpack[Options]
+) -> Any:
+    return a, b, more, c, seed, options
+
+
+@checked
+@dataclass(frozen=True)
+class Thing:
+    name: str
+    at: Triple = (1.0, 2.0, 3.0)
+    row: Row = 0.5
+    kept: Any = None
+
+
+def test_checked_calls_take_arguments_as_python_does():
+    a, b, more, c, seed, options = call(1, 3.0, "x", "y", c=[1, 2, 3], seed=4, size=2)
+    assert (a, b, more, options) == (1.0, 3, ("x", "y"), {"size": 2.0}) and type(b) is int
+    assert c.tolist() == [1.0, 2.0, 3.0] and isinstance(seed, np.random.Generator)
+    assert call(b=1, a=2)[:2] == (2.0, 1) and call.__name__ == "call"
+    for wrong in (lambda: call(), lambda: call(1, a=2), lambda: Thing()):
+        with pytest.raises(TypeError, match=r"missing|multiple values"):  # Python's own
+            wrong()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: call("x"), "call: a must be a finite number, not 'x'"),
+        (lambda: call(1, 0), "call: b must be a whole number, at least 1; not 0"),
+        (lambda: call(1, 2, "x", 3), "call: more must be text, not 3"),
+        (lambda: call(1, c=(1, 2)), r"call: c must be three finite numbers, not \(1, 2\)"),
+        (lambda: call(1, seed=-1), "call: seed must be a seed .* not -1"),
+        (lambda: call(1, size=0), "call: size must be a positive number, not 0"),
+        (lambda: Thing(5), "Thing: name must be text, not 5"),
+        (lambda: Thing("x", (1, 2)), r"Thing: at must be three finite numbers, not \(1, 2\)"),
+        (lambda: replace(Thing("x"), row="wide"), "Thing: row must be one finite number or a list of them, not 'wide'"),
+    ],
+)
+def test_messages_name_call_argument_and_value(wrong, message):
+    with pytest.raises(supple.StateError, match=f"^{message}$"):
+        wrong()
+
+
+def test_dataclasses_have_their_defaults_in_our_form():
+    thing = Thing("x")
+    assert thing.at.tolist() == [1.0, 2.0, 3.0] and thing.row.tolist() == [0.5] and thing.kept is None
+    assert Thing("x", row=[1, 2]).row.tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="read-only"):
+        thing.at[0] = 5.0  # others have it, too
+
+
+def test_errors_of_another_class():
+    @checked_as(supple.ModelError)
+    def build(n: Count) -> int:
+        return n
+
+    with pytest.raises(supple.ModelError, match="build: n must be a whole number"):
+        build(-1)
+
+
+def test_values_are_shown_in_one_short_line():
+    assert arguments.shown(np.zeros((1000, 3))) == "an array of shape (1000, 3) of float64"
+    for x in (Hostile(), 10**5000, "a" * 10**6, [[0] * 1000] * 1000, np.zeros((2, 2)), {i: i for i in range(1000)}):
+        assert len(arguments.shown(x)) <= 120 and "\n" not in arguments.shown(x)
+
+
+# --- where odd arguments were taken, or ended in an exception that was not ours --------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda m, q: supple.simulate(m, q, duration=None), "duration must be .* iterate over supple.simulation"),
+        (lambda m, q: supple.simulate(m, q, duration=0.1, every="x"), "every must be a whole number"),
+        (lambda m, q: supple.simulate(m, q, duration=0.1, record=5), "record must be the path of a file"),
+        (lambda m, q: supple.simulate(m, q, duration=0.1, integrator="adaptive", rtol="x"), "rtol must be a positive"),
+        (lambda m, q: supple.load_run(5), "path must be the path of a file, not 5"),
+        (lambda m, q: supple.Spring(0, (0, 0, 0), "x"), "Spring: stiffness must be a finite number, not below zero"),
+        (lambda m, q: supple.Limits(1.0, joints="knee"), "Limits: joints must be a list"),
+        (lambda m, q: supple.Event("e", np.zeros(3)), "Event: when must be a function"),
+        (lambda m, q: supple.State(0.0, q, q, m).replace(q="x"), "State: q must be"),
+        (lambda m, q: supple.AdaptiveDynamics(m, q, active="x"), "active must be a whole number"),
+        (lambda m, q: supple.AdaptiveDynamics(m, q, weights="x"), "weights must be"),
+        (lambda m, q: supple.QuasiStatics(m, q).restore({}), "restore takes what save"),
+        (lambda m, q: supple.AdaptiveDynamics(m, q).joint_law([[99.0] * 11]), "degree of freedom that is none of 5"),
+        (lambda m, q: scenes.compass(slope="x"), "compass: slope must be a number between -1 and 1"),
+        (lambda m, q: scenes.simplest_walker(slope="x"), "simplest_walker: slope must be a number from"),
+        (lambda m, q: supple.walk(scenes.compass(), "x"), "walk: steps must be a whole number"),
+        (lambda m, q: supple.gait("x"), "gait: walker must be a supple.Walker"),
+        (lambda m, q: supple.reroot(m, q, body=3, pitch="x"), "reroot: pitch must be a finite number"),
+        (lambda m, q: supple.impact(m, q, np.ones(5) + 1j, body=3, joint="ball"), "impact: v must be an array of real"),
+        (lambda m, q: supple.forward_dynamics(5, q, q), "model must be a supple.Model, not 5"),
+        (lambda m, q: supple.mass_matrix(m, q, sparse=np.ones(2)), "sparse must be True or False"),
+        (lambda m, q: supple.jacobian(m, q, True), "body must be a name or a number, not True"),
+        (lambda m, q: m.integrate(q * np.nan, q), r"q\[0\] is nan; every number must be finite"),
+        (lambda m, q: m.integrate(q, q, np.nan), "dt must be a finite number"),
+        (lambda m, q: m.difference(q, q * np.inf), r"q1\[0\] is"),
+        (lambda m, q: m.normalize(np.ma.array(q, mask=True)), "masked entries"),
+        (lambda m, q: m.plot("no/such/folder/x.png"), "figure cannot be saved as 'no/such/folder/x.png'"),
+        (lambda m, q: supple.reroot(m, q, body=2, joint="free").undo(v=q), "together with its q"),
+        (lambda m, q: supple.simulate(m, q, duration=1e12), "states of this run would take .* record it"),
+        (lambda m, q: supple.forward_dynamics(m, np.broadcast_to(q, (10**10, 5)), q), "as float64 would take"),
+    ],
+)  # fmt: skip
+def test_odd_arguments_are_refused(wrong, message):
+    model = trees.chain(5)
+    with pytest.raises(supple.SuppleError, match=message):
+        wrong(model, model.random(0))
+
+
+@pytest.mark.parametrize(
+    "make", [trees.chain, trees.spanning_grid, trees.random_tree, scenes.molecule, scenes.pendulum]
+)
+def test_bodies_that_would_not_fit_in_memory(make):
+    with pytest.raises(supple.SuppleError, match=r"would take .* GB and this machine has|from 1 to 100000000"):
+        make(10**12)
+
+
+def test_what_is_in_memory_is_counted_before_a_run(monkeypatch):
+    """Unless events may end it, or it keeps nothing there."""
+    model = trees.chain(2)
+    monkeypatch.setattr(memory, "physical_memory", lambda: 8000)
+    with pytest.raises(supple.ModelError, match="1e\\+03 states of this run would take"):
+        supple.simulate(model, duration=1.0)
+    stop = supple.Event("stop", lambda s: s.time - 0.01, then="stop")
+    assert supple.simulate(model, duration=1.0, events=[stop], check_energy=False).final.time == pytest.approx(0.01)
+
+
+def test_unchecked_energy_is_unchecked_in_adaptive_dynamics():
+    """A spring far too stiff for its step: energy grows, and nobody minds if nobody is to."""
+    model = trees.chain(20)
+    how = dict(duration=0.05, dt=1e-3, method="adaptive", active=5, forces=[supple.Spring(19, (9, 9, 9), 1e9)])
+    with pytest.raises(supple.SimulationError, match="energy grows"):
+        supple.simulate(model, **how)
+    try:
+        supple.simulate(model, check_energy=False, **how)
+    except supple.SimulationError as e:
+        assert "no longer finite" in str(e)
+    with pytest.raises(supple.StateError, match="check_energy must be True or False"):
+        supple.AdaptiveDynamics(model, check_energy="no")
+
+
+def test_numbers_beyond_the_root_of_the_largest_float_have_a_direction():
+    model = trees.chain(1, joint="ball")
+    for scale in (1e-200, 1e-320, 1e200, 1e300):
+        np.testing.assert_allclose(model.normalize(scale * np.array([0.0, 3, 0, 4])), [0, 0.6, 0, 0.8], rtol=1e-3)
+    with pytest.raises(supple.StateError, match="too large"):
+        model.integrate(model.neutral(), [1e308, 1e308, 1e308], 10.0)
