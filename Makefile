@@ -2,6 +2,9 @@
 # make test   set up the environment, then lint, type-check and run every test
 # make docs   build the documents to out/docs; a warning is an error
 # make bench  measure, beside Pinocchio and MuJoCo
+# make lowest the tests with the lowest versions that pyproject.toml allows, in an environment of their own
+# make newest the tests with the newest versions there are, likewise
+# make lock   choose the versions of requirements.lock anew
 # make clean  remove what the others made
 
 PYTHON ?= python3
@@ -9,7 +12,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
 
-.PHONY: run test docs bench clean
+.PHONY: run test docs bench lowest newest lock clean
 
 run: $(STAMP)
 	$(BIN)/supple demo --out out
@@ -29,12 +32,25 @@ docs: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/supple bench
 
-# Again only when pyproject.toml changes: the package itself is installed as a link to src/.
-$(STAMP): pyproject.toml
+# The tests alone, without linting: linters of other versions have other opinions.
+lowest newest: RESOLUTION = $(if $(filter lowest,$@),lowest-direct,highest)
+lowest newest: $(STAMP)
+	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(VENV)-$@
+	$(BIN)/uv pip install --quiet --python $(VENV)-$@ --resolution $(RESOLUTION) --editable ".[dev]"
+	$(VENV)-$@/bin/supple compile
+	$(VENV)-$@/bin/pytest -n 2
+
+lock: $(STAMP)
+	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --extra dev \
+		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
+
+# Again only when its versions change: the package itself is installed as a link to src/.
+$(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
 clean:
-	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-lowest $(VENV)-newest out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -8,19 +8,7 @@ from typing import Any
 
 import numpy as np
 
-
-class Checked(np.ndarray):
-    def inside(self, index: Any) -> Any:
-        for i, n in zip(index if isinstance(index, tuple) else (index,), self.shape):
-            if not (0 <= i < n):
-                raise IndexError(f"{index} of {self.shape}")
-        return index
-
-    def __getitem__(self, index: Any) -> Any:
-        return super().__getitem__(self.inside(index))
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        super().__setitem__(self.inside(index), value)
+from supple.spatial.plain_structs import Checked
 
 
 def hand(array: Any) -> Any:

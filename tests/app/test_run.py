@@ -15,7 +15,7 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.record.journal import read_head
+from supple.record.head import LENGTH, read_head
 
 ARM = """<robot name="arm"><link name="base"/>
   <link name="upper"><inertial><origin xyz="0 0 0.2"/><mass value="2"/>
@@ -190,7 +190,7 @@ def begin(tmp_path: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=ENVIRONMENT, cwd=tmp_path, start_new_session=True)  # fmt: skip
     until, path = time.monotonic() + 200, tmp_path / "run.h5"
-    while not path.exists() or read_head(path.read_bytes()[:48]).generation < 2:  # type: ignore[union-attr]
+    while not path.exists() or read_head(path.read_bytes()[:LENGTH]).generation < 2:  # type: ignore[union-attr]
         assert process.poll() is None and time.monotonic() < until, process.communicate()
         time.sleep(0.02)
     return process

@@ -15,7 +15,7 @@ import pytest
 
 import supple
 from recorded import CASES, equal, same
-from supple.record.journal import read_head
+from supple.record.head import LENGTH, read_head
 
 KILLS = {"march": 20, "function": 8, "adaptive": 8, "events for ever": 8, "quasi-statics": 8, "adaptive dynamics": 8}
 STEPS = 100_000  #: more than are ever made
@@ -62,7 +62,7 @@ def commits(path: Path) -> int:
     if not path.exists():
         return 0
     with path.open("rb") as f:
-        head = read_head(f.read(48))
+        head = read_head(f.read(LENGTH))
     return 0 if head is None else head.generation
 
 

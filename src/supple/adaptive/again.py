@@ -11,7 +11,6 @@ from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of
 from supple.exact.tables import HAS_CHILDREN, PARENT
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, crm, cross, shift_force, shift_motion
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.rows import load_force, load_motion, load_vec, store_six
 
 
@@ -19,7 +18,7 @@ from supple.spatial.rows import load_force, load_motion, load_vec, store_six
 def parent_reach(x, b, j):
     """U / D of joint b's only degree of freedom, about the parent's origin. With it, nothing but products with what
     comes from the parent, or from below, waits for that."""
-    return shift_force(load_vec(x.work, b, P_), load_force(x.dofs, j, U_) * get(x.dofs, j, D_))
+    return shift_force(load_vec(x.work, b, P_), load_force(x.dofs, j, U_) * x.dofs[j, D_])
 
 
 @helper
@@ -29,8 +28,8 @@ def accelerate_joint(m, x, b):
     z, above = load_vec(x.work, b, E_), load_motion(x.path, p, A_)
     A = shift_motion(load_vec(x.work, b, P_), above)
     if kind in (REVOLUTE, PRISMATIC):
-        a = get(x.dofs, j, u_) * get(x.dofs, j, D_) - above @ parent_reach(x, b, j)
-        set_item(x.qdd, j, a)
+        a = x.dofs[j, u_] * x.dofs[j, D_] - above @ parent_reach(x, b, j)
+        x.qdd[j] = a
         A = A + Revolute(z) * a if kind == REVOLUTE else A + Prismatic(z) * a
     else:
         for k in range(j, j + DOF[kind]):
@@ -46,7 +45,7 @@ def move_again(m, x, b):
     r, z, v, S = load_vec(x.work, b, P_), load_vec(x.work, b, E_), x.half, x.axes
     V = shift_motion(r, load_motion(x.path, p, V_))
     if kind == REVOLUTE:
-        w = z * item(v, j)
+        w = z * v[j]
         c = Motion(cross(V.ang, w), cross(V.lin, w))
         V = Motion(V.ang + w, V.lin)
     else:
@@ -54,8 +53,8 @@ def move_again(m, x, b):
         V = V + v_J
         c = crm(V, v_J)
         if kind == UNIVERSAL:  # the second axis turns with the first
-            w1 = load_motion(S.rows, j, 0).ang * item(v, j)
-            w2 = load_motion(S.rows, j + 1, 0).ang * item(v, j + 1)
+            w1 = load_motion(S.rows, j, 0).ang * v[j]
+            w2 = load_motion(S.rows, j + 1, 0).ang * v[j + 1]
             c = Motion(c.ang + cross(w1, w2), c.lin)
     zeta = shift_motion(r, load_motion(x.path, p, Z_)) + c
     store_six(x.path, i, V_, V)
@@ -68,7 +67,7 @@ def eliminate_again(m, x, b):
     """Joint b, which was eliminated before, under other forces [RBDA 7.45, 7.48]."""
     i, p, kind, j = joint_of(m, b)
     f, below, z, r = load_force(x.work, b, F_), Force(zero(), zero()), load_vec(x.work, b, E_), load_vec(x.work, b, P_)
-    if get(m.bodies, b, HAS_CHILDREN):
+    if m.bodies[b, HAS_CHILDREN]:
         below = load_force(x.path, i, B_)
     if kind in (REVOLUTE, PRISMATIC):
         u = joint_force(m, x.drive, x.half, j)
@@ -76,16 +75,16 @@ def eliminate_again(m, x, b):
             u = u - Revolute(z) @ f - Revolute(z) @ below
         else:
             u = u - Prismatic(z) @ f - Prismatic(z) @ below
-        put(x.dofs, j, u_, u)
+        x.dofs[j, u_] = u
         f = shift_force(r, f + below) + parent_reach(x, b, j) * u
     else:
         f = f + below
         for k in range(j + DOF[kind] - 1, j - 1, -1):
             u = joint_force(m, x.drive, x.half, k) - load_motion(x.axes.rows, k, 0) @ f
-            put(x.dofs, k, u_, u)
-            f = f + load_force(x.dofs, k, U_) * (u * get(x.dofs, k, D_))
+            x.dofs[k, u_] = u
+            f = f + load_force(x.dofs, k, U_) * (u * x.dofs[k, D_])
         f = shift_force(r, f)
-    if get(m.bodies, b, PARENT) >= 0:
+    if m.bodies[b, PARENT] >= 0:
         if i != p:  # not the last child: those after it have already put theirs there
             f = f + load_force(x.path, p, B_)
         store_six(x.path, p, B_, f)

@@ -17,19 +17,17 @@ from numba import types
 from supple.adaptive.heap import pop, push
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
 from supple.adaptive.totals import total
-from supple.assembly.coefficients import BT, TAIL, TOP
 from supple.assembly.desk import open_desk
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, identity
-from supple.assembly.loads import set_force
-from supple.assembly.passes import join_down, leaf_down, light_down, renew
+from supple.assembly.loads import force_in_basis
+from supple.assembly.passes import closing_of, join_down, leaf_down, light_down, renew, stretch_of
 from supple.assembly.poses import beyond_joint, compose, find_world, load_pose, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Force, Vec3, cross
 from supple.spatial.algebra import dot as dot3
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import item, set_item
 from supple.spatial.references import float_vector, floats_at, int_vector, ints_at
-from supple.spatial.sixes import set_six, six
+from supple.spatial.sixes import absolute, dot, make_six, set_six, six
 
 FORCES, MATRICES = 1, 2
 BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # what a call of the kernel is to do
@@ -101,22 +99,22 @@ def probe_arrays(address):
 @helper
 def mark(t, w, i, how):
     """Node i and all above it are out of date."""
-    while i >= 0 and item(w.marks, i) < how:
-        if item(w.marks, i) == 0:
-            set_item(w.dirty, item(w.counts, DIRTY), i)
-            set_item(w.counts, DIRTY, item(w.counts, DIRTY) + 1)
-        set_item(w.marks, i, how)
-        i = item(t.up, i)
+    while i >= 0 and w.marks[i] < how:
+        if w.marks[i] == 0:
+            w.dirty[w.counts[DIRTY]] = i
+            w.counts[DIRTY] += 1
+        w.marks[i] = how
+        i = t.up[i]
 
 
 @helper
 def mark_all(t, d, w):
     """Nothing is up to date."""
     for i in range(t.nodes):
-        set_item(w.marks, i, MATRICES)
-        set_item(w.dirty, i, i)
-    set_item(w.counts, DIRTY, t.nodes)
-    set_item(w.counts, STALE, 1)
+        w.marks[i] = MATRICES
+        w.dirty[i] = i
+    w.counts[DIRTY] = t.nodes
+    w.counts[STALE] = 1
 
 
 @helper
@@ -124,9 +122,9 @@ def renew_spans(t, d, w):
     """The spans of all nodes whose matrices are out of date, from below: after a step in which any joint may have
     moved."""
     for i in range(t.nodes):
-        if item(w.marks, i) == MATRICES and item(t.kind, i) == JOIN and item(t.open, i):
+        if w.marks[i] == MATRICES and t.kind[i] == JOIN and t.open[i]:
             renew_span(t, i, d.q, w.trees, w.spans)
-    set_item(w.counts, STALE, 0)
+    w.counts[STALE] = 0
 
 
 @helper
@@ -135,25 +133,29 @@ def length(a):
 
 
 @helper
+def largest_product(A, x):
+    """What A x can be at most, given the magnitudes of x."""
+    return make_six(
+        dot(absolute(A[0]), x), dot(absolute(A[1]), x), dot(absolute(A[2]), x),
+        dot(absolute(A[3]), x), dot(absolute(A[4]), x), dot(absolute(A[5]), x),
+    )  # fmt: skip
+
+
+@helper
 def strain_scale(t, d, w):
     """The scale of the pushes where those on one body cancel: what each of the joints of these bodies would do if they
     did not, squared. The total of a node knows of their sum alone."""
     scale = 0.0
-    for x in range(item(w.counts, PUSHED)):
-        b = item(w.bodies, x)
-        i, above = item(t.leaf_of, b), item(t.node_of, b)
-        k, tail = 6 - item(t.forbidden, b), item(d.tail_at, above) + TAIL
+    for x in range(w.counts[PUSHED]):
+        b = w.bodies[x]
+        i, k, closing = t.leaf_of[b], 6 - t.forbidden[b], closing_of(d, t.node_of[b])
         for l in range(k):
             r = 0.0
-            for e in range(6):
-                if item(t.lone, i):  # by the inverse of the joint's own inertia, N
-                    if e >= 6 - k:
-                        r += abs(item(d.tail, tail + 6 * k + k * l + e - 6 + k)) * item(w.strain, 6 * x + e)
-                else:  # Z Phi
-                    a = 0.0
-                    for f in range(6):
-                        a += abs(item(d.out, item(d.at, i) + TOP + 6 * e + f)) * item(w.strain, 6 * x + f)
-                    r += abs(item(d.tail, tail + 6 * l + e)) * a
+            if t.lone[i]:  # by the inverse of the joint's own inertia, G
+                for e in range(k):
+                    r += abs(closing.rows[l].G[e]) * w.strain[6 * x + 6 - k + e]
+            else:  # U Phi
+                r = dot(absolute(closing.rows[l].U), largest_product(stretch_of(d, i).Phi1, six(w.strain, 6 * x)))
             scale += 4.0 * r * r
     return scale
 
@@ -161,95 +163,95 @@ def strain_scale(t, d, w):
 @helper
 def place_pushes(t, d, w):
     """Where the pushed bodies are, and what they feel in their own bases."""
-    for x in range(item(w.counts, PATHS) - 1, -1, -1):
-        find_world(t, item(w.paths, x), d.q, w.trees, w.spans, w.world)
-    for x in range(item(w.counts, PUSHED)):
-        b = item(w.bodies, x)
-        R, r = load_pose(w.world, 12 * item(t.leaf_of, b))
+    for x in range(w.counts[PATHS] - 1, -1, -1):
+        find_world(t, w.paths[x], d.q, w.trees, w.spans, w.world)
+    for x in range(w.counts[PUSHED]):
+        b = w.bodies[x]
+        R, r = load_pose(w.world, 12 * t.leaf_of[b])
         ang, lin = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
         turning, pushing = 0.0, 0.0
-        for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
-            v = Vec3(item(w.pushes, k + P_VECTOR), item(w.pushes, k + P_VECTOR + 1), item(w.pushes, k + P_VECTOR + 2))
-            m = Vec3(item(w.pushes, k + P_MOMENT), item(w.pushes, k + P_MOMENT + 1), item(w.pushes, k + P_MOMENT + 2))
-            p = Vec3(item(w.pushes, k + P_POINT), item(w.pushes, k + P_POINT + 1), item(w.pushes, k + P_POINT + 2))
-            kind = item(w.pushes, k + P_KIND)
+        for k in range(PUSH_ROW * w.starts[x], PUSH_ROW * w.starts[x + 1], PUSH_ROW):
+            v = Vec3(w.pushes[k + P_VECTOR], w.pushes[k + P_VECTOR + 1], w.pushes[k + P_VECTOR + 2])
+            m = Vec3(w.pushes[k + P_MOMENT], w.pushes[k + P_MOMENT + 1], w.pushes[k + P_MOMENT + 2])
+            p = Vec3(w.pushes[k + P_POINT], w.pushes[k + P_POINT + 1], w.pushes[k + P_POINT + 2])
+            kind = w.pushes[k + P_KIND]
             size = length(v)
             if kind == SPRING:
-                size = (size + length(p) + length(r)) * item(w.pushes, k + P_STIFFNESS)
-                v = (v - (R @ p + r)) * item(w.pushes, k + P_STIFFNESS)
+                size = (size + length(p) + length(r)) * w.pushes[k + P_STIFFNESS]
+                v = (v - (R @ p + r)) * w.pushes[k + P_STIFFNESS]
             if kind != OWN_PUSH:
                 v, m = v @ R, m @ R  # R^T v
             ang, lin = ang + m + cross(p, v), lin + v
             turning, pushing = turning + length(m) + length(p) * size, pushing + size
-        set_force(t, b, Force(ang, lin), d.external, 6 * b, d.w)
+        set_six(d.external, 6 * b, force_in_basis(t, b, Force(ang, lin)))
         sizes = Force(Vec3(turning, turning, turning), Vec3(pushing, pushing, pushing))
-        set_force(t, b, sizes, w.strain, 6 * x, d.w)
-        mark(t, w, item(t.leaf_of, b), FORCES)
+        set_six(w.strain, 6 * x, force_in_basis(t, b, sizes))
+        mark(t, w, t.leaf_of[b], FORCES)
 
 
 @helper
 def renew_dirty(t, d, w, desk):
     """The coefficients of all marked nodes, from below; those that cannot be computed stay marked. Returns the smallest
     pivot."""
-    n, levels = item(w.counts, DIRTY), w.depth
+    n, levels = w.counts[DIRTY], w.depth
     for k in range(levels):
-        set_item(w.levels, k, 0)
+        w.levels[k] = 0
     for x in range(n):  # sorted by level, the lowest first
-        k = levels - 1 - item(t.level, item(w.dirty, x))
-        set_item(w.levels, k, item(w.levels, k) + 1)
+        k = levels - 1 - t.level[w.dirty[x]]
+        w.levels[k] += 1
     before = 0
     for k in range(levels):
-        count = item(w.levels, k)
-        set_item(w.levels, k, before)
+        count = w.levels[k]
+        w.levels[k] = before
         before += count
     for x in range(n):
-        i = item(w.dirty, x)
-        k = levels - 1 - item(t.level, i)
-        set_item(w.sorted, item(w.levels, k), i)
-        set_item(w.levels, k, item(w.levels, k) + 1)
+        i = w.dirty[x]
+        k = levels - 1 - t.level[i]
+        w.sorted[w.levels[k]] = i
+        w.levels[k] += 1
     smallest, bad = 1.0e300, 0
     for x in range(n):
-        i = item(w.sorted, x)
-        matrices = item(w.marks, i) == MATRICES
+        i = w.sorted[x]
+        matrices = w.marks[i] == MATRICES
         pivot = renew(t, d, desk, i, True, matrices)
         if not pivot >= smallest:
             smallest = pivot
-            set_item(w.counts, WORST, i)
+            w.counts[WORST] = i
         if not pivot > 0.0:
-            set_item(w.queue, bad, i)
+            w.queue[bad] = i
             bad += 1
-        set_item(w.marks, i, 0)
-    set_item(w.counts, DIRTY, 0)
-    set_item(w.counts, TOUCHED, n)
+        w.marks[i] = 0
+    w.counts[DIRTY] = 0
+    w.counts[TOUCHED] = n
     for x in range(bad):
-        mark(t, w, item(w.queue, x), MATRICES)
+        mark(t, w, w.queue[x], MATRICES)
     return smallest
 
 
 @helper
 def note_visit(w, i):
-    set_item(w.visited, item(w.counts, VISITED), i)
-    set_item(w.counts, VISITED, item(w.counts, VISITED) + 1)
+    w.visited[w.counts[VISITED]] = i
+    w.counts[VISITED] += 1
 
 
 @helper
 def enqueue(t, d, w, i):
     """Node i goes to the queue, if it has joints; what a LEAF has absorbed goes in its place. Returns the most that its
     total can be."""
-    if item(t.joints, i) == 0:
+    if t.joints[i] == 0:
         return 0.0
-    if item(t.kind, i) == LEAF:
-        l = item(t.left, i)
+    if t.kind[i] == LEAF:
+        l = t.left[i]
         note_visit(w, i)
-        if item(t.lone, i):
-            set_six(d.told, item(d.told_at, l), six(d.told, item(d.told_at, i)))
+        if t.lone[i]:
+            set_six(d.told, d.told_at[l], six(d.told, d.told_at[i]))
         else:
-            leaf_down(t, d, i, item(d.at, i) + TOP, item(d.at, i) + BT)
+            leaf_down(t, d, i, stretch_of(d, i).Phi1, stretch_of(d, i).b1)
         i = l
     a, scale = total(t, d, i)
-    slack = scale * item(w.numbers, DIGITS)
-    set_item(w.slack, i, slack)
-    set_item(w.counts, QUEUE, push(w.queue, w.values, item(w.counts, QUEUE), i, a + slack))
+    slack = scale * w.numbers[DIGITS]
+    w.slack[i] = slack
+    w.counts[QUEUE] = push(w.queue, w.values, w.counts[QUEUE], i, a + slack)
     return a + slack
 
 
@@ -257,25 +259,25 @@ def enqueue(t, d, w, i):
 def begin(t, d, w):
     """The queue with the last node alone, which is told that the world accelerates against gravity."""
     root = t.nodes - 1
-    at = item(d.told_at, root)
+    at = d.told_at[root]
     for k in range(3):
-        set_item(d.told, at + k, 0.0)
-        set_item(d.told, at + 3 + k, -item(w.numbers, GRAVITY + k))
+        d.told[at + k] = 0.0
+        d.told[at + 3 + k] = -w.numbers[GRAVITY + k]
     for k in (QUEUE, VISITED, COMPUTED):
-        set_item(w.counts, k, 0)
-    set_item(w.numbers, LARGEST, 0.0)
-    set_item(w.numbers, SQUARES, 0.0)
+        w.counts[k] = 0
+    w.numbers[LARGEST] = 0.0
+    w.numbers[SQUARES] = 0.0
     enqueue(t, d, w, root)
     _, scale = total(t, d, root)
-    set_item(w.numbers, SIZE, math.sqrt(scale + strain_scale(t, d, w)))
-    set_item(w.numbers, FLOOR, item(w.numbers, DIGITS) * item(w.numbers, SIZE))
+    w.numbers[SIZE] = math.sqrt(scale + strain_scale(t, d, w))
+    w.numbers[FLOOR] = w.numbers[DIGITS] * w.numbers[SIZE]
 
 
 @helper
 def norm_square(t, d, j):
     square = 0.0
-    for k in range(item(t.iv, j), item(t.iv, j) + 6 - item(t.forbidden, j)):
-        square += item(d.qdd, k) * item(d.qdd, k)
+    for k in range(t.iv[j], t.iv[j] + 6 - t.forbidden[j]):
+        square += d.qdd[k] * d.qdd[k]
     return square
 
 
@@ -283,24 +285,24 @@ def norm_square(t, d, j):
 def expand(t, d, w):
     """Take the first node from the queue: its joint's acceleration, if it has one, and its parts to the queue. Returns
     how much less the queue's nodes have in all."""
-    i, a = item(w.queue, 0), item(w.values, 0)
-    set_item(w.counts, QUEUE, pop(w.queue, w.values, item(w.counts, QUEUE)))
+    i, a = w.queue[0], w.values[0]
+    w.counts[QUEUE] = pop(w.queue, w.values, w.counts[QUEUE])
     note_visit(w, i)
-    kind, l, r, j = item(t.kind, i), item(t.left, i), item(t.right, i), item(t.item, i)
+    kind, l, r, j = t.kind[i], t.left[i], t.right[i], t.item[i]
     if kind == SUM:
-        told = six(d.told, item(d.told_at, i))
-        set_six(d.told, item(d.told_at, l), told)
-        set_six(d.told, item(d.told_at, r), told)
+        told = six(d.told, d.told_at[i])
+        set_six(d.told, d.told_at[l], told)
+        set_six(d.told, d.told_at[r], told)
     else:
         if kind == JOIN:
             join_down(t, d, i)
         else:
             light_down(t, d, i)
-        set_item(w.computed, item(w.counts, COMPUTED), j)
-        set_item(w.counts, COMPUTED, item(w.counts, COMPUTED) + 1)
+        w.computed[w.counts[COMPUTED]] = j
+        w.counts[COMPUTED] += 1
         square = norm_square(t, d, j)
-        set_item(w.numbers, LARGEST, max(item(w.numbers, LARGEST), square))
-        set_item(w.numbers, SQUARES, item(w.numbers, SQUARES) + square)
+        w.numbers[LARGEST] = max(w.numbers[LARGEST], square)
+        w.numbers[SQUARES] += square
     a -= enqueue(t, d, w, l)
     if kind != LIGHT:
         a -= enqueue(t, d, w, r)
@@ -310,14 +312,14 @@ def expand(t, d, w):
 @helper
 def seems_enough(t, w, error, measure, rest):
     """Whether the error is small enough, as far as it is known on the way; `certify` has the last word."""
-    floor, left = item(w.numbers, FLOOR), math.sqrt(max(rest, 0.0))
-    size = max(math.sqrt(item(w.numbers, SQUARES) + max(rest, 0.0)) - floor, 0.0)
+    floor, left = w.numbers[FLOOR], math.sqrt(max(rest, 0.0))
+    size = max(math.sqrt(w.numbers[SQUARES] + max(rest, 0.0)) - floor, 0.0)
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
         return left + 2.0 * floor <= (error if measure == ABSOLUTE_LINKAGE else error * size)
-    worst = math.sqrt(item(w.values, 0)) + floor
+    worst = math.sqrt(w.values[0]) + floor
     if measure == ABSOLUTE_JOINT:
         return worst <= error
-    least = max(math.sqrt(item(w.numbers, LARGEST)) - floor, size / math.sqrt(item(t.joints, t.nodes - 1)))
+    least = max(math.sqrt(w.numbers[LARGEST]) - floor, size / math.sqrt(t.joints[t.nodes - 1]))
     return worst <= error * least
 
 
@@ -326,13 +328,13 @@ def traverse(t, d, w, error, measure, most):
     """Expand until the error is certainly small enough, or so many joints are computed [QS section 4.3]."""
     rest = certify(t, w, measure)
     more = 1  # nodes to expand before the next certificate, when the last one was not good enough
-    while item(w.counts, QUEUE) > 0 and item(w.counts, COMPUTED) < most:
+    while w.counts[QUEUE] > 0 and w.counts[COMPUTED] < most:
         if error > 0.0 and seems_enough(t, w, error, measure, rest):
             rest = certify(t, w, measure)
-            if item(w.numbers, HIGH) <= error:
+            if w.numbers[HIGH] <= error:
                 return
             for _ in range(more):
-                if item(w.counts, QUEUE) > 0 and item(w.counts, COMPUTED) < most:
+                if w.counts[QUEUE] > 0 and w.counts[COMPUTED] < most:
                     rest -= expand(t, d, w)
             more *= 2
         else:
@@ -351,8 +353,8 @@ def set_bounds(w, joints, measure, rest, at_most, at_least):
     """Between what the error is. rest: joints that are treated as zero have a total between these two (the second is
     negative if there are none); at_most: none of them has a square above this, at_least: one has a square not below
     this; all but for FLOOR. joints: how many there are in all."""
-    floor, largest = item(w.numbers, FLOOR), math.sqrt(item(w.numbers, LARGEST))
-    squares, some = item(w.numbers, SQUARES), rest[1] >= 0.0
+    floor, largest = w.numbers[FLOOR], math.sqrt(w.numbers[LARGEST])
+    squares, some = w.numbers[SQUARES], rest[1] >= 0.0
     left = math.sqrt(rest[1]) + floor if some else 0.0
     size_low = max(math.sqrt(squares + rest[0]) - floor, 0.0)
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
@@ -367,44 +369,44 @@ def set_bounds(w, joints, measure, rest, at_most, at_least):
             least = max(largest - floor, size_low / math.sqrt(joints), low)
             low = quotient(low, max(largest + floor, most))
             high = max(min(quotient(most, least), 1.0), quotient(floor, least))
-    set_item(w.numbers, LOW, low)
-    set_item(w.numbers, HIGH, high)
+    w.numbers[LOW] = low
+    w.numbers[HIGH] = high
 
 
 @helper
 def certify(t, w, measure):
     """What the error is, from the nodes in the queue. Returns the most that their totals can be."""
-    n = item(w.counts, QUEUE)
+    n = w.counts[QUEUE]
     low, middle, high, some = 0.0, 0.0, 0.0, 0.0
     for x in range(n):
-        i, most = item(w.queue, x), item(w.values, x)
-        least = max(most - 2.0 * item(w.slack, i), 0.0)
-        low, middle, high = low + least, middle + most - item(w.slack, i), high + most
-        some = max(some, least / item(t.joints, i))
-    set_item(w.numbers, ROOT, item(w.numbers, SQUARES) + middle)
-    most = item(w.values, 0) if n > 0 else 0.0
-    set_bounds(w, item(t.joints, t.nodes - 1), measure, (low, high if n > 0 else -1.0), most, some)
+        i, most = w.queue[x], w.values[x]
+        least = max(most - 2.0 * w.slack[i], 0.0)
+        low, middle, high = low + least, middle + most - w.slack[i], high + most
+        some = max(some, least / t.joints[i])
+    w.numbers[ROOT] = w.numbers[SQUARES] + middle
+    most = w.values[0] if n > 0 else 0.0
+    set_bounds(w, t.joints[t.nodes - 1], measure, (low, high if n > 0 else -1.0), most, some)
     return high
 
 
 @helper
 def note_slide(t, d, w, j, factor):
     """How far joint j, inside the body, goes, unless it only turns."""
-    if item(t.parent, j) >= 0 and item(t.joint, j) not in (REVOLUTE, UNIVERSAL, BALL):
-        set_item(w.numbers, SLID, item(w.numbers, SLID) + abs(factor) * math.sqrt(norm_square(t, d, j)))
+    if t.parent[j] >= 0 and t.joint[j] not in (REVOLUTE, UNIVERSAL, BALL):
+        w.numbers[SLID] += abs(factor) * math.sqrt(norm_square(t, d, j))
 
 
 @helper
 def advance_computed(t, d, w, factor):
     """Move the joints that were computed by factor times their accelerations, and mark what that changes. Spans are
     renewed at once: they tell where the pushed bodies are."""
-    for x in range(item(w.counts, COMPUTED)):
-        advance(t, item(w.computed, x), d.q, d.qdd, factor)
-        note_slide(t, d, w, item(w.computed, x), factor)
-    for x in range(item(w.counts, VISITED) - 1, -1, -1):  # the nodes below come first
-        i = item(w.visited, x)
+    for x in range(w.counts[COMPUTED]):
+        advance(t, w.computed[x], d.q, d.qdd, factor)
+        note_slide(t, d, w, w.computed[x], factor)
+    for x in range(w.counts[VISITED] - 1, -1, -1):  # the nodes below come first
+        i = w.visited[x]
         mark(t, w, i, MATRICES)
-        if item(t.kind, i) == JOIN and item(t.open, i):
+        if t.kind[i] == JOIN and t.open[i]:
             renew_span(t, i, d.q, w.trees, w.spans)
 
 
@@ -422,7 +424,7 @@ def step_kernel(desk, work, tasks, error, measure, most, factor):
     if tasks & ALL_FORCES:
         for i in range(t.nodes):
             mark(t, w, i, FORCES)
-    if tasks & (BUILD | RENEW | SPANS) and item(w.counts, STALE):
+    if tasks & (BUILD | RENEW | SPANS) and w.counts[STALE]:
         renew_spans(t, d, w)
     if tasks & (BUILD | RENEW):
         place_pushes(t, d, w)
@@ -459,13 +461,13 @@ def poses_kernel(desk, work, bodies, out):
 @helper
 def climb(t, d, w, b):
     """The pose of body b in the world, from its leaf up: O(depth)."""
-    i = item(t.leaf_of, b)
+    i = t.leaf_of[b]
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
-    while item(t.up, i) >= 0:
-        up = item(t.up, i)
-        kind, j = item(t.kind, up), item(t.item, up)
-        if kind == JOIN and item(t.right, up) == i:
-            S, s = span_of(t, item(t.left, up), w.trees, w.spans)
+    while t.up[i] >= 0:
+        up = t.up[i]
+        kind, j = t.kind[up], t.item[up]
+        if kind == JOIN and t.right[up] == i:
+            S, s = span_of(t, t.left[up], w.trees, w.spans)
             S, s = beyond_joint(t, j, d.q, S, s)
             R, r = compose(S, s, R, r)
         elif kind == LIGHT:

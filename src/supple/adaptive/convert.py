@@ -10,12 +10,13 @@ world then does not accelerate, and velocities and gravity enter as forces on th
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.pushes import PUSH_ROW
 from supple.adaptive.reduced import drive_joints, own_force, push_force, vec_at, without_joints
 from supple.adaptive.regions import find_piece
 from supple.adaptive.store import (
     CURRENT,
-    EVALUATE,
     HELD,
     INERTIA10,
     MOTION,
@@ -28,7 +29,7 @@ from supple.adaptive.store import (
     open_store,
 )
 from supple.assembly.desk import open_desk
-from supple.assembly.loads import RAW, evaluate_absorbed, evaluate_stretch, load_rigid_at, set_force
+from supple.assembly.loads import evaluate_absorbed, evaluate_stretch, force_in_basis, load_rigid_at
 from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, load_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
@@ -37,8 +38,6 @@ from supple.exact.rnea import rigid_force
 from supple.exact.tables import DAMPING, IV, KIND
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import set_vec
 from supple.spatial.sixes import set_six, six
 
@@ -65,7 +64,7 @@ def move_beyond(w, dw, a, R, r):
 @helper
 def find_piece_move(s, i):
     """The motion of a piece, from that of its reduced body."""
-    w, dw, a = get_move(s.moves, MOVE * item(s.piece, i))
+    w, dw, a = get_move(s.moves, MOVE * s.piece[i])
     R, r = load_pose(s.piece_pose, POSE * i)
     w, dw, a = move_beyond(w, dw, a, R, r)
     set_move(s, i, w, dw, a)
@@ -75,13 +74,13 @@ def find_piece_move(s, i):
 def find_child_move(t, d, s, i, child):
     """The motion of a part of a rigid node."""
     w, dw, a = get_move(s.motion, MOTION * i)
-    kind, j = item(t.kind, i), item(t.item, i)
+    kind, j = t.kind[i], t.item[i]
     if kind == LIGHT:
         R, r = load_pose(s.trees, POSE * j)
         R, r = beyond_joint(t, j, d.q, R, r)
         w, dw, a = move_beyond(w, dw, a, R, r)
-    elif kind == JOIN and item(t.right, i) == child:
-        R, r = span_of(t, item(t.left, i), s.trees, s.spans)
+    elif kind == JOIN and t.right[i] == child:
+        R, r = span_of(t, t.left[i], s.trees, s.spans)
         R, r = beyond_joint(t, j, d.q, R, r)
         w, dw, a = move_beyond(w, dw, a, R, r)
     set_move(s, child, w, dw, a)
@@ -90,25 +89,20 @@ def find_child_move(t, d, s, i, child):
 @helper
 def resist(t, d, s, i):
     """The force of inertia on the body of a LEAF, which takes the place of its external force."""
-    b = item(t.item, i)
+    b = t.item[i]
     w, dw, a = get_move(s.motion, MOTION * i)
     f = rigid_force(load_rigid_at(s.own, INERTIA10 * b), w, dw, a)
-    set_force(t, b, Force(f.ang * -1.0, f.lin * -1.0), d.external, 6 * b, d.w)
+    set_six(d.external, 6 * b, force_in_basis(t, b, Force(f.ang * -1.0, f.lin * -1.0)))
 
 
-@helper
-def evaluate(s, desk, store, i):
+@kernel(types.float64(types.int64, types.int64, types.int64), "passive nodes", effort=2, nogil=True)
+def evaluate(desk, store, i):
     """The linear coefficients of a passive node, whose motion is known."""
-    call_at(item(s.links, EVALUATE), desk, store, i, 0)
-
-
-@kernel(LINKED, "passive nodes", effort=2, nogil=True)
-def evaluate_kernel(desk, store, i, unused):
     t, d = open_desk(desk)
     s = open_store(store)
     w, dw, a = get_move(s.motion, MOTION * i)
-    kind, l = item(t.kind, i), item(t.left, i)
-    if kind == LEAF and item(t.lone, i):
+    kind, l = t.kind[i], t.left[i]
+    if kind == LEAF and t.lone[i]:
         resist(t, d, s, i)
         if l >= 0:
             set_move(s, l, w, dw, a)
@@ -123,7 +117,7 @@ def evaluate_kernel(desk, store, i, unused):
 @helper
 def is_passive(s, i):
     """Neither active nor above a force."""
-    return not (item(s.flags, i) & CURRENT or item(s.on_path, i))
+    return not (s.flags[i] & CURRENT or s.on_path[i])
 
 
 @part
@@ -131,70 +125,70 @@ def prepare_parts(desk, store, i):
     """The linear coefficients of the passive parts of a rigid node, whose motion is known."""
     t, d = open_desk(desk)
     s = open_store(store)
-    l, r = item(t.left, i), item(t.right, i)
+    l, r = t.left[i], t.right[i]
     child = l
     while child >= 0:
         find_child_move(t, d, s, i, child)
         if is_passive(s, child):
-            evaluate(s, desk, store, child)
+            evaluate(desk, store, child)
         child = r if child == l else -1
 
 
 @helper
 def add_pushes(t, d, s):
     """The forces on the bodies that are pushed, to their external ones."""
-    for x in range(item(s.counts, N_PUSHES)):
-        i = item(s.push_leaf, x)
+    for x in range(s.counts[N_PUSHES]):
+        i = s.push_leaf[x]
         rb, R, r = find_piece(t, d, s, CURRENT, i)
         S, o = load_pose(s.world, POSE * rb)
         X = S @ r + o
         R = S @ R
         w, v = vec_at(s.moves, MOVE * rb), vec_at(s.moves, MOVE * rb + 9)
         f = push_force(s.pushes, PUSH_ROW * x, R, X, Motion(S @ w, S @ (v + cross(w, r))))
-        b = item(t.item, i)
-        set_force(t, b, Force(f.ang @ R, f.lin @ R), d.w, RAW, d.w)
-        set_six(d.external, 6 * b, six(d.external, 6 * b) + six(d.w, RAW))
+        b = t.item[i]
+        f = force_in_basis(t, b, Force(f.ang @ R, f.lin @ R))
+        set_six(d.external, 6 * b, six(d.external, 6 * b) + f)
 
 
-@kernel(LINKED, "to the articulated body", effort=3, nogil=True)
-def convert_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "to the articulated body", effort=3, nogil=True)
+def convert(desk, store):
     """All coefficients that the choice of an acceleration update region begins with. Returns the smallest pivot."""
     t, d = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    without_joints(s, store, True, True, True)
+    without_joints(store, True, True, True)
     drive_joints(m, s, x, x.v)
     for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
+        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
         for j in range(iv, iv + k):
-            set_item(d.force, j, item(x.drive, j) - get(m.dofs, j, DAMPING) * item(x.v, j))
-    seen, paths = item(s.counts, SEEN), item(s.counts, N_PATHS)
+            d.force[j] = x.drive[j] - m.dofs[j, DAMPING] * x.v[j]
+    seen, paths = s.counts[SEEN], s.counts[N_PATHS]
     for k in range(seen):
-        i = item(s.seen, k)
-        active = item(s.flags, i) & CURRENT
-        if item(s.flags, i) & HELD:
-            rest_force(t, s, x, d, item(t.item, i))
-        if not active or item(t.kind, i) == LEAF:
+        i = s.seen[k]
+        active = s.flags[i] & CURRENT
+        if s.flags[i] & HELD:
+            rest_force(t, s, x, d, t.item[i])
+        if not active or t.kind[i] == LEAF:
             find_piece_move(s, i)
             if active:
                 resist(t, d, s, i)
-            elif not item(s.on_path, i):
-                evaluate(s, desk, store, i)
+            elif not s.on_path[i]:
+                evaluate(desk, store, i)
     for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from above
-        i = item(s.paths, k)
-        if not item(s.flags, i) & CURRENT:
-            if item(t.kind, i) == LEAF:
+        i = s.paths[k]
+        if not s.flags[i] & CURRENT:
+            if t.kind[i] == LEAF:
                 resist(t, d, s, i)
             prepare_parts(desk, store, i)
     add_pushes(t, d, s)
     smallest = 1.0e300
     for k in range(paths):
-        i = item(s.paths, k)
-        if not item(s.flags, i) & CURRENT:
+        i = s.paths[k]
+        if not s.flags[i] & CURRENT:
             renew(t, d, desk, i, True, False)
     for k in range(seen - 1, -1, -1):
-        i = item(s.seen, k)
-        if item(s.flags, i) & CURRENT:
+        i = s.seen[k]
+        if s.flags[i] & CURRENT:
             smallest = min(smallest, renew(t, d, desk, i, True, True))
     return smallest
 
@@ -202,5 +196,5 @@ def convert_kernel(desk, store, unused, unused_too):
 @helper
 def rest_force(t, s, x, d, j):
     """The forces of a joint that does not move."""
-    for k in range(item(t.iv, j), item(t.iv, j) + DOF[item(t.joint, j)]):
-        set_item(d.force, k, own_force(s, x, k, 0.0))
+    for k in range(t.iv[j], t.iv[j] + DOF[t.joint[j]]):
+        d.force[k] = own_force(s, x, k, 0.0)

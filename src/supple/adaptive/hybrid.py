@@ -19,8 +19,7 @@ from supple.adaptive.pushes import PUSH_ROW, Pushed
 from supple.adaptive.quasistatics import tree_digits
 from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, as_floats, checked, take, whole
 from supple.assembly.desk import HostDesk
-from supple.assembly.loads import ABSORBED_LOADS, BODY_LOADS, STRETCH_LOADS
-from supple.assembly.passes import node_kernels
+from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
@@ -146,8 +145,8 @@ class Hybrid(Pushed, Driven):
         n, m = model.n_bodies, assembly.n_nodes
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
-        sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, ABSORBED_LOADS], STRETCH_LOADS)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values), k.links)
+        sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
+        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values))
         self._store = host
         host.load_at[:] = np.cumsum(sizes) - sizes
         R, r = tree_poses(model)
@@ -190,7 +189,7 @@ class Hybrid(Pushed, Driven):
         self._arrange_now()
         for name in ("flags", "kept", "dropped"):
             self._store.arrays[name][:] = saved[name]
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
         for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
             self._store.arrays[name][list(own)] = saved[name][list(own)]
         self._set_asked()
@@ -209,7 +208,7 @@ class Hybrid(Pushed, Driven):
         out, external, force, qdd = self._numbers
         self._desk = HostDesk(
             tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
-            keep_tails=True, kernels=node_kernels,
+            keep_tails=True,
         )  # fmt: skip
         self._repoint()
         must, pinned = self._store.must, np.flatnonzero(self._pins > 0)
@@ -278,7 +277,7 @@ class Hybrid(Pushed, Driven):
         self._mark_above(flags, nodes, st.CURRENT)
         flags[joined[flags[joined] > 0]] = st.CURRENT | st.HELD
         flags[nodes] = st.CURRENT
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
     def _always(self) -> Ints:
         """The joints that are always active: all that may move, or the pinned ones."""
@@ -376,7 +375,7 @@ class Hybrid(Pushed, Driven):
     def _pushes_changed(self) -> None:
         self._forces_change()  # the reduced tree still has the springs of before
         if self._arranged:
-            k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+            k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
     def _no_longer_pushed(self, body: int) -> None:
         pass
@@ -399,7 +398,7 @@ class Hybrid(Pushed, Driven):
         arrays["on_path"][paths] = 1
         self._store.counts[st.N_PUSHES], self._store.counts[st.N_PATHS] = len(rows) // PUSH_ROW, len(paths)
         self._repoint()
-        k.form_kernel.load()(self._desk.address, self._store.address, st.CURRENT, 0)
+        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
 
 
 def checked_active(value: Any) -> int:

@@ -28,6 +28,8 @@ velocity; torques, and controllers and limits, which have a potential, as positi
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
 from supple.adaptive.momenta import NEEDED, project
@@ -45,7 +47,6 @@ from supple.adaptive.reduced import (
 from supple.adaptive.store import (
     DRAG_WORK,
     DT,
-    GO_ON,
     POSE,
     PUSHED_DRAG,
     PUSHED_GIVEN,
@@ -66,14 +67,12 @@ from supple.exact.rnea import rigid_force
 from supple.exact.tables import IV, KIND
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import load_rigid, set_six, store_six
 
 
 @helper
 def add_to(s, k, x):
-    set_item(s.numbers, k, item(s.numbers, k) + x)
+    s.numbers[k] += x
 
 
 @helper
@@ -84,12 +83,12 @@ def motion_at(a, k):
 @helper
 def own_work(s, x, j, way):
     """The work of the torque, controllers and limits of degree of freedom j, as they are at rest, on its way."""
-    nv, work, row = x.v.shape[0], item(s.controls, j) * way, item(s.controlled, j)
+    nv, work, row = x.v.shape[0], s.controls[j] * way, s.controlled[j]
     while row > 0:
         k = nv + LAW * (row - 1)
-        q = item(x.q, int(item(s.controls, k + COORDINATE_)))
+        q = x.q[int(s.controls[k + COORDINATE_])]
         work += law_work(s.controls, k, q, q + way)
-        row = item(s.controlled, nv + row - 1)
+        row = s.controlled[nv + row - 1]
     return work
 
 
@@ -98,10 +97,10 @@ def drift(t, d, m, s, x, dt):
     """Move all active joints with their velocities; the work of torques, controllers and limits is counted."""
     work = 0.0
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            work += own_work(s, x, j, dt * item(x.v, j))
-        advance(t, item(s.joints, b), d.q, s.v, dt)
+        iv = m.bodies[b, IV]
+        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+            work += own_work(s, x, j, dt * x.v[j])
+        advance(t, s.joints[b], d.q, s.v, dt)
     add_to(s, WORK, work)
 
 
@@ -111,16 +110,15 @@ def start(store):
     m, x = open_reduced(store)
     s = open_store(store)
     drive_joints(m, s, x, x.v)
-    without_joints(s, store, True, True, False)
-    return joint_passes(s, store, True)
+    without_joints(store, True, True, False)
+    return joint_passes(store, True)
 
 
 @helper
 def predict(store):
     """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
     smallest = start(store)
-    s = open_store(store)
-    call_at(item(s.links, GO_ON), store, 1, 0, 0)
+    go_on(store, 1)
     return smallest
 
 
@@ -128,12 +126,11 @@ def predict(store):
 def kick(store):
     """New velocities of all active joints. Returns the smallest pivot, and the sum of their squares."""
     smallest = start(store)
-    s = open_store(store)
-    return smallest, call_at(item(s.links, GO_ON), store, 2, 0, 0)
+    return smallest, go_on(store, 2)
 
 
-@kernel(LINKED, "hybrid body, velocities", effort=2, nogil=True)
-def go_on_kernel(store, more, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, velocities", effort=2, nogil=True)
+def go_on(store, more):
     """The rest of a kick, with so many more evaluations: both, and velocities change; or one, for its velocities
     alone. Returns the sum of squares of the new velocities."""
     m, x = open_reduced(store)
@@ -149,19 +146,19 @@ def evaluate_again(m, s, x, second):
     eliminated: the passes of exact/aba.py without what depends on positions alone. second: these are k2, otherwise
     k1."""
     now = x.half if second else x.v
-    weight, ahead = (0.5, item(s.numbers, DT)) if second else (0.25, 0.5 * item(s.numbers, DT))
+    weight, ahead = (0.5, s.numbers[DT]) if second else (0.25, 0.5 * s.numbers[DT])
     world_at_rest(m, x.q, x.path)
     store_six(x.path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
         accelerate_joint(m, x, b)
         _, _, kind, iv = joint_of(m, b)
         for j in range(iv, iv + DOF[kind]):
-            a, force = weight * item(x.qdd, j), weight * joint_force(m, x.drive, now, j)
-            set_item(x.gain, j, item(x.gain, j) + a if second else a)
-            set_item(x.effort, j, item(x.effort, j) + force if second else force)
-            u = item(x.v, j) + ahead * item(x.qdd, j)
-            set_item(x.half, j, u)
-            set_item(x.drive, j, own_force(s, x, j, u))
+            a, force = weight * x.qdd[j], weight * joint_force(m, x.drive, now, j)
+            x.gain[j] = x.gain[j] + a if second else a
+            x.effort[j] = x.effort[j] + force if second else force
+            u = x.v[j] + ahead * x.qdd[j]
+            x.half[j] = u
+            x.drive[j] = own_force(s, x, j, u)
         V, zeta = move_again(m, x, b)
         f = rigid_force(load_rigid(x.work, b, Y_), V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
         if is_pushed(s, b):
@@ -189,14 +186,14 @@ def change_velocities(m, s, x):
     """Joints accelerate for the last time, k3, and velocities change; x.qdd becomes the mean acceleration. Work is
     counted: that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
     velocities."""
-    given, drag, squares, dt = 0.0, 0.0, 0.0, item(s.numbers, DT)
+    given, drag, squares, dt = 0.0, 0.0, 0.0, s.numbers[DT]
     store_six(x.path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
         A = accelerate_joint(m, x, b)
         _, _, kind, iv = joint_of(m, b)
         for j in range(iv, iv + DOF[kind]):
-            set_item(x.qdd, j, item(x.gain, j) + 0.25 * item(x.qdd, j))
-            force = item(x.effort, j) + 0.25 * joint_force(m, x.drive, x.half, j)
+            x.qdd[j] = x.gain[j] + 0.25 * x.qdd[j]
+            force = x.effort[j] + 0.25 * joint_force(m, x.drive, x.half, j)
             taken, square = change_velocity(s, x, j, force)
             drag, squares = drag + taken, squares + square
         if is_pushed(s, b):
@@ -213,11 +210,11 @@ def change_velocities(m, s, x):
 def change_velocity(s, x, j, force):
     """Degree of freedom j's, by x.qdd. force: that of its joint, of which x.drive becomes what dampers do. Returns the
     power of these at the mean velocity, and the square of the new one."""
-    before = item(x.v, j)
-    after = before + item(s.numbers, DT) * item(x.qdd, j)
+    before = x.v[j]
+    after = before + s.numbers[DT] * x.qdd[j]
     damper = force - own_force(s, x, j, 0.0)
-    set_item(x.drive, j, damper)
-    set_item(x.v, j, after)
+    x.drive[j] = damper
+    x.v[j] = after
     return 0.5 * damper * (before + after), after * after
 
 
@@ -226,19 +223,19 @@ def close(s, drag, squares):
     """The accounts of a kick: the work of dampers, and whether to have a look, as velocities grow when a run becomes
     unstable."""
     add_to(s, DRAG_WORK, drag)
-    if squares > 4.0 * item(s.numbers, SQUARES):
-        set_item(s.counts, UNCHECKED, LOOK)
+    if squares > 4.0 * s.numbers[SQUARES]:
+        s.counts[UNCHECKED] = LOOK
 
 
 @helper
 def swap_velocities(m, x):
     """x.v and x.half take each other's place."""
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            v = item(x.v, j)
-            set_item(x.v, j, item(x.half, j))
-            set_item(x.half, j, v)
+        iv = m.bodies[b, IV]
+        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+            v = x.v[j]
+            x.v[j] = x.half[j]
+            x.half[j] = v
 
 
 @helper
@@ -249,15 +246,15 @@ def imposed_kick(store):
     s = open_store(store)
     drive_joints(m, s, x, x.half)
     swap_velocities(m, x)
-    without_joints(s, store, True, True, False)
-    project(s, store, NEEDED)
+    without_joints(store, True, True, False)
+    project(store, NEEDED)
     swap_velocities(m, x)
-    dt, work, drag, squares = item(s.numbers, DT), 0.0, 0.0, 0.0
+    dt, work, drag, squares = s.numbers[DT], 0.0, 0.0, 0.0
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            mean, force = item(x.v, j) + 0.5 * dt * item(x.qdd, j), joint_force(m, x.drive, x.half, j)
-            work += (item(x.impulse, j) - force) * mean
+        iv = m.bodies[b, IV]
+        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+            mean, force = x.v[j] + 0.5 * dt * x.qdd[j], joint_force(m, x.drive, x.half, j)
+            work += (x.impulse[j] - force) * mean
             taken, square = change_velocity(s, x, j, force)
             drag, squares = drag + taken, squares + square
     add_to(s, WORK, dt * work)

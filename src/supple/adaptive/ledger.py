@@ -66,7 +66,6 @@ from supple.exact.motion import DOF
 from supple.exact.tables import DAMPING, IV, KIND, RIGID
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.indexing import get, item, set_item
 from supple.spatial.rows import load_rigid
 
 LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
@@ -91,10 +90,10 @@ def potential(m, s):
             Y = load_rigid(m.rows, rb - 1, RIGID)
         total -= dot(m.gravity, X * Y.m + R @ Y.h)
         size += g * (Y.m * length(X) + length(Y.h))
-        for k in range(PUSH_ROW * item(s.push_start, rb), PUSH_ROW * item(s.push_start, rb + 1), PUSH_ROW):
+        for k in range(PUSH_ROW * s.push_start[rb], PUSH_ROW * s.push_start[rb + 1], PUSH_ROW):
             x, f = X + R @ vec_at(s.reduced_pushes, k + P_POINT), vec_at(s.reduced_pushes, k + P_VECTOR)
-            if item(s.reduced_pushes, k + P_KIND) == SPRING:
-                stiffness = 0.5 * item(s.reduced_pushes, k + P_STIFFNESS)
+            if s.reduced_pushes[k + P_KIND] == SPRING:
+                stiffness = 0.5 * s.reduced_pushes[k + P_STIFFNESS]
                 e = f - x
                 total, size = total + stiffness * dot(e, e), size + stiffness * (dot(f, f) + dot(x, x))
             else:
@@ -109,12 +108,12 @@ def joint_sizes(m, s, x):
     velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
     size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            v, rest = item(x.v, j), own_force(s, x, j, 0.0)
-            size += abs(rest) + 2.0 * abs(item(s.controls, j))
+        iv = m.bodies[b, IV]
+        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+            v, rest = x.v[j], own_force(s, x, j, 0.0)
+            size += abs(rest) + 2.0 * abs(s.controls[j])
             squares += v * v
-            power += (get(m.dofs, j, DAMPING) * v + rest - own_force(s, x, j, v)) * v
+            power += (m.dofs[j, DAMPING] * v + rest - own_force(s, x, j, v)) * v
         if is_pushed(s, b):
             R, _ = load_pose(s.world, POSE * (b + 1))
             V = Motion(R @ vec_at(s.moves, MOVE * (b + 1)), R @ vec_at(s.moves, MOVE * (b + 1) + 9))
@@ -127,19 +126,19 @@ def stretch(m, s, x):
     """The energy of springs, of joints and of pushes, above that of their rest."""
     total, nv = 0.0, x.v.shape[0]
     for b in range(m.n):
-        iv = get(m.bodies, b, IV)
-        for j in range(iv, iv + DOF[get(m.bodies, b, KIND)]):
-            row = item(s.controlled, j)
+        iv = m.bodies[b, IV]
+        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+            row = s.controlled[j]
             while row > 0:
                 k = nv + LAW * (row - 1)
-                q = item(x.q, int(item(s.controls, k + COORDINATE_)))
-                total += abs(law_work(s.controls, k, q, item(s.controls, k + REST_)))
-                row = item(s.controlled, nv + row - 1)
+                q = x.q[int(s.controls[k + COORDINATE_])]
+                total += abs(law_work(s.controls, k, q, s.controls[k + REST_]))
+                row = s.controlled[nv + row - 1]
         R, X = load_pose(s.world, POSE * (b + 1))
-        for k in range(PUSH_ROW * item(s.push_start, b + 1), PUSH_ROW * item(s.push_start, b + 2), PUSH_ROW):
-            if item(s.reduced_pushes, k + P_KIND) == SPRING:
+        for k in range(PUSH_ROW * s.push_start[b + 1], PUSH_ROW * s.push_start[b + 2], PUSH_ROW):
+            if s.reduced_pushes[k + P_KIND] == SPRING:
                 e = vec_at(s.reduced_pushes, k + P_VECTOR) - X - R @ vec_at(s.reduced_pushes, k + P_POINT)
-                total += 0.5 * item(s.reduced_pushes, k + P_STIFFNESS) * dot(e, e)
+                total += 0.5 * s.reduced_pushes[k + P_STIFFNESS] * dot(e, e)
     return total
 
 
@@ -148,42 +147,42 @@ def look(store):
     """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
     it may be rounding."""
     s = open_store(store)
-    without_joints(s, store, True, True, True)
+    without_joints(store, True, True, True)
     m, x = open_reduced(store)
-    kinetic = item(s.numbers, KINETIC)
+    kinetic = s.numbers[KINETIC]
     energy, size = potential(m, s)
     forces, squares, power = joint_sizes(m, s, x)
-    if item(s.numbers, OPEN) > 0.0:
+    if s.numbers[OPEN] > 0.0:
         settle_accounts(s, kinetic, energy)
     else:
-        set_item(s.numbers, STRETCH, stretch(m, s, x) + item(s.numbers, LENT) / MOST_LENT)  # lent before: not again
-    set_item(s.numbers, THEN_KINETIC, kinetic)
-    set_item(s.numbers, THEN_POTENTIAL, energy)
+        s.numbers[STRETCH] = stretch(m, s, x) + s.numbers[LENT] / MOST_LENT  # lent before: not again
+    s.numbers[THEN_KINETIC] = kinetic
+    s.numbers[THEN_POTENTIAL] = energy
     for k in (WORK, DRAG_WORK, STOPPED):
-        set_item(s.numbers, k, 0.0)
-    set_item(s.numbers, SQUARES, max(squares, 0.5 * item(s.numbers, SQUARES)))
-    set_item(s.numbers, OPEN, 1.0)
-    set_item(s.counts, UNCHECKED, 0)
-    grown, lent, there = item(s.numbers, GROWN), item(s.numbers, LENT), item(s.numbers, THERE)
+        s.numbers[k] = 0.0
+    s.numbers[SQUARES] = max(squares, 0.5 * s.numbers[SQUARES])
+    s.numbers[OPEN] = 1.0
+    s.counts[UNCHECKED] = 0
+    grown, lent, there = s.numbers[GROWN], s.numbers[LENT], s.numbers[THERE]
     rounding = ROUNDING * (size + forces)
-    too_damped = item(s.numbers, DT) * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
-    all_lent = lent > MOST_LENT * (there + item(s.numbers, STRETCH)) + rounding
+    too_damped = s.numbers[DT] * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
+    all_lent = lent > MOST_LENT * (there + s.numbers[STRETCH]) + rounding
     return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
 
 
 @helper
 def settle_accounts(s, kinetic, energy):
     """Since the last look: what there is, what of it nothing accounts for, and what dampers gave."""
-    stopped, lent = item(s.numbers, STOPPED), item(s.numbers, LENT) + item(s.numbers, DRAG_WORK)
-    rise = energy - item(s.numbers, THEN_POTENTIAL) - item(s.numbers, WORK)
-    height = max(0.0, item(s.numbers, HEIGHT) + rise)
+    stopped, lent = s.numbers[STOPPED], s.numbers[LENT] + s.numbers[DRAG_WORK]
+    rise = energy - s.numbers[THEN_POTENTIAL] - s.numbers[WORK]
+    height = max(0.0, s.numbers[HEIGHT] + rise)
     there, taken = kinetic + height, max(0.0, -lent) + max(0.0, stopped)
-    gained = kinetic - item(s.numbers, THEN_KINETIC) + rise - item(s.numbers, DRAG_WORK) + stopped
+    gained = kinetic - s.numbers[THEN_KINETIC] + rise - s.numbers[DRAG_WORK] + stopped
     share = there / (there + taken) if taken > 0.0 else 1.0
-    set_item(s.numbers, HEIGHT, height)
-    set_item(s.numbers, GROWN, max(0.0, item(s.numbers, GROWN) + gained) * share)
-    set_item(s.numbers, LENT, max(0.0, lent) * share)
-    set_item(s.numbers, THERE, there)
+    s.numbers[HEIGHT] = height
+    s.numbers[GROWN] = max(0.0, s.numbers[GROWN] + gained) * share
+    s.numbers[LENT] = max(0.0, lent) * share
+    s.numbers[THERE] = there
 
 
 @kernel(types.void(types.int64), "adaptive dynamics, accounts")
@@ -191,13 +190,13 @@ def close_kernel(store):
     """Close the accounts, before forces change: the next step opens them, with the forces of then."""
     _, rounding = look(store)
     s = open_store(store)
-    kinetic, there = item(s.numbers, KINETIC), item(s.numbers, THERE)
+    kinetic, there = s.numbers[KINETIC], s.numbers[THERE]
     for k in (GROWN, LENT):
-        left = max(0.0, item(s.numbers, k) - rounding)
-        set_item(s.numbers, k, left * kinetic / there if there > 0.0 else 0.0)
-    set_item(s.numbers, THERE, kinetic)
+        left = max(0.0, s.numbers[k] - rounding)
+        s.numbers[k] = left * kinetic / there if there > 0.0 else 0.0
+    s.numbers[THERE] = kinetic
     for k in (HEIGHT, SQUARES, OPEN):
-        set_item(s.numbers, k, 0.0)
+        s.numbers[k] = 0.0
 
 
 @kernel(types.float64(types.int64), "adaptive dynamics, energy")
@@ -205,6 +204,6 @@ def energy_kernel(store):
     """Kinetic and potential energy; poses are noted."""
     m, _ = open_reduced(store)
     s = open_store(store)
-    without_joints(s, store, True, False, True)
+    without_joints(store, True, False, True)
     energy, _ = potential(m, s)
-    return item(s.numbers, KINETIC) + energy
+    return s.numbers[KINETIC] + energy

@@ -3,40 +3,35 @@ acceleration; and the way back, from momenta to velocities."""
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.reduced import force_at, is_pushed, joint_passes, without_joints, zero
-from supple.adaptive.store import PROJECT, PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
+from supple.adaptive.store import PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
 from supple.exact.aba import A_, B_, E_, F_, P_, Y_
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
 
-MOMENTUM, IMPULSE, NEEDED = range(3)  # what project_kernel finds
+MOMENTUM, IMPULSE, NEEDED = range(3)  # what project finds
 
 
 @helper
 def across(kind, z, S, j, x):
     """S x, the motion across a joint."""
     if kind == REVOLUTE:
-        return Motion(z * item(x, j), zero())
+        return Motion(z * x[j], zero())
     if kind == PRISMATIC:
-        return Motion(zero(), z * item(x, j))
+        return Motion(zero(), z * x[j])
     out = Motion(zero(), zero())
     for k in range(j, j + DOF[kind]):
-        out = out + load_motion(S.rows, k, 0) * item(x, k)
+        out = out + load_motion(S.rows, k, 0) * x[k]
     return out
 
 
-@helper
-def project(s, store, what):
-    return call_at(item(s.links, PROJECT), store, what, 0, 0)
-
-
-@kernel(LINKED, "hybrid body, momenta", effort=2, nogil=True)
-def project_kernel(store, what, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, momenta", effort=2, nogil=True)
+def project(store, what):
     """After without_joints, along the axes of the active joints:
 
     MOMENTUM  H v                                                                to x.momentum
@@ -68,7 +63,7 @@ def project_kernel(store, what, unused, unused_too):
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         F, z = load_force(work, b, F_), load_vec(work, b, E_)
-        if get(m.bodies, b, HAS_CHILDREN):
+        if m.bodies[b, HAS_CHILDREN]:
             F = F + load_force(path, i, B_)
         for k in range(j, j + DOF[kind]):
             if kind == REVOLUTE:
@@ -77,12 +72,12 @@ def project_kernel(store, what, unused, unused_too):
                 h = Prismatic(z) @ F
             else:
                 h = load_motion(S.rows, k, 0) @ F
-            h += get(m.dofs, k, ARMATURE) * item(rates, k)
+            h += m.dofs[k, ARMATURE] * rates[k]
             if what == IMPULSE:
-                h -= item(x.drive, k)
-            set_item(out, k, h)
-            total += h * item(x.v, k)
-        if get(m.bodies, b, PARENT) >= 0:
+                h -= x.drive[k]
+            out[k] = h
+            total += h * x.v[k]
+        if m.bodies[b, PARENT] >= 0:
             F = shift_force(load_vec(work, b, P_), F)
             if i != p:  # not the last child: those after it have already put theirs there
                 F = F + load_force(path, p, B_)
@@ -93,23 +88,21 @@ def project_kernel(store, what, unused, unused_too):
 @helper
 def momenta(store):
     """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
-    s = open_store(store)
-    without_joints(s, store, False, False, False)
-    return 0.5 * project(s, store, MOMENTUM)
+    without_joints(store, False, False, False)
+    return 0.5 * project(store, MOMENTUM)
 
 
 @helper
 def velocities_of(store):
     """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
     the smallest pivot."""
-    s = open_store(store)
-    without_joints(s, store, False, False, False)
-    smallest = joint_passes(s, store, False)
+    without_joints(store, False, False, False)
+    smallest = joint_passes(store, False)
     m, x = open_reduced(store)
     energy = 0.0
     for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
+        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
         for j in range(iv, iv + k):
-            set_item(x.v, j, item(x.qdd, j))
-            energy += 0.5 * item(x.momentum, j) * item(x.v, j)
+            x.v[j] = x.qdd[j]
+            energy += 0.5 * x.momentum[j] * x.v[j]
     return energy, smallest

@@ -19,9 +19,8 @@ from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, as_floats, checked, choice, take
-from supple.assembly.coefficients import CONSTANT_SCALE
 from supple.assembly.desk import HostDesk
-from supple.assembly.passes import node_kernels
+from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
@@ -320,7 +319,7 @@ class QuasiStatics(Pushed):
         external, force, qdd = np.zeros(6 * n), np.zeros(model.nv), np.zeros(model.nv)
         self._desk = HostDesk(
             tables, np.zeros(tables.size), ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), q,
-            external, force, qdd, keep_tails=True, kernels=node_kernels,
+            external, force, qdd, keep_tails=True,
         )  # fmt: skip
         R, r = tree_poses(model)
         trees = np.concatenate([R.reshape(n, 9), r], axis=1).reshape(-1)
@@ -392,7 +391,7 @@ class QuasiStatics(Pushed):
         self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0)
         first = np.flatnonzero(self.model.parent < 0)
         node = self._tables.assembly.node_of[first]
-        scale = np.sqrt(self._desk.out[self._tables.ints[8][node] + CONSTANT_SCALE])
+        scale = np.sqrt(self._desk.out[self._tables.ints[8][node] + Absorbed.offsets["e_scale"]])
         off = np.maximum.reduceat(np.abs(tree - self._desk.qdd), self.model.v_index[first])
         worst = float(np.max(off / np.where(scale > 0.0, scale, 1.0), initial=0.0))
         return worst if worst < np.inf else np.inf

@@ -7,6 +7,8 @@ pieces of the rigid front, so the articulated-body algorithm serves as well, at 
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.pushes import (
     OWN_PUSH,
     P_DAMPING,
@@ -19,8 +21,6 @@ from supple.adaptive.pushes import (
     SPRING,
 )
 from supple.adaptive.store import (
-    FREELY,
-    JOINED,
     KINETIC,
     MOVE,
     POSE,
@@ -51,8 +51,6 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import LINKED, call_at
 from supple.spatial.rows import (
     load_mat,
     load_motion,
@@ -69,9 +67,12 @@ from supple.spatial.rows import (
 X_ = 21  #: of a row of `path`: where the body's origin is in the world
 
 
+_int = types.int64
+
+
 @helper
 def vec_at(a, k):
-    return Vec3(item(a, k), item(a, k + 1), item(a, k + 2))
+    return Vec3(a[k], a[k + 1], a[k + 2])
 
 
 @helper
@@ -96,10 +97,10 @@ def push_parts(pushes, k, R, X, V):
     """One push, at pushes[k:], on a body at R, X that moves with V, along world axes: its force at rest; and that of a
     spring's damper."""
     p, f = R @ vec_at(pushes, k + P_POINT), vec_at(pushes, k + P_VECTOR)
-    m, kind, drag = vec_at(pushes, k + P_MOMENT), item(pushes, k + P_KIND), zero()
+    m, kind, drag = vec_at(pushes, k + P_MOMENT), pushes[k + P_KIND], zero()
     if kind == SPRING:
-        f = (f - (X + p)) * item(pushes, k + P_STIFFNESS)
-        drag = (V.lin + cross(V.ang, p)) * -item(pushes, k + P_DAMPING)
+        f = (f - (X + p)) * pushes[k + P_STIFFNESS]
+        drag = (V.lin + cross(V.ang, p)) * -pushes[k + P_DAMPING]
     elif kind == OWN_PUSH:
         f, m = R @ f, R @ m
     return Force(m + cross(p, f), f), Force(cross(p, drag), drag)
@@ -115,10 +116,10 @@ def push_force(pushes, k, R, X, V):
 def push_on(s, rb, R, X, V):
     """The force on a reduced body; what of it is no spring; and what springs' dampers do."""
     total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
-    for x in range(item(s.push_start, rb), item(s.push_start, rb + 1)):
+    for x in range(s.push_start[rb], s.push_start[rb + 1]):
         steady, drag = push_parts(s.reduced_pushes, PUSH_ROW * x, R, X, V)
         total, drags = total + steady + drag, drags + drag
-        if item(s.reduced_pushes, PUSH_ROW * x + P_KIND) != SPRING:
+        if s.reduced_pushes[PUSH_ROW * x + P_KIND] != SPRING:
             given = given + steady
     return total, given, drags
 
@@ -126,7 +127,7 @@ def push_on(s, rb, R, X, V):
 @helper
 def is_pushed(s, b):
     """Whether something pushes row b's body."""
-    return item(s.push_start, b + 2) > item(s.push_start, b + 1)
+    return s.push_start[b + 2] > s.push_start[b + 1]
 
 
 @helper
@@ -134,16 +135,16 @@ def force_at(a, k):
     return Force(vec_at(a, k), vec_at(a, k + 3))
 
 
-@helper
-def without_joints(s, store, moving, pushed, note):
+@kernel(
+    types.float64(types.int64, types.int64, types.int64, types.int64),
+    "hybrid body without joints",
+    effort=2,
+    nogil=True,
+)
+def without_joints(store, moving, pushed, note):
     """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
     moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
     energy are written down."""
-    call_at(item(s.links, FREELY), store, moving, pushed, note)
-
-
-@kernel(LINKED, "hybrid body without joints", effort=2, nogil=True)
-def without_joints_kernel(store, moving, pushed, note):
     m, x = open_reduced(store)
     s = open_store(store)
     v = x.v if moving else x.zeros
@@ -187,7 +188,7 @@ def without_joints_kernel(store, moving, pushed, note):
         if note:
             kinetic += 0.5 * (V @ (Y @ V))
             for k in range(j, j + DOF[kind]):
-                kinetic += 0.5 * get(m.dofs, k, ARMATURE) * item(v, k) * item(v, k)
+                kinetic += 0.5 * m.dofs[k, ARMATURE] * v[k] * v[k]
             store_pose(s.world, POSE * (b + 1), R, X)
             at = MOVE * (b + 1)
             set_vec(s.moves, at, V.ang @ R)
@@ -195,18 +196,18 @@ def without_joints_kernel(store, moving, pushed, note):
             set_vec(s.moves, at + 6, (zeta.lin + cross(V.ang, V.lin)) @ R)
             set_vec(s.moves, at + 9, V.lin @ R)
     if note:
-        set_item(s.numbers, KINETIC, kinetic)
+        s.numbers[KINETIC] = kinetic
     return 0.0
 
 
 @helper
 def own_force(s, x, j, v):
     """What degree of freedom j's joint does of its own: its actuator, controllers and limits."""
-    nv, f, row = x.v.shape[0], item(s.controls, j), item(s.controlled, j)
+    nv, f, row = x.v.shape[0], s.controls[j], s.controlled[j]
     while row > 0:
         k = nv + LAW * (row - 1)
-        f += law_force(s.controls, k, item(x.q, int(item(s.controls, k + COORDINATE_))), v)
-        row = item(s.controlled, nv + row - 1)
+        f += law_force(s.controls, k, x.q[int(s.controls[k + COORDINATE_])], v)
+        row = s.controlled[nv + row - 1]
     return f
 
 
@@ -214,20 +215,15 @@ def own_force(s, x, j, v):
 def drive_joints(m, s, x, v):
     """The forces of all active joints, at velocities v."""
     for b in range(m.n):
-        iv, k = get(m.bodies, b, IV), DOF[get(m.bodies, b, KIND)]
+        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
         for j in range(iv, iv + k):
-            set_item(x.drive, j, own_force(s, x, j, item(v, j)))
+            x.drive[j] = own_force(s, x, j, v[j])
 
 
-@helper
-def joint_passes(s, store, moving):
+@kernel(types.float64(types.int64, types.int64), "hybrid body, joints", effort=2, nogil=True)
+def joint_passes(store, moving):
     """The pass of exact/aba.py in which joints are eliminated, moving: under their forces; otherwise under their
     momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
-    return call_at(item(s.links, JOINED), store, moving, 0, 0)
-
-
-@kernel(LINKED, "hybrid body, joints", effort=2, nogil=True)
-def joint_passes_kernel(store, moving, unused, unused_too):
     m, x = open_reduced(store)
     if moving:
         return eliminate_joints(m, x.q, x.v, x.drive, x.path, x.work, x.axes, x.dofs)

@@ -9,17 +9,7 @@ from __future__ import annotations
 
 from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_VECTOR, PUSH_ROW
 from supple.adaptive.reduced import turn_rigid
-from supple.adaptive.store import (
-    ANGLES,
-    HELD,
-    INERTIA10,
-    JOINTS,
-    N_PUSHES,
-    POSE,
-    SEEN,
-    UPDATE,
-    open_store,
-)
+from supple.adaptive.store import ANGLES, HELD, INERTIA10, JOINTS, N_PUSHES, POSE, SEEN, UPDATE, open_store
 from supple.assembly.desk import open_desk
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.loads import join_loads, leaf_loads, light_loads, load_rigid_at, sum_loads
@@ -42,14 +32,13 @@ from supple.exact.tables import (
 )
 from supple.spatial.algebra import RigidInertia, Vec3, shift_rigid
 from supple.spatial.compiler import helper, part
-from supple.spatial.indexing import get, item, put, set_item
 from supple.spatial.rows import load_rigid, set_vec, store_mat, store_rigid, store_vec
 
 
 @helper
 def set_rigid(a, k, Y):
     """A rigid inertia to a[k:k+10]."""
-    set_item(a, k, Y.m)
+    a[k] = Y.m
     set_vec(a, k + 1, Y.h)
     set_vec(a, k + 4, Vec3(Y.I.xx, Y.I.xy, Y.I.xz))
     set_vec(a, k + 7, Vec3(Y.I.yy, Y.I.yz, Y.I.zz))
@@ -74,39 +63,39 @@ def add_rigid(m, s, rb, R, r, Y):
 @helper
 def add_joint(t, m, s, angles, rb, j, R, r):
     """Joint j, active, on reduced body rb, where its frame before it moves is R, r. Returns the body under it."""
-    b = item(s.counts, JOINTS)
-    kind, iq = item(t.joint, j), item(t.iq, j)
-    set_item(s.joints, b, j)
-    put(m.bodies, b, PARENT, rb - 1)
-    put(m.bodies, b, KIND, kind)
-    put(m.bodies, b, IQ, iq)
-    put(m.bodies, b, IV, item(t.iv, j))
-    put(m.bodies, b, HAS_CHILDREN, 0)
-    n = item(s.counts, ANGLES)
-    put(m.bodies, b, ANGLE, n)
+    b = s.counts[JOINTS]
+    kind, iq = t.joint[j], t.iq[j]
+    s.joints[b] = j
+    m.bodies[b, PARENT] = rb - 1
+    m.bodies[b, KIND] = kind
+    m.bodies[b, IQ] = iq
+    m.bodies[b, IV] = t.iv[j]
+    m.bodies[b, HAS_CHILDREN] = 0
+    n = s.counts[ANGLES]
+    m.bodies[b, ANGLE] = n
     for k in range(TURNS[kind]):
-        set_item(angles, n + k, iq + k)
-    set_item(s.counts, ANGLES, n + TURNS[kind])
+        angles[n + k] = iq + k
+    s.counts[ANGLES] = n + TURNS[kind]
     store_mat(m.rows, b, TREE_R, R)
     store_vec(m.rows, b, TREE_P, r)
     for k in range(RIGID, RIGID + INERTIA10):
-        put(m.rows, b, k, 0.0)
-    put(m.rows, b, PITCH, item(t.pitch, j))
-    set_item(s.counts, JOINTS, b + 1)
+        m.rows[b, k] = 0.0
+    m.rows[b, PITCH] = t.pitch[j]
+    s.counts[JOINTS] = b + 1
     return b + 1
 
 
 @helper
 def can_move(t, s, mask, i):
     """Whether the joint of a node, which is in the region, moves in it: not if it is locked or held."""
-    flags = item(s.flags, i)
-    return item(t.forbidden, item(t.item, i)) < 6 and (not flags & HELD or flags & mask & UPDATE)
+    flags = s.flags[i]
+    return t.forbidden[t.item[i]] < 6 and (not flags & HELD or flags & mask & UPDATE)
 
 
 @helper
 def piece_at(s, i, rb, R, r):
     """Node i is, or begins, a piece of reduced body rb."""
-    set_item(s.piece, i, rb)
+    s.piece[i] = rb
     store_pose(s.piece_pose, POSE * i, R, r)
 
 
@@ -117,16 +106,16 @@ def build_reduced(t, d, m, s, angles, mask, stack):
     A walk along every path from its top down, with the place where it is: reduced body rb, pose R, r.
     """
     for k in range(INERTIA10):
-        set_item(s.world_mass, k, 0.0)
-    set_item(s.counts, JOINTS, 0)
-    set_item(s.counts, ANGLES, 0)
+        s.world_mass[k] = 0.0
+    s.counts[JOINTS] = 0
+    s.counts[ANGLES] = 0
     seen, top = 0, 0
     rb, R, r = 0, identity(), Vec3(0.0, 0.0, 0.0)
-    set_item(stack, 0, 2 * (t.nodes - 1))
+    stack[0] = 2 * (t.nodes - 1)
     while top >= 0:
-        i, again = item(stack, top) // 2, item(stack, top) % 2
+        i, again = stack[top] // 2, stack[top] % 2
         top -= 1
-        kind, j = item(t.kind, i), item(t.item, i)
+        kind, j = t.kind[i], t.item[i]
         if again:
             if kind == JOIN:  # between its parts
                 if can_move(t, s, mask, i):
@@ -135,34 +124,34 @@ def build_reduced(t, d, m, s, angles, mask, stack):
                 else:
                     R, r = beyond_joint(t, j, d.q, R, r)
                 top += 1
-                set_item(stack, top, 2 * item(t.right, i))
+                stack[top] = 2 * t.right[i]
             else:  # after what is absorbed into a LEAF, or hangs on a LIGHT's joint: back where it was
-                rb = item(s.piece, i)
+                rb = s.piece[i]
                 R, r = load_pose(s.piece_pose, POSE * i)
-                if kind == LEAF and item(t.open, i):
-                    S, q = load_pose(s.trees, POSE * item(t.heavy, j))
+                if kind == LEAF and t.open[i]:
+                    S, q = load_pose(s.trees, POSE * t.heavy[j])
                     R, r = compose(R, r, S, q)
             continue
-        set_item(s.seen, seen, i)
+        s.seen[seen] = i
         seen += 1
         piece_at(s, i, rb, R, r)
-        if not item(s.flags, i) & mask:
+        if not s.flags[i] & mask:
             add_rigid(m, s, rb, R, r, load_rigid_at(s.rigid, INERTIA10 * i))
-            if (kind in (JOIN, LEAF)) and item(t.open, i):
+            if (kind in (JOIN, LEAF)) and t.open[i]:
                 S, q = span_of(t, i, s.trees, s.spans)
                 R, r = compose(R, r, S, q)
         elif kind == JOIN:
-            set_item(stack, top + 1, 2 * i + 1)
-            set_item(stack, top + 2, 2 * item(t.left, i))
+            stack[top + 1] = 2 * i + 1
+            stack[top + 2] = 2 * t.left[i]
             top += 2
         elif kind == LEAF:
             add_rigid(m, s, rb, R, r, load_rigid_at(s.own, INERTIA10 * j))
-            set_item(stack, top + 1, 2 * i + 1)
-            set_item(stack, top + 2, 2 * item(t.left, i))
+            stack[top + 1] = 2 * i + 1
+            stack[top + 2] = 2 * t.left[i]
             top += 2
         elif kind == LIGHT:
-            set_item(stack, top + 1, 2 * i + 1)
-            set_item(stack, top + 2, 2 * item(t.left, i))
+            stack[top + 1] = 2 * i + 1
+            stack[top + 2] = 2 * t.left[i]
             top += 2
             S, q = load_pose(s.trees, POSE * j)
             R, r = compose(R, r, S, q)
@@ -172,11 +161,11 @@ def build_reduced(t, d, m, s, angles, mask, stack):
             else:
                 R, r = beyond_joint(t, j, d.q, R, r)
         else:
-            set_item(stack, top + 1, 2 * item(t.right, i))
-            set_item(stack, top + 2, 2 * item(t.left, i))
+            stack[top + 1] = 2 * t.right[i]
+            stack[top + 2] = 2 * t.left[i]
             top += 2
-    set_item(s.counts, SEEN, seen)
-    set_slots(m, item(s.counts, JOINTS))
+    s.counts[SEEN] = seen
+    set_slots(m, s.counts[JOINTS])
 
 
 @helper
@@ -184,18 +173,18 @@ def set_slots(m, n):
     """As topology.slots: the last child of a body takes its place, any other one of its own."""
     first = True
     for b in range(n - 1, -1, -1):  # PARENT_SLOT says, for now, whether b is the last child
-        p = get(m.bodies, b, PARENT)
+        p = m.bodies[b, PARENT]
         if p < 0:
-            put(m.bodies, b, PARENT_SLOT, 1 if first else 0)
+            m.bodies[b, PARENT_SLOT] = 1 if first else 0
             first = False
         else:
-            put(m.bodies, b, PARENT_SLOT, 0 if get(m.bodies, p, HAS_CHILDREN) else 1)
-            put(m.bodies, p, HAS_CHILDREN, 1)
+            m.bodies[b, PARENT_SLOT] = 0 if m.bodies[p, HAS_CHILDREN] else 1
+            m.bodies[p, HAS_CHILDREN] = 1
     for b in range(n):
-        p = get(m.bodies, b, PARENT)
-        above = 0 if p < 0 else get(m.bodies, p, SLOT)
-        put(m.bodies, b, SLOT, above if get(m.bodies, b, PARENT_SLOT) else b + 1)
-        put(m.bodies, b, PARENT_SLOT, above)
+        p = m.bodies[b, PARENT]
+        above = 0 if p < 0 else m.bodies[p, SLOT]
+        m.bodies[b, SLOT] = above if m.bodies[b, PARENT_SLOT] else b + 1
+        m.bodies[b, PARENT_SLOT] = above
 
 
 @part
@@ -222,10 +211,10 @@ def settle_light(desk, store, i):
 @helper
 def settle(t, d, s, desk, store, i):
     """Node i is rigid from now on, and so is what is under it: what must be known of it. Its matrices are renewed."""
-    kind, j, l = item(t.kind, i), item(t.item, i), item(t.left, i)
+    kind, j, l = t.kind[i], t.item[i], t.left[i]
     if kind == JOIN:
-        r = item(t.right, i)
-        if item(t.open, i):
+        r = t.right[i]
+        if t.open[i]:
             renew_span(t, i, d.q, s.trees, s.spans)
         R, p = span_of(t, l, s.trees, s.spans)
         R, p = beyond_joint(t, j, d.q, R, p)
@@ -235,7 +224,7 @@ def settle(t, d, s, desk, store, i):
         Y = load_rigid_at(s.own, INERTIA10 * j)
         if l >= 0:
             Y = Y + load_rigid_at(s.rigid, INERTIA10 * l)
-        if not item(t.lone, i):
+        if not t.lone[i]:
             settle_leaf(desk, store, i)
     elif kind == LIGHT:
         R, p = load_pose(s.trees, POSE * j)
@@ -244,7 +233,7 @@ def settle(t, d, s, desk, store, i):
         Y = moved_rigid(R, p, load_rigid_at(s.rigid, INERTIA10 * l))
         settle_light(desk, store, i)
     else:
-        Y = load_rigid_at(s.rigid, INERTIA10 * l) + load_rigid_at(s.rigid, INERTIA10 * item(t.right, i))
+        Y = load_rigid_at(s.rigid, INERTIA10 * l) + load_rigid_at(s.rigid, INERTIA10 * t.right[i])
         sum_loads(t, i, s.loads, s.load_at)
     set_rigid(s.rigid, INERTIA10 * i, RigidInertia(Y.m, Y.h, Y.I))
 
@@ -252,8 +241,8 @@ def settle(t, d, s, desk, store, i):
 @helper
 def is_piece(t, s, mask, i):
     """Whether node i is one: on the front, or a leaf with something active in it."""
-    up = item(t.up, i)
-    return item(s.flags, i) & mask or up < 0 or item(s.flags, up) & mask
+    up = t.up[i]
+    return s.flags[i] & mask or up < 0 or s.flags[up] & mask
 
 
 @helper
@@ -261,45 +250,45 @@ def find_piece(t, d, s, mask, i):
     """The reduced body that node i, not active but for a LEAF, is in, and where in it its frame is. O(depth)."""
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
     while not is_piece(t, s, mask, i):
-        up = item(t.up, i)
-        kind, j = item(t.kind, up), item(t.item, up)
-        if kind == LIGHT or (kind == JOIN and item(t.right, up) == i):
+        up = t.up[i]
+        kind, j = t.kind[up], t.item[up]
+        if kind == LIGHT or (kind == JOIN and t.right[up] == i):
             S, q = load_pose(s.trees, POSE * j)
             if kind == JOIN:
-                S, q = span_of(t, item(t.left, up), s.trees, s.spans)
+                S, q = span_of(t, t.left[up], s.trees, s.spans)
             S, q = beyond_joint(t, j, d.q, S, q)
             R, r = compose(S, q, R, r)
         i = up
     S, q = load_pose(s.piece_pose, POSE * i)
     R, r = compose(S, q, R, r)
-    return item(s.piece, i), R, r
+    return s.piece[i], R, r
 
 
 @helper
 def place_pushes(t, d, s, mask, stack):
     """The pushes as the reduced bodies feel them, by reduced body."""
-    n, bodies = item(s.counts, N_PUSHES), item(s.counts, JOINTS) + 1
+    n, bodies = s.counts[N_PUSHES], s.counts[JOINTS] + 1
     for rb in range(bodies + 1):
-        set_item(s.push_start, rb, 0)
+        s.push_start[rb] = 0
     if n == 0:
         return
     for x in range(n):
-        rb, _, _ = find_piece(t, d, s, mask, item(s.push_leaf, x))
-        set_item(s.push_order, x, rb)
-        set_item(s.push_start, rb + 1, item(s.push_start, rb + 1) + 1)
+        rb, _, _ = find_piece(t, d, s, mask, s.push_leaf[x])
+        s.push_order[x] = rb
+        s.push_start[rb + 1] += 1
     for rb in range(bodies):
-        set_item(s.push_start, rb + 1, item(s.push_start, rb + 1) + item(s.push_start, rb))
+        s.push_start[rb + 1] += s.push_start[rb]
     for rb in range(bodies):
-        set_item(stack, rb, item(s.push_start, rb))
+        stack[rb] = s.push_start[rb]
     for x in range(n):
-        rb, R, r = find_piece(t, d, s, mask, item(s.push_leaf, x))
-        to, at = PUSH_ROW * item(stack, rb), PUSH_ROW * x
-        set_item(stack, rb, item(stack, rb) + 1)
+        rb, R, r = find_piece(t, d, s, mask, s.push_leaf[x])
+        to, at = PUSH_ROW * stack[rb], PUSH_ROW * x
+        stack[rb] += 1
         for k in range(PUSH_ROW):
-            set_item(s.reduced_pushes, to + k, item(s.pushes, at + k))
-        p = Vec3(item(s.pushes, at + P_POINT), item(s.pushes, at + P_POINT + 1), item(s.pushes, at + P_POINT + 2))
+            s.reduced_pushes[to + k] = s.pushes[at + k]
+        p = Vec3(s.pushes[at + P_POINT], s.pushes[at + P_POINT + 1], s.pushes[at + P_POINT + 2])
         set_vec(s.reduced_pushes, to + P_POINT, R @ p + r)
-        if item(s.pushes, at + P_KIND) == OWN_PUSH:
+        if s.pushes[at + P_KIND] == OWN_PUSH:
             for o in (P_VECTOR, P_MOMENT):
-                f = Vec3(item(s.pushes, at + o), item(s.pushes, at + o + 1), item(s.pushes, at + o + 2))
+                f = Vec3(s.pushes[at + o], s.pushes[at + o + 1], s.pushes[at + o + 2])
                 set_vec(s.reduced_pushes, to + o, R @ f)

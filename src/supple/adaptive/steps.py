@@ -10,46 +10,37 @@ import math
 
 from numba import types
 
-from supple.adaptive.choose import choose_kernel, reach_kernel
-from supple.adaptive.convert import convert_kernel, evaluate_kernel, rest_force
+from supple.adaptive.choose import choose_active_region, find_update_region
+from supple.adaptive.convert import convert, rest_force
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     add_to,
     drift,
-    go_on_kernel,
     imposed_kick,
     kick,
     predict,
     swap_velocities,
 )
-from supple.adaptive.momenta import IMPULSE, momenta, project, project_kernel, velocities_of
-from supple.adaptive.reduced import joint_passes_kernel, without_joints_kernel
+from supple.adaptive.momenta import IMPULSE, momenta, project, velocities_of
 from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
 from supple.adaptive.store import (
-    CHOOSE,
     CHOSEN,
-    CONVERT,
     CURRENT,
     DROPPED,
     DT,
     DUE,
     EVERY,
     EXPANDED,
-    FORM,
     HELD,
     HOLD,
     POSE,
-    REACH,
     REMOVED,
-    RIGIDIFY,
     SEEN,
-    SETTLE,
     STEPS,
     STOPPED,
     TIME,
     UNCHECKED,
     UPDATE,
-    UPDATE_STEP,
     UPDATES,
     WAYS,
     WORST,
@@ -63,15 +54,13 @@ from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.tables import IV, KIND
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
-from supple.spatial.references import LINKED, call_at
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
 GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
 
 
-@kernel(LINKED, "hybrid body", effort=2, nogil=True)
-def form_kernel(desk, store, mask, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "hybrid body", effort=2, nogil=True)
+def form_hybrid_body(desk, store, mask):
     """The reduced tree of a region, and the forces on it."""
     t, d = open_desk(desk)
     s = open_store(store)
@@ -81,14 +70,14 @@ def form_kernel(desk, store, mask, unused):
     return 0.0
 
 
-@kernel(LINKED, "nodes that become rigid", effort=5, nogil=True)
-def settle_kernel(desk, store, i, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "nodes that become rigid", effort=5, nogil=True)
+def become_rigid(desk, store, i):
     t, d = open_desk(desk)
     s = open_store(store)
     _, x = open_reduced(store)
-    kind = item(t.kind, i)
+    kind = t.kind[i]
     if kind in (JOIN, LIGHT):
-        rest_force(t, s, x, d, item(t.item, i))
+        rest_force(t, s, x, d, t.item[i])
     settle(t, d, s, desk, store, i)
     return 0.0
 
@@ -97,13 +86,13 @@ def settle_kernel(desk, store, i, unused):
 def is_new(s):
     """Whether the acceleration update region has a node that is not active, or whose joint is not."""
     found = False
-    for k in range(item(s.counts, EXPANDED)):
-        found = found or item(s.flags, item(s.expanded, k)) & (CURRENT | HELD) != CURRENT
+    for k in range(s.counts[EXPANDED]):
+        found = found or s.flags[s.expanded[k]] & (CURRENT | HELD) != CURRENT
     return found
 
 
-@kernel(LINKED, "rigidification", nogil=True)
-def rigidify_kernel(desk, store, dropped, unused):
+@kernel(types.float64(types.int64, types.int64, types.int64), "rigidification", nogil=True)
+def rigidify(desk, store, dropped):
     """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
 
     AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
@@ -119,80 +108,80 @@ def rigidify_kernel(desk, store, dropped, unused):
     before, more = 0.0, 0.0
     if dropped:
         before = momenta(store)
-        more = project(s, store, IMPULSE)
+        more = project(store, IMPULSE)
     changed = False
-    for k in range(item(s.counts, SEEN) - 1, -1, -1):
-        i = item(s.seen, k)
-        flags = item(s.flags, i)
+    for k in range(s.counts[SEEN] - 1, -1, -1):
+        i = s.seen[k]
+        flags = s.flags[i]
         chosen = (flags & CHOSEN) != 0
         if flags & CURRENT and not chosen:
-            call_at(item(s.links, SETTLE), desk, store, i, 0)
+            become_rigid(desk, store, i)
         changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
-        set_item(s.flags, i, 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT)
+        s.flags[i] = 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT
     if not changed:
         return 1.0
     for b in range(m.n):
-        if item(s.flags, item(t.node_of, item(s.joints, b))) != CURRENT:
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
-                set_item(x.v, k, 0.0)
-            set_item(s.dropped, item(s.counts, DROPPED), item(s.joints, b))
-            set_item(s.counts, DROPPED, item(s.counts, DROPPED) + 1)
-    call_at(item(s.links, FORM), desk, store, CURRENT, 0)
+        if s.flags[t.node_of[s.joints[b]]] != CURRENT:
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+                x.v[k] = 0.0
+            s.dropped[s.counts[DROPPED]] = s.joints[b]
+            s.counts[DROPPED] += 1
+    form_hybrid_body(desk, store, CURRENT)
     smallest = 1.0
     if dropped:
         after, smallest = velocities_of(store)
         m, x = open_reduced(store)
         for b in range(m.n):
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
-                more -= item(x.impulse, k) * item(x.v, k)
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+                more -= x.impulse[k] * x.v[k]
         add_to(s, REMOVED, before - after)
-        add_to(s, STOPPED, before - after - 0.5 * item(s.numbers, DT) * more)
+        add_to(s, STOPPED, before - after - 0.5 * s.numbers[DT] * more)
     return smallest
 
 
-@kernel(LINKED, "active region update", effort=2, nogil=True)
-def update_kernel(desk, store, unused, unused_too):
+@kernel(types.float64(types.int64, types.int64), "active region update", effort=2, nogil=True)
+def update_active_region(desk, store):
     """The middle of a step, with an active region update. Returns how it ended."""
     t, _ = open_desk(desk)
     s = open_store(store)
     m, x = open_reduced(store)
-    ways = item(s.counts, WAYS)
+    ways = s.counts[WAYS]
     if ways & GUARANTEED:  # for the velocities with which the accelerations will be used
         if not predict(store) > 0.0:
             return SINGULAR
         swap_velocities(m, x)
-    smallest = call_at(item(s.links, CONVERT), desk, store, 0, 0)
+    smallest = convert(desk, store)
     if ways & GUARANTEED:
         swap_velocities(m, x)
     if not smallest > 0.0:
         return SINGULAR
-    call_at(item(s.links, REACH), desk, store, 0, 0)
+    find_update_region(desk, store)
     if is_new(s):
-        call_at(item(s.links, FORM), desk, store, CURRENT | UPDATE, 0)
+        form_hybrid_body(desk, store, CURRENT | UPDATE)
         m, x = open_reduced(store)
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
-            flags = item(s.flags, item(t.node_of, item(s.joints, b)))
-            for k in range(get(m.bodies, b, IV), get(m.bodies, b, IV) + DOF[get(m.bodies, b, KIND)]):
+            flags = s.flags[t.node_of[s.joints[b]]]
+            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
                 if not flags & UPDATE:
-                    set_item(x.qdd, k, 0.0)
+                    x.qdd[k] = 0.0
                 if flags & (CURRENT | HELD) != CURRENT:
-                    set_item(x.half, k, 0.0)
+                    x.half[k] = 0.0
         squares = imposed_kick(store)
-        for k in range(item(s.counts, SEEN)):
-            i = item(s.seen, k)
-            if item(s.flags, i):
-                set_item(s.flags, i, CURRENT if item(s.flags, i) & UPDATE else item(s.flags, i))
+        for k in range(s.counts[SEEN]):
+            i = s.seen[k]
+            if s.flags[i]:
+                s.flags[i] = CURRENT if s.flags[i] & UPDATE else s.flags[i]
     else:
         smallest, squares = kick(store)
     if not math.isfinite(squares):
-        set_item(s.counts, WORST, fastest(m, s, x))
+        s.counts[WORST] = fastest(m, s, x)
         return NOT_FINITE
     if not ways & GUARANTEED:
         if not smallest > 0.0:
             return SINGULAR
-        count = call_at(item(s.links, CHOOSE), desk, store, 0, 0)
-        if not call_at(item(s.links, RIGIDIFY), desk, store, count < m.n, 0) > 0.0:
+        count = choose_active_region(desk, store)
+        if not rigidify(desk, store, count < m.n) > 0.0:
             return SINGULAR
     return DONE
 
@@ -206,18 +195,9 @@ def plain_kick(store):
     if not math.isfinite(squares):
         m, x = open_reduced(store)
         s = open_store(store)
-        set_item(s.counts, WORST, fastest(m, s, x))
+        s.counts[WORST] = fastest(m, s, x)
         return NOT_FINITE
     return DONE
-
-
-def links() -> list[int]:
-    """The kernels that others call, in the order of store.py."""
-    kernels = (
-        settle_kernel, evaluate_kernel, without_joints_kernel, joint_passes_kernel, go_on_kernel, project_kernel,
-        form_kernel, convert_kernel, reach_kernel, choose_kernel, rigidify_kernel, update_kernel,
-    )  # fmt: skip
-    return [x.address() for x in kernels]
 
 
 _int, _float = types.int64, types.float64
@@ -228,29 +208,26 @@ def run_kernel(desk, store, steps, dt):
     """So many steps. Returns how that ended."""
     t, d = open_desk(desk)
     s = open_store(store)
-    set_item(s.numbers, DT, dt)
+    s.numbers[DT] = dt
     for _ in range(steps):
-        updating = item(s.counts, DUE) <= 0
-        fixed = item(s.counts, WAYS) & FIXED
+        updating = s.counts[DUE] <= 0
+        fixed = s.counts[WAYS] & FIXED
         ended = UNSTABLE if is_unstable(t, store) else DONE
         if ended == DONE:
             m, x = open_reduced(store)
             drift(t, d, m, s, x, 0.5 * dt)
-            if updating and not fixed:
-                ended = int(call_at(item(s.links, UPDATE_STEP), desk, store, 0, 0))
-            else:
-                ended = plain_kick(store)
+            ended = int(update_active_region(desk, store)) if updating and not fixed else plain_kick(store)
         if ended != DONE:
             return ended
         m, x = open_reduced(store)
         drift(t, d, m, s, x, 0.5 * dt)
-        set_item(s.counts, STEPS, item(s.counts, STEPS) + 1)
-        set_item(s.numbers, TIME, item(s.numbers, TIME) + dt)
+        s.counts[STEPS] += 1
+        s.numbers[TIME] += dt
         if updating:
-            set_item(s.counts, UPDATES, item(s.counts, UPDATES) + 1)
-            set_item(s.counts, DUE, item(s.counts, EVERY))
-        set_item(s.counts, DUE, item(s.counts, DUE) - 1)
-        set_item(s.counts, UNCHECKED, item(s.counts, UNCHECKED) + 1)
+            s.counts[UPDATES] += 1
+            s.counts[DUE] = s.counts[EVERY]
+        s.counts[DUE] -= 1
+        s.counts[UNCHECKED] += 1
     return DONE
 
 
@@ -262,16 +239,16 @@ def build_kernel(desk, store):
     _, x = open_reduced(store)
     smallest = 1.0e300
     for i in range(t.nodes):
-        kind = item(t.kind, i)
-        if kind == JOIN and item(t.open, i):
+        kind = t.kind[i]
+        if kind == JOIN and t.open[i]:
             renew_span(t, i, d.q, s.trees, s.spans)
         if kind in (JOIN, LIGHT):
-            rest_force(t, s, x, d, item(t.item, i))
+            rest_force(t, s, x, d, t.item[i])
         pivot = renew(t, d, desk, i, True, True)
         if not pivot >= smallest:
             smallest = pivot
-            set_item(s.counts, WORST, i)
-        call_at(item(s.links, SETTLE), desk, store, i, 0)
+            s.counts[WORST] = i
+        become_rigid(desk, store, i)
     return smallest
 
 
@@ -280,9 +257,9 @@ def resettle_kernel(desk, store, i):
     """Node i, rigid, and those above it as far as they are rigid: after a force in it changed."""
     t, _ = open_desk(desk)
     s = open_store(store)
-    while i >= 0 and not item(s.flags, i):
-        call_at(item(s.links, SETTLE), desk, store, i, 0)
-        i = item(t.up, i)
+    while i >= 0 and not s.flags[i]:
+        become_rigid(desk, store, i)
+        i = t.up[i]
 
 
 @kernel(types.void(_int, _int, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
@@ -291,7 +268,7 @@ def poses_kernel(desk, store, bodies, out):
     t, d = open_desk(desk)
     s = open_store(store)
     for x in range(bodies.shape[0]):
-        rb, R, r = find_piece(t, d, s, CURRENT, item(t.leaf_of, bodies[x]))
+        rb, R, r = find_piece(t, d, s, CURRENT, t.leaf_of[bodies[x]])
         S, o = load_pose(s.world, POSE * rb)
         R, r = compose(S, o, R, r)
         for k in range(3):

@@ -10,7 +10,6 @@ reduced body b + 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,6 @@ from supple.exact.motion import AXIS, Axes
 from supple.exact.tables import BODY, ROW, aligned, realigned
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item
 from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 from supple.spatial.trig import RING
@@ -48,8 +46,6 @@ LEDGER = tuple(range(OPEN, NUMBERS))
 OWN_COUNTS = (STEPS, UPDATES, DUE, REACHED, UNCHECKED, DROPPED)
 SAVED = ("flags", "counts", "numbers", "kept", "dropped")  #: arrays of what decides how a run goes on
 OWN_NUMBERS = (*range(ROOT, TIME), TIME, KEPT_TIME, KEPT_REMOVED, DT, DIGITS, *LEDGER)
-# links
-SETTLE, EVALUATE, FREELY, JOINED, GO_ON, PROJECT, FORM, CONVERT, REACH, CHOOSE, RIGIDIFY, UPDATE_STEP = range(12)
 # a row of reduced bodies that are pushed: velocities so far; the forces that are no springs; those of springs' dampers
 PUSHED_V, PUSHED_GIVEN, PUSHED_DRAG, PUSHED_ROW = 0, 6, 12, 18
 
@@ -71,7 +67,6 @@ class Store(NamedTuple):
     controlled: Any  #: (nv,) 1 + the first row of controls for a degree of freedom; then, of each row, 1 + the next one
     dropped: Any  #: joints stopped since the state was kept
     counts: Any
-    links: Any  #: where the kernels are that others call
     rigid: Any  #: of nodes: their inertia as rigid bodies, in the frame of their top body
     own: Any  #: of bodies
     loads: Any
@@ -131,7 +126,7 @@ class Scratch(NamedTuple):
     angles: Any  #: room for those of the tree
 
 
-_INTS, _FLOATS = 17, 26
+_INTS, _FLOATS = 16, 26
 _TABLES = 2 * (_INTS + _FLOATS)
 _COUNTS, _V, _DRIVE, _MOMENTUM, _NUMBERS, _HALF, _GAIN, _EFFORT, _IMPULSE = (
     Store._fields.index(x) for x in ("counts", "v", "drive", "momentum", "numbers", "half", "gain", "effort", "impulse")
@@ -146,20 +141,20 @@ def open_store(address):
     h = ints_at(address, (WORDS,))
     z = _INTS + _FLOATS
     return Store(
-        int_vector(h[0], h[z]), int_vector(h[1], h[z + 1]), int_vector(h[2], h[z + 2]), int_vector(h[3], h[z + 3]),
-        int_vector(h[4], h[z + 4]), int_vector(h[5], h[z + 5]), int_vector(h[6], h[z + 6]), int_vector(h[7], h[z + 7]),
-        int_vector(h[8], h[z + 8]), int_vector(h[9], h[z + 9]), int_vector(h[10], h[z + 10]),
-        int_vector(h[11], h[z + 11]), int_vector(h[12], h[z + 12]), int_vector(h[13], h[z + 13]),
-        int_vector(h[14], h[z + 14]), int_vector(h[15], h[z + 15]), int_vector(h[16], h[z + 16]),
-        float_vector(h[17], h[z + 17]), float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]),
-        float_vector(h[20], h[z + 20]), float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]),
-        float_vector(h[23], h[z + 23]), float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]),
-        float_vector(h[26], h[z + 26]), float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]),
-        float_vector(h[29], h[z + 29]), float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]),
-        float_vector(h[32], h[z + 32]), float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]),
-        float_vector(h[35], h[z + 35]), float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]),
-        float_vector(h[38], h[z + 38]), float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]),
-        float_vector(h[41], h[z + 41]), float_vector(h[42], h[z + 42]),
+        int_vector(h[0], h[z + 0]), int_vector(h[1], h[z + 1]), int_vector(h[2], h[z + 2]),
+        int_vector(h[3], h[z + 3]), int_vector(h[4], h[z + 4]), int_vector(h[5], h[z + 5]),
+        int_vector(h[6], h[z + 6]), int_vector(h[7], h[z + 7]), int_vector(h[8], h[z + 8]),
+        int_vector(h[9], h[z + 9]), int_vector(h[10], h[z + 10]), int_vector(h[11], h[z + 11]),
+        int_vector(h[12], h[z + 12]), int_vector(h[13], h[z + 13]), int_vector(h[14], h[z + 14]),
+        int_vector(h[15], h[z + 15]), float_vector(h[16], h[z + 16]), float_vector(h[17], h[z + 17]),
+        float_vector(h[18], h[z + 18]), float_vector(h[19], h[z + 19]), float_vector(h[20], h[z + 20]),
+        float_vector(h[21], h[z + 21]), float_vector(h[22], h[z + 22]), float_vector(h[23], h[z + 23]),
+        float_vector(h[24], h[z + 24]), float_vector(h[25], h[z + 25]), float_vector(h[26], h[z + 26]),
+        float_vector(h[27], h[z + 27]), float_vector(h[28], h[z + 28]), float_vector(h[29], h[z + 29]),
+        float_vector(h[30], h[z + 30]), float_vector(h[31], h[z + 31]), float_vector(h[32], h[z + 32]),
+        float_vector(h[33], h[z + 33]), float_vector(h[34], h[z + 34]), float_vector(h[35], h[z + 35]),
+        float_vector(h[36], h[z + 36]), float_vector(h[37], h[z + 37]), float_vector(h[38], h[z + 38]),
+        float_vector(h[39], h[z + 39]), float_vector(h[40], h[z + 40]), float_vector(h[41], h[z + 41]),
     )  # fmt: skip
 
 
@@ -168,15 +163,15 @@ def open_reduced(address):
     """The reduced tree as it is now, and scratch."""
     h = ints_at(address, (WORDS,))
     counts, numbers = int_vector(h[_COUNTS], COUNTS), float_vector(h[_NUMBERS], NUMBERS)
-    n, nq, nv, capacity = item(counts, JOINTS), h[_NQ], h[_NV], h[_N] + 1
-    g = Vec3(item(numbers, GRAVITY), item(numbers, GRAVITY + 1), item(numbers, GRAVITY + 2))
+    n, nq, nv, capacity = counts[JOINTS], h[_NQ], h[_NV], h[_N] + 1
+    g = Vec3(numbers[GRAVITY], numbers[GRAVITY + 1], numbers[GRAVITY + 2])
     m = Reduced(
         n,
         ints_at(h[_BODIES], (capacity, BODY)),
         floats_at(h[_ROWS], (capacity, ROW)),
         floats_at(h[_DOFS], (nv, 2)),
         g,
-        ints_at(h[_ANGLES], (item(counts, ANGLES),)),
+        ints_at(h[_ANGLES], (counts[ANGLES],)),
     )
     return m, Scratch(
         floats_at(h[_Q], (nq,)),
@@ -198,13 +193,11 @@ def open_reduced(address):
 
 
 class HostStore(Pointing):
-    """The arrays, by name, and their addresses. links: steps.links."""
+    """The arrays, by name, and their addresses."""
 
     _pointers = ("words", "address")
 
-    def __init__(
-        self, n: int, nq: int, nv: int, m: int, loads: int, weights: int, links: Callable[[], list[int]]
-    ) -> None:
+    def __init__(self, n: int, nq: int, nv: int, m: int, loads: int, weights: int) -> None:
         def ints(size: int) -> NDArray[np.int64]:
             return np.zeros(size, dtype=np.int64)
 
@@ -212,7 +205,6 @@ class HostStore(Pointing):
         self.arrays: dict[str, Any] = dict(
             per_node, paths=ints(0), joints=ints(n + 1), load_at=ints(m), push_leaf=ints(0), push_order=ints(0),
             push_start=ints(n + 3), controlled=ints(nv), dropped=ints(n), counts=ints(COUNTS),
-            links=np.array(links(), dtype=np.int64),
             rigid=np.zeros(INERTIA10 * m), own=np.zeros(INERTIA10 * n), loads=np.zeros(loads),
             piece_pose=np.zeros(POSE * m), motion=np.zeros(MOTION * m), spans=np.zeros(POSE * m),
             trees=np.zeros(POSE * n), world=np.zeros(POSE * (n + 1)), moves=np.zeros(MOVE * (n + 1)),
@@ -228,7 +220,7 @@ class HostStore(Pointing):
             aligned((n + 1, PATH_ROW)), aligned((n + 1, BODY_ROW)), aligned((nv, AXIS)), aligned((RING, 2)),
             aligned((nv, DOF_ROW)),
         ]  # fmt: skip
-        self.zeros, self.sizes, self._links = np.zeros(nv), [n, nq, nv], links
+        self.zeros, self.sizes = np.zeros(nv), [n, nq, nv]
         self.words = np.zeros(WORDS, dtype=np.int64)
 
     def point(self, q: NDArray[np.float64], qdd: NDArray[np.float64]) -> None:
@@ -242,7 +234,6 @@ class HostStore(Pointing):
 
     def _point(self) -> None:
         self.tables = [realigned(a) if a.dtype == np.float64 else a for a in self.tables]
-        self.arrays["links"][:] = self._links()
         self.words = np.zeros(WORDS, dtype=np.int64)
         self.point(*self._state)
 

@@ -57,7 +57,6 @@ from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, 
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, open_tables
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
 from supple.spatial.references import floats_at, ints_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_rigid, store_six, store_vec
 from supple.spatial.trig import RING
@@ -99,14 +98,14 @@ def load_bodies(m, w, q, path, work, S):
         store_rigid(work, b, Y_, Y)
         X = above + load_vec(work, b, P_)
         store_vec(path, i, X_, X)
-        set_item(w.carried, 2 * b, 0.0)
-        set_item(w.carried, 2 * b + 1, 0.0)
-        if next_ < item(w.counts, PUSHED) and item(w.bodies, next_) == b:
+        w.carried[2 * b] = 0.0
+        w.carried[2 * b + 1] = 0.0
+        if next_ < w.counts[PUSHED] and w.bodies[next_] == b:
             f = load_force(work, b, F_)
             weight, moment = push_sizes(w, next_, X)
-            set_item(w.carried, 2 * b, weight)
-            set_item(w.carried, 2 * b + 1, moment)
-            for k in range(item(w.starts, next_), item(w.starts, next_ + 1)):
+            w.carried[2 * b] = weight
+            w.carried[2 * b + 1] = moment
+            for k in range(w.starts[next_], w.starts[next_ + 1]):
                 push = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
                 f = f - push
             store_six(work, b, F_, f)
@@ -117,10 +116,10 @@ def load_bodies(m, w, q, path, work, S):
 def push_sizes(w, x, X):
     """The magnitudes of the pushes on the x-th of the pushed bodies, which is at X: of forces, and of their moments."""
     weight, moment = 0.0, 0.0
-    for k in range(PUSH_ROW * item(w.starts, x), PUSH_ROW * item(w.starts, x + 1), PUSH_ROW):
+    for k in range(PUSH_ROW * w.starts[x], PUSH_ROW * w.starts[x + 1], PUSH_ROW):
         p, f = length(vec_at(w.pushes, k + P_POINT)), length(vec_at(w.pushes, k + P_VECTOR))
-        if item(w.pushes, k + P_KIND) == SPRING:
-            f = (f + p + length(X)) * item(w.pushes, k + P_STIFFNESS)
+        if w.pushes[k + P_KIND] == SPRING:
+            f = (f + p + length(X)) * w.pushes[k + P_STIFFNESS]
         weight, moment = weight + f, moment + p * f + length(vec_at(w.pushes, k + P_MOMENT))
     return weight, moment
 
@@ -133,21 +132,21 @@ def measure_noise(m, w, force, work, S, dofs):
     for b in range(m.n - 1, -1, -1):
         _, _, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
-        weight = item(w.carried, 2 * b) + length(f.lin)
-        moment = item(w.carried, 2 * b + 1) + length(f.ang)
+        weight = w.carried[2 * b] + length(f.lin)
+        moment = w.carried[2 * b + 1] + length(f.ang)
         for k in range(j, j + DOF[kind]):
             carried = moment if kind == REVOLUTE else weight
             if kind != REVOLUTE and kind != PRISMATIC:
                 s = load_motion(S.rows, k, 0)
                 carried = length(s.ang) * moment + length(s.lin) * weight
-            noise = abs(item(force, k)) + carried
-            set_item(w.noise, k, noise)
-            most = max(most, noise * get(dofs, k, D_))
-        p = get(m.bodies, b, PARENT)
+            noise = abs(force[k]) + carried
+            w.noise[k] = noise
+            most = max(most, noise * dofs[k, D_])
+        p = m.bodies[b, PARENT]
         if p >= 0:
             moment += length(load_vec(work, b, P_)) * weight
-            set_item(w.carried, 2 * p, item(w.carried, 2 * p) + weight)
-            set_item(w.carried, 2 * p + 1, item(w.carried, 2 * p + 1) + moment)
+            w.carried[2 * p] += weight
+            w.carried[2 * p + 1] += moment
     return most
 
 
@@ -158,19 +157,19 @@ def add_up(t, d, w):
     for j in range(t.n):
         square = norm_square(t, d, j)
         largest, squares = max(largest, square), squares + square
-    set_item(w.numbers, LARGEST, largest)
-    set_item(w.numbers, SQUARES, squares)
-    set_item(w.numbers, ROOT, squares)
+    w.numbers[LARGEST] = largest
+    w.numbers[SQUARES] = squares
+    w.numbers[ROOT] = squares
 
 
 @helper
 def negligible(t, w, error, measure):
     """The square of an acceleration that every joint may neglect."""
-    floor = item(w.numbers, FLOOR)
+    floor = w.numbers[FLOOR]
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
-        size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(item(w.numbers, SQUARES)) - floor, 0.0)
+        size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(w.numbers[SQUARES]) - floor, 0.0)
         return max(error * size - 2.0 * floor, 0.0) ** 2 / t.n
-    size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(item(w.numbers, LARGEST)) - floor, 0.0)
+    size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(w.numbers[LARGEST]) - floor, 0.0)
     return max(error * size - floor, 0.0) ** 2
 
 
@@ -184,23 +183,23 @@ def select(t, d, w, error, measure):
         if error > 0.0 and square <= limit:
             left, most = left + square, max(most, square)
         else:
-            set_item(w.computed, count, j)
+            w.computed[count] = j
             count += 1
             kept += square
-    set_item(w.counts, COMPUTED, count)
-    set_item(w.numbers, SQUARES, kept)
+    w.counts[COMPUTED] = count
+    w.numbers[SQUARES] = kept
     set_bounds(w, t.n, measure, (left, left if count < t.n else -1.0), most, most)
 
 
 @helper
 def advance_all(t, d, w, factor):
     """Move the joints that are not neglected, and mark what that changes."""
-    for x in range(item(w.counts, COMPUTED)):
-        j = item(w.computed, x)
+    for x in range(w.counts[COMPUTED]):
+        j = w.computed[x]
         advance(t, j, d.q, d.qdd, factor)
         note_slide(t, d, w, j, factor)
-        mark(t, w, item(t.node_of, j), MATRICES)
-    set_item(w.counts, STALE, 1)
+        mark(t, w, t.node_of[j], MATRICES)
+    w.counts[STALE] = 1
 
 
 @helper
@@ -216,22 +215,22 @@ def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
         )
         store_six(path, i, A_, A)
         f = load_rigid(work, b, Y_) @ A
-        set_item(w.carried, 2 * b, item(w.carried, 2 * b) + length(f.lin))
-        set_item(w.carried, 2 * b + 1, item(w.carried, 2 * b + 1) + length(f.ang))
+        w.carried[2 * b] += length(f.lin)
+        w.carried[2 * b + 1] += length(f.ang)
         store_six(work, b, F_, load_force(work, b, F_) + f)
     noise, most = UNIT * measure_noise(m, w, tau, work, S, dofs), 0.0
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
-        if get(m.bodies, b, HAS_CHILDREN):
+        if m.bodies[b, HAS_CHILDREN]:
             f = f + load_force(path, i, B_)
         for k in range(j, j + DOF[kind]):
             sign = 1.0 if (k * k + 3 * k >> 2) & 1 else -1.0
-            left = item(tau, k) - along(kind, load_vec(work, b, E_), S, k, f) - get(m.dofs, k, ARMATURE) * item(qdd, k)
-            most = max(most, abs(left) * get(dofs, k, D_))
-            set_item(out, k, left + sign * UNIT * item(w.noise, k))
+            left = tau[k] - along(kind, load_vec(work, b, E_), S, k, f) - m.dofs[k, ARMATURE] * qdd[k]
+            most = max(most, abs(left) * dofs[k, D_])
+            out[k] = left + sign * UNIT * w.noise[k]
         store_six(work, b, F_, Force(zero(), zero()))
-        if get(m.bodies, b, PARENT) >= 0:
+        if m.bodies[b, PARENT] >= 0:
             f = shift_force(load_vec(work, b, P_), f)
             if i != p:  # not the last child: those after it have already put theirs there
                 f = f + load_force(path, p, B_)
@@ -269,19 +268,19 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
             most, squares = 0.0, 0.0
             for j in range(m.nv):
                 most, squares = max(most, abs(out[j])), squares + out[j] * out[j]
-            set_item(w.numbers, AMPLIFICATION, SAFETY * quotient(most, item(w.numbers, NOISE)))
-            set_item(w.numbers, IN_ALL, SAFETY * quotient(math.sqrt(squares), item(w.numbers, NOISE)))
+            w.numbers[AMPLIFICATION] = SAFETY * quotient(most, w.numbers[NOISE])
+            w.numbers[IN_ALL] = SAFETY * quotient(math.sqrt(squares), w.numbers[NOISE])
         else:
             add_up(t, d, w)
-            set_item(w.numbers, NOISE, UNIT * measure_noise(m, w, tau, bodies, S, dofs))
-            set_item(w.counts, QUEUE, 0)
-            set_item(w.counts, VISITED, 0)
+            w.numbers[NOISE] = UNIT * measure_noise(m, w, tau, bodies, S, dofs)
+            w.counts[QUEUE] = 0
+            w.counts[VISITED] = 0
     if tasks & SELECT:
-        linkage, noise = measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE), item(w.numbers, NOISE)
-        square = item(w.numbers, ROOT if linkage else LARGEST)
-        set_item(w.numbers, SQUARES, item(w.numbers, ROOT))
-        floor = noise * item(w.numbers, IN_ALL if linkage else AMPLIFICATION)
-        set_item(w.numbers, FLOOR, max(floor, LEAST * UNIT * math.sqrt(square)))
+        linkage, noise = measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE), w.numbers[NOISE]
+        square = w.numbers[ROOT if linkage else LARGEST]
+        w.numbers[SQUARES] = w.numbers[ROOT]
+        floor = noise * w.numbers[IN_ALL if linkage else AMPLIFICATION]
+        w.numbers[FLOOR] = max(floor, LEAST * UNIT * math.sqrt(square))
         select(t, d, w, error, measure)
     if tasks & ADVANCE_ALL:
         advance_all(t, d, w, factor)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.assembly.coefficients import SCRATCH
+from supple.assembly.nodes import closing_words
 from supple.assembly.tables import TreeTables, open_tree
 from supple.spatial.compiler import helper
 from supple.spatial.pointing import Pointing
 from supple.spatial.references import address_of, float_vector, floats_at, int_vector, ints_at
 
 _TREE, _OUT, _TAIL, _AT, _JOINT_AT, _TAIL_AT, _TOLD, _TOLD_AT, _Q, _EXTERNAL, _FORCE, _QDD, _W = range(13)
-_SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, _KERNELS, WORDS = range(13, 20)
+_SIZE, _N_TAIL, _N_TOLD, _NQ, _NV, WORDS = range(13, 19)
 
-PLAIN_JOIN, ANY_JOIN, ANY_LEAF, ANY_LIGHT = range(4)  # of the kernels
+SCRATCH = closing_words(6)  #: the second part of a joint, where it is not kept
 
 
 class Desk(NamedTuple):
@@ -33,7 +32,6 @@ class Desk(NamedTuple):
     force: Any  #: (nv,) the joints' own
     qdd: Any
     w: Any  #: scratch
-    kernels: Any  #: where the kernels are that compute nodes
 
 
 @helper
@@ -54,7 +52,6 @@ def open_desk(address):
         float_vector(h[_FORCE], h[_NV]),
         float_vector(h[_QDD], h[_NV]),
         float_vector(h[_W], SCRATCH),
-        int_vector(h[_KERNELS], 4),
     )
 
 
@@ -66,10 +63,9 @@ def state_arrays(address):
 
 
 class HostDesk(Pointing):
-    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept; kernels:
-    passes.node_kernels."""
+    """A desk, and all that lies on it. keep_tails: whether the second part of a joint is kept."""
 
-    _pointers = ("kernels", "words", "address")
+    _pointers = ("words", "address")
 
     def __init__(
         self,
@@ -85,21 +81,18 @@ class HostDesk(Pointing):
         force: NDArray[np.float64],
         qdd: NDArray[np.float64],
         keep_tails: bool,
-        kernels: Callable[[], list[int]],
     ) -> None:
         w = np.zeros(SCRATCH)
         tail = out if keep_tails else w
         self.kept = (tables, out, tail, at, joint_at, tail_at, told, told_at, q, external, force, qdd, w)
         self.out, self.told, self.q, self.external, self.force, self.qdd = out, told, q, external, force, qdd
-        self._kernels = kernels
         self._point()
 
     def _point(self) -> None:
         tables, out, tail, _, _, _, told, _, q, _, force, *_ = self.kept
-        self.kernels = np.array(self._kernels(), dtype=np.int64)
         addresses = [tables.address, *map(address_of, self.kept[1:])]
         sizes = [len(out), len(tail), len(told), len(q), len(force)]
-        self.words = np.array([*addresses, *sizes, address_of(self.kernels)], dtype=np.int64)
+        self.words = np.array([*addresses, *sizes], dtype=np.int64)
         self.address = address_of(self.words)
 
     def look_at(self, q: NDArray[np.float64], qdd: NDArray[np.float64]) -> None:

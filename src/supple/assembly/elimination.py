@@ -1,154 +1,164 @@
-"""The elimination of what a joint forbids: from M = Phi2^A + Phi1^B to W, Z and N [coefficients.py]."""
+"""The elimination of what a joint forbids: from M = Phi2^A + Phi1^B to W, U and G [nodes.py]."""
 
 from __future__ import annotations
 
 import math
 
-from supple.assembly.coefficients import FB, FT, JOINT, TAIL, VS, YS, ZS, C, K, M, N, V, W, X, Y, Z
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item, set_item
-from supple.spatial.sixes import Rows, make_six, product_T, set_rows, set_six, six
+from supple.spatial.matrices import Mat6, new_matrix, product_of_rows, unit_rows
+from supple.spatial.structs import Struct
+
+
+class Elimination(Struct):
+    """M = L D L^T over its forbidden rows, and what goes through it."""
+
+    M = Mat6()
+    V = Mat6()  # L^-1
+    Y = Mat6()  # L^-1 Phi21^A, if it is wanted
+    Z = Mat6()  # L^-1 Phi12^B, likewise
+    Vs = Mat6()  # the forbidden rows of these three, divided by the roots of D
+    Ys = Mat6()
+    Zs = Mat6()
+    G = Mat6()  # (S^T V S)^-1, k x k
+    C = Mat6()  # with armature rho: (1 + G rho)^-1
+
+
+new_elimination = Elimination.new
 
 
 @helper
-def unit_rows():
-    return Rows(
-        make_six(1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
-        make_six(0.0, 1.0, 0.0, 0.0, 0.0, 0.0),
-        make_six(0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
-        make_six(0.0, 0.0, 0.0, 1.0, 0.0, 0.0),
-        make_six(0.0, 0.0, 0.0, 0.0, 1.0, 0.0),
-        make_six(0.0, 0.0, 0.0, 0.0, 0.0, 1.0),
-    )
-
-
-@helper
-def eliminate(w, nc, upper, below):
-    """The first nc rows of M = L D L^T. V becomes L^-1, and Y and Z, if they are wanted, L^-1 Y and L^-1 Z; VS, YS, ZS
-    their first nc rows, divided by the roots of D. Returns the smallest pivot."""
+def eliminate(x, forbidden, upper, below):
+    """Eliminate the first rows of M; Y goes with them if `upper`, Z if `below`. Returns the smallest pivot."""
     smallest = 1.0e300
-    set_rows(w, V, unit_rows())
-    for m in range(nc):
-        at = 6 * m
-        pivot = item(w, M + 7 * m)
+    x.V = unit_rows()
+    for m in range(forbidden):
+        pivot = x.M[m, m]
         smallest = pivot if pivot < smallest else smallest
         d = 1.0 / pivot
         root = math.sqrt(d)
-        x, v = six(w, M + at), six(w, V + at)
-        set_six(w, VS + at, v * root)
+        row, v = x.M[m], x.V[m]
+        x.Vs[m] = v * root
         if upper:
-            set_six(w, YS + at, six(w, Y + at) * root)
+            x.Ys[m] = x.Y[m] * root
         if below:
-            set_six(w, ZS + at, six(w, Z + at) * root)
-        for i in range(at + 6, 36, 6):
-            l = item(w, M + i + m) * d
-            set_six(w, M + i, six(w, M + i) - x * l)
-            set_six(w, V + i, six(w, V + i) - v * l)
+            x.Zs[m] = x.Z[m] * root
+        for i in range(m + 1, 6):
+            l = x.M[i, m] * d
+            x.M[i] = x.M[i] - row * l
+            x.V[i] = x.V[i] - v * l
             if upper:
-                set_six(w, Y + i, six(w, Y + i) - six(w, Y + at) * l)
+                x.Y[i] = x.Y[i] - x.Y[m] * l
             if below:
-                set_six(w, Z + i, six(w, Z + i) - six(w, Z + at) * l)
+                x.Z[i] = x.Z[i] - x.Z[m] * l
+    for a in range(6 - forbidden):
+        for b in range(6 - forbidden):
+            x.G[a, b] = x.M[forbidden + a, forbidden + b]
     return smallest
 
 
 @helper
-def copy_allowed(w, nc):
-    """N: the allowed block of what elimination leaves of M."""
-    for a in range(6 - nc):
-        for b in range(6 - nc):
-            set_item(w, N + 6 * a + b, item(w, M + 6 * (nc + a) + nc + b))
-
-
-@helper
-def stiffen(w, armature, j, nc, upper, below):
-    """With armature, which is in armature[j:]: K, and C = 1 - N K = (1 + N rho)^-1; K's factor times the allowed rows
-    of V, Y, Z goes to VS, YS, ZS. Returns how many rows those then have."""
-    k = 6 - nc
-    copy_allowed(w, nc)
-    any_ = False
+def stiffen(x, rho, forbidden, upper, below):
+    """Armature rho: C, and the factor of K = rho C times the allowed rows of V, Y and Z as further rows of Vs, Ys and
+    Zs. Returns how many rows those then have."""
+    k = 6 - forbidden
+    some = False
     for a in range(k):
-        any_ = any_ or item(armature, j + a) != 0.0
-    if not any_:
-        return nc
-    # C = (1 + N rho)^-1, K = rho C: from the inverse of 1 + rho N, so that nothing cancels where armature is large
+        some = some or rho[a] != 0.0
+    if not some:
+        return forbidden
+    # C = (1 + G rho)^-1, K = rho C: from the inverse of 1 + rho G, so that nothing cancels where armature is large
+    X, K = new_matrix(), new_matrix()
     for a in range(k):
         for b in range(k):
             one = 1.0 if a == b else 0.0
-            set_item(w, X + 6 * a + b, item(armature, j + a) * item(w, N + 6 * a + b) + one)
-            set_item(w, K + 6 * a + b, one)
-    gauss_jordan(w, X, K, k)
+            X[a, b] = rho[a] * x.G[a, b] + one
+            K[a, b] = one
+    gauss_jordan(X, K, k)
     for a in range(k):
         for b in range(k):
-            set_item(w, C + 6 * b + a, item(w, K + 6 * a + b))
-            set_item(w, K + 6 * a + b, item(w, K + 6 * a + b) * item(armature, j + b))
-    for a in range(k):  # K = L L^T in place; rows without armature are zero
-        for i in range(a):
-            set_item(w, K + 6 * i + a, 0.0)
-        for b in range(a + 1):
-            x = item(w, K + 6 * a + b)
-            for i in range(b):
-                x -= item(w, K + 6 * a + i) * item(w, K + 6 * b + i)
-            pivot = item(w, K + 7 * b) if b < a else math.sqrt(max(x, 0.0))
-            set_item(w, K + 6 * a + b, pivot if a == b else (x / pivot if pivot > 0.0 else 0.0))
+            x.C[b, a] = K[a, b]
+            K[a, b] *= rho[b]
+    cholesky(K, k)
     for a in range(k):
-        at = 6 * (nc + a)
-        for source, to, wanted in ((V, VS, True), (Y, YS, upper), (Z, ZS, below)):
-            if wanted:
-                x = six(w, source + at) * item(w, K + 7 * a)
-                for b in range(a + 1, k):
-                    x += six(w, source + 6 * (nc + b)) * item(w, K + 6 * b + a)
-                set_six(w, to + at, x)
+        x.Vs[forbidden + a] = column_times(K, a, x.V, forbidden)
+        if upper:
+            x.Ys[forbidden + a] = column_times(K, a, x.Y, forbidden)
+        if below:
+            x.Zs[forbidden + a] = column_times(K, a, x.Z, forbidden)
     return 6
 
 
 @helper
-def gauss_jordan(w, a, b, k):
-    """B = A^-1 B of k x k matrices in scratch, without pivoting. Returns the smallest pivot."""
+def column_times(L, a, A, forbidden):
+    """Column a of a lower triangle times the allowed rows of A."""
+    row = A[forbidden + a] * L[a, a]
+    for b in range(a + 1, 6 - forbidden):
+        row += A[forbidden + b] * L[b, a]
+    return row
+
+
+@helper
+def cholesky(K, k):
+    """K = L L^T in place; rows of zeros stay so."""
+    for a in range(k):
+        for i in range(a):
+            K[i, a] = 0.0
+        for b in range(a + 1):
+            x = K[a, b]
+            for i in range(b):
+                x -= K[a, i] * K[b, i]
+            pivot = K[b, b] if b < a else math.sqrt(max(x, 0.0))
+            K[a, b] = pivot if a == b else (x / pivot if pivot > 0.0 else 0.0)
+
+
+@helper
+def gauss_jordan(A, B, k):
+    """B = A^-1 B of k x k matrices, without pivoting. Returns the smallest pivot."""
     smallest = 1.0e300
     for m in range(k):
-        pivot = item(w, a + 7 * m)
+        pivot = A[m, m]
         smallest = pivot if pivot < smallest else smallest
         d = 1.0 / pivot
         for c in range(k):
-            set_item(w, a + 6 * m + c, item(w, a + 6 * m + c) * d)
-            set_item(w, b + 6 * m + c, item(w, b + 6 * m + c) * d)
+            A[m, c] *= d
+            B[m, c] *= d
         for i in range(k):
             if i != m:
-                l = item(w, a + 6 * i + m)
+                l = A[i, m]
                 for c in range(k):
-                    set_item(w, a + 6 * i + c, item(w, a + 6 * i + c) - l * item(w, a + 6 * m + c))
-                    set_item(w, b + 6 * i + c, item(w, b + 6 * i + c) - l * item(w, b + 6 * m + c))
+                    A[i, c] -= l * A[m, c]
+                    B[i, c] -= l * B[m, c]
     return smallest
 
 
 @helper
-def allowed(w, frm, a, nc, stiff):
+def allowed(x, A, a, forbidden, stiff):
     """Row a of C times the allowed rows of a matrix that went through the elimination."""
     if not stiff:
-        return six(w, frm + 6 * (nc + a))
-    x = six(w, frm + 6 * nc) * item(w, C + 6 * a)
-    for b in range(1, 6 - nc):
-        x += six(w, frm + 6 * (nc + b)) * item(w, C + 6 * a + b)
-    return x
+        return A[forbidden + a]
+    row = A[forbidden] * x.C[a, 0]
+    for b in range(1, 6 - forbidden):
+        row += A[forbidden + b] * x.C[a, b]
+    return row
 
 
 @helper
-def joint_rows(w, out, j, tail, o, nc, n, y, below):
-    """FT, FB, W and the rows UT, UB, Z, N of a joint, from what went through the elimination; y: Y, or V instead."""
-    k, stiff = 6 - nc, n > nc
-    set_rows(out, j + FT, product_T(w, VS, w, YS if y == Y else VS, n))
-    set_rows(tail, o + W, product_T(w, VS, w, VS, n))
+def joint_of_elimination(x, Y, Ys, J, closing, forbidden, n, below):
+    """A joint's coefficients, from what went through the elimination, n rows; Y, Ys: its V, Vs for a LIGHT."""
+    stiff = n > forbidden
+    J.F1 = product_of_rows(x.Vs, Ys, n)  # W Phi21^A [QS (5)]
+    closing.W = product_of_rows(x.Vs, x.Vs, n)
     if below:
-        set_rows(out, j + FB, product_T(w, VS, w, ZS, n))
-    for a in range(k):
-        set_six(out, j + JOINT + 6 * a, allowed(w, y, a, nc, stiff) * -1.0)
+        J.F2 = product_of_rows(x.Vs, x.Zs, n)
+    for a in range(6 - forbidden):
+        J.rows[a].U1 = allowed(x, Y, a, forbidden, stiff) * -1.0
         if below:
-            set_six(out, j + JOINT + 6 * (k + a), allowed(w, Z, a, nc, stiff) * -1.0)
-        set_six(tail, o + TAIL + 6 * a, allowed(w, V, a, nc, stiff))
-        for b in range(k):
-            x = item(w, N + 6 * a + b)
+            J.rows[a].U2 = allowed(x, x.Z, a, forbidden, stiff) * -1.0
+        closing.rows[a].U = allowed(x, x.V, a, forbidden, stiff)
+        for b in range(6 - forbidden):
+            g = x.G[a, b]
             if stiff:
-                x = 0.0
-                for i in range(k):
-                    x += item(w, C + 6 * a + i) * item(w, N + 6 * i + b)
-            set_item(tail, o + TAIL + 6 * k + k * a + b, x)
+                g = 0.0
+                for i in range(6 - forbidden):
+                    g += x.C[a, i] * x.G[i, b]
+            closing.rows[a].G[b] = g

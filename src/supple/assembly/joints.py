@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from supple.assembly.coefficients import EB, EBT, ET, E, X
 from supple.assembly.frames import BASIS
+from supple.assembly.turning import Turn
 from supple.model.joints import JointType
 from supple.spatial.algebra import Mat3, Vec3, cross, dot, rotation_of, transpose, turn_x, turn_z
 from supple.spatial.compiler import helper
-from supple.spatial.rows import set_vec
+from supple.spatial.matrices import new_matrix
+from supple.spatial.sixes import make_six
 
 REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
 SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)
@@ -47,47 +48,52 @@ def pose_of_joint(t, j, q):
 
 
 @helper
-def turn_of_joint(t, j, q, w):
-    """E(q) of joint j: whether it is the turn of a revolute joint, its cosine and sine, and whether the lower side has
-    to be turned, too, which is so of universal joints. Other joints' E goes to scratch."""
+def turn_of_joint(t, j, q, room):
+    """E(q) of joint j; room: for its matrices [turning.py]."""
     kind, i = t.joint[j], t.iq[j]
     if kind == REVOLUTE:
-        return True, math.cos(q[i]), math.sin(q[i]), False
+        return Turn(True, math.cos(q[i]), math.sin(q[i]), False, room)
     if kind == UNIVERSAL:  # in the frame between its two turns
-        fill(w, E, ET, kind, turn_x(identity(), math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, 0.0), 0.0)
-        fill(w, EB, EBT, kind, turn_z(identity(), math.cos(q[i + 1]), -math.sin(q[i + 1])), Vec3(0.0, 0.0, 0.0), 0.0)
-        return False, 1.0, 0.0, True
+        fill(room.E, room.Et, kind, turn_x(identity(), math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, 0.0), 0.0)
+        fill(
+            room.EB,
+            room.EBt,
+            kind,
+            turn_z(identity(), math.cos(q[i + 1]), -math.sin(q[i + 1])),
+            Vec3(0.0, 0.0, 0.0),
+            0.0,
+        )
+        return Turn(False, 1.0, 0.0, True, room)
     R, r = pose_of_joint(t, j, q)
-    fill(w, E, ET, kind, R, r, t.pitch[j])
-    return False, 1.0, 0.0, False
+    fill(room.E, room.Et, kind, R, r, t.pitch[j])
+    return Turn(False, 1.0, 0.0, False, room)
 
 
 @helper
-def fill(w, to, transposed, kind, R, r, pitch):
-    """E of a frame R, r, in the adapted basis of a kind of joint, and its transpose."""
+def fill(E, Et, kind, R, r, pitch):
+    """E of a frame R, r, in the adapted basis of a kind of joint, and its transposed."""
     Rt = transpose(R)
-    for i in range(36):
-        w[X + i] = 0.0
-    set_vec(w, X, Rt.r0)
-    set_vec(w, X + 6, Rt.r1)
-    set_vec(w, X + 12, Rt.r2)
-    set_vec(w, X + 18, cross(r, Rt.r0))
-    set_vec(w, X + 24, cross(r, Rt.r1))
-    set_vec(w, X + 30, cross(r, Rt.r2))
-    set_vec(w, X + 21, Rt.r0)
-    set_vec(w, X + 27, Rt.r1)
-    set_vec(w, X + 33, Rt.r2)
+    X = new_matrix()
+    X[0], X[3] = beside(Rt.r0, Vec3(0.0, 0.0, 0.0)), beside(cross(r, Rt.r0), Rt.r0)
+    X[1], X[4] = beside(Rt.r1, Vec3(0.0, 0.0, 0.0)), beside(cross(r, Rt.r1), Rt.r1)
+    X[2], X[5] = beside(Rt.r2, Vec3(0.0, 0.0, 0.0)), beside(cross(r, Rt.r2), Rt.r2)
     for i in range(6):
         for l in range(6):
-            w[to + 6 * i + l] = w[X + 6 * BASIS[kind, i] + BASIS[kind, l]]
+            E[i, l] = X[BASIS[kind, i], BASIS[kind, l]]
     if kind == SCREW:
         for l in range(6):
-            w[to + 24 + l] -= pitch * w[to + 30 + l]
+            E[4, l] -= pitch * E[5, l]
         for i in range(6):
-            w[to + 6 * i + 5] += pitch * w[to + 6 * i + 4]
+            E[i, 5] += pitch * E[i, 4]
     for i in range(6):
         for l in range(6):
-            w[transposed + 6 * l + i] = w[to + 6 * i + l]
+            Et[l, i] = E[i, l]
+
+
+@helper
+def beside(a, b):
+    """Two vectors as six numbers."""
+    return make_six(a.x, a.y, a.z, b.x, b.y, b.z)
 
 
 @helper

@@ -7,82 +7,87 @@ which stay as they are: seven load cases,
 
 w is in the frame of the node's top body (LIGHT and SUM: of the body they hang on), and accelerations are those of
 points: the linear part is the acceleration of the handle's origin. Then velocities do not enter (AD's tensors, which
-multiply spatial velocities, have 13 times as many numbers). Each case is a column as coefficients.py has it, and they
-are joined as stretches.py joins forces; only E, which takes two cases at a time, is new.
+multiply spatial velocities, have 13 times as many numbers). Each case has the vectors of a node, and they are joined as
+stretches.py joins those of forces; only E, which takes two cases at a time, is new.
 
-    a stretch    CASES columns (BT, BB), then from PLACE of them (PT, PB), then E      STRETCH_LOADS numbers
-    a rigid body  the same without p and E                                               BODY_LOADS
-    absorbed     CASES columns of BIAS, of LINEAR, then E                               ABSORBED_LOADS
-
-After E stands the scale of the last case [rounding.py], in which the joints' own forces act and may be in balance.
-
-The distances between b and p are those of coefficients.py, so that its functions find both from one place.
+Beside E stands the scale of the last case [rounding.py], in which the joints' own forces act and may be in balance.
 """
 
 from __future__ import annotations
 
-from supple.assembly.absorbing import leaf_linear, light_linear
-from supple.assembly.coefficients import (
-    BB,
-    BIAS,
-    BT,
-    CONSTANT,
-    CONSTANT_SCALE,
-    ETA,
-    INERTIA,
-    LINEAR,
-    LOADS,
-    MOVED,
-    PB,
-    PT,
-    QUADRATIC,
-    QUADRATIC_SCALE,
-    SCALE,
-    WR,
-    XV,
-    X,
-)
+from supple.assembly.absorbing import leaf_vectors, light_vectors, lone_vectors, scale_of_lone
 from supple.assembly.frames import BASIS
-from supple.assembly.joints import SCREW, pose_of_joint, turn_of_joint
+from supple.assembly.joints import SCREW, beside, pose_of_joint, turn_of_joint
+from supple.assembly.nodes import AbsorbedVectors, StretchVectors
+from supple.assembly.passes import (
+    absorbed_of,
+    closing_of,
+    joint_of_node,
+    next_joint,
+    sides_of_leaf,
+    stretch_of,
+)
 from supple.assembly.poses import compose, load_pose, span_of
-from supple.assembly.rounding import join_scale, leaf_scale, light_scale, lone_scale, magnitudes
-from supple.assembly.stretches import join_linear, weigh_numbers
-from supple.assembly.turning import times
+from supple.assembly.rounding import join_scale, leaf_scale, light_scale, lower_psi, nothing
+from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
+from supple.assembly.turning import new_turn_matrices
 from supple.spatial.algebra import Force, Motion, RigidInertia, Sym3, Vec3, cross
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item, set_item
-from supple.spatial.rows import set_vec
-from supple.spatial.sixes import dot, set_six, six
+from supple.spatial.fields import Number, Numbers, Six
+from supple.spatial.matrices import Mat6, matrix_among, new_matrix
+from supple.spatial.sixes import absolute, dot
+from supple.spatial.structs import Several, Struct
 
-CASES, STILL_CASE = 7, 6
-PAIRS = CASES * CASES
-PLACE = PT - BT  # of the p columns
-E_STRETCH, E_ABSORBED = PLACE + 12 * CASES, 12 * CASES
-BODY_LOADS, STRETCH_LOADS, ABSORBED_LOADS = 12 * CASES, E_STRETCH + PAIRS + 1, E_ABSORBED + PAIRS + 1
+CASES, STILL_CASE = 7, 6  # the last is that of a body at rest
 
-# Scratch: the lower part's columns, seen from the upper one, of which (at CHILD) as many as a stretch has; and of each
-# case the vector x by which the node moves its parts, S x and p, and r.
-CHILD = LOADS
-XS, SXS, PS, RS = (CHILD + STRETCH_LOADS + 6 * CASES * i for i in range(4))
-RAW = RS + 6 * CASES  # one force
-ROTATED = RAW + 6  # D(R), and E times it
-HALF = ROTATED + 36
-OWN_FORCES = CHILD + 12 * CASES  # of a lone body, in the place of a stretch's p
+
+class StretchLoads(Struct):
+    """Of a stretch; of a rigid body without p, E and their scale."""
+
+    cases = Several(CASES, StretchVectors)
+    E = Numbers(CASES * CASES)
+    E_scale = Number()
+
+
+class AbsorbedLoads(Struct):
+    """Of what is absorbed."""
+
+    cases = Several(CASES, AbsorbedVectors)
+    E = Numbers(CASES * CASES)
+    E_scale = Number()
+
+
+class Moved(Struct):
+    """In one case: the vector x by which a node moves its parts, S x and p, and R of its joint [`constant`]."""
+
+    x = Six()
+    Sx = Six()
+    p = Six()
+    R = Mat6()
+
+
+class MovedCases(Struct):
+    cases = Several(CASES, Moved)
+
+
+BODY_LOADS = StretchLoads.offsets["E"]  #: numbers of a rigid body
+ABSORBED_LOADS = AbsorbedLoads.words
+stretch_loads_among, absorbed_loads_among = StretchLoads.among, AbsorbedLoads.among
+new_stretch_loads, new_absorbed_loads, new_cases = StretchLoads.new, AbsorbedLoads.new, MovedCases.new
+
+
+@helper
+def zero_vec():
+    return Vec3(0.0, 0.0, 0.0)
 
 
 # --- forces and accelerations of a turning body -----------------------------------------------------------------------
 
 
 @helper
-def squares(w, to, v):
-    """m of an angular velocity v, to w[to:]."""
-    set_item(w, to, v.x * v.x)
-    set_item(w, to + 1, v.y * v.y)
-    set_item(w, to + 2, v.z * v.z)
-    set_item(w, to + 3, v.x * v.y)
-    set_item(w, to + 4, v.y * v.z)
-    set_item(w, to + 5, v.z * v.x)
-    set_item(w, to + 6, 1.0)
+def squares_of(w):
+    """m of an angular velocity, but for the last number."""
+    return beside(Vec3(w.x * w.x, w.y * w.y, w.z * w.z), Vec3(w.x * w.y, w.y * w.z, w.z * w.x))
 
 
 @helper
@@ -100,7 +105,7 @@ def inward(r, c):
         return Vec3(0.0, r.z, r.y)
     if c == 5:
         return Vec3(r.z, 0.0, r.x)
-    return Vec3(0.0, 0.0, 0.0)
+    return zero_vec()
 
 
 @helper
@@ -118,48 +123,54 @@ def gyroscopic(I, c):
         return Vec3(I.zz - I.yy, I.xy, -I.xz)
     if c == 5:
         return Vec3(-I.xy, I.xx - I.zz, I.yz)
-    return Vec3(0.0, 0.0, 0.0)
+    return zero_vec()
 
 
 @helper
-def set_force(t, b, f, external, at, w):
-    """A force on body b, in its own frame, to external[at:] in its basis."""
-    kind = item(t.joint, b)
-    turn = f.ang.z + item(t.pitch, b) * f.lin.z if kind == SCREW else f.ang.z
-    set_vec(w, X, Vec3(f.ang.x, f.ang.y, turn))
-    set_vec(w, X + 3, f.lin)
+def in_basis(kind, ang, lin):
+    """Two vectors as six numbers, in the order of the basis of a kind of joint."""
+    x = new_matrix()
+    x[0] = beside(ang, lin)
     for k in range(6):
-        set_item(external, at + k, item(w, X + BASIS[kind, k]))
+        x[1, k] = x[0, BASIS[kind, k]]
+    return x[1]
 
 
 @helper
-def set_motion(t, b, a, out, at, w):
-    """A motion in the frame of body b (or of its joint before it moves) to out[at:] in its basis."""
-    kind = item(t.joint, b)
-    set_vec(w, X, a.ang)
-    set_vec(w, X + 3, Vec3(a.lin.x, a.lin.y, a.lin.z - item(t.pitch, b) * a.ang.z) if kind == SCREW else a.lin)
-    for k in range(6):
-        set_item(out, at + k, item(w, X + BASIS[kind, k]))
+def force_in_basis(t, b, f):
+    """A force on body b, in its own frame, in its basis."""
+    kind = t.joint[b]
+    turn = f.ang.z + t.pitch[b] * f.lin.z if kind == SCREW else f.ang.z
+    return in_basis(kind, Vec3(f.ang.x, f.ang.y, turn), f.lin)
 
 
 @helper
-def host_motion(t, i, a, out, at, w):
-    """A motion of the body that an absorbed node hangs on, or of the world."""
-    b = item(t.top, i)
-    if b < 0:
-        set_vec(out, at, a.ang)
-        set_vec(out, at + 3, a.lin)
-    else:
-        set_motion(t, b, a, out, at, w)
+def motion_in_basis(t, b, a):
+    """A motion in the frame of body b (or of its joint before it moves), in its basis."""
+    kind = t.joint[b]
+    along = a.lin.z - t.pitch[b] * a.ang.z if kind == SCREW else a.lin.z
+    return in_basis(kind, a.ang, Vec3(a.lin.x, a.lin.y, along))
+
+
+@helper
+def pulled_inward(t, b, r, R, c):
+    """w x (w x r) in case c, in the basis of body b (or of its joint), whose frame is R."""
+    return motion_in_basis(t, b, Motion(zero_vec(), inward(r, c) @ R))
+
+
+@helper
+def turning_force(t, b, Y, c):
+    """The force of inertia on body b in case c."""
+    return force_in_basis(t, b, Force(gyroscopic(Y.I, c) * -1.0, inward(Y.h, c) * -1.0))
 
 
 @helper
 def load_rigid_at(a, k):
     """A rigid inertia: mass, first moment, rotational inertia."""
     return RigidInertia(
-        item(a, k),
-        Vec3(item(a, k + 1), item(a, k + 2), item(a, k + 3)),
-        Sym3(item(a, k + 4), item(a, k + 5), item(a, k + 6), item(a, k + 7), item(a, k + 8), item(a, k + 9)),
+        a[k],
+        Vec3(a[k + 1], a[k + 2], a[k + 3]),
+        Sym3(a[k + 4], a[k + 5], a[k + 6], a[k + 7], a[k + 8], a[k + 9]),
     )
 
 
@@ -167,320 +178,317 @@ def load_rigid_at(a, k):
 
 
 @helper
-def turn_cases(w, to, R):
+def set_turned_cases(D, R):
     """D with m(R^T w) = D m(w), six by six: how the cases of a frame come from those of the one that it is R in."""
     x, y, z = Vec3(R.r0.x, R.r1.x, R.r2.x), Vec3(R.r0.y, R.r1.y, R.r2.y), Vec3(R.r0.z, R.r1.z, R.r2.z)
-    product_row(w, to, x, x)
-    product_row(w, to + 6, y, y)
-    product_row(w, to + 12, z, z)
-    product_row(w, to + 18, x, y)
-    product_row(w, to + 24, y, z)
-    product_row(w, to + 30, z, x)
+    D[0] = product_row(x, x)
+    D[1] = product_row(y, y)
+    D[2] = product_row(z, z)
+    D[3] = product_row(x, y)
+    D[4] = product_row(y, z)
+    D[5] = product_row(z, x)
 
 
 @helper
-def product_row(w, to, a, b):
+def product_row(a, b):
     """(a.w)(b.w) in terms of m(w)."""
-    set_item(w, to, a.x * b.x)
-    set_item(w, to + 1, a.y * b.y)
-    set_item(w, to + 2, a.z * b.z)
-    set_item(w, to + 3, a.x * b.y + a.y * b.x)
-    set_item(w, to + 4, a.y * b.z + a.z * b.y)
-    set_item(w, to + 5, a.z * b.x + a.x * b.z)
+    return beside(
+        Vec3(a.x * b.x, a.y * b.y, a.z * b.z),
+        Vec3(a.x * b.y + a.y * b.x, a.y * b.z + a.z * b.y, a.z * b.x + a.x * b.z),
+    )
 
 
 @helper
-def turn_columns(loads, at, width, w, to):
-    """Columns of `width` numbers, at loads[at:], times D, which is at ROTATED."""
+def turn_stretch(loads, jointed, D, out):
+    """The cases of a stretch, turned by D; p and E only where there are joints."""
     for c in range(6):
-        for part in range(0, width, 6):
-            x = six(loads, at + part) * item(w, ROTATED + c)
+        to, of = out.cases[c], loads.cases[0]
+        b1, b2 = of.b1 * D[0, c], of.b2 * D[0, c]
+        for k in range(1, 6):
+            of = loads.cases[k]
+            b1, b2 = b1 + of.b1 * D[k, c], b2 + of.b2 * D[k, c]
+        to.b1, to.b2 = b1, b2
+    still, out_still = loads.cases[STILL_CASE], out.cases[STILL_CASE]
+    out_still.b1, out_still.b2 = still.b1, still.b2
+    if jointed:
+        for c in range(6):
+            to, of = out.cases[c], loads.cases[0]
+            p1, p2 = of.p1 * D[0, c], of.p2 * D[0, c]
             for k in range(1, 6):
-                x += six(loads, at + width * k + part) * item(w, ROTATED + 6 * k + c)
-            set_six(w, to + width * c + part, x)
-    for part in range(0, width, 6):
-        set_six(w, to + width * STILL_CASE + part, six(loads, at + width * STILL_CASE + part))
+                of = loads.cases[k]
+                p1, p2 = p1 + of.p1 * D[k, c], p2 + of.p2 * D[k, c]
+            to.p1, to.p2 = p1, p2
+        out_still.p1, out_still.p2 = still.p1, still.p2
+        turn_pairs(loads.E, D, out.E)
 
 
 @helper
-def turn_pairs(loads, at, w, to):
-    """D^T E D, of E at loads[at:]; the last case stays as it is."""
+def turn_absorbed(loads, D, out):
+    """The cases of what is absorbed, turned by D."""
+    for c in range(6):
+        to, of = out.cases[c], loads.cases[0]
+        z, p = of.z * D[0, c], of.p * D[0, c]
+        for k in range(1, 6):
+            of = loads.cases[k]
+            z, p = z + of.z * D[k, c], p + of.p * D[k, c]
+        to.z, to.p = z, p
+    still, out_still = loads.cases[STILL_CASE], out.cases[STILL_CASE]
+    out_still.z, out_still.p = still.z, still.p
+    turn_pairs(loads.E, D, out.E)
+
+
+@helper
+def turn_pairs(E, D, out):
+    """D^T E D; the last case stays as it is."""
+    half, last = new_matrix(), new_matrix()  # E D, and the last row of it
     for k in range(CASES):
         for c in range(6):
             x = 0.0
             for l in range(6):
-                x += item(loads, at + CASES * k + l) * item(w, ROTATED + 6 * l + c)
-            set_item(w, HALF + 6 * k + c, x)
+                x += E[CASES * k + l] * D[l, c]
+            if k < 6:
+                half[k, c] = x
+            else:
+                last[0, c] = x
     for c in range(6):
         for e in range(6):
             x = 0.0
             for k in range(6):
-                x += item(w, ROTATED + 6 * k + c) * item(w, HALF + 6 * k + e)
-            set_item(w, to + CASES * c + e, x)
-        x = item(w, HALF + 36 + c)
-        set_item(w, to + CASES * c + STILL_CASE, x)
-        set_item(w, to + CASES * STILL_CASE + c, x)
-    last = CASES * STILL_CASE + STILL_CASE
-    set_item(w, to + last, item(loads, at + last))
+                x += D[k, c] * half[k, e]
+            out[CASES * c + e] = x
+        out[CASES * c + STILL_CASE] = last[0, c]
+        out[CASES * STILL_CASE + c] = last[0, c]
+    out[CASES * STILL_CASE + STILL_CASE] = E[CASES * STILL_CASE + STILL_CASE]
 
 
 # --- of nodes ---------------------------------------------------------------------------------------------------------
 
 
 @helper
-def keep_case(w, c, x, sx, p):
-    set_six(w, XS + 6 * c, x)
-    set_six(w, SXS + 6 * c, sx)
-    set_six(w, PS + 6 * c, p)
+def share(c):
+    """How much of the joints' own forces acts in case c."""
+    return 1.0 if c == STILL_CASE else 0.0
 
 
 @helper
-def set_pairs(t, j, k, w, loads, to):
+def set_pairs(moved, own, E):
     """E of a node without that of its parts: `constant` of stretches.py, for two cases at a time."""
     for c in range(CASES):
-        weigh_numbers(t, j, k, w, RS + 6 * c, w)
+        one = moved.cases[c]
+        weigh_numbers(own, one.R)
         for e in range(c + 1):
-            x, y = six(w, XS + 6 * c), six(w, XS + 6 * e)
-            a = dot(x, six(w, SXS + 6 * e)) + 0.5 * (dot(six(w, PS + 6 * c), y) + dot(six(w, PS + 6 * e), x))
-            for i in range(k):
-                a += item(w, WR + i) * item(w, RS + 6 * e + i)
-            set_item(loads, to + CASES * c + e, a)
-            set_item(loads, to + CASES * e + c, a)
+            other = moved.cases[e]
+            a = dot(one.x, other.Sx) + 0.5 * (dot(one.p, other.x) + dot(other.p, one.x))
+            for i in range(own.k):
+                a += one.R[1, i] * other.R[0, i]
+            E[CASES * c + e] = a
+            E[CASES * e + c] = a
 
 
 @helper
-def add_pairs(loads, to, a, at):
-    for k in range(PAIRS):
-        set_item(loads, to + k, item(loads, to + k) + item(a, at + k))
+def add_pairs(E, other):
+    for k in range(CASES * CASES):
+        E[k] += other[k]
+
+
+@helper
+def keep(one, x, Sx, p):
+    one.x, one.Sx, one.p = x, Sx, p
 
 
 @helper
 def join_loads(t, d, i, trees, spans, loads, at):
-    """The columns of a JOIN."""
-    w, out = d.w, d.out
-    j, l, r = item(t.item, i), item(t.left, i), item(t.right, i)
+    """The cases of a JOIN."""
+    j, l, r = t.item[i], t.left[i], t.right[i]
+    A, B, J, closing = stretch_of(d, l), stretch_of(d, r), joint_of_node(d, i), closing_of(d, i)
+    a, b, c = (stretch_loads_among(loads, at[l]), stretch_loads_among(loads, at[r]), stretch_loads_among(loads, at[i]))
+    sides, turn = sides_of(t, i, True), turn_of_joint(t, j, d.q, new_turn_matrices())
     R, _ = span_of(t, l, trees, spans)
     S, s = pose_of_joint(t, j, d.q)
     u, R = R @ s, R @ S  # of the lower part's top: how far the joint moves it, and its turn
-    sa, sb, k = item(t.joints, l) > 0, item(t.joints, r) > 0, 6 - item(t.forbidden, j)
-    la, lb, lc = item(at, l), item(at, r), item(at, i)
-    seen_from(loads, lb, sb, w, R)
-    turned = turn_of_joint(t, j, d.q, w)
-    oa, ob, oj, ot = item(d.at, l), item(d.at, r), item(d.joint_at, i), item(d.tail_at, i)
-    for c in range(CASES):
-        set_motion(t, j, Motion(Vec3(0.0, 0.0, 0.0), inward(u, c) @ R), w, RAW, w)
-        set_six(w, CHILD + 12 * c, six(w, CHILD + 12 * c) - six(w, RAW))
-        x, sx, p = join_linear(
-            t, i, j, out, oa, ob, oj, d.tail, ot, sa, sb, w, True, turned, k, d.force, 1.0 if c == STILL_CASE else 0.0,
-            loads, la + 12 * c - BT, w, CHILD + 12 * c - BT, loads, lc + 12 * c - BT, w, RS + 6 * c,
-        )  # fmt: skip
-        keep_case(w, c, x, sx, p)
-    set_pairs(t, j, k, w, loads, lc + E_STRETCH)
-    scale = join_scale(t, j, out, oa, ob, d.tail, ot, sa, sb, w, turned, k, d.force)
-    if sa:
-        add_pairs(loads, lc + E_STRETCH, loads, la + E_STRETCH)
-        scale += item(loads, la + E_STRETCH + PAIRS)
-    if sb:
-        add_pairs(loads, lc + E_STRETCH, w, CHILD + E_STRETCH)
-        scale += item(loads, lb + E_STRETCH + PAIRS)
-    set_item(loads, lc + E_STRETCH + PAIRS, scale)
-
-
-@helper
-def seen_from(loads, lb, joints, w, R):
-    """The columns of a stretch to CHILD, as seen from a frame in which its own is R."""
-    turn_cases(w, ROTATED, R)
-    turn_columns(loads, lb, 12, w, CHILD)
-    if joints:
-        turn_columns(loads, lb + PLACE, 12, w, CHILD + PLACE)
-        turn_pairs(loads, lb + E_STRETCH, w, CHILD + E_STRETCH)
-
-
-@helper
-def leaf_loads(t, d, i, own, trees, loads, at):
-    """The columns of a LEAF on a path. own: the bodies' inertias, ten numbers each."""
-    w, b, l, lc = d.w, item(t.item, i), item(t.left, i), item(at, i)
-    ll, ol = (item(at, l), item(d.at, l)) if l >= 0 else (0, 0)
-    below, heavy = item(t.open, i) != 0, item(t.heavy, b)
-    Y = load_rigid_at(own, 10 * b)
-    for c in range(CASES):
-        turning_force(t, b, Y, c, w)
-        x, sx, p = leaf_linear(
-            t,
-            b,
-            i,
-            l >= 0,
-            d.out,
-            item(d.at, i),
-            ol,
-            w,
-            True,
-            w,
-            RAW,
-            loads,
-            ll + 6 * c - BIAS,
-            loads,
-            lc + 12 * c - BT,
+    seen, D = new_stretch_loads(), new_matrix()
+    set_turned_cases(D, R)
+    turn_stretch(b, sides.lower, D, seen)
+    moved, upper_b, lower_b = new_cases(), nothing(), nothing()
+    for case in range(CASES):
+        below = seen.cases[case]
+        below.b1 = below.b1 - pulled_inward(t, j, u, R, case)
+        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        x, Sx, p, upper_b, lower_b = join_vectors(
+            A, B, J, closing, own, sides, turn, a.cases[case], below, c.cases[case], one.R
         )
-        keep_case(w, c, x, sx, p)
-        if below:
+        keep(one, x, Sx, p)
+    own = own_joint(t, j, d.force, 1.0)
+    set_pairs(moved, own, c.E)
+    scale = join_scale(A, B, closing, own, sides, turn, upper_b, lower_b)
+    if sides.upper:
+        add_pairs(c.E, a.E)
+        scale += a.E_scale
+    if sides.lower:
+        add_pairs(c.E, seen.E)
+        scale += b.E_scale
+    c.E_scale = scale
+
+
+@helper
+def leaf_loads(t, d, i, inertias, trees, loads, at):
+    """The cases of a LEAF on a path. inertias: of the bodies, ten numbers each."""
+    b, l = t.item[i], t.left[i]
+    some, sides, heavy = l >= 0, sides_of_leaf(t, i, True), t.heavy[b]
+    C, absorbed = stretch_of(d, i), absorbed_of(d, max(l, 0))
+    c, under = stretch_loads_among(loads, at[i]), absorbed_loads_among(loads, at[max(l, 0)])
+    Y, moved = load_rigid_at(inertias, 10 * b), new_cases()
+    for case in range(CASES):
+        to, f = c.cases[case], turning_force(t, b, Y, case)
+        x, Sx, p = leaf_vectors(next_joint(t, b), C, some, absorbed, sides, f, under.cases[case], to)
+        keep(moved.cases[case], x, Sx, p)
+        if sides.open:
             R, r = load_pose(trees, 12 * heavy)
-            set_motion(t, heavy, Motion(Vec3(0.0, 0.0, 0.0), inward(r, c) @ R), w, RAW, w)
-            set_six(loads, lc + 12 * c + 6, six(loads, lc + 12 * c + 6) + six(w, RAW))
-    if l >= 0:
-        set_pairs(t, b, 0, w, loads, lc + E_STRETCH)
-        add_pairs(loads, lc + E_STRETCH, loads, ll + E_ABSORBED)
-        scale = leaf_scale(d.out, item(d.at, i), ol, loads, ll + 6 * STILL_CASE)
-        set_item(loads, lc + E_STRETCH + PAIRS, scale + item(loads, ll + E_ABSORBED + PAIRS))
+            to.b2 = to.b2 + pulled_inward(t, heavy, r, R, case)
+    if some:
+        set_pairs(moved, no_joint(t, d.force), c.E)
+        add_pairs(c.E, under.E)
+        c.E_scale = leaf_scale(C, absorbed, under.cases[STILL_CASE].z) + under.E_scale
 
 
 @helper
-def turning_force(t, b, Y, c, w):
-    """The force of inertia on body b in case c, to RAW."""
-    f, m = inward(Y.h, c), gyroscopic(Y.I, c)
-    set_force(t, b, Force(m * -1.0, f * -1.0), w, RAW, w)
-
-
-@helper
-def light_loads(t, d, i, own, trees, loads, at):
-    """The columns of a LIGHT."""
-    w, j, path, lc = d.w, item(t.item, i), item(t.left, i), item(at, i)
-    lone, absorbed, sb = item(t.lone, path) != 0, item(t.left, path), item(t.joints, path) > 0
-    k = 6 - item(t.forbidden, j)
+def light_loads(t, d, i, inertias, trees, loads, at):
+    """The cases of a LIGHT."""
+    j, path = t.item[i], t.left[i]
     R, r = load_pose(trees, 12 * j)
     S, s = pose_of_joint(t, j, d.q)
     R, r = compose(R, r, S, s)
-    ol, ll = -1, 0
-    if lone:
-        Y = load_rigid_at(own, 10 * j)
-        if absorbed >= 0:
-            ol, ll = item(d.at, absorbed), CHILD
-            turn_cases(w, ROTATED, R)
-            turn_columns(loads, item(at, absorbed), 6, w, CHILD)
-            turn_columns(loads, item(at, absorbed) + 6 * CASES, 6, w, CHILD + 6 * CASES)
-            turn_pairs(loads, item(at, absorbed) + E_ABSORBED, w, CHILD + E_STRETCH)
-        # its own force in the cases of the frame above: columns turned like the others
-        turned_forces(t, j, Y, R, w)
-    else:
-        seen_from(loads, item(at, path), sb, w, R)
-    turned = turn_of_joint(t, j, d.q, w)
-    ob, oj, ot = item(d.at, path), item(d.joint_at, i), item(d.tail_at, i)
-    for c in range(CASES):
-        set_motion(t, j, Motion(Vec3(0.0, 0.0, 0.0), inward(r, c) @ R), w, MOVED, w)
-        if not lone:
-            set_six(w, CHILD + 12 * c, six(w, CHILD + 12 * c) - six(w, MOVED))
-        _, x, sx, p = light_linear(
-            t, j, lone, d.out, ob, ol, oj, d.tail, ot, sb, w, True, turned, d.force, 1.0 if c == STILL_CASE else 0.0,
-            w, OWN_FORCES + 6 * c, w, CHILD + 12 * c - BT, w, ll + 6 * c - BIAS, True, loads, lc + 6 * c - BIAS, w,
-            RS + 6 * c,
-        )  # fmt: skip
-        keep_case(w, c, x, sx, p)
-    set_pairs(t, j, k, w, loads, lc + E_ABSORBED)
-    if (lone and absorbed >= 0) or (not lone and sb):
-        add_pairs(loads, lc + E_ABSORBED, w, CHILD + E_STRETCH)
-    if lone:
-        set_six(w, XV, six(w, RAW) * 0.0)
-        if absorbed >= 0:
-            magnitudes(w, loads, item(at, absorbed) + 6 * STILL_CASE, w, 0, False)
-        scale = lone_scale(t, j, d.out, ol, d.tail, ot, k, d.force, w)
-        if absorbed >= 0:
-            scale += item(loads, item(at, absorbed) + E_ABSORBED + PAIRS)
-    else:
-        scale = light_scale(t, j, d.out, ob, d.tail, ot, sb, w, turned, k, d.force)
-        if sb:
-            scale += item(loads, item(at, path) + E_STRETCH + PAIRS)
-    set_item(loads, lc + E_ABSORBED + PAIRS, scale)
+    if t.lone[path]:
+        lone_loads(t, d, i, load_rigid_at(inertias, 10 * j), R, r, loads, at)
+        return
+    B, J, closing, jointed = stretch_of(d, path), joint_of_node(d, i), closing_of(d, i), t.joints[path] > 0
+    b, c, turn = (
+        stretch_loads_among(loads, at[path]),
+        absorbed_loads_among(loads, at[i]),
+        turn_of_joint(t, j, d.q, new_turn_matrices()),
+    )
+    seen, moved, D, beta = new_stretch_loads(), new_cases(), new_matrix(), nothing()
+    set_turned_cases(D, R)
+    turn_stretch(b, jointed, D, seen)
+    for case in range(CASES):
+        below = seen.cases[case]
+        below.b1 = below.b1 - pulled_inward(t, j, r, R, case)
+        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        _, x, Sx, p, beta = light_vectors(B, J, closing, own, jointed, True, turn, below, c.cases[case], one.R)
+        keep(one, x, Sx, p)
+    own = own_joint(t, j, d.force, 1.0)
+    set_pairs(moved, own, c.E)
+    if jointed:
+        add_pairs(c.E, seen.E)
+    psi = lower_psi(B.Psi1_scale, turn) if jointed else nothing()
+    c.E_scale = light_scale(closing, own, psi, beta) + (b.E_scale if jointed else 0.0)
 
 
 @helper
-def turned_forces(t, b, Y, R, w):
-    """The forces of inertia on body b, of frame R, in the cases of the frame that this is seen in."""
-    turn_cases(w, ROTATED, R)
-    for c in range(CASES):
-        set_six(w, OWN_FORCES + 6 * c, six(w, RAW) * 0.0)
-    for k in range(6):
-        turning_force(t, b, Y, k, w)
-        for c in range(6):
-            set_six(w, OWN_FORCES + 6 * c, six(w, OWN_FORCES + 6 * c) + six(w, RAW) * item(w, ROTATED + 6 * k + c))
+def lone_loads(t, d, i, Y, R, r, loads, at):
+    """The cases of a LIGHT with a single body under it, of rigid inertia Y, whose frame is R, r."""
+    j, under = t.item[i], t.left[t.left[i]]
+    some, J, closing, turn = (
+        under >= 0,
+        joint_of_node(d, i),
+        closing_of(d, i),
+        turn_of_joint(t, j, d.q, new_turn_matrices()),
+    )
+    absorbed, I = absorbed_of(d, max(under, 0)), matrix_among(t.inertia, 36 * j)
+    b, c = absorbed_loads_among(loads, at[max(under, 0)]), absorbed_loads_among(loads, at[i])
+    seen, moved, D = new_absorbed_loads(), new_cases(), new_matrix()
+    set_turned_cases(D, R)
+    if some:
+        turn_absorbed(b, D, seen)
+    for case in range(CASES):
+        f = nothing()  # its own force, in the cases of the frame above
+        if case < 6:
+            for k in range(6):
+                f += turning_force(t, j, Y, k) * D[k, case]
+        a = pulled_inward(t, j, r, R, case)
+        z = a @ I - f
+        if some:
+            z += a @ absorbed.I
+        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        _, x, Sx, p = lone_vectors(
+            some, absorbed, J, closing, own, True, turn, z, a, seen.cases[case], c.cases[case], one.R
+        )
+        keep(one, x, Sx, p)
+    own = own_joint(t, j, d.force, 1.0)
+    set_pairs(moved, own, c.E)
+    sizes, scale = nothing(), 0.0
+    if some:
+        add_pairs(c.E, seen.E)
+        sizes, scale = absolute(b.cases[STILL_CASE].z), b.E_scale
+    c.E_scale = scale + scale_of_lone(closing, own, some, absorbed, sizes)
 
 
 @helper
 def sum_loads(t, i, loads, at):
-    """The columns of a SUM."""
-    l, r, c = item(at, item(t.left, i)), item(at, item(t.right, i)), item(at, i)
+    """The cases of a SUM."""
+    l, r, c = at[t.left[i]], at[t.right[i]], at[i]
     for k in range(ABSORBED_LOADS):
-        set_item(loads, c + k, item(loads, l + k) + item(loads, r + k))
+        loads[c + k] = loads[l + k] + loads[r + k]
 
 
 # --- the linear coefficients of a node that moves as a rigid body -----------------------------------------------------
 
 
 @helper
-def weighted(loads, at, step, w, m):
-    """A column: the sum of those at loads[at:], each times its number at w[m:]."""
-    x = six(loads, at + step * STILL_CASE)
-    for c in range(6):
-        x += six(loads, at + step * c) * item(w, m + c)
-    return x
-
-
-@helper
-def pair_sum(loads, at, w, m):
+def pair_sum(E, m):
     """m.E m"""
-    total = 0.0
-    for c in range(CASES):
-        x = 0.0
-        for e in range(CASES):
-            x += item(loads, at + CASES * c + e) * item(w, m + e)
-        total += x * item(w, m + c)
+    total = E[CASES * STILL_CASE + STILL_CASE]
+    for c in range(6):
+        x = 2.0 * E[CASES * STILL_CASE + c]
+        for e in range(6):
+            x += E[CASES * c + e] * m[0, e]
+        total += x * m[0, c]
     return total
 
 
 @helper
-def square_sum(loads, at, w, m):
+def square_sum(E, m):
     """What m.E m would be if cases did not cancel each other, or more: E is positive semidefinite."""
-    total = 0.0
-    for c in range(CASES):
-        total += item(loads, at + (CASES + 1) * c) * item(w, m + c) * item(w, m + c)
-    return CASES * total + item(loads, at + PAIRS)
-
-
-CASE_AT, Z_AT = RS, RS + 12  # scratch, when nothing is joined
+    total = E[CASES * STILL_CASE + STILL_CASE]
+    for c in range(6):
+        total += E[(CASES + 1) * c] * m[0, c] * m[0, c]
+    return CASES * total
 
 
 @helper
 def evaluate_stretch(t, d, i, velocity, a, trees, spans, loads, at):
     """b, p and eta of a stretch whose top body turns with `velocity`, counted from its acceleration a (that of its
     origin, and of its turning)."""
-    w, out, o, la = d.w, d.out, item(d.at, i), item(at, i)
-    joints, b = item(t.joints, i) > 0, item(t.top, i)
-    squares(w, CASE_AT, velocity)
-    set_motion(t, b, a, w, Z_AT, w)
-    set_six(out, o + BT, weighted(loads, la, 12, w, CASE_AT) - six(w, Z_AT))
-    below = item(t.open, i) != 0
-    if below:
+    C, l, m = stretch_of(d, i), stretch_loads_among(loads, at[i]), new_matrix()
+    m[0] = squares_of(velocity)
+    still = l.cases[STILL_CASE]
+    b1, b2 = still.b1, still.b2
+    for c in range(6):
+        b1, b2 = b1 + l.cases[c].b1 * m[0, c], b2 + l.cases[c].b2 * m[0, c]
+    C.b1 = b1 - motion_in_basis(t, t.top[i], a)
+    if t.open[i]:
         R, r = span_of(t, i, trees, spans)
         lin = a.lin + cross(a.ang, r) + cross(velocity, cross(velocity, r))
-        set_motion(t, item(t.after, i), Motion(a.ang @ R, lin @ R), w, Z_AT, w)
-        set_six(out, o + BB, weighted(loads, la + 6, 12, w, CASE_AT) - six(w, Z_AT))
-    if joints:
-        set_six(out, o + PT, weighted(loads, la + PLACE, 12, w, CASE_AT))
-        if below:
-            set_six(out, o + PB, weighted(loads, la + PLACE + 6, 12, w, CASE_AT))
-        set_item(out, o + ETA, pair_sum(loads, la + E_STRETCH, w, CASE_AT))
-        set_item(out, o + SCALE, square_sum(loads, la + E_STRETCH, w, CASE_AT))
+        C.b2 = b2 - motion_in_basis(t, t.after[i], Motion(a.ang @ R, lin @ R))
+    if t.joints[i] > 0:
+        p1, p2 = still.p1, still.p2
+        for c in range(6):
+            p1, p2 = p1 + l.cases[c].p1 * m[0, c], p2 + l.cases[c].p2 * m[0, c]
+        C.p1, C.p2 = p1, p2
+        C.eta, C.eta_scale = pair_sum(l.E, m), square_sum(l.E, m) + l.E_scale
 
 
 @helper
 def evaluate_absorbed(t, d, i, velocity, a, loads, at):
     """z, p and e of a LIGHT or SUM, on a body that turns with `velocity`, counted from its acceleration a."""
-    w, out, o, la = d.w, d.out, item(d.at, i), item(at, i)
-    squares(w, CASE_AT, velocity)
-    host_motion(t, i, a, w, Z_AT, w)
-    z, p = six(w, Z_AT), weighted(loads, la + 6 * CASES, 6, w, CASE_AT)
-    pz = times(w, Z_AT, out, o + QUADRATIC)
-    set_six(out, o + BIAS, weighted(loads, la, 6, w, CASE_AT) + times(w, Z_AT, out, o + INERTIA))
-    set_six(out, o + LINEAR, p + pz * 2.0)
-    set_item(out, o + CONSTANT, pair_sum(loads, la + E_ABSORBED, w, CASE_AT) + dot(p, z) + dot(pz, z))
-    scale = square_sum(loads, la + E_ABSORBED, w, CASE_AT) + dot(six(out, o + QUADRATIC_SCALE), z * z)
-    set_item(out, o + CONSTANT_SCALE, 2.0 * scale)
+    C, l, m = absorbed_of(d, i), absorbed_loads_among(loads, at[i]), new_matrix()
+    m[0] = squares_of(velocity)
+    a0 = motion_in_basis(t, t.top[i], a) if t.top[i] >= 0 else beside(a.ang, a.lin)
+    z, p = l.cases[STILL_CASE].z, l.cases[STILL_CASE].p
+    for c in range(6):
+        z, p = z + l.cases[c].z * m[0, c], p + l.cases[c].p * m[0, c]
+    Pa = a0 @ C.P
+    C.z = z + a0 @ C.I
+    C.p = p + Pa * 2.0
+    C.e = pair_sum(l.E, m) + dot(p, a0) + dot(Pa, a0)
+    C.e_scale = 2.0 * (square_sum(l.E, m) + l.E_scale + dot(C.P_scale, a0 * a0))

@@ -11,18 +11,17 @@ from supple.assembly.joints import pose_of_joint
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.spatial.algebra import Mat3, Vec3
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item
 from supple.spatial.rows import set_vec
 
 
 @helper
 def load_pose(a, k):
     R = Mat3(
-        Vec3(item(a, k), item(a, k + 1), item(a, k + 2)),
-        Vec3(item(a, k + 3), item(a, k + 4), item(a, k + 5)),
-        Vec3(item(a, k + 6), item(a, k + 7), item(a, k + 8)),
+        Vec3(a[k], a[k + 1], a[k + 2]),
+        Vec3(a[k + 3], a[k + 4], a[k + 5]),
+        Vec3(a[k + 6], a[k + 7], a[k + 8]),
     )
-    return R, Vec3(item(a, k + 9), item(a, k + 10), item(a, k + 11))
+    return R, Vec3(a[k + 9], a[k + 10], a[k + 11])
 
 
 @helper
@@ -49,17 +48,17 @@ def beyond_joint(t, j, q, R, r):
 @helper
 def span_of(t, i, trees, spans):
     """Where the joint after stretch i begins, seen from its top body. trees: the constant poses of the joints."""
-    if item(t.kind, i) == LEAF:
-        return load_pose(trees, 12 * item(t.heavy, item(t.item, i)))
+    if t.kind[i] == LEAF:
+        return load_pose(trees, 12 * t.heavy[t.item[i]])
     return load_pose(spans, 12 * i)
 
 
 @helper
 def renew_span(t, i, q, trees, spans):
     """The span of a JOIN that is open, from those of its parts."""
-    R, r = span_of(t, item(t.left, i), trees, spans)
-    R, r = beyond_joint(t, item(t.item, i), q, R, r)
-    S, s = span_of(t, item(t.right, i), trees, spans)
+    R, r = span_of(t, t.left[i], trees, spans)
+    R, r = beyond_joint(t, t.item[i], q, R, r)
+    S, s = span_of(t, t.right[i], trees, spans)
     R, r = compose(R, r, S, s)
     store_pose(spans, 12 * i, R, r)
 
@@ -67,16 +66,16 @@ def renew_span(t, i, q, trees, spans):
 @helper
 def find_world(t, i, q, trees, spans, world):
     """`world` of node i, from that of the node above."""
-    up = item(t.up, i)
+    up = t.up[i]
     if up < 0:
         store_pose(
             world, 12 * i, Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)), Vec3(0.0, 0.0, 0.0)
         )
         return
     R, r = load_pose(world, 12 * up)
-    kind, j = item(t.kind, up), item(t.item, up)
-    if kind == JOIN and item(t.right, up) == i:
-        S, s = span_of(t, item(t.left, up), trees, spans)
+    kind, j = t.kind[up], t.item[up]
+    if kind == JOIN and t.right[up] == i:
+        S, s = span_of(t, t.left[up], trees, spans)
         R, r = compose(R, r, S, s)
         R, r = beyond_joint(t, j, q, R, r)
     elif kind == LIGHT:

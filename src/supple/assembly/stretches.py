@@ -1,242 +1,239 @@
-"""Two stretches of a path joined at a joint [QS (1) to (10)]: the coefficients of the longer one, and of the joint.
+"""Two stretches A and B of a path joined at a joint, to C [QS (1) to (10)]. Letters are those of nodes.py.
 
-Letters are those of coefficients.py. `*_forces` renews what depends on forces, where positions stay as they are.
+`*_forces` renews what depends on forces, where positions stay as they are.
 """
 
 from __future__ import annotations
 
-from supple.assembly.coefficients import (
-    BB,
-    BETA,
-    BOT,
-    BT,
-    CROSS,
-    ETA,
-    FB,
-    FT,
-    GAMMA,
-    GAMMA_A,
-    GAMMA_B,
-    JOINT,
-    PB,
-    PT,
-    QV,
-    SBOT,
-    SCALE,
-    SCROSS,
-    SS,
-    STOP,
-    T1,
-    T2,
-    TAIL,
-    TOP,
-    WR,
-    WU,
-    XA,
-    XB,
-    XV,
-    YS,
-    ZS,
-    M,
-    W,
-    Y,
-    Z,
-)
-from supple.assembly.elimination import copy_allowed, eliminate, joint_rows, stiffen
+from typing import Any, NamedTuple
+
+from supple.assembly.elimination import eliminate, joint_of_elimination, new_elimination, stiffen
 from supple.assembly.rounding import join_scale, set_join_scales
 from supple.assembly.turning import (
-    back,
-    forth,
+    lower,
+    lower_back,
     lower_both,
     lower_rows,
-    lower_vector,
+    moved,
+    moved_back,
     moved_both,
     moved_rows,
-    times,
-    to_lower,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item, set_item
-from supple.spatial.sixes import dot, minus, plus, product, product_T, rows, set_rows, set_six, six, zero_rows
+from supple.spatial.indexing import from_entry
+from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, zero_rows
+from supple.spatial.sixes import dot, make_six
+
+
+class Own(NamedTuple):
+    """What a joint brings with it."""
+
+    k: Any  #: degrees of freedom
+    Q: Any  #: (k,) forces
+    drive: Any  #: the share of Q that acts: 0 or 1
+    armature: Any  #: (k,)
+    weight: Any  #: (k, k) what its accelerations count for in the total [QS section 4.4]
+
+
+class Sides(NamedTuple):
+    """What a JOIN joins."""
+
+    upper: Any  #: whether A has joints in it
+    lower: Any  #: whether B has
+    open: Any  #: whether C has a bottom handle
+    right: Any  #: whether the top handle of C is its principal one
+    totals: Any  #: whether total accelerations are wanted
 
 
 @helper
-def join(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, nc, armature):
-    """The coefficients of a JOIN c of stretches a and b at joint j [QS (2)]. Returns the smallest pivot.
+def own_joint(t, j, force, drive):
+    """What joint j brings with it."""
+    k, iv = 6 - t.forbidden[j], t.iv[j]
+    return Own(k, from_entry(force, iv), drive, from_entry(t.armature, iv), from_entry(t.weight, t.iw[j]))
 
-    oa, ob, oc, oj: where in `out` the coefficients of a, b, c and of the joint lie (its second part: in `tail` at ot);
-    sa, sb: whether a and b have joints in them; turned: what turn_of_joint said of the joint; nc: how many directions
-    it forbids; armature: whether it may have some.
-    """
-    below = item(t.open, c) != 0
-    right = item(t.right, item(t.up, c)) == c
-    set_rows(w, M, plus(moved_both(out, oa + BOT, w, turned), lower_both(out, ob + TOP, w, turned)))
-    set_rows(w, Y, moved_rows(out, oa + CROSS, w, turned))
-    if below:
-        set_rows(w, Z, lower_rows(out, ob + CROSS, w, turned))
-    smallest = eliminate(w, nc, True, below)
-    if armature:
-        n = stiffen(w, t.armature, item(t.iv, j), nc, True, below)
-    else:
-        n = nc
-        copy_allowed(w, nc)
-    joint_rows(w, out, oj, tail, ot, nc, n, Y, below)
-    set_rows(out, oc + TOP, minus(rows(out, oa + TOP), product_T(w, YS, w, YS, n)))
-    if below:
-        set_rows(out, oc + BOT, minus(rows(out, ob + BOT), product_T(w, ZS, w, ZS, n)))
-        if right:
-            set_rows(out, oc + CROSS, product_T(w, YS, w, ZS, n))
+
+@helper
+def no_joint(t, force):
+    """Of a body, which has none."""
+    return Own(0, force, 0.0, t.armature, t.weight)
+
+
+@helper
+def sides_of(t, i, totals):
+    """What JOIN i joins."""
+    upper, lower = t.joints[t.left[i]] > 0, t.joints[t.right[i]] > 0
+    return Sides(upper, lower, t.open[i] != 0, t.right[t.up[i]] == i, totals)
+
+
+@helper
+def join(A, B, C, J, closing, own, sides, turn, stiff):
+    """The matrices of C and of its joint [QS (2)]. stiff: whether the joint may have armature. The smallest pivot."""
+    forbidden = 6 - own.k
+    x = new_elimination()
+    x.M = moved_both(A.Phi2, turn) + lower_both(B.Phi1, turn)
+    x.Y = moved_rows(A.Phi_cross, turn)
+    if sides.open:
+        x.Z = lower_rows(B.Phi_cross, turn)
+    smallest = eliminate(x, forbidden, True, sides.open)
+    n = stiffen(x, own.armature, forbidden, True, sides.open) if stiff else forbidden
+    joint_of_elimination(x, x.Y, x.Ys, J, closing, forbidden, n, sides.open)
+    C.Phi1 = A.Phi1 - product_of_rows(x.Ys, x.Ys, n)  # Phi1^A - Phi12^A W Phi21^A [QS (2)]
+    if sides.open:
+        C.Phi2 = B.Phi2 - product_of_rows(x.Zs, x.Zs, n)  # Phi2^B - Phi21^B W Phi12^B
+        if sides.right:
+            C.Phi_cross = product_of_rows(x.Ys, x.Zs, n)  # Phi12 = Phi12^A W Phi12^B
         else:
-            set_rows(out, oc + CROSS, product_T(w, ZS, w, YS, n))
-    if psi:
-        join_totals(t, j, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, 6 - nc)
+            C.Phi_cross = product_of_rows(x.Zs, x.Ys, n)  # Phi21 = Phi21^B W Phi21^A
+    if sides.totals:
+        join_totals(A, B, C, J, own, sides, turn)
     return smallest
 
 
 @helper
-def join_totals(t, j, out, oa, ob, oc, oj, sa, sb, w, turned, below, right, k):
-    """Psi of a JOIN [QS (9)], from the joint's rows."""
-    if sa:
-        set_rows(w, SS, moved_both(out, oa + SBOT, w, turned))
-        set_rows(w, XA, moved_rows(out, oa + SCROSS, w, turned))
+def join_totals(A, B, C, J, own, sides, turn):
+    """Psi of C [QS (9)]: its Y = U^T U + W (Psi2^A + Psi1^B) W and W come in as U1, U2 and F1, F2."""
+    S, XA, XB, WU = new_matrix(), new_matrix(), new_matrix(), new_matrix()
+    if sides.upper:
+        assign(S, moved_both(A.Psi2, turn))
+        assign(XA, moved_rows(A.Psi_cross, turn))
     else:
-        set_rows(w, SS, zero_rows())
-        set_rows(w, XA, zero_rows())
-    if sb:
-        set_rows(w, SS, plus(rows(w, SS), lower_both(out, ob + STOP, w, turned)))
-    if below:
-        set_rows(w, XB, lower_rows(out, ob + SCROSS, w, turned) if sb else zero_rows())
-    ut, ub = oj + JOINT, oj + JOINT + 6 * k
-    set_rows(w, T1, minus(product(w, SS, out, oj + FT), rows(w, XA)))
-    x = minus(product_T(out, oj + FT, w, T1, 6), product_T(w, XA, out, oj + FT, 6))
-    weigh_rows(t, j, k, out, ut, w)
-    x = plus(x, product_T(out, ut, w, WU, k))
-    set_rows(out, oc + STOP, plus(x, rows(out, oa + STOP)) if sa else x)
-    if below:
-        set_rows(w, T2, minus(product(w, SS, out, oj + FB), rows(w, XB)))
-        x = minus(product_T(out, oj + FB, w, T2, 6), product_T(w, XB, out, oj + FB, 6))
-        weigh_rows(t, j, k, out, ub, w)
-        x = plus(x, product_T(out, ub, w, WU, k))
-        set_rows(out, oc + SBOT, plus(x, rows(out, ob + SBOT)) if sb else x)
-        if right:  # Psi12 = (Psi21)^T
-            x = minus(product_T(out, oj + FT, w, XB, 6), product_T(w, T1, out, oj + FB, 6))
-            x = minus(x, product_T(out, ut, w, WU, k))
+        assign(S, zero_rows())
+        assign(XA, zero_rows())
+    if sides.lower:
+        assign(S, S + lower_both(B.Psi1, turn))  # Psi2^A + Psi1^B
+    S1 = new_matrix()
+    assign(S1, S @ J.F1 - XA)
+    X = J.F1.T @ S1 - XA.T @ J.F1
+    weigh_rows(own, J, False, WU)
+    X = add_rows(X, J, False, WU, own.k)
+    if sides.upper:
+        C.Psi1 = X + A.Psi1
+    else:
+        C.Psi1 = X
+    if sides.open:
+        assign(XB, lower_rows(B.Psi_cross, turn) if sides.lower else zero_rows())
+        S2 = new_matrix()
+        assign(S2, S @ J.F2 - XB)
+        X = J.F2.T @ S2 - XB.T @ J.F2
+        weigh_rows(own, J, True, WU)
+        X = add_rows(X, J, True, WU, own.k)
+        if sides.lower:
+            C.Psi2 = X + B.Psi2
         else:
-            x = minus(product_T(w, XB, out, oj + FT, 6), product_T(out, oj + FB, w, T1, 6))
-            x = minus(x, product_T(w, WU, out, ut, k))
-        set_rows(out, oc + SCROSS, x)
-    set_join_scales(out, oa, ob, oc, oj, sa, sb, k, below, w, turned)
+            C.Psi2 = X
+        if sides.right:  # Psi12 = (Psi21)^T
+            X = J.F1.T @ XB - S1.T @ J.F2
+            for a in range(own.k):
+                X = add_row_products(X, J.rows[a].U1, WU[a], -1.0)
+        else:
+            X = XB.T @ J.F1 - J.F2.T @ S1
+            for a in range(own.k):
+                X = add_row_products(X, WU[a], J.rows[a].U1, -1.0)
+        C.Psi_cross = X
+    set_join_scales(A, B, C, J, own.k, sides, turn)
 
 
 @helper
-def join_forces(t, c, j, out, oa, ob, oc, oj, tail, ot, sa, sb, w, psi, turned, k, force):
-    """What of a JOIN depends on forces: gamma, r, b, and p and eta. force: the joints' own, at their place in v."""
-    r = oj + JOINT + 12 * k
-    x, sx, p = join_linear(
-        t, c, j, out, oa, ob, oj, tail, ot, sa, sb, w, psi, turned, k, force, 1.0, out, oa, out, ob, out, oc, out, r
-    )
-    set_six(out, oj + GAMMA, x)
-    if psi:
-        eta = constant(x, sx, p, w, out, r, k)
-        scale = join_scale(t, j, out, oa, ob, tail, ot, sa, sb, w, turned, k, force)
-        if sa:
-            eta, scale = eta + item(out, oa + ETA), scale + item(out, oa + SCALE)
-        if sb:
-            eta, scale = eta + item(out, ob + ETA), scale + item(out, ob + SCALE)
-        set_item(out, oc + ETA, eta)
-        set_item(out, oc + SCALE, scale)
+def add_rows(X, J, second, WU, k):
+    """X + U1^T WU, or U2^T WU."""
+    for a in range(k):
+        X = add_row_products(X, J.rows[a].U2 if second else J.rows[a].U1, WU[a], 1.0)
+    return X
 
 
 @helper
-def join_linear(
-    t, c, j, out, oa, ob, oj, tail, ot, sa, sb, w, psi, turned, k, force, drive, xa, la, xb, lb, xc, lc, xr, r
-):
-    """b and p of a JOIN, at xc[lc:], from those of its parts, at xa[la:] and xb[lb:]; its r goes to xr[r:]. drive: what
-    part of `force` is to be taken. Returns what `constant` needs."""
-    below, iv = item(t.open, c) != 0, item(t.iv, j)
-    ut, ub = oj + JOINT, oj + JOINT + 6 * k
-    z, n = ot + TAIL, ot + TAIL + 6 * k
-    set_six(w, XV, six(xb, lb + BT))
-    lower = lower_vector(w, XV, turned)
-    set_six(w, XV, six(xa, la + BB))
-    upper = forth(w, XV, turned)
-    beta = upper - lower
-    set_six(w, BETA, beta)
-    if psi:  # for join_scale
-        set_six(w, T1, upper)
-        set_six(w, T1 + 6, lower)
-    gamma = times(w, BETA, tail, ot + W)
-    top = six(xa, la + BT) - times(w, BETA, out, oj + FT)
+def join_forces(A, B, C, J, closing, own, sides, turn):
+    """The force-dependent coefficients of C and of its joint: gamma, R, b [QS (2)], p and eta [QS (9)]."""
+    R = new_matrix()
+    x, Sx, p, upper_b, lower_b = join_vectors(A, B, J, closing, own, sides, turn, A.vectors, B.vectors, C.vectors, R)
+    J.gamma = x
+    for a in range(own.k):
+        J.rows[a].R = R[0, a]
+    if sides.totals:
+        eta = constant(x, Sx, p, R, own)
+        scale = join_scale(A, B, closing, own, sides, turn, upper_b, lower_b)
+        if sides.upper:
+            eta, scale = eta + A.eta, scale + A.eta_scale
+        if sides.lower:
+            eta, scale = eta + B.eta, scale + B.eta_scale
+        C.eta = eta
+        C.eta_scale = scale
+
+
+@helper
+def join_vectors(A, B, J, closing, own, sides, turn, a, b, c, R):
+    """b and p of C, to c, from those of its parts, a and b. R[0] becomes the joint's R, weighted in R[1]. Returns what
+    `constant` needs, and b2^A and b1^B as the joint has them."""
+    k = own.k
+    upper_b, lower_b = moved(a.b2, turn), lower(b.b1, turn)
+    beta = upper_b - lower_b  # [QS (2)]
+    gamma = beta @ closing.W
+    b1 = a.b1 - beta @ J.F1
     for i in range(k):
         x = 0.0
         for l in range(k):
-            x += item(tail, n + k * i + l) * item(force, iv + l)
-        set_item(xr, r + i, x * drive - dot(six(tail, z + 6 * i), beta))
-        gamma += six(tail, z + 6 * i) * (item(force, iv + i) * drive)
-        top += six(out, ut + 6 * i) * (item(force, iv + i) * drive)
-    set_six(xc, lc + BT, top)
-    if below:
-        bottom = six(xb, lb + BB) + times(w, BETA, out, oj + FB)
+            x += closing.rows[i].G[l] * own.Q[l]
+        R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)  # [QS (4)]
+        gamma += closing.rows[i].U * (own.Q[i] * own.drive)
+        b1 += J.rows[i].U1 * (own.Q[i] * own.drive)
+    c.b1 = b1  # b1^A - Phi12^A gamma
+    if sides.open:
+        b2 = b.b2 + beta @ J.F2
         for i in range(k):
-            bottom -= six(out, ub + 6 * i) * (item(force, iv + i) * drive)
-        set_six(xc, lc + BB, bottom)
-    ps, sg = gamma * 0.0, gamma * 0.0
-    if psi:
-        set_six(w, XV, gamma)
-        set_six(w, GAMMA_A, back(w, XV, turned))
-        set_six(w, GAMMA_B, to_lower(w, XV, turned))
-        p_top, p_bottom = gamma * 0.0, gamma * 0.0
-        if sa:
-            set_six(w, QV, times(w, GAMMA_A, out, oa + SBOT))
-            sg = forth(w, QV, turned)
-            set_six(w, QV, six(xa, la + PB))
-            ps = forth(w, QV, turned) * -1.0
-            p_top = six(xa, la + PT) - times(w, GAMMA_A, out, oa + SCROSS) * 2.0
-        if sb:
-            set_six(w, QV, times(w, GAMMA_B, out, ob + STOP))
-            sg = sg + lower_vector(w, QV, turned)
-            set_six(w, QV, six(xb, lb + PT))
-            ps = ps + lower_vector(w, QV, turned)
-            if below:
-                p_bottom = six(xb, lb + PB) + times(w, GAMMA_B, out, ob + SCROSS) * 2.0
-        set_six(w, QV, ps + sg * 2.0)
-        p_top += times(w, QV, out, oj + FT)
-        weigh_numbers(t, j, k, xr, r, w)
+            b2 -= J.rows[i].U2 * (own.Q[i] * own.drive)
+        c.b2 = b2  # b2^B + Phi21^B gamma
+    o = make_six(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    p, Sg = o, o  # p1^B - p2^A, (Psi2^A + Psi1^B) gamma
+    if sides.totals:
+        gamma_A, gamma_B = moved_back(gamma, turn), lower_back(gamma, turn)
+        p1, p2 = o, o
+        if sides.upper:
+            Sg = moved(gamma_A @ A.Psi2, turn)
+            p = moved(a.p2, turn) * -1.0
+            p1 = a.p1 - gamma_A @ A.Psi_cross * 2.0
+        if sides.lower:
+            Sg = Sg + lower(gamma_B @ B.Psi1, turn)
+            p = p + lower(b.p1, turn)
+            if sides.open:
+                p2 = b.p2 + gamma_B @ B.Psi_cross * 2.0
+        Z = p + Sg * 2.0  # its part under W [QS (9)]
+        p1 += Z @ J.F1
+        weigh_numbers(own, R)
         for i in range(k):
-            p_top += six(out, ut + 6 * i) * (2.0 * item(w, WR + i))
-        set_six(xc, lc + PT, p_top)
-        if below:
-            p_bottom -= times(w, QV, out, oj + FB)
+            p1 += J.rows[i].U1 * (2.0 * R[1, i])
+        c.p1 = p1
+        if sides.open:
+            p2 -= Z @ J.F2
             for i in range(k):
-                p_bottom -= six(out, ub + 6 * i) * (2.0 * item(w, WR + i))
-            set_six(xc, lc + PB, p_bottom)
-    return gamma, sg, ps
+                p2 -= J.rows[i].U2 * (2.0 * R[1, i])
+            c.p2 = p2
+    return gamma, Sg, p, upper_b, lower_b
 
 
 @helper
-def weigh_numbers(t, j, k, x, at, w):
-    """The weight of joint j times its k numbers at x[at:], to WR."""
-    for i in range(k):
-        total = 0.0
-        for l in range(k):
-            total += item(t.weight, item(t.iw, j) + k * i + l) * item(x, at + l)
-        set_item(w, WR + i, total)
+def weigh_numbers(own, R):
+    """R[1]: the joint's weight times R[0]."""
+    for i in range(own.k):
+        x = 0.0
+        for l in range(own.k):
+            x += own.weight[own.k * i + l] * R[0, l]
+        R[1, i] = x
 
 
 @helper
-def weigh_rows(t, j, k, a, at, w):
-    """The weight of joint j times its k rows at a[at:], to WU."""
-    for i in range(k):
-        row = six(a, at) * item(t.weight, item(t.iw, j) + k * i)
-        for l in range(1, k):
-            row += six(a, at + 6 * l) * item(t.weight, item(t.iw, j) + k * i + l)
-        set_six(w, WU + 6 * i, row)
+def weigh_rows(own, J, second, WU):
+    """The joint's weight times its rows U1, or U2."""
+    for i in range(own.k):
+        row = (J.rows[0].U2 if second else J.rows[0].U1) * own.weight[own.k * i]
+        for l in range(1, own.k):
+            row += (J.rows[l].U2 if second else J.rows[l].U1) * own.weight[own.k * i + l]
+        WU[i] = row
 
 
 @helper
-def constant(x, sx, p, w, xr, r, k):
-    """What a node adds to eta: x.S x + p.x of the vector by which it moves its parts, and r.A r of its joint."""
-    eta = dot(x, sx) + dot(p, x)
-    for i in range(k):
-        eta += item(xr, r + i) * item(w, WR + i)
+def constant(x, Sx, p, R, own):
+    """What a node adds to eta: x.S x + p.x of the vector by which it moves its parts, and R.R of its joint [QS (9)]."""
+    eta = dot(x, Sx) + dot(p, x)
+    for i in range(own.k):
+        eta += R[0, i] * R[1, i]
     return eta

@@ -1,6 +1,6 @@
 """An assembly tree as compiled code sees it, and where the numbers of its nodes lie.
 
-What a node knows lies in one flat array, at `at[node]`: its coefficients (coefficients.py); of a JOIN and a LIGHT then,
+What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes.py); of a JOIN and a LIGHT then,
 at `joint_at[node]` and `tail_at[node]`, those of its joint.
 """
 
@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.assembly.coefficients import ABSORBED, JOINT, STILL, STRETCH, TAIL
 from supple.assembly.frames import adapted_inertias, to_joints
+from supple.assembly.nodes import RIGID, Absorbed, Stretch, closing_words, joint_words
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
 from supple.model.joints import NV, JointType
 from supple.model.model import Model
@@ -111,11 +111,11 @@ class TreeTables(Pointing):
         k = np.where((kind == JOIN) | (kind == LIGHT), dof[assembly.item], 0)
         coefficients = np.select(
             [lone, (kind == LEAF) & (assembly.left < 0), stretch, kind == SUM, kind == LIGHT],
-            [0, STILL, STRETCH, ABSORBED, ABSORBED],
+            [0, RIGID, Stretch.words, Absorbed.words, Absorbed.words],
         )
         has_joint = (kind == JOIN) | (kind == LIGHT)
-        self.joint_size = np.where(has_joint, JOINT + 13 * k, 0)
-        tail = np.where(has_joint, TAIL + 6 * k + k * k, 0)
+        self.joint_size = np.where(has_joint, joint_words(k), 0)
+        tail = np.where(has_joint, closing_words(k), 0)
         sizes = (coefficients + self.joint_size + tail + 7) // 8 * 8
         at = np.cumsum(sizes) - sizes
         self.size = int(sizes.sum())

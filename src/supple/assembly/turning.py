@@ -1,41 +1,56 @@
 """How a joint turns the coefficients of the stretch above it, and the vectors that pass it: by E(q) [frames.py].
 
-A revolute joint turns pairs of rows; of other joints E and its transpose lie in scratch (joints.py).
+A revolute joint turns pairs of rows. Of other joints E is a matrix; a universal joint has its basis between its two
+turns, so it turns the lower side, too, by EB.
 """
 
 from __future__ import annotations
 
-from supple.assembly.coefficients import EB, EBT, ET, E, X
+from typing import Any, NamedTuple
+
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item, set_item
-from supple.spatial.sixes import Rows, make_six, product, rows, set_rows, six, swap_pairs
+from supple.spatial.matrices import Mat6, Rows
+from supple.spatial.sixes import make_six, swap_pairs
+from supple.spatial.structs import Struct
+
+
+class Turn(NamedTuple):
+    """How far a joint is turned."""
+
+    revolute: Any
+    cos: Any
+    sin: Any
+    universal: Any
+    by: Any  #: the matrices of other joints
+
+
+class TurnMatrices(Struct):
+    """Of joints that are not revolute."""
+
+    E = Mat6()
+    Et = Mat6()  # its transposed
+    EB = Mat6()  # of universal joints: the turn of the lower side
+    EBt = Mat6()
+
+
+new_turn_matrices = TurnMatrices.new
 
 
 @helper
-def times(w, x, a, k):
-    """The vector w[x:x+6] times the matrix of rows a[k:]: the sum of x_i row_i."""
-    even = six(a, k) * item(w, x) + six(a, k + 12) * item(w, x + 2) + six(a, k + 24) * item(w, x + 4)
-    odd = six(a, k + 6) * item(w, x + 1) + six(a, k + 18) * item(w, x + 3) + six(a, k + 30) * item(w, x + 5)
-    return even + odd
+def revolute_turn(cos, sin, room):
+    return Turn(True, cos, sin, False, room)
 
 
 @helper
-def transpose_to(a, j, w, to):
-    """A^T, of the matrix at a[j:], to w[to:]."""
-    for i in range(6):
-        for l in range(6):
-            set_item(w, to + 6 * l + i, item(a, j + 6 * i + l))
-
-
-@helper
-def turn_rows(x, c, s):
+def turn_rows(A, c, s):
     """E A of a revolute joint: pairs of rows turn."""
-    return Rows(x.r0 * c + x.r1 * s, x.r1 * c - x.r0 * s, x.r2 * c + x.r3 * s, x.r3 * c - x.r2 * s, x.r4, x.r5)
+    return Rows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
 
 
 @helper
-def turn_row(v, cc, ss):
-    return v * cc + swap_pairs(v) * ss
+def turn_vector(x, cc, ss):
+    """E x of a revolute joint, of whose turn these are the `cosines` and `sines`."""
+    return x * cc + swap_pairs(x) * ss
 
 
 @helper
@@ -49,73 +64,70 @@ def sines(s):
 
 
 @helper
-def turn_both(x, c, s):
+def turn_both(A, c, s):
     """E A E^T of a revolute joint."""
-    x, cc, ss = turn_rows(x, c, s), cosines(c), sines(s)
+    A, cc, ss = turn_rows(A, c, s), cosines(c), sines(s)
     return Rows(
-        turn_row(x.r0, cc, ss), turn_row(x.r1, cc, ss), turn_row(x.r2, cc, ss),
-        turn_row(x.r3, cc, ss), turn_row(x.r4, cc, ss), turn_row(x.r5, cc, ss),
+        turn_vector(A[0], cc, ss), turn_vector(A[1], cc, ss), turn_vector(A[2], cc, ss),
+        turn_vector(A[3], cc, ss), turn_vector(A[4], cc, ss), turn_vector(A[5], cc, ss),
     )  # fmt: skip
 
 
 @helper
-def moved_rows(a, k, w, turned):
-    """E A, of the matrix at a[k:]."""
-    revolute, c, s, _ = turned
-    if revolute:
-        return turn_rows(rows(a, k), c, s)
-    return product(w, E, a, k)
+def rows_of(A):
+    """A matrix in registers."""
+    return Rows(A[0], A[1], A[2], A[3], A[4], A[5])
+
+
+# --- the upper side: by E -------------------------------------------------------------------------------------------
 
 
 @helper
-def moved_both(a, k, w, turned):
+def moved_rows(A, turn):
+    """E A"""
+    return turn_rows(A, turn.cos, turn.sin) if turn.revolute else turn.by.E @ A
+
+
+@helper
+def moved_both(A, turn):
     """E A E^T"""
-    revolute, c, s, _ = turned
-    if revolute:
-        return turn_both(rows(a, k), c, s)
-    set_rows(w, X, product(w, E, a, k))
-    return product(w, X, w, ET)
+    return turn_both(A, turn.cos, turn.sin) if turn.revolute else (turn.by.E @ A) @ turn.by.Et
 
 
 @helper
-def lower_rows(a, k, w, turned):
-    """A matrix of the lower side: itself, or turned, too."""
-    return product(w, EB, a, k) if turned[3] else rows(a, k)
+def moved(x, turn):
+    """E x"""
+    return turn_vector(x, cosines(turn.cos), sines(turn.sin)) if turn.revolute else x @ turn.by.Et
 
 
 @helper
-def lower_both(a, k, w, turned):
-    if turned[3]:
-        set_rows(w, X, product(w, EB, a, k))
-        return product(w, X, w, EBT)
-    return rows(a, k)
-
-
-@helper
-def lower_vector(w, x, turned):
-    """EB x of a vector in scratch."""
-    return times(w, x, w, EBT) if turned[3] else six(w, x)
-
-
-@helper
-def to_lower(w, x, turned):
-    """EB^T x"""
-    return times(w, x, w, EB) if turned[3] else six(w, x)
-
-
-@helper
-def forth(w, x, turned):
-    """E x of a vector in scratch."""
-    revolute, c, s, _ = turned
-    if revolute:
-        return turn_row(six(w, x), cosines(c), sines(s))
-    return times(w, x, w, ET)
-
-
-@helper
-def back(w, x, turned):
+def moved_back(x, turn):
     """E^T x"""
-    revolute, c, s, _ = turned
-    if revolute:
-        return turn_row(six(w, x), cosines(c), sines(-s))
-    return times(w, x, w, E)
+    return turn_vector(x, cosines(turn.cos), sines(-turn.sin)) if turn.revolute else x @ turn.by.E
+
+
+# --- the lower side: as it is, or by EB -----------------------------------------------------------------------------
+
+
+@helper
+def lower_rows(A, turn):
+    """EB A"""
+    return turn.by.EB @ A if turn.universal else rows_of(A)
+
+
+@helper
+def lower_both(A, turn):
+    """EB A EB^T"""
+    return (turn.by.EB @ A) @ turn.by.EBt if turn.universal else rows_of(A)
+
+
+@helper
+def lower(x, turn):
+    """EB x"""
+    return x @ turn.by.EBt if turn.universal else x
+
+
+@helper
+def lower_back(x, turn):
+    """EB^T x"""
+    return x @ turn.by.EB if turn.universal else x

@@ -13,6 +13,7 @@ A TOML file has the same names as the options, and a table `set` for the paramet
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import tomllib
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
 SCENE_STEPS = 1000  #: of a scene
 LARGEST_CONFIG = 100_000  #: bytes of a TOML file
 MOST_DOTS = 500  #: in the key of a line
+SMALL = 100  #: a parameter of a recorded scene may be larger than the number of its bodies by this much
 
 
 @dataclass
@@ -86,6 +88,23 @@ class Request:
             said["set"] = below.get("set", {}) | said["set"]
         return Request(**(below | said))
 
+    @staticmethod
+    def recorded(said: Any, model: Model) -> Request:
+        """A request as a recording has it. The file may be anybody's: its scene is not made larger than the model that
+        is recorded with it."""
+        hints = get_type_hints(Request)
+        if not isinstance(said, dict) or not said.keys() <= hints.keys():
+            raise StateError("it has a request that is none")
+        request = Request(**{name: typed(name, x, hints[name]) for name, x in said.items() if x is not None})
+        if request.scene in scenes.NAMES:
+            make = scenes.NAMES[str(request.scene)]
+            given = parameters(str(request.scene), make, request.set)
+            sizes = {k: x for k, x in given.items() if type(x) is int and k != "seed"}
+            most = SMALL + model.n_bodies
+            if max(sizes.values(), default=0) > most or math.prod(max(1, x) for x in sizes.values()) > most**2:
+                raise StateError(f"its scene has {sizes}, and its model {model.n_bodies} bodies")
+        return request
+
     def simulation(self, model: Model | None = None, endless: bool = False) -> Simulation:
         """The run. model: instead of the one in the file, for a recording that is continued. endless: it has no
         duration."""
@@ -100,16 +119,14 @@ class Request:
         options = {name: getattr(self, name) for name in ("error", "active", "rtol", "atol")}
         given = {name: value for name, value in options.items() if value is not None}
         q = body.neutral() if made is None else made.q0
-        return Simulation(
+        run = Simulation(
             body, self._position(body, q), None if made is None else made.v0,
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
         )  # fmt: skip
-
-    def rods(self) -> Any:
-        """Between which points the scene draws its bodies, if it is one."""
-        return self._scene().rods if self.scene in scenes.NAMES else None
+        run.rods = None if made is None else made.rods
+        return run
 
     def _scene(self) -> Scene:
         make = scenes.NAMES[str(self.scene)]

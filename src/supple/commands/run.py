@@ -127,12 +127,12 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     from supple.view.stage import close_server, open_server
 
     endless = request.duration is None and record is None
-    run, rods = request.simulation(endless=endless), request.rods()
+    run = request.simulation(endless=endless)
     if endless and request.every == 1:  # nothing is kept, so nobody misses what is between two pictures
         run.grid = replace(run.grid, every=max(1, round(PICTURES / run.dt)))
     server = open_server(port, request.scene)
     try:
-        live = Live(server, run, rods)
+        live = Live(server, run, run.rods)
         say_where(server, run.model, live.missing, open_page)
         live.wait_for_page()
         about = {"request": asdict(request)}
@@ -141,7 +141,7 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
             print("It is over; the page plays it again.", flush=True)
             server.gui.reset()
             server.scene.reset()
-            player = Player(server, result, rods)
+            player = Player(server, result, run.rods)
             with suppress(KeyboardInterrupt):
                 player.run()
         return result
@@ -151,8 +151,8 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
 
 def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) -> Result:
     """Everything is as it was asked for when the recording was begun, but for the duration."""
-    from supple.commands.request import Request
-    from supple.errors import RecordingError
+    from supple.commands.request import Request, typed
+    from supple.errors import RecordingError, StateError
     from supple.record.recording import Recording
     from supple.simulating.run import follow
 
@@ -161,10 +161,12 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     with Recording(path) as r:
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
+        model = r.model(0)
         try:
-            request, model, ended = Request(**r.about["request"]), r.models[0], r.about["duration"]
-        except (TypeError, KeyError) as e:
-            made = r.versions["supple"]
+            request = Request.recorded(r.about["request"], model)
+            ended = typed("duration", r.about.get("duration"), float)
+        except StateError as e:
+            made = r.versions.get("supple")
             raise RecordingError(f"{path}, made by Supple {made}, cannot be resumed by this version: {e}") from None
     request.duration = ended if asked.duration is None else asked.duration
     return follow(request.simulation(model), path, resume=True, progress=True)

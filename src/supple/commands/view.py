@@ -49,12 +49,11 @@ def view(
         raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
     result = load_run(recording)
     try:
-        rods = scene_rods(result)
         if html is not None or gif is not None:
-            _write(result, rods, html, gif, frames, colour)
+            _write(result, html, gif, frames, colour)
             return
         server = open_server(port, recording.name)
-        player = Player(server, result, rods)
+        player = Player(server, result, result.rods)
         say_where(server, result.model, player.missing, open_page)
         try:
             with suppress(KeyboardInterrupt):
@@ -65,7 +64,7 @@ def view(
         result.close()
 
 
-def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
+def _write(result: Result, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
     from rich.progress import Progress
 
     from supple.view.export import export_gif, export_html, frames_for
@@ -78,7 +77,7 @@ def _write(result: Result, rods: Any, html: Path | None, gif: Path | None, frame
             continue
         with Progress(transient=True) as bar:
             tell = partial(_tell, bar, bar.add_task(plain(path.name)))
-            write(result, path, frames=frames, by=by, rods=rods, tell=tell)
+            write(result, path, frames=frames, by=by, rods=result.rods, tell=tell)
         print(f"{printable(path)}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
 
 
@@ -104,17 +103,3 @@ def say_where(server: Any, model: Model, missing: list[str], open_page: bool) ->
     print(f"Look at {address(server)}  (Ctrl-C ends it)", flush=True)
     if open_page:
         webbrowser.open(address(server))
-
-
-def scene_rods(result: Result) -> Any:
-    """The rods by which a scene draws its bodies, if the recording is one of a scene."""
-    from supple.commands.request import Request
-    from supple.errors import SuppleError
-
-    if "request" not in result.about:
-        return None
-    try:
-        rods = Request(**result.about["request"]).rods()
-    except (SuppleError, TypeError):  # of a version that had other scenes
-        return None
-    return rods if rods is not None and len(rods) == result.segments[0].model.n_bodies else None

@@ -22,11 +22,20 @@ from numba import types
 from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.absorbing import leaf, leaf_forces
-from supple.assembly.coefficients import BT, SPARE, STILL, TOP
 from supple.assembly.desk import HostDesk, open_desk
 from supple.assembly.frames import BASIS
-from supple.assembly.lean import LEAN, is_lean, lean_down, lean_join
-from supple.assembly.passes import join_down, leaf_down, light_down, node_kernels, renew
+from supple.assembly.lean import LeanJoint, is_lean, lean_down, lean_join
+from supple.assembly.nodes import RIGID as RIGID_WORDS
+from supple.assembly.passes import (
+    absorbed_of,
+    join_down,
+    leaf_down,
+    light_down,
+    next_joint,
+    renew,
+    sides_of_leaf,
+    stretch_of,
+)
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError
@@ -39,10 +48,13 @@ from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
 from supple.spatial.algebra import crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import LINE, fetch_from, get, item, set_item
+from supple.spatial.fields import Six
+from supple.spatial.indexing import LINE, fetch_from
+from supple.spatial.matrices import Mat6, matrix_among
 from supple.spatial.references import OK, address_of, floats_at, ints_at
 from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, set_vec, store_mat, store_six
-from supple.spatial.sixes import make_six, rows, set_rows, set_six, six
+from supple.spatial.sixes import make_six, set_six, six
+from supple.spatial.structs import Struct
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
@@ -52,6 +64,16 @@ MANY = 2000  #: bodies from which subtrees run on several threads
 GROUPS = 16  #: subtrees
 AHEAD, JOINT_LINES = 6, 11  # so many nodes ahead, cache lines are asked for; those of a joint
 MASK = (1 << STATE_SHIFT) - 1
+
+
+class SavedBody(Struct):
+    """What a body with something absorbed into it keeps for the way down, when its slot is used again."""
+
+    Phi1 = Mat6()  # [QS (1)]
+    b1 = Six()
+
+
+saved_among = SavedBody.among
 
 
 @helper
@@ -72,14 +94,14 @@ def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, fo
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
-        kind = get(m.bodies, b, KIND)
-        put_force(external, 6 * b, kind, f, get(m.rows, b, PITCH), w)
+        kind = m.bodies[b, KIND]
+        put_force(external, 6 * b, kind, f, m.rows[b, PITCH], w)
         if kind == REVOLUTE:
             cos, sin = turn_of(m, b, S, 0)
-            set_item(turns, 2 * b, cos)
-            set_item(turns, 2 * b + 1, sin)
+            turns[2 * b] = cos
+            turns[2 * b + 1] = sin
     for j in range(m.nv):
-        set_item(force, j, joint_force(m, tau, v, j))
+        force[j] = joint_force(m, tau, v, j)
 
 
 @helper
@@ -92,7 +114,7 @@ def put_force(external, at, kind, f, pitch, w):
         set_vec(w, 0, f.ang)
         set_vec(w, 3, f.lin)
         for k in range(6):
-            set_item(external, at + k, -item(w, BASIS[kind, k]))
+            external[at + k] = -w[BASIS[kind, k]]
 
 
 @helper
@@ -100,26 +122,27 @@ def assemble_nodes(t, d, desk, turns, order, start, stop, save_at):
     """Pass 1, over a part of the order. Returns the smallest pivot, and the node it is of."""
     smallest, worst = 1.0e300, -1
     for x in range(start, stop):
-        i = item(order, x)
+        i = order[x]
         if x + AHEAD < stop:
-            soon = item(order, x + AHEAD)
-            if item(t.kind, soon) == JOIN:
-                fetch_from(d.out, item(d.joint_at, soon), JOINT_LINES)
+            soon = order[x + AHEAD]
+            if t.kind[soon] == JOIN:
+                fetch_from(d.out, d.joint_at[soon], JOINT_LINES)
             else:
-                fetch_from(d.out, item(d.at, soon), STILL // LINE)
-        kind, j, pivot = item(t.kind, i), item(t.item, i), 1.0e300
+                fetch_from(d.out, d.at[soon], RIGID_WORDS // LINE)
+        kind, j, pivot = t.kind[i], t.item[i], 1.0e300
         if kind == JOIN and is_lean(t, j):
-            pivot = lean_join(t, d, i, item(turns, 2 * j), item(turns, 2 * j + 1))
-        elif kind == LEAF and item(t.left, i) < 0:  # its matrices are constant
-            if not item(t.lone, i):
-                leaf_forces(t, j, i, False, d.out, item(d.at, i), 0, d.w, False, d.external)
+            pivot = lean_join(t, d, i, turns[2 * j], turns[2 * j + 1])
+        elif kind == LEAF and t.left[i] < 0:  # its matrices are constant
+            if not t.lone[i]:
+                sides, f = sides_of_leaf(t, i, False), six(d.external, 6 * j)
+                leaf_forces(next_joint(t, j), stretch_of(d, i), False, absorbed_of(d, i), sides, f)
         else:
             pivot = renew(t, d, desk, i, False, True)
         if not pivot >= smallest:
             smallest, worst = pivot, i
-        if item(save_at, i) >= 0:
-            set_rows(d.out, save_at[i], rows(d.out, d.at[i] + TOP))
-            set_six(d.out, save_at[i] + 36, six(d.out, d.at[i] + BT))
+        if save_at[i] >= 0:
+            saved, C = saved_among(d.out, save_at[i]), stretch_of(d, i)
+            saved.Phi1, saved.b1 = C.Phi1, C.b1
     return smallest, worst
 
 
@@ -127,13 +150,13 @@ def assemble_nodes(t, d, desk, turns, order, start, stop, save_at):
 def accelerate_nodes(t, d, turns, order, start, stop, save_at):
     """Pass 2, over a part of the order, backwards."""
     for x in range(stop - 1, start - 1, -1):
-        i = item(order, x)
-        if x - 4 * AHEAD >= start and item(t.kind, item(order, x - 4 * AHEAD)) != LEAF:
-            fetch_from(d.out, item(d.joint_at, item(order, x - 4 * AHEAD)), JOINT_LINES)
-        kind, j, l = item(t.kind, i), item(t.item, i), item(t.left, i)
+        i = order[x]
+        if x - 4 * AHEAD >= start and t.kind[order[x - 4 * AHEAD]] != LEAF:
+            fetch_from(d.out, d.joint_at[order[x - 4 * AHEAD]], JOINT_LINES)
+        kind, j, l = t.kind[i], t.item[i], t.left[i]
         if kind == JOIN:
             if is_lean(t, j):
-                lean_down(t, d, i, item(turns, 2 * j), item(turns, 2 * j + 1))
+                lean_down(t, d, i, turns[2 * j], turns[2 * j + 1])
             else:
                 join_down(t, d, i)
         elif kind == LIGHT:
@@ -146,7 +169,8 @@ def accelerate_nodes(t, d, turns, order, start, stop, save_at):
             if t.lone[i]:
                 set_six(d.told, d.told_at[l], six(d.told, d.told_at[i]))
             else:
-                leaf_down(t, d, i, save_at[i], save_at[i] + 36)
+                saved = saved_among(d.out, save_at[i])
+                leaf_down(t, d, i, saved.Phi1, saved.b1)
 
 
 _f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
@@ -224,8 +248,13 @@ class Layout:
         joint = assembly.item
         lean = (kind == JOIN) & (tables.body_ints[1, joint] == REVOLUTE)
         lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
-        joint_size = np.where(lean, LEAN, tables.joint_size)
-        sizes = [np.full(self.n_slots, STILL), joint_size, np.where(still, STILL, 0), np.where(saved, 42, 0)]
+        joint_size = np.where(lean, LeanJoint.words, tables.joint_size)
+        sizes = [
+            np.full(self.n_slots, RIGID_WORDS),
+            joint_size,
+            np.where(still, RIGID_WORDS, 0),
+            np.where(saved, SavedBody.words, 0),
+        ]
         begins, total = [], 0
         for size in sizes:
             begins.append(total + np.cumsum(size) - size)
@@ -233,7 +262,7 @@ class Layout:
         self.size = total
         self.at = np.where(still, begins[2], begins[0][slot]).astype(np.int64)
         self.joint_at = np.ascontiguousarray(begins[1])
-        self.tail_at = np.full(m, SPARE, dtype=np.int64)
+        self.tail_at = np.zeros(m, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
         self.header = np.array(host_tables(model).words, dtype=np.int64)
         self.kept: list[Scratch] = []  #: for one state at a time
@@ -249,7 +278,7 @@ class Scratch:
         places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
         state = np.empty(model.nq), external, force, np.empty(model.nv)
         self.desks = [  # one for each part: they have scratch of their own
-            HostDesk(layout.tables, out, *places, *state, keep_tails=False, kernels=node_kernels) for _ in layout.parts
+            HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
         ]
         worst = int(rigid_kernel.load()(self.desks[0].address))
         self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
@@ -264,9 +293,12 @@ def rigid_kernel(desk):
     """The matrices of bodies into which nothing is absorbed: constant. Returns a node whose body has none, or -1."""
     t, d = open_desk(desk)
     for i in range(t.nodes):
-        alone = item(t.kind, i) == LEAF and item(t.left, i) < 0 and not item(t.lone, i)
-        if alone and not leaf(t, item(t.item, i), i, False, d.out, item(d.at, i), 0, d.w, False) > 0.0:
-            return i
+        alone = t.kind[i] == LEAF and t.left[i] < 0 and not t.lone[i]
+        if alone:
+            b = t.item[i]
+            I, sides = matrix_among(t.inertia, 36 * b), sides_of_leaf(t, i, False)
+            if not leaf(I, next_joint(t, b), stretch_of(d, i), False, absorbed_of(d, i), sides) > 0.0:
+                return i
     return -1
 
 

@@ -8,6 +8,7 @@ segment's arrays, named "q" or, of several, "0/q", "1/q".
 from __future__ import annotations
 
 import csv
+import os
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from supple.arguments import checked_as
 from supple.errors import RecordingError
 from supple.model.model import Model, unknown
+from supple.record.opening import create_anew
 from supple.record.recording import RecordedSegment, Recording
 
 Format = Choice["csv", "npz", "parquet"]
@@ -63,6 +65,8 @@ def _in_place_of(path: Path) -> Iterator[Path]:
     real = path.resolve()
     new = real.with_name(real.name + ".new") if real.is_file() or not real.exists() else real
     try:
+        if new != real:
+            os.close(create_anew(new))
         yield new
         if new != real:
             new.replace(real)

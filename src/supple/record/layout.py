@@ -1,40 +1,56 @@
 """What is where in a recording.
 
-Before HDF5's own bytes there is a page of ours (journal.py).
+The first page is our head (head.py), which points to the index (index.py). From there on it is an HDF5 file for other
+tools, with these datasets; Supple itself goes by the index. Tables grow by rows; blobs are bytes, most of them JSON.
 
-/            attributes: version; supple, python, numpy, h5py; created, about (JSON: how it was run, the
-             command); finished
-/models/0    a model (model_group.py); more where events changed it
-/segments/0  states between events that changed the state: attribute model, its number; datasets time (k,),
-             q (k, nq), v (k, nv; empty where the method has none), kinetic, potential (k,), and where there are
-             any: error (k,), joint_wrenches (k, n, 6), active_end (k,) and active: the active joints of state i are
-             active[active_end[i-1]:active_end[i]]
-/events      time, name
-/given       JSON as bytes: settings, forces and events, compared when it is resumed (simulating/described.py)
-/checkpoint  what a run needs to go on: q, v, and JSON; of a run that ended within a step also where that step began,
-             before_q and before_v
+    about           blob: how it was run, the command, versions, when it was begun
+    given           blob: settings, forces and events, compared when it is resumed (simulating/described.py)
+    state           blob: whether it is finished, and what a run needs to go on, but for arrays
+    checkpoint      blob: the arrays that a run needs to go on: q, v, and what its stepper saved (checkpoint.py)
+    arrays          table: where the arrays of models are (models.py), each of which is there once
+    models/table    table: a row a model, numbers of arrays
+    models/0 ...    the arrays of the first 64 models by name: for other tools
+    segments        table: of each stretch between events that changed the state, the number of its model, that of its
+                    states, and the first of them
+    states/0 ...    tables of states that have the same coordinates: time, q, v (none where the method has none),
+                    kinetic, potential, and where there are any: error, joint_wrenches, and active_end and active: the
+                    active joints of state i are active[active_end[i-1]:active_end[i]]
+    events          tables: time, and name_end and names, the letters of all names one after the other
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-VERSION = 2
-EVENT = np.dtype([("time", "f8"), ("name", "S120")])
-CHUNK = 256 * 1024  #: bytes of a chunk of a dataset, or one row
-LIBVER = ("earliest", "v108")  #: files of these carry no mark of being open, which a killed process could not remove
+from typing import NamedTuple
 
 
-def growing(group: Any, name: str, row: tuple[int, ...], dtype: Any = "f8") -> Any:
-    """An empty dataset of rows of a shape, to be appended to."""
-    size = max(1, int(np.prod(row))) * np.dtype(dtype).itemsize
-    rows = min(4096, max(1, CHUNK // size))
-    return group.create_dataset(name, (0, *row), dtype, maxshape=(None, *row), chunks=(rows, *(max(1, n) for n in row)))
+class States(NamedTuple):
+    """The columns that a table of states has; 0 and False for those that are missing."""
+
+    nq: int
+    nv: int
+    error: bool
+    wrenches: int  #: bodies
+    active: bool
+
+    def columns(self) -> dict[str, tuple[tuple[int, ...], str]]:
+        """The shape of a row, and the type, of each by name."""
+        out: dict[str, tuple[tuple[int, ...], str]] = {"time": ((), "f8"), "q": ((self.nq,), "f8")}
+        out |= {"kinetic": ((), "f8"), "potential": ((), "f8")}
+        if self.nv:
+            out["v"] = (self.nv,), "f8"
+        if self.error:
+            out["error"] = (), "f8"
+        if self.wrenches:
+            out["joint_wrenches"] = (self.wrenches, 6), "f8"
+        if self.active:
+            out |= {"active_end": ((), "i8"), "active": ((), "i8")}
+        return out
 
 
-def append(dataset: Any, rows: Any) -> None:
-    n = len(dataset)
-    dataset.resize(n + len(rows), axis=0)
-    dataset[n:] = rows
+#: Tables that every recording has: the shape of a row, and the type.
+EVENTS: dict[str, tuple[tuple[int, ...], str]] = {
+    "events/time": ((), "f8"),
+    "events/name_end": ((), "i8"),
+    "events/names": ((), "u1"),
+}
+SEGMENT = 3  #: columns: model, states, first row

@@ -6,7 +6,6 @@ import json
 import platform
 import sys
 import time as clock
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
@@ -17,9 +16,14 @@ from numpy.typing import NDArray
 
 from supple.errors import RecordingError
 from supple.model.model import Model
-from supple.record.journal import PAGE, Journaled, being_written
-from supple.record.layout import EVENT, LIBVER, VERSION, append, growing
-from supple.record.model_group import write_model
+from supple.record import checkpoint as arrays_in
+from supple.record.index import Damaged
+from supple.record.journal import Journaled
+from supple.record.layout import EVENTS, SEGMENT, States
+from supple.record.models import ModelWriter
+from supple.record.opening import being_written
+from supple.record.recording import Recording
+from supple.record.store import Store, read_index
 
 Floats = NDArray[np.float64]
 
@@ -44,57 +48,67 @@ class Recorder:
     ) -> None:
         """A new recording; or, about None, one that is there, to be continued: refused if it is not of the generation
         that its reader saw. given: what must be given again to continue it."""
-        import h5py
-
         self.path = Path(path)
         resumed = about is None
         if self.path.exists() and not self.path.is_file():
             what = "a folder" if self.path.is_dir() else "no file"
             raise RecordingError(f"{self.path} is {what}: a recording must be a file of its own")
-        if not resumed and self.path.exists() and not overwrite:
+        if not resumed and not overwrite and self.path.exists():
             raise RecordingError(
                 f"{self.path} is there already; give another name, or resume it, or overwrite it (--overwrite, "
                 "in Python overwrite=True)"
             )
-        with _as_said(self.path, "written"):
+        self._segment: int | None = None  #: which of the tables of states it goes to
+        self._waiting = 0
+        self._last = clock.perf_counter()
+        with _as_said(self.path):
             self._file = Journaled(self.path, "r+" if resumed else "w")
             try:
                 if generation is not None and self._file.generation != generation:
                     raise being_written(self.path)
-                mode = {"mode": "r+"} if resumed else {"mode": "w", "userblock_size": PAGE}
-                self._h5 = h5py.File(self._file, libver=LIBVER, **mode)
+                if about is None:
+                    self._go_on()
+                else:
+                    self._begin(about, given or {})
             except BaseException:
                 self._file.close()
                 raise
-        self._models: list[Model] = []
-        self._segment: Any = None
-        self._waiting = 0
-        self._last = clock.perf_counter()
-        with _as_said(self.path, "written"):
-            if about is not None:
-                self._begin(about, given or {})
-            else:
-                self._segment = self._h5[f"segments/{len(self._h5['segments']) - 1}"]
 
     def _begin(self, about: dict[str, Any], given: dict[str, Any]) -> None:
-        import h5py
+        self._store = Store(self._file)
+        self._sets: list[States] = []
+        self._about = about | {"argv": sys.argv}
+        self._versions = {
+            "supple": import_module("supple").__version__,
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        self._store.blob("given", json.dumps(given).encode())
+        self._store.table("segments", (SEGMENT,), "i8")
+        for name, form in EVENTS.items():
+            self._store.table(name, *form)
+        self._models = ModelWriter(self._store)
+        self._say_about()
 
-        h5 = self._h5
-        h5.attrs.update(
-            version=VERSION, supple=import_module("supple").__version__,
-            python=platform.python_version(), numpy=np.__version__, h5py=h5py.__version__,
-            created=datetime.now(UTC).isoformat(timespec="seconds"), finished=False,
-            about=json.dumps(about | {"argv": sys.argv}),
-        )  # fmt: skip
-        h5.create_group("models")
-        h5.create_group("segments")
-        growing(h5, "events", (), EVENT)
-        h5.create_dataset("given", data=np.frombuffer(json.dumps(given).encode(), dtype=np.uint8))
+    def _go_on(self) -> None:
+        """With what a reader finds in the file, which has checked it."""
+        with Recording(self.path) as r:
+            self._store = Store(self._file, read_index(self._file))
+            self._sets = list(r.sets)
+            self._about, self._versions = r.about, r.versions
+            self._models = ModelWriter(self._store, r.rows("arrays"), r.rows("models/table"))
+            self._segment = int(r.rows("segments")[-1, 1])
 
-    def go_on(self, models: list[Model], about: dict[str, Any]) -> None:
-        """For a recording that is continued: the models that it has, in its order, and how it is run from now on."""
-        self._models = list(models)
-        self._h5.attrs["about"] = json.dumps(json.loads(self._h5.attrs["about"]) | about)
+    def go_on(self, models: dict[int, Model], about: dict[str, Any]) -> None:
+        """For a recording that is continued: models that are in it, by their numbers, and how it is run from now on."""
+        for number, model in models.items():
+            self._models.remember(model, number)
+        self._about |= about
+        self._say_about()
+
+    def _say_about(self) -> None:
+        self._store.blob("about", json.dumps({"about": self._about, "versions": self._versions}).encode())
 
     def add(
         self,
@@ -108,30 +122,36 @@ class Recorder:
         error: Floats | None = None,
         active: list[NDArray[np.int64]] | None = None,
         joint_wrenches: Floats | None = None,
+        rods: Floats | None = None,
     ) -> None:
-        """States of the segment that is open; of a new one, if there is none."""
-        with _as_said(self.path, "written"):
-            if self._segment is None:
-                self._segment = self._open_segment(model, v, error, active, joint_wrenches)
-            columns = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
-            columns |= {"error": error, "joint_wrenches": joint_wrenches}
-            for name, rows in columns.items():
-                if rows is not None:
-                    append(self._segment[name], rows)
-                    self._waiting += rows.nbytes
-            if active is not None:
-                begin = len(self._segment["active"])
-                append(self._segment["active_end"], begin + np.cumsum([len(a) for a in active], dtype=np.int64))
-                append(self._segment["active"], np.concatenate(active) if active else np.zeros(0, dtype=np.int64))
-                self._waiting += 8 * sum(map(len, active))
+        """States of the segment that is open; of a new one, if there is none. rods: between which points the model's
+        bodies are drawn."""
+        carried = 0 if joint_wrenches is None else model.n_bodies
+        has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None)
+        if self._segment is None:
+            self._open_segment(self._models.number(model, rods), has)
+        elif has != self._sets[self._segment]:
+            raise RecordingError(f"{self.path} is damaged, and cannot be written on: its states are of another kind")
+        at = f"states/{self._segment}"
+        columns: dict[str, Any] = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
+        columns |= {"error": error, "joint_wrenches": joint_wrenches}
+        if active is not None:
+            begin = len(self._store.tables[f"{at}/active"])
+            columns["active_end"] = begin + np.cumsum([len(a) for a in active], dtype=np.int64)
+            columns["active"] = np.concatenate(active) if active else np.zeros(0, dtype=np.int64)
+        for name, rows in columns.items():
+            if rows is not None:
+                self._waiting += self._store.tables[f"{at}/{name}"].add(rows)
 
     def end_segment(self) -> None:
         """The states that follow are of another segment."""
         self._segment = None
 
     def event(self, time: float, name: str) -> None:
-        with _as_said(self.path, "written"):
-            append(self._h5["events"], np.array([(time, name.encode())], dtype=EVENT))
+        tables, letters = self._store.tables, name.encode(errors="replace")
+        tables["events/time"].add([time])
+        tables["events/names"].add(np.frombuffer(letters, dtype=np.uint8))
+        tables["events/name_end"].add([len(tables["events/names"])])
 
     @property
     def due(self) -> bool:
@@ -140,58 +160,32 @@ class Recorder:
 
     def commit(self, checkpoint: dict[str, Any], arrays: dict[str, NDArray[Any]], finished: bool = False) -> None:
         """Make all that was added permanent, with what a run needs to go on: JSON, and arrays, among them q and v."""
-        h5 = self._h5
-        with _as_said(self.path, "written"):
-            h5.attrs["finished"] = finished
-            group = h5.require_group("checkpoint")
-            for name, x in arrays.items():
-                if name in group and group[name].shape != x.shape:
-                    del group[name]
-                if name in group:
-                    group[name][...] = x
-                else:
-                    group.create_dataset(name, data=x)
-            group.attrs["about"] = json.dumps(checkpoint)
-            h5.flush()
-            self._file.commit()
+        with _as_said(self.path):
+            self._store.blob("state", json.dumps({"finished": finished, "state": checkpoint}).encode())
+            self._store.blob("checkpoint", arrays_in.packed(arrays))
+            self._store.commit()
         self._waiting, self._last = 0, clock.perf_counter()
 
     def close(self) -> None:
         """What was not committed is lost."""
-        with suppress(Exception):
-            self._h5.close()
         self._file.close()
 
-    def _open_segment(self, model: Model, v: Any, error: Any, active: Any, joint_wrenches: Any) -> Any:
-        group = self._h5.create_group(f"segments/{len(self._h5['segments'])}")
-        group.attrs["model"] = self._number(model)
-        for name, row in (("time", ()), ("q", (model.nq,)), ("kinetic", ()), ("potential", ())):
-            growing(group, name, row)
-        if v is not None:
-            growing(group, "v", (model.nv,))
-        if error is not None:
-            growing(group, "error", ())
-        if joint_wrenches is not None:
-            growing(group, "joint_wrenches", (model.n_bodies, 6))
-        if active is not None:
-            growing(group, "active", (), "i8")
-            growing(group, "active_end", (), "i8")
-        return group
-
-    def _number(self, model: Model) -> int:
-        for i, known in enumerate(self._models):
-            if known is model:
-                return i
-        self._models.append(model)
-        write_model(self._h5.create_group(f"models/{len(self._models) - 1}"), model)
-        return len(self._models) - 1
+    def _open_segment(self, model: int, has: States) -> None:
+        if has not in self._sets:
+            self._sets.append(has)
+        number = self._sets.index(has)
+        for name, form in has.columns().items():
+            self._store.table(f"states/{number}/{name}", *form)
+        first = len(self._store.tables[f"states/{number}/time"])
+        self._store.tables["segments"].add([[model, number, first]])
+        self._segment = number
 
 
 class _as_said:
     """Turns what the system says of a file into a RecordingError that names it and the way out."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        self._path, self._what = path, what
+    def __init__(self, path: Path) -> None:
+        self._path = path
 
     def __enter__(self) -> None:
         pass
@@ -200,9 +194,9 @@ class _as_said:
         if isinstance(e, OSError) and not isinstance(e, RecordingError):
             reason = e.strerror or str(e)
             raise RecordingError(
-                f"{self._path} cannot be {self._what}: {reason}; what was recorded before is whole, and can be resumed"
+                f"{self._path} cannot be written: {reason}; what was recorded before is whole, and can be resumed"
                 if self._path.exists()
-                else f"{self._path} cannot be {self._what}: {reason}"
+                else f"{self._path} cannot be written: {reason}"
             ) from e
-        if isinstance(e, KeyError | RuntimeError):  # of HDF5, where the file is not what it should be
-            raise RecordingError(f"{self._path} is damaged, and cannot be {self._what} on: {e}") from e
+        if isinstance(e, Damaged):
+            raise RecordingError(f"{self._path} is damaged, and cannot be written on: {e}") from e

@@ -1,42 +1,37 @@
 """Reading a recording: its segments as arrays in the file, read where they are asked for.
 
 The file may be growing under another process's hands. What was there when it was opened stays there, and is all that is
-seen of it; when a commit moves things about in the file, it is opened again, and what was being read is read anew.
+seen of it. Everything that is read is checked: bytes by their CRC, sizes against the file, numbers against what they
+are used for.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from functools import cached_property, partial
+import time as clock
+from functools import cached_property
+from itertools import pairwise
+from math import isfinite
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import RecordingError, printable
+from supple.errors import ModelError, RecordingError, printable
 from supple.model.model import Model
+from supple.record import checkpoint
+from supple.record.index import Damaged, Index, as_dict, checked, leaves, parsed
 from supple.record.journal import Journaled
-from supple.record.layout import VERSION
-from supple.record.model_group import read_model
-from supple.record.rows import Rows
+from supple.record.layout import EVENTS, SEGMENT, States
+from supple.record.models import ARRAY_ROW, COLUMNS, array_place, read_model
+from supple.record.rows import Column, Rows
+from supple.record.store import read_index
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-T = TypeVar("T")
 
-
-class Contents(NamedTuple):
-    """What there is, at one commit."""
-
-    about: dict[str, Any]
-    versions: dict[str, str]
-    finished: bool
-    state: dict[str, Any]  #: the checkpoint's JSON
-    models: int
-    segments: list[tuple[int, dict[str, tuple[Any, ...]]]]  #: the model's number; shape and dtype by name
-    events: list[tuple[float, str]]
+PATIENCE = 30.0  #: seconds for which a file is opened again that another process is changing
+REPEATED = 64  #: times the size of a file that its models may be, which share arrays
 
 
 class Recording:
@@ -45,129 +40,193 @@ class Recording:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._id: bytes | None = None
-        self._open()
+        self._models: dict[int, Model] = {}
+        self._arrays: dict[int, NDArray[Any]] = {}
+        until = clock.monotonic() + PATIENCE
+        while not self._opened(clock.monotonic() >= until):
+            pass
+
+    def _opened(self, last: bool) -> bool:
+        """Whether all of it fits together; if it does not, another process must have committed meanwhile."""
         try:
-            self._contents = self.read(self._look)
+            self._file = Journaled(self.path, "r")
+        except RecordingError:
+            raise
+        except OSError as e:
+            raise RecordingError(f"{self.path} cannot be read: {e.strerror}") from None
+        try:
+            self._look()
+            return True
+        except (Damaged, RecordingError) as e:
+            again = self._file.stale and not last
+            self.close()
+            if again:
+                return False
+            raise e if isinstance(e, RecordingError) else self._damaged(str(e)) from None
         except BaseException:
             self.close()
             raise
-        self.about, self.versions, self.finished = self._contents[:3]
-        self.events = self._contents.events
-        self.generation = self._file.generation
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise RecordingError(f"{self.path} is open, and not copied or pickled: hand on its path, and load it there")
 
-    def read(self, look: Callable[[Any], T]) -> T:
-        """What `look` finds in the HDF5 file, all of it as one commit left it."""
-        while True:
-            if self._file.closed:
-                raise RecordingError(f"{self.path} is closed: what was not read before cannot be read any more")
+    def _damaged(self, what: str) -> RecordingError:
+        return RecordingError(f"{self.path} is damaged, and refused: {what}")
+
+    def _look(self) -> None:
+        file = self._file
+        if file.missing:
+            left = file.head.size - file.missing
+            raise RecordingError(f"{self.path} is truncated, and refused: of {file.head.size} bytes {left} are left")
+        index = read_index(file)
+        self._columns = {
+            name: Column(file, name, table, leaves(file.read, table, name), self._refusal)
+            for name, table in index.tables.items()
+        }
+        self._index = index
+        self.generation = file.generation
+        self.sets = _sets(index)
+        self._check_tables()
+        about, said = as_dict(self._json("about")), as_dict(self._json("state"))
+        self.about, self.versions = as_dict(about.get("about")), as_dict(about.get("versions"))
+        self.given = as_dict(self._json("given"))
+        self.finished, self.state = said.get("finished") is True, _checked_state(as_dict(said.get("state")))
+        self.events = self._events()
+        self._segments = self._checked_segments()
+
+    def _check_tables(self) -> None:
+        forms = {**EVENTS, "segments": ((SEGMENT,), "i8"), "arrays": ((ARRAY_ROW,), "i8")}
+        forms["models/table"] = (len(COLUMNS),), "i8"
+        for i, states in enumerate(self.sets):
+            forms |= {f"states/{i}/{name}": form for name, form in states.columns().items()}
+        tables = self._index.tables
+        for name, (row, dtype) in forms.items():
+            if name not in tables or (tables[name].row, tables[name].dtype) != (row, dtype):
+                raise Damaged(f"it has no {name}, or not of the form that it must be")
+        for i in range(len(self.sets)):
+            names = [name for name in self.sets[i].columns() if name != "active"]
+            if len({tables[f"states/{i}/{name}"].rows for name in names}) != 1:
+                raise Damaged(f"the columns of states/{i} are not of one length")
+
+    def _events(self) -> list[tuple[float, str]]:
+        times, ends = self.rows("events/time"), self.rows("events/name_end")
+        letters = self.rows("events/names").tobytes()
+        if len(ends) != len(times) or (np.diff(ends, prepend=0) < 0).any() or (ends > len(letters)).any():
+            raise Damaged("its events have no names")
+        starts = [0, *ends.tolist()]
+        names = [letters[a:b].decode(errors="replace") for a, b in pairwise(starts)]
+        return list(zip(times.tolist(), names))
+
+    def _checked_segments(self) -> list[tuple[int, int, int, int]]:
+        """Of each the model, the states, and the first and last of them."""
+        rows = self.rows("segments").tolist()
+        ends = [self._index.tables[f"states/{i}/time"].rows for i in range(len(self.sets))]
+        models, out = self._index.tables["models/table"].rows, []
+        for model, number, first in reversed(rows):
+            if not (0 <= model < models and 0 <= number < len(self.sets) and 0 <= first <= ends[number]):
+                raise Damaged("its segments are not of its models and states")
+            out.append((model, number, first, ends[number]))
+            ends[number] = first
+        if not out or any(ends) or out[-1][2] == out[-1][3]:
+            raise Damaged("its segments are not all of its states")
+        return out[::-1]
+
+    # --- what is in it ----------------------------------------------------------------------------------------------
+
+    def rows(self, name: str) -> NDArray[Any]:
+        """All rows of a table."""
+        column = self._columns[name]
+        return column.rows(0, len(column))
+
+    def _json(self, name: str) -> Any:
+        return parsed(self._blob(name))
+
+    def _blob(self, name: str) -> bytes:
+        if name not in self._index.blobs:
+            raise Damaged(f"it has no {name}")
+        return checked(self._file.read, self._index.blobs[name], name)
+
+    def model(self, number: int) -> Model:
+        """One of its models, checked as any model is."""
+        if number not in self._models:
             try:
-                return look(self._h5)
-            except RecordingError:
-                raise
-            except Exception as e:  # HDF5 raises many kinds, of damaged files any
-                if not self._file.stale:
-                    raise self._damaged(e) from None
-            self.close()
-            self._open()
-
-    def _open(self) -> None:
-        import h5py
-
-        while True:
-            try:
-                self._file = Journaled(self.path, "r")
-            except RecordingError:
-                raise
-            except OSError as e:
-                raise RecordingError(f"{self.path} cannot be read: {e.strerror}") from None
-            if self._id not in (None, self._file.id):
-                self._file.close()
-                raise RecordingError(f"{self.path} is another recording than it was; open it again")
-            self._id = self._file.id
-            try:
-                self._h5 = h5py.File(self._file, "r")
-                return
-            except Exception as e:
-                self._file.close()
-                if not self._file.stale:
-                    raise self._damaged(e) from None
-
-    def _damaged(self, e: Exception) -> RecordingError:
-        left, missing = self._file.size, self._file.missing
-        if missing:
-            return RecordingError(f"{self.path} is truncated, and refused: of {left + missing} bytes {left} are left")
-        return RecordingError(f"{self.path} is damaged, and refused: {e}")
-
-    def _look(self, h5: Any) -> Contents:
-        attributes = h5.attrs
-        if attributes["version"] != VERSION:
-            made, by = attributes["version"], attributes["supple"]
-            raise RecordingError(
-                f"{self.path} is of format {made}, made by Supple {by}; this one reads format {VERSION}: use that one"
-            )
-        groups = [h5["segments"][str(i)] for i in range(len(h5["segments"]))]
-        rows = [{x.shape[0] for name, x in g.items() if name != "active"} for g in groups]
-        stored = sum(x.nbytes for g in groups for x in g.values())
-        if any(len(x) != 1 for x in rows) or stored > self._file.size:
-            raise RecordingError(f"{self.path} is damaged, and refused: its lengths cannot be true")
-        return Contents(
-            json.loads(attributes["about"]),
-            {name: str(attributes[name]) for name in ("supple", "python", "numpy", "h5py", "created")},
-            bool(attributes["finished"]),
-            json.loads(h5["checkpoint"].attrs["about"]),
-            len(h5["models"]),
-            [(int(g.attrs["model"]), {name: (x.shape, x.dtype) for name, x in g.items()}) for g in groups],
-            [(float(t), name.decode(errors="ignore")) for t, name in h5["events"][:]],
-        )
+                row = dict(zip(COLUMNS, self._model_rows[number].tolist()))
+                self._models[number] = read_model(lambda name: self._array(row[name]))
+            except ModelError as e:
+                raise self._damaged(f"its model {number} is none: {e}") from None
+            except Damaged as e:
+                raise self._damaged(f"its model {number}: {e}") from None
+        return self._models[number]
 
     @cached_property
-    def models(self) -> list[Model]:
+    def rods(self) -> Floats | None:
+        """Between which points the bodies of its first model are drawn, (n_bodies, 2, 3)."""
+        number = int(self._model_rows[0][COLUMNS.index("rods")])
+        if number < 0:
+            return None
         try:
-            return [read_model(partial(self._array, f"models/{i}")) for i in range(self._contents.models)]
-        except RecordingError:
-            raise
-        except Exception as e:  # its JSON may be anything
-            raise self._damaged(e) from None
+            rods = self._array(number)
+        except Damaged as e:
+            raise self._damaged(f"rods: {e}") from None
+        if rods.dtype != np.float64 or rods.shape != (self.model(0).n_bodies, 2, 3) or not np.isfinite(rods).all():
+            raise self._damaged("its rods are not those of its model")
+        return rods
+
+    @cached_property
+    def _model_rows(self) -> Ints:
+        rows = self.rows("models/table")
+        sizes = self._array_rows[:, 1].astype(np.float64)
+        if len(rows) == 0 or rows.max() >= len(sizes) or rows[:, :-1].min() < 0:
+            raise self._damaged("its models have arrays that there are not")
+        if sizes[rows[:, :-1]].sum() > REPEATED * (self._file.size + 1e6):
+            raise self._damaged("its models are larger than the file can have")
+        return rows
+
+    @cached_property
+    def _array_rows(self) -> Ints:
+        return self.rows("arrays")
+
+    def _array(self, number: int) -> NDArray[Any]:
+        """Models share arrays: each is read once."""
+        if number not in self._arrays:
+            place, dtype, shape = array_place(self._array_rows[number])
+            if place.size > self._file.size or self._file.closed:
+                raise Damaged("an array cannot be read: the file is closed, or cannot have it")
+            x = np.frombuffer(checked(self._file.read, place, f"array {number}"), dtype).reshape(shape)
+            self._arrays[number] = x
+        return self._arrays[number]
 
     @cached_property
     def segments(self) -> list[RecordedSegment]:
-        return [
-            RecordedSegment(self, number, self.models[model], has)
-            for number, (model, has) in enumerate(self._contents.segments)
-        ]
+        return [RecordedSegment(self, *where) for where in self._segments]
 
-    @cached_property
-    def given(self) -> dict[str, Any]:
-        """What must be given again to continue it."""
-        return self.read(lambda h5: dict(json.loads(bytes(h5["given"][:]))))
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """Of what a run needs to go on, what is not arrays."""
-        return self._contents.state
+    def column(self, number: int, name: str) -> Column | None:
+        """A column of states, if there is one."""
+        return self._columns.get(f"states/{number}/{name}")
 
     def checkpoint(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a run needs to go on: JSON and arrays, among them q and v. Of the last commit there is."""
-        return self.read(
-            lambda h5: (
-                json.loads(h5["checkpoint"].attrs["about"]),
-                {name: x[()] for name, x in h5["checkpoint"].items()},
-            )
+        """What a run needs to go on: JSON and arrays, among them q and v."""
+        try:
+            return self.state, checkpoint.unpacked(self._blob("checkpoint"))
+        except Damaged as e:
+            if self._file.stale:
+                raise RecordingError(f"{self.path} went on while it was read; open it again") from None
+            raise self._damaged(str(e)) from None
+
+    def _refusal(self, name: str, row: int, what: str) -> RecordingError:
+        """For a table that cannot be read from a row on."""
+        kind, _, column = name.rpartition("/")
+        if not kind.startswith("states/"):
+            return self._damaged(f"{name} {what}")
+        before = ""
+        if row > 0 and column != "time" and column != "active":
+            before = f", after {float(self._columns[f'{kind}/time'].rows(row - 1, row)[0]):.6g} s"
+        return RecordingError(
+            f"{self.path}: {column} in {name} {what} from row {row} on{before}; rows before that can be read, and all "
+            "other columns"
         )
 
-    def _array(self, group: str, name: str) -> NDArray[Any]:
-        """One that no commit changes, read by itself: all arrays of a large model at once would take longer than it is
-        from one commit to the next, and would be begun anew for ever."""
-        place = f"{group}/{name}"
-        shape, dtype = self.read(lambda h5: (h5[place].shape, h5[place].dtype))
-        return np.asarray(Rows(self.read, place, shape, dtype))
-
     def close(self) -> None:
-        self._h5.close()
         self._file.close()
 
     def __enter__(self) -> Recording:
@@ -179,22 +238,52 @@ class Recording:
     def __repr__(self) -> str:
         n = sum(map(len, self.segments))
         end = "finished" if self.finished else "not finished"
-        return f"<Recording {printable(self.path)}: {self.models[0].name!r}, {n} states, {end}>"
+        return f"<Recording {printable(self.path)}: {self.model(0).name!r}, {n} states, {end}>"
+
+
+def _sets(index: Index) -> list[States]:
+    """Of which kinds its tables of states are."""
+    out: list[States] = []
+    while f"states/{len(out)}/q" in index.tables:
+        at = f"states/{len(out)}/"
+        q, v, wrenches = (index.tables.get(at + name) for name in ("q", "v", "joint_wrenches"))
+        nq, nv, n = (0 if x is None or not x.row else x.row[0] for x in (q, v, wrenches))
+        out.append(States(nq, nv, f"{at}error" in index.tables, n, f"{at}active" in index.tables))
+    return out
+
+
+def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
+    """What every checkpoint has."""
+    time, failed = state.get("time"), state.get("failed", 0)
+    if isinstance(time, bool) or not isinstance(time, int | float) or not isfinite(time):
+        raise Damaged("its checkpoint has no time")
+    if not (failed is None or isinstance(failed, str)):
+        raise Damaged("its checkpoint does not say whether it failed")
+    return state
 
 
 class RecordedSegment:
     """States of one model in a file. q, v and joint_wrenches stay there: index them, or np.asarray them."""
 
-    def __init__(self, recording: Recording, number: int, model: Model, has: dict[str, tuple[Any, ...]]) -> None:
-        self.model, self._has = model, has
-        self._recording, self._place = recording, f"segments/{number}"
+    def __init__(self, recording: Recording, model: int, states: int, begin: int, end: int) -> None:
+        self._recording, self.number, self._states = recording, model, states
+        self._begin, self._end = begin, end
 
     def __len__(self) -> int:
-        return int(self._has["time"][0][0])
+        return self._end - self._begin
+
+    @cached_property
+    def model(self) -> Model:
+        model, states = self._recording.model(self.number), self._recording.sets[self._states]
+        n = model.nq, states.nv and model.nv, states.wrenches and model.n_bodies
+        if n != (states.nq, states.nv, states.wrenches):
+            raise RecordingError(f"{self._recording.path} is damaged, and refused: its states are not of its models")
+        return model
 
     @cached_property
     def times(self) -> Floats:
-        return self._all("time")
+        out: Floats = self._all("time")
+        return out
 
     @property
     def q(self) -> Any:
@@ -203,42 +292,61 @@ class RecordedSegment:
     @property
     def v(self) -> Any:
         """Zeros where the method has no velocities."""
-        return self._rows("v") if "v" in self._has else np.broadcast_to(0.0, (len(self), self.model.nv))
+        v = self._rows("v")
+        return np.broadcast_to(0.0, (len(self), self.model.nv)) if v is None else v
 
     @cached_property
     def kinetic(self) -> Floats:
-        return self._all("kinetic")
+        out: Floats = self._all("kinetic")
+        return out
 
     @cached_property
     def potential(self) -> Floats:
-        return self._all("potential")
+        out: Floats = self._all("potential")
+        return out
 
     @cached_property
     def error(self) -> Floats | None:
-        return self._all("error") if "error" in self._has else None
+        out: Floats | None = self._all("error")
+        return out
 
     @property
     def joint_wrenches(self) -> Any:
-        return self._rows("joint_wrenches") if "joint_wrenches" in self._has else None
+        return self._rows("joint_wrenches")
 
     @property
     def active_counts(self) -> Ints | None:
-        return None if self._ends is None else np.diff(self._ends, prepend=0)
+        return None if self._ends is None else np.diff(self._ends)
 
     def active(self, i: int) -> Ints | None:
         """The joints that were active at state i."""
         if self._ends is None:
             return None
         i = range(len(self))[i]
-        out: Ints = self._rows("active")[self._ends[i - 1] if i > 0 else 0 : self._ends[i]]
+        column = self._recording.column(self._states, "active")
+        assert column is not None
+        out: Ints = column.rows(int(self._ends[i]), int(self._ends[i + 1]))
+        if len(out) and not 0 <= out.min() <= out.max() < self.model.n_joints:
+            raise self._recording._refusal(f"states/{self._states}/active", int(self._ends[i]), "has no joints")
         return out
 
     @cached_property
     def _ends(self) -> Ints | None:
-        return self._all("active_end") if "active_end" in self._has else None
+        """Where the active joints of each state begin, and where those of the last one end."""
+        column, active = (self._recording.column(self._states, name) for name in ("active_end", "active"))
+        if column is None or active is None:
+            return None
+        first = self._begin - 1 if self._begin else 0
+        rows = column.rows(first, self._end)
+        out = rows if self._begin else np.concatenate([np.zeros(1, dtype=np.int64), rows])
+        if out[0] < 0 or (np.diff(out) < 0).any() or out[-1] > len(active):
+            raise self._recording._refusal(f"states/{self._states}/active_end", first, "does not fit")
+        return out
 
-    def _all(self, name: str) -> NDArray[Any]:
-        return np.asarray(self._rows(name))
+    def _all(self, name: str) -> Any:
+        rows = self._rows(name)
+        return None if rows is None else np.asarray(rows)
 
-    def _rows(self, name: str) -> Rows:
-        return Rows(self._recording.read, f"{self._place}/{name}", *self._has[name])
+    def _rows(self, name: str) -> Any:
+        column = self._recording.column(self._states, name)
+        return None if column is None else Rows(column, self._begin, self._end)

@@ -1,22 +1,70 @@
-"""The rows of a dataset, read when they are asked for."""
+"""The rows of a table in a file, read when they are asked for, a chunk at a time, each checked by its CRC."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-NUMBERS = 1_000_000  #: read at a time: a file that another process writes changes once a second or so
+from supple.errors import RecordingError
+from supple.record.index import Table
+from supple.record.journal import Journaled
+
+#: Makes the error for a table that cannot be read from a row on, from its name, the row, and what is wrong with it.
+Refusal = Callable[[str, int, str], RecordingError]
+
+
+class Column:
+    """A table as it was when the file was opened: what was there then is never changed."""
+
+    def __init__(self, file: Journaled, name: str, table: Table, chunks: NDArray[Any], refusal: Refusal) -> None:
+        """chunks: address and CRC of each."""
+        self.name, self.table, self.dtype = name, table, np.dtype(table.dtype)
+        self._file, self._chunks, self._refusal = file, chunks, refusal
+        self._finite = name.rpartition("/")[2] in ("time", "q", "v")  #: of every run, whatever happens in it
+        self._last: tuple[int, NDArray[Any]] = -1, np.zeros(0)
+
+    def __len__(self) -> int:
+        return self.table.rows
+
+    def rows(self, begin: int, end: int) -> NDArray[Any]:
+        """An array of its own."""
+        out = np.empty((max(0, end - begin), *self.table.row), self.dtype)
+        size = self.table.chunk
+        for k in range(begin // size, -(-end // size)) if end > begin else ():
+            i, j = max(begin, k * size), min(end, (k + 1) * size)
+            out[i - begin : j - begin] = self._chunk(k)[i - k * size : j - k * size]
+        return out
+
+    def _chunk(self, k: int) -> NDArray[Any]:
+        if self._file.closed:
+            raise RecordingError(f"{self._file.path} is closed: what was not read before cannot be read any more")
+        number, rows = self._last
+        if number == k:
+            return rows
+        t = self.table
+        used = min(t.chunk, t.rows - k * t.chunk)
+        address, crc = self._chunks[k].tolist()
+        data = self._file.read(address, used * t.row_bytes)
+        if len(data) != used * t.row_bytes or zlib.crc32(data) != crc:
+            raise self._refusal(self.name, k * t.chunk, "is damaged")
+        rows = np.frombuffer(data, self.dtype).reshape(used, *t.row)
+        if self._finite and not np.isfinite(rows).all():
+            bad = int(np.flatnonzero(~np.isfinite(rows).reshape(used, -1).all(axis=1))[0])
+            raise self._refusal(self.name, k * t.chunk + bad, "has a number that is not finite")
+        self._last = k, rows
+        return rows
 
 
 class Rows:
-    """An array in a file, as it was when the file was opened. Indexing it gives what a NumPy array would."""
+    """Rows begin ... end of a table. Indexing them gives what a NumPy array would."""
 
-    def __init__(self, read: Callable[..., Any], name: str, shape: tuple[int, ...], dtype: Any) -> None:
-        """read: Recording.read. name: of the dataset, which may have become longer since."""
-        self._read, self._name, self.shape, self.dtype = read, name, tuple(shape), np.dtype(dtype)
+    def __init__(self, column: Column, begin: int, end: int) -> None:
+        self._column, self._begin = column, begin
+        self.shape, self.dtype = (end - begin, *column.table.row), column.dtype
 
     @property
     def ndim(self) -> int:
@@ -45,12 +93,7 @@ class Rows:
         return np.asarray(self._between(0, len(self)), dtype)
 
     def __repr__(self) -> str:
-        return f"<{self._name}: {' x '.join(map(str, self.shape))} {self.dtype} in a recording>"
+        return f"<{self._column.name}: {' x '.join(map(str, self.shape))} {self.dtype} in a recording>"
 
     def _between(self, begin: int, end: int) -> NDArray[Any]:
-        rows = np.empty((end - begin, *self.shape[1:]), self.dtype)
-        block = max(1, NUMBERS // max(1, int(np.prod(self.shape[1:]))))
-        for i in range(begin, end, block):
-            j = min(i + block, end)
-            rows[i - begin : j - begin] = self._read(lambda h5, i=i, j=j: h5[self._name][i:j])
-        return rows
+        return self._column.rows(self._begin + begin, self._begin + end)

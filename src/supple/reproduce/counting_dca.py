@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from supple.assembly import passes
-from supple.assembly.coefficients import SCRATCH
-from supple.assembly.desk import Desk
+from supple.assembly.desk import SCRATCH, Desk
 from supple.assembly.tables import Tree
 from supple.assembly.tree import assemble
 from supple.exact import dca
@@ -17,7 +16,8 @@ from supple.exact.costs import Cost
 from supple.exact.motion import AXIS, Axes
 from supple.exact.tables import host_tables
 from supple.model.model import Model
-from supple.reproduce.counting import Floats, Hand, as_it_is, count, counted, require, room, tables
+from supple.reproduce.counting import Counted, Floats, Hand, as_it_is, count, counted, require, room, tables
+from supple.spatial.plain_structs import Checked, read_numbers_as
 from supple.spatial.trig import RING
 
 
@@ -27,13 +27,14 @@ def run(
     """Divide and conquer on one state: what it costs, and its result. What is constant of the rigid bodies is not
     counted: it is made once for a model."""
     layout = dca.Layout(model, assemble(model, "balanced"))
+    read_numbers_as(Counted)
     t, qdd = _tree(model, layout, hand), room(model.nv)
-    w = hand(counted(np.zeros(SCRATCH)))
+    w = numbers(SCRATCH)
     external, force = hand(room(6 * model.n_bodies)), hand(room(model.nv))
     d = Desk(
-        hand(room(layout.size)), w, hand(layout.at), hand(layout.joint_at), hand(layout.tail_at),
+        numbers(layout.size), w, hand(layout.at), hand(layout.joint_at), hand(layout.tail_at),
         hand(counted(np.zeros(12 * layout.n_slots))), hand(layout.told_at), hand(counted(q)), external, force,
-        hand(qdd), w, hand(np.array(passes.node_kernels())),
+        hand(qdd), w,
     )  # fmt: skip
     for module in (passes, dca):
         vars(module)["open_desk"] = lambda desk: desk  # kernels pass on an address; here it is what lies there
@@ -58,5 +59,11 @@ def _tree(model: Model, layout: dca.Layout, hand: Hand) -> Tree:
     """What open_tree gives a kernel, counting."""
     host = layout.tables
     ints: list[Any] = [hand(row) for row in (*host.ints, *host.body_ints)]
-    floats = (hand(counted(np.ravel(x))) for x in (host.to_joint, host.inertia, host.pitch, host.armature, host.weight))
-    return Tree(model.n_bodies, host.assembly.n_nodes, *ints, *floats)
+    matrices = (np.ravel(x).view(Checked) for x in (host.to_joint, host.inertia))
+    floats = (hand(counted(x)) for x in (host.pitch, host.armature, host.weight))
+    return Tree(model.n_bodies, host.assembly.n_nodes, *ints, *matrices, *floats)
+
+
+def numbers(n: int) -> Any:
+    """Memory for n numbers, which count when they are read."""
+    return np.zeros(n).view(Checked)

@@ -77,6 +77,8 @@ class EnergyGuard:
     constant force, 1/k of its kinetic energy came from nowhere, however short they are, and that much is allowed.
     """
 
+    names = frozenset({"_begun", "_potential", "_most", "_rows", "_least"})  #: of the numbers that it saves
+
     def __init__(self, dynamics: Dynamics, q: Floats, kinetic: float, potential: float) -> None:
         model, at = dynamics.model, poses(dynamics.model, q).position
         size = float(np.linalg.norm(at - at.mean(axis=0), axis=1).max() + np.linalg.norm(model.com, axis=1).max())

@@ -78,8 +78,9 @@ class Result:
     """
 
     def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
-                 recording: str | None = None, file: Any = None) -> None:  # fmt: skip
+                 recording: str | None = None, file: Any = None, rods: Floats | None = None) -> None:  # fmt: skip
         self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
+        self.rods = rods  #: (n_bodies, 2, 3) between which points the bodies of the first model are drawn, if known
         self._file = file  #: kept open for as long as it is read
 
     def close(self) -> None:

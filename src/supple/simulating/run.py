@@ -16,16 +16,14 @@ from supple import memory
 from supple.arguments import Count, Seconds, checked, checked_as, number
 from supple.errors import RecordingError, SimulationError
 from supple.model.model import Model
-from supple.record.model_group import refuse_other_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
-from supple.simulating.described import described, difference, given, other_start
-from supple.simulating.drivers import Cursor
+from supple.simulating.described import described, given
 from supple.simulating.events import Event, Happened
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, Stretch
+from supple.simulating.resuming import checkpoint, go_on
 from supple.simulating.simulation import Integrator, Method, Sample, Simulation
-from supple.simulating.watch import restored, saved
 
 #: What `simulate` asks of a duration.
 ENDING = number(
@@ -144,7 +142,7 @@ class InFile:
         self._run, self._path = run, Path(path)
         self._events = 0
         if resume and self._path.exists():
-            models, generation = _go_on(run, self._path)
+            models, generation = go_on(run, self._path)
             self._recorder = Recorder(path, generation=generation)
             self._recorder.go_on(models, described(run.settings))
             self._events = len(run.events)
@@ -157,6 +155,7 @@ class InFile:
         self._recorder.add(
             p.model, p.times, p.q, None if at_rest else p.v, sample.kinetic, sample.potential,
             error=p.error, active=p.active, joint_wrenches=sample.joint_wrenches,
+            rods=self._run.rods if p.model is self._run.model else None,
         )  # fmt: skip
         for event in self._run.events[self._events :]:
             self._recorder.event(event.time, event.name)
@@ -179,63 +178,8 @@ class InFile:
         self._recorder.close()
 
     def _commit(self, finished: bool = False, failed: str | None = None) -> None:
-        run, c, self._wrote = self._run, self._run.cursor, True
-        guard = None if run.guard is None else run.guard.save()
-        state, arrays = _saved(c)
-        state |= {"before": None, "over": c.over, "failed": failed, "steered": run.steered, "guard": guard}
-        if c.before is not None:
-            state["before"], before = _saved(c.before)
-            arrays |= {f"before_{name}": x for name, x in before.items()}
-        more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
-        self._recorder.commit(state, arrays | more, finished)
-
-
-def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
-    return {"time": c.time, "step": c.step, "h": c.h, "seen": saved(c.seen)}, {"q": c.q, "v": c.v}
-
-
-def _restored(model: Model, state: dict[str, Any], q: Any, v: Any) -> Cursor:
-    return Cursor(model, q, v, state["time"], state["step"], state["h"], restored(state["seen"]))
-
-
-def _go_on(run: Simulation, path: Path) -> tuple[list[Model], int]:
-    """Put a run where its recording ends, if it is the same run. Its models, and which commit that is."""
-    with Recording(path) as r:
-        state, arrays = r.checkpoint()
-        if state["failed"]:
-            raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
-        if state.get("steered"):
-            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
-        _refuse_another_run(run, r)
-        if run.grid.end < state["time"]:
-            raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")
-        models = [run.model, *r.models[1:]]
-        last = models[r.models.index(r.segments[-1].model)]
-        run.events[:] = [Happened(name, time) for time, name in r.events]
-        kept, generation = float(r.segments[-1].times[-1]), r.generation
-    cursor, before = _restored(last, state, arrays.pop("q"), arrays.pop("v")), state["before"]
-    q, v = (arrays.pop(f"before_{name}", None) for name in "qv")
-    if before is not None:
-        cursor.before = _restored(last, before, q, v)
-    elif cursor.time < cursor.step * run.dt:  # the last step was to an end between two instants of the grid
-        cursor.step -= 1
-    cursor.over = state["over"]
-    cursor = cursor.towards(run.grid)
-    cursor.kept = kept
-    run.resume(cursor, arrays, state.get("guard"))
-    return models, generation
-
-
-def _refuse_another_run(run: Simulation, r: Recording) -> None:
-    """A recording goes on as it was begun: with the same model, from the same state, under the same forces."""
-    refuse_other_model(r.path, r.models[0], run.model)
-    begun, c = r.segments[0], run.cursor
-    start = other_start(run.model, (begun.q[0], begun.v[0]), (c.q, c.v))
-    what = f"from another start: {start}" if start is not None else difference(r.given, given(run))
-    if what is not None:
-        raise RecordingError(
-            f"{r.path} was recorded {what}; give the same to resume it, or overwrite it (overwrite=True, --overwrite)"
-        )
+        self._wrote = True
+        self._recorder.commit(*checkpoint(self._run, failed), finished)
 
 
 @checked_as(RecordingError)
@@ -246,7 +190,9 @@ def load_run(path: str | Path) -> Result:
     """
     r = Recording(path)
     try:
-        segments = r.segments
+        segments, rods = r.segments, r.rods
+        for segment in (segments[0], segments[-1]):
+            _ = segment.model  # which is refused at once if it is none
     except BaseException:
         r.close()
         raise
@@ -254,7 +200,7 @@ def load_run(path: str | Path) -> Result:
     about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
-    return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r)
+    return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r, rods)
 
 
 def follow(

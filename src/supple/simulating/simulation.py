@@ -151,6 +151,9 @@ class Simulation:
         self.steered = False  #: whether somebody changed it while it went on; its events say how
         self._pushes: list[tuple[Push, Any]] = []
         self.stepper: Any = None
+        self.rods: Floats | None = (
+            None  #: (n_bodies, 2, 3) between which points bodies are drawn, where a scene says so
+        )
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:

@@ -4,8 +4,8 @@ helper   a small function that is inlined into kernels. It has no entry for Pyth
          (its .py_func may be called).
 part     a larger one that is called, so that it is compiled once for all its callers.
 kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
-         One may call another through its address (references.call_at): Numba would optimise a large part again with
-         every function that calls it, and with those that call these.
+         Kernels and helpers may call a kernel by its name. It is linked, not inlined: Numba would optimise a large
+         part again with every function that calls it, and with those that call these.
 
 The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
 where none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports,
@@ -20,6 +20,7 @@ reduction of sines and cosines, and never the assumption that numbers are finite
 from __future__ import annotations
 
 import contextlib
+import dis
 import hashlib
 import os
 import pickle
@@ -33,13 +34,15 @@ from pathlib import Path
 from typing import Any
 
 import llvmlite
+import llvmlite.binding as llvm
 import numba
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.core.caching import _Cache as CacheBase
 from numba.core.compiler import CompileResult
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
+from numba.extending import typeof_impl
 
 from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
 
@@ -58,8 +61,6 @@ part = njit(**dict(INLINE, forceinline=False))
 
 #: Every kernel of the modules imported so far, by name.
 KERNELS: dict[str, Kernel] = {}
-#: With the compiler disabled: kernels by what stands for their addresses.
-PLAIN: dict[int, Callable[..., Any]] = {}
 
 
 class Kernel:
@@ -73,8 +74,18 @@ class Kernel:
         function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
         self.modules = modules_of(function)
+        self.function = function
         self.dispatcher = njit(**OPTIONS, **options)(function)
         KERNELS[self.name] = self
+
+    @property
+    def symbol(self) -> str:
+        """What the linker knows it by."""
+        return "supple: " + self.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """With the compiler disabled, call the function."""
+        return self.dispatcher(*arguments)
 
     def load(self) -> Callable[..., Any]:
         """The compiled function as Python may call it, with arguments of exactly the signature's types: none are
@@ -86,18 +97,45 @@ class Kernel:
         return entry
 
     def address(self) -> int:
-        """The compiled function as C may call it; with the compiler disabled, a number that stands for it."""
+        """The compiled function as C may call it; with the compiler disabled, a number that nothing calls."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):
-            PLAIN[id(self)] = self.dispatcher
             return id(self)
         compiled = self._compiled()
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
 
     def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
+            for callee in kernels_in(self.function):
+                llvm.add_symbol(callee.symbol, callee.address())
             self.dispatcher._cache = _Cache(self)
             self.dispatcher.compile(self.signature)
         return self.dispatcher.overloads[self.dispatcher.signatures[0]]
+
+
+@typeof_impl.register(Kernel)
+def _linked(kernel: Kernel, context: Any) -> Any:
+    """A kernel as other kernels see it: a function elsewhere."""
+    return types.ExternalFunction(kernel.symbol, kernel.signature)
+
+
+def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
+    """The kernels that a function calls by name, itself or through helpers."""
+    found: set[Kernel] = set()
+    seen: set[Any] = set()
+    waiting = [function]
+    while waiting:
+        x = waiting.pop()
+        if x in seen:
+            continue
+        seen.add(x)
+        named = {name: x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__}
+        if any(isinstance(value, Kernel) for value in named.values()):  # co_names has names of attributes, too
+            called = {step.argval for step in dis.get_instructions(x) if step.opname == "LOAD_GLOBAL"}
+            named = {name: value for name, value in named.items() if name in called}
+        values = [*named.values(), *(cell.cell_contents for cell in x.__closure__ or ())]
+        found.update(value for value in values if isinstance(value, Kernel))
+        waiting += [value.py_func for value in values if hasattr(value, "py_func")]
+    return found
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:

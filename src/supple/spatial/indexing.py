@@ -40,6 +40,21 @@ def put(a: Any, i: int, k: int, x: Any) -> None:
     a[i, k] = x
 
 
+def from_entry(a: Any, i: int) -> Any:
+    """a[i:] of a vector of which only the address is known."""
+    return a[i:]
+
+
+@overload(from_entry, jit_options=INLINE, strict=False)
+def _compiled_from_entry(a: Any, i: Any) -> Any:
+    return lambda a, i: _from_entry(a, i)
+
+
+@intrinsic
+def _from_entry(typingctx: Any, a: Any, i: Any) -> Any:
+    return a(a, types.int64), lambda context, builder, sig, args: builder.gep(args[0], [args[1]])
+
+
 def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any) -> Any:
     """The address of an entry of a C-contiguous array, or of a vector of which only the address is known."""
     if isinstance(kind, types.CPointer):

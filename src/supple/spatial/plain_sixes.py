@@ -62,6 +62,11 @@ def dot(x: Six, y: Six) -> Any:
     return total(x * y)
 
 
+def absolute(x: Six) -> Six:
+    """The magnitudes of the six numbers."""
+    return Six(*map(abs, x.of))
+
+
 def swap_pairs(x: Six) -> Six:
     """(x1, x0, x3, x2, x4, x5)"""
     a, b, c, d, e, f = x.of

@@ -29,7 +29,7 @@ from numba.core import config
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
-from supple.spatial.compiler import INLINE, PLAIN, Kernel, helper
+from supple.spatial.compiler import INLINE, Kernel, helper
 
 OK, ODD = 0, 1
 
@@ -46,29 +46,6 @@ _PYARRAY_NEW_INDEX = 93  #: of PyArray_New in NumPy's C interface, which keeps i
 _NPY_DOUBLE = 12
 
 _C_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
-
-#: The signature of a kernel that call_at can call.
-LINKED = types.float64(types.int64, types.int64, types.int64, types.int64)
-
-
-def call_at(address: int, a: int, b: int, c: int, d: int) -> float:
-    """Call the kernel of signature LINKED at an address."""
-    result: float = PLAIN[address](a, b, c, d)
-    return result
-
-
-@intrinsic
-def _call_at(typingctx: Any, address: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        kind = ir.FunctionType(ir.DoubleType(), [ir.IntType(64)] * 4)
-        return builder.call(builder.inttoptr(args[0], kind.as_pointer()), args[1:])
-
-    return types.float64(*[types.int64] * 5), codegen
-
-
-@overload(call_at, jit_options=INLINE, strict=False)
-def _compiled_call_at(address: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    return lambda address, a, b, c, d: _call_at(address, a, b, c, d)
 
 
 def header_prefix() -> list[int]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
-from numba.core import config
+from numba.core import cgutils, config
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
@@ -77,10 +77,22 @@ for _name, _instruction in (("add", "fadd"), ("sub", "fsub"), ("mul", "fmul")):
     _arithmetic(getattr(operator, "i" + _name), _instruction)
 
 
-def _pointers(context: Any, builder: Any, kind: Any, array: Any, k: Any) -> tuple[Any, Any]:
-    at = entry_address(context, builder, kind, array, k)
+def _halves(builder: Any, at: Any) -> tuple[Any, Any]:
+    """Pointers to the first four and to the last two numbers at a pointer of any kind."""
+    at = builder.bitcast(at, ir.DoubleType().as_pointer())
     after = builder.gep(at, [ir.Constant(ir.IntType(64), 4)])
     return builder.bitcast(at, _FOUR.as_pointer()), builder.bitcast(after, _TWO.as_pointer())
+
+
+def load_pair(builder: Any, at: Any) -> Any:
+    """The six numbers at a pointer."""
+    return _pair(builder, *(builder.load(p, align=8) for p in _halves(builder, at)))
+
+
+def store_pair(builder: Any, at: Any, x: Any) -> None:
+    """Write six numbers to a pointer."""
+    for half, p in zip(_parts(builder, x), _halves(builder, at)):
+        builder.store(half, p, align=8)
 
 
 @intrinsic
@@ -88,7 +100,7 @@ def six(typingctx: Any, a: Any, k: Any) -> Any:
     """a[k:k+6]"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _pair(builder, *(builder.load(p, align=8) for p in _pointers(context, builder, sig.args[0], *args)))
+        return load_pair(builder, entry_address(context, builder, sig.args[0], *args))
 
     return sixes_type(a, types.int64), codegen
 
@@ -98,8 +110,7 @@ def set_six(typingctx: Any, a: Any, k: Any, x: Any) -> Any:
     """a[k:k+6] = x"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        for half, p in zip(_parts(builder, args[2]), _pointers(context, builder, sig.args[0], *args[:2])):
-            builder.store(half, p, align=8)
+        store_pair(builder, entry_address(context, builder, sig.args[0], *args[:2]), args[2])
         return context.get_dummy_value()
 
     return types.void(a, types.int64, sixes_type), codegen
@@ -132,6 +143,22 @@ def dot(typingctx: Any, x: Any, y: Any) -> Any:
         return _sum(builder, *(builder.fmul(a, b, flags=_FLAGS) for a, b in sides))
 
     return types.float64(sixes_type, sixes_type), codegen
+
+
+@intrinsic
+def absolute(typingctx: Any, x: Any) -> Any:
+    """The magnitudes of the six numbers."""
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _pair(builder, *(_magnitude(builder, half) for half in _parts(builder, args[0])))
+
+    return sixes_type(sixes_type), codegen
+
+
+def _magnitude(builder: Any, x: Any) -> Any:
+    kind = ir.FunctionType(x.type, [x.type])
+    name = f"llvm.fabs.v{x.type.count}f64"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), [x])
 
 
 @intrinsic
@@ -176,7 +203,7 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    from supple.spatial.plain_sixes import dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
+    from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
 
 
 # --- 6x6 matrices ---------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from supple.errors import RecordingError
-from supple.record.journal import in_use
+from supple.record.opening import in_use
 from supple.simulating.result import Result
 from supple.simulating.run import load_run
 

@@ -1,0 +1,135 @@
+"""Files opened with care: never a pipe or a device, never through a link, locked where the system has locks.
+
+A lock is of the file, not of its name: after it is taken, the name must still mean that file (`is_at`).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from supple.errors import RecordingError
+
+try:
+    import fcntl
+except ImportError:  # a system without such locks
+    fcntl = None  # type: ignore[assignment]
+
+#: O_NONBLOCK: a pipe that is there after all is not waited for.
+_FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
+NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
+
+
+def open_file(path: Path, flags: int) -> int:
+    """A file that is there, by its own name. Raises OSError; RecordingError, if it is something else."""
+    _refuse_others(path, path.lstat().st_mode)
+    file = os.open(path, flags | _FLAGS)
+    try:
+        _refuse_others(path, os.fstat(file).st_mode)
+    except BaseException:
+        os.close(file)
+        raise
+    return file
+
+
+def _refuse_others(path: Path, mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+        what = kinds.get(stat.S_IFMT(mode), "a device")
+        raise RecordingError(f"{path} is {what}, not a file; give the name of a file, or remove it")
+
+
+def create_file(path: Path) -> int:
+    """A file that was not there before. Raises FileExistsError, also where there is a link."""
+    return os.open(path, NEW | _FLAGS, 0o666)
+
+
+def create_anew(path: Path) -> int:
+    """The same, in place of whatever has this name; what a link leads to is left alone."""
+    try:
+        return create_file(path)
+    except FileExistsError:
+        path.unlink(missing_ok=True)
+        return create_file(path)
+
+
+def create_locked(path: Path, of: Path) -> int:
+    """A new file under lock, beside the recording that it is to become. What a killed run left in its place is
+    removed; what a living one has is not."""
+    while True:
+        try:
+            file = create_file(path)
+        except FileExistsError:
+            _remove_left(path, of)
+            continue
+        if lock(file) is not False and is_at(file, path):
+            return file
+        os.close(file)
+
+
+def _remove_left(path: Path, of: Path) -> None:
+    try:
+        file = open_file(path, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        locked = lock(file)
+        if locked is False:
+            raise being_written(of)
+        if locked is None:
+            raise RecordingError(
+                f"{path} is there: another run begins {of.name}, or was killed when it did; remove it if there is none"
+            )
+        if is_at(file, path):
+            path.unlink()
+    finally:
+        os.close(file)
+
+
+def is_at(file: int, path: Path) -> bool:
+    """Whether a name means this open file."""
+    try:
+        there = path.lstat()
+    except OSError:
+        return False
+    return os.path.samestat(there, os.fstat(file))
+
+
+def lock(file: int, alone: bool = True) -> bool | None:
+    """Whether this process can have a file for itself, or together with others that do not write it; it then has, until
+    it is closed. None where the system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError as e:
+        return False if e.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES) else None
+    return True
+
+
+def in_use(path: Path) -> bool:
+    """Whether a process is writing it, as far as locks tell."""
+    try:
+        file = open_file(path.resolve(), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return lock(file, alone=False) is False
+    finally:
+        os.close(file)
+
+
+def being_written(path: Path) -> RecordingError:
+    return RecordingError(f"{path} is being written by another run; wait for it, or give another name")
+
+
+def sync_folder(path: Path) -> None:
+    with suppress(OSError):  # not every system lets folders be opened
+        file = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)

@@ -1,0 +1,144 @@
+"""Going on with a recorded run: what a recording keeps for that, and a run put where it ended.
+
+What is kept is checked before it is used, since a recording may be anybody's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from supple.errors import RecordingError, StateError
+from supple.model.model import Model
+from supple.record.models import refuse_other_model
+from supple.record.recording import Recording
+from supple.simulating.crossings import Seen
+from supple.simulating.described import difference, given, other_start
+from supple.simulating.drivers import Cursor
+from supple.simulating.dynamics import EnergyGuard
+from supple.simulating.events import Happened
+from supple.simulating.simulation import Simulation
+from supple.simulating.state import checked_state
+from supple.simulating.watch import restored, saved
+
+
+def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a run needs to go on from its cursor: JSON, and arrays."""
+    c, guard = run.cursor, None if run.guard is None else run.guard.save()
+    state, arrays = _saved(c)
+    state |= {"before": None, "over": c.over, "failed": failed, "steered": run.steered, "guard": guard}
+    if c.before is not None:
+        state["before"], before = _saved(c.before)
+        arrays |= {f"before_{name}": x for name, x in before.items()}
+    more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
+    return state, arrays | more
+
+
+def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"time": c.time, "step": c.step, "h": c.h, "seen": saved(c.seen)}, {"q": c.q, "v": c.v}
+
+
+def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
+    """Put a run where its recording ends, if it is the same run. Models of it by their numbers, and which commit that
+    is."""
+    with Recording(path) as r:
+        state, arrays = r.checkpoint()
+        if state["failed"]:
+            raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
+        if state.get("steered"):
+            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
+        _refuse_another_run(run, r)
+        if run.grid.end < state["time"]:
+            raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")
+        first, end = r.segments[0], r.segments[-1]
+        last = run.model if end.model is first.model else end.model
+        models = {first.number: run.model, end.number: last}
+        run.events[:] = [Happened(name, time) for time, name in r.events]
+        kept, generation = float(end.times[-1]), r.generation
+    try:
+        cursor = _cursor(run, last, state, arrays)
+        cursor.kept = kept
+        run.resume(cursor, arrays, _checked_guard(state.get("guard")))
+    except _Unfit as e:
+        raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
+    except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # of a stepper's own arrays
+        raise RecordingError(f"{path} is damaged, and cannot be resumed: its checkpoint does not fit: {e}") from e
+    return models, generation
+
+
+class _Unfit(Exception):
+    """A checkpoint that no run left."""
+
+
+def _cursor(run: Simulation, model: Model, state: dict[str, Any], arrays: dict[str, Any]) -> Cursor:
+    cursor, before = _restored(run, model, state, arrays, ""), state.get("before")
+    if before is not None:
+        cursor.before = _restored(run, model, before, arrays, "before_")
+    elif cursor.time < cursor.step * run.dt:  # the last step was to an end between two instants of the grid
+        cursor.step -= 1
+    cursor.over = state.get("over")
+    if not (cursor.over is None or isinstance(cursor.over, str)):
+        raise _Unfit("what ended it is no event")
+    return cursor.towards(run.grid)
+
+
+def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any], prefix: str) -> Cursor:
+    if not isinstance(state, dict):
+        raise _Unfit("its checkpoint is none")
+    time, step, h, seen = (state.get(name, "") for name in ("time", "step", "h", "seen"))
+    if not (_is_number(time) and _is_number(h) and type(step) is int and step >= 0 and h >= 0):
+        raise _Unfit("its checkpoint has no time, step or length of a step")
+    slack = 1e-6 * run.dt + 1e-9 * abs(time)
+    # A step may end between two instants of the grid; one of the adaptive integrator may have begun long before.
+    if time > (step + 1) * run.dt + slack or (not prefix and time < (step - 1) * run.dt - slack):
+        raise _Unfit(f"it is at {time:.6g} s after {step} steps of {run.dt:g} s")
+    events = len(run.given["events"])
+    if not isinstance(seen, list) or len(seen) not in (0, events) or not all(map(_is_seen, seen)):
+        raise _Unfit("what it remembers of events is not of this run's events")
+    if not {f"{prefix}q", f"{prefix}v"} <= arrays.keys():
+        raise _Unfit("its checkpoint has no q or v")
+    q, v = checked_state(model, arrays.pop(f"{prefix}q"), arrays.pop(f"{prefix}v"))
+    return Cursor(model, q, v, time, step, h, restored(seen))
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and isfinite(x)
+
+
+def _is_seen(row: Any) -> bool:
+    """Whether this can be what is remembered of an event."""
+    if not isinstance(row, list) or len(row) != len(fields(Seen)):
+        return False
+    side, zero, origin, rebounded, last, flight, many = row
+    return (
+        all(x is None or _is_number(x) for x in (side, zero, last, flight))
+        and side in (None, -1, 0, 1)
+        and origin in (-1, 0, 1)
+        and isinstance(rebounded, bool)
+        and type(many) is int
+        and many >= 0
+    )
+
+
+def _checked_guard(guard: Any) -> dict[str, float] | None:
+    if guard is None:
+        return None
+    if not isinstance(guard, dict) or guard.keys() != EnergyGuard.names or not all(map(_is_number, guard.values())):
+        raise _Unfit("what guards its energy is none")
+    return guard
+
+
+def _refuse_another_run(run: Simulation, r: Recording) -> None:
+    """A recording goes on as it was begun: with the same model, from the same state, under the same forces."""
+    begun, c = r.segments[0], run.cursor
+    refuse_other_model(r.path, begun.model, run.model)
+    start = other_start(run.model, (begun.q[0], np.asarray(begun.v[0])), (c.q, c.v))
+    what = f"from another start: {start}" if start is not None else difference(r.given, given(run))
+    if what is not None:
+        raise RecordingError(
+            f"{r.path} was recorded {what}; give the same to resume it, or overwrite it (overwrite=True, --overwrite)"
+        )

@@ -1,0 +1,309 @@
+"""Memory that kernels share, declared once: fields by name, for compiled code, for NumPy and for plain Python.
+
+    class Stretch(Struct):
+        Phi1 = Mat6()       # [QS (1)]
+        b1 = Six()
+        eta = Number()
+
+In a kernel, `nodes = Stretch.table(address)`, then `nodes[i].b1 = nodes[k].b1 + f` and `nodes[i].eta += 1.0`; one
+struct alone is `Stretch.at(address)`. A field is a constant distance from an address, so a name costs nothing. A struct
+of registers, four states at once, is `Stretch.lanes_at(address)`.
+
+On the host, `Stretch.zeros(n)` is NumPy's structured array of the same layout and `Stretch.of(q=array, n=3)` one struct
+of which fields that hold addresses were given arrays: it keeps them alive.
+
+Without the compiler `at` and `table` open the same memory as Python objects whose every index is checked
+[plain_structs.py].
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, ClassVar
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils, config
+from numba.core.imputils import lower_builtin, lower_getattr_generic, lower_setattr_generic
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
+from numba.extending import NativeValue, intrinsic, models, register_model, unbox
+
+from supple.spatial import plain_structs
+from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace
+from supple.spatial.indexing import entry_address
+from supple.spatial.lanes import WIDTH, lanes_type
+from supple.spatial.references import address_of
+
+
+class StructType(types.Type):  # type: ignore[misc]
+    """One struct, known by its address; its numbers are of the type `element`."""
+
+    def __init__(self, struct: type[Struct], element: Any) -> None:
+        self.struct, self.element = struct, element
+        self.word = 8 * (WIDTH if element == lanes_type else 1)  # bytes
+        super().__init__(f"{struct.__module__}.{struct.__name__}[{element}]")
+
+
+class TableType(types.Type):  # type: ignore[misc]
+    """Structs one after the other."""
+
+    def __init__(self, row: StructType) -> None:
+        self.row = row
+        super().__init__(f"table({row.name})")
+
+
+@register_model(StructType)
+@register_model(TableType)
+class _Address(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, fe_type: Any) -> None:
+        super().__init__(manager, fe_type, BYTE)
+
+
+class Struct:
+    """Declares a layout by its class attributes. `words`: its size; `align` (an argument of the class): of how many
+    words that is to be a multiple."""
+
+    fields: ClassVar[dict[str, Field]] = {}
+    offsets: ClassVar[dict[str, int]] = {}  #: in words
+    words: ClassVar[int] = 0
+    dtype: ClassVar[Any] = None
+    type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
+    at: ClassVar[Any]
+    among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k]
+    new: ClassVar[Any]  #: (): one in the memory of the function that is running, not to be returned from it
+    table: ClassVar[Any]
+    lanes_at: ClassVar[Any]
+    lanes_table: ClassVar[Any]
+
+    def __init_subclass__(cls, align: int = 1) -> None:
+        own = {name: x for name, x in vars(cls).items() if isinstance(x, Field)}
+        cls.fields, cls.offsets, end = {}, {}, 0
+        for name, field in own.items():
+            inner: type[Struct] | None = field.struct if isinstance(field, Embedded) else None
+            cls.fields |= {name: field} | (inner.fields if inner else {})
+            cls.offsets |= {name: end} | ({k: end + at for k, at in inner.offsets.items()} if inner else {})
+            end += field.words
+        cls.words = -(-end // align) * align
+        shown = {k: x for k, x in cls.fields.items() if x.words and not isinstance(x, Embedded)}
+        cls.dtype = np.dtype(
+            {
+                "names": list(shown),
+                "formats": [x.dtype for x in shown.values()],
+                "offsets": [8 * cls.offsets[name] for name in shown],
+                "itemsize": 8 * cls.words,
+            }
+        )
+        cls.type = StructType(cls, types.float64)
+        cls.at, cls.table, cls.among, cls.new = _openers(cls, types.float64)
+        cls.lanes_at, cls.lanes_table, _, _ = _openers(cls, lanes_type)
+
+    @classmethod
+    def zeros(cls, n: int) -> np.ndarray[Any, Any]:
+        """n structs on the host."""
+        return np.zeros(n, cls.dtype)
+
+    @classmethod
+    def of(cls, **values: Any) -> Held:
+        """One struct on the host with these values."""
+        return Held(cls, values)
+
+
+def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any, Any]:
+    """What opens one struct, and a table of them, at an address; one struct among numbers; and what makes one."""
+    if config.DISABLE_JIT:
+        return plain_structs.openers(struct)
+    row = StructType(struct, element)
+    return _opener(row), _opener(TableType(row)), _among(row), _maker(row)
+
+
+def _opener(kind: Any) -> Any:
+    @intrinsic
+    def opened(typingctx: Any, address: Any) -> Any:
+        return kind(types.int64), lambda context, builder, sig, args: builder.inttoptr(args[0], BYTE)
+
+    return opened
+
+
+def _among(kind: Any) -> Any:
+    @intrinsic
+    def among(typingctx: Any, numbers: Any, k: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.bitcast(entry_address(context, builder, sig.args[0], *args), BYTE)
+
+        return kind(numbers, types.int64), codegen
+
+    return among
+
+
+def _maker(kind: Any) -> Any:
+    @intrinsic
+    def new(typingctx: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            room = ir.ArrayType(ir.IntType(8), kind.word * kind.struct.words)
+            return builder.bitcast(cgutils.alloca_once(builder, room), BYTE)
+
+        return kind(), codegen
+
+    return new
+
+
+class Held:
+    """One struct in the host's memory, its fields as attributes. A field that holds an address takes an array, another
+    Held or a structured array, keeps it alive and gives it back."""
+
+    def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
+        vars(self).update(_struct=struct, _record=np.zeros(1, struct.dtype), _kept={})
+        for name, value in values.items():
+            setattr(self, name, value)
+
+    @property
+    def address(self) -> int:
+        """Where it is; the caller keeps the object alive."""
+        return address_of(self._record)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name in self._kept:
+            return self._kept[name]
+        if name not in self._struct.fields:
+            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
+        return self._record[name][0]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        field = self._struct.fields.get(name)
+        if field is None:
+            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
+        if isinstance(field, Elsewhere):
+            self._kept[name] = value
+            value = value.address if hasattr(value, "address") else address_of(value)
+        self._record[name][0] = value
+
+
+# --- fields that lead to structs ------------------------------------------------------------------------------------
+
+
+class Table(Elsewhere):
+    """Structs elsewhere, by the address of the first; `length` of them."""
+
+    def __init__(self, length: int | str, struct: type[Struct]) -> None:
+        super().__init__(length)
+        self.struct = struct
+
+    def numba_type(self, element: Any) -> Any:
+        return TableType(StructType(self.struct, element))
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Table(self.struct, plain_structs.integer_at(at), self.length_in(row))
+
+
+class Link(Elsewhere):
+    """One struct elsewhere, by its address."""
+
+    def __init__(self, struct: type[Struct]) -> None:
+        super().__init__(1)
+        self.struct = struct
+
+    def numba_type(self, element: Any) -> Any:
+        return StructType(self.struct, element)
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Row(self.struct, plain_structs.integer_at(at))
+
+
+class Embedded(InPlace):
+    """A struct inside another. Its fields are fields of the other, too."""
+
+    def __init__(self, struct: type[Struct]) -> None:
+        self.struct, self.words, self.dtype = struct, struct.words, struct.dtype
+
+    def numba_type(self, element: Any) -> Any:
+        return StructType(self.struct, element)
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Row(self.struct, at)
+
+
+class Several(InPlace):
+    """So many structs inside another."""
+
+    def __init__(self, count: int, struct: type[Struct]) -> None:
+        self.struct, self.count, self.words = struct, count, count * struct.words
+        self.dtype = (struct.dtype, count)
+
+    def numba_type(self, element: Any) -> Any:
+        return TableType(StructType(self.struct, element))
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Table(self.struct, at, self.count)
+
+
+class Following(InPlace):
+    """Structs that follow this one, so many as there is room for: the last field of a struct."""
+
+    words = 0
+
+    def __init__(self, struct: type[Struct]) -> None:
+        self.struct = struct
+
+    def numba_type(self, element: Any) -> Any:
+        return TableType(StructType(self.struct, element))
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return plain_structs.Table(self.struct, at)
+
+
+# --- compiled code --------------------------------------------------------------------------------------------------
+
+
+@infer_getattr
+class _Fields(AttributeTemplate):  # type: ignore[misc]
+    key = StructType
+
+    def generic_resolve(self, row: StructType, name: str) -> Any:
+        field = row.struct.fields.get(name)
+        return None if field is None else field.numba_type(row.element)
+
+
+def _field_address(builder: Any, row: StructType, value: Any, name: str) -> Any:
+    return builder.gep(value, [ir.Constant(WORD, row.word * row.struct.offsets[name])])
+
+
+@lower_getattr_generic(StructType)
+def _read(context: Any, builder: Any, row: StructType, value: Any, name: str) -> Any:
+    return row.struct.fields[name].read(context, builder, row.element, _field_address(builder, row, value, name))
+
+
+@lower_setattr_generic(StructType)
+def _write(context: Any, builder: Any, sig: Any, args: Any, name: str) -> None:
+    row, field = sig.args[0], sig.args[0].struct.fields[name]
+    value = context.cast(builder, args[1], sig.args[1], field.numba_type(row.element))
+    field.write(context, builder, row.element, _field_address(builder, row, args[0], name), value)
+
+
+@infer_global(operator.getitem)
+class _Rows(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, kws: Any) -> Any:
+        return signature(args[0].row, args[0], types.int64) if isinstance(args[0], TableType) else None
+
+
+@lower_builtin(operator.getitem, TableType, types.int64)
+def _row(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    row = sig.args[0].row
+    return builder.gep(args[0], [builder.mul(args[1], ir.Constant(WORD, row.word * row.struct.words))])
+
+
+@unbox(StructType)
+def _from_python(kind: Any, address: Any, c: Any) -> Any:
+    return NativeValue(c.builder.inttoptr(c.pyapi.long_as_longlong(address), BYTE))
+
+
+@intrinsic
+def address_in_memory(typingctx: Any, x: Any) -> Any:
+    """The address of a struct or of a table, for a kernel that is told addresses."""
+    return types.int64(x), lambda context, builder, sig, args: builder.ptrtoint(args[0], WORD)
+
+
+if config.DISABLE_JIT:
+    address_in_memory = plain_structs.address_in_memory

@@ -1,0 +1,291 @@
+"""Recordings that somebody made to do harm: refused before compiled code sees them, whatever their checksums say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tracemalloc
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+import supple
+from supple.adaptive.store import DROPPED
+from supple.commands.request import Request
+from supple.errors import RecordingError, StateError
+from supple.record.checkpoint import packed
+from supple.record.recording import Recording
+from tampered import changed, everything, fake, recorded, same, whole_index, with_blob, with_index, with_rows
+
+CHAIN = supple.trees.chain(12)
+Q, V = np.zeros((5, CHAIN.nq)), np.zeros((5, CHAIN.nv))
+CHAIN_BAD = {
+    "q_index": [(5, 10**9), (5, 600), (5, -1)],
+    "v_index": [(5, 10**9), (0, 1)],
+    "parent": [(5, 10**6), (5, 5), (0, -2), (3, 7)],
+    "subtree_end": [(0, 10**9), (0, 3), (11, 0)],
+    "joint_type": [(2, 99), (2, 0), (2, -1)],
+    "mass": [(0, np.nan), (0, -1.0), (0, 1e300)],
+    "inertia": [((0, 0, 1), 5.0), ((0, 0, 0), np.inf)],
+    "rotation": [((0, 0, 0), 7.0), ((0, 0, 0), np.nan)],
+    "axis": [((0, 0), 3.0)],
+    "lower": [(0, np.nan)],
+    "damping": [(0, -1.0), (0, np.inf)],
+    "gravity": [(0, np.nan)],
+    "origin": [((0, 0), np.inf)],
+}
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return recorded(tmp_path_factory.mktemp("good") / "run.h5", CHAIN, Q, V).read_bytes()
+
+
+@pytest.mark.parametrize("name", CHAIN_BAD)
+def test_no_number_of_a_model_is_taken_on_trust(name, tmp_path):
+    for index, value in CHAIN_BAD[name]:
+        bad = fake(CHAIN, **{name: changed(getattr(CHAIN, name), index, value)})
+        with pytest.raises(RecordingError, match=rf"damaged, and refused: its model 0 is none: .*{name}"):
+            supple.load_run(recorded(tmp_path / "run.h5", bad, Q, V))
+
+
+@pytest.mark.parametrize("name", ["parent", "q_index", "mass", "inertia", "lower", "damping", "gravity", "axis2"])
+def test_arrays_of_other_shapes_and_types(name, tmp_path):
+    x = getattr(CHAIN, name)
+    other = x.astype(np.float64) if x.dtype.kind == "i" else x[:0]
+    for bad in (x[:-1], np.concatenate([x, x]), x[:0, None], other):
+        with pytest.raises(RecordingError, match="damaged, and refused"):
+            supple.load_run(recorded(tmp_path / "run.h5", fake(CHAIN, **{name: bad}), Q, V))
+
+
+def test_names_frames_and_shapes_of_a_model(tmp_path):
+    place, turned = np.zeros(3), np.eye(3)
+    frame, visual = supple.model.model.Frame, supple.model.model.Visual
+    for bad in (
+        {"body_names": CHAIN.body_names[1:]},
+        {"body_names": [CHAIN.body_names[0]] * 12},
+        {"joint_names": [3] * 12},
+        {"name": 5},
+        {"frame_list": (frame("f", 12, place, turned),)},
+        {"frame_list": (frame("f", 0, place * np.nan, turned),)},
+        {"frame_list": (frame(["f"], 0, place, turned),)},
+        {"visuals": (visual(-7, "box", (1.0,), place, turned),)},
+        {"visuals": (visual(0, "box", (np.nan,), place, turned),)},
+        {"visuals": (visual(0, "mesh", (1.0,), place, turned, mesh=["x"]),)},
+        {"visuals": (visual(0, "box", (1.0,), place, turned, rgba=(1.0, 2.0)),)},
+    ):
+        with pytest.raises(RecordingError, match="damaged, and refused"):
+            supple.load_run(recorded(tmp_path / "run.h5", fake(CHAIN, **bad), Q, V))
+
+
+def test_states_must_be_of_their_model_and_finite(tmp_path):
+    smaller = supple.trees.chain(3)
+    sizes = {"nq": smaller.nq, "nv": smaller.nv, "n_bodies": 3}
+    with pytest.raises(RecordingError, match="its states are not of its models"):
+        supple.load_run(recorded(tmp_path / "a.h5", fake(CHAIN, **sizes), Q[:, : smaller.nq], V[:, : smaller.nv]))
+    r = supple.load_run(recorded(tmp_path / "b.h5", CHAIN, changed(Q, (3, 1), np.nan), V))
+    with pytest.raises(
+        RecordingError, match=r"q in states/0/q has a number that is not finite from row 3 on, after 0.2"
+    ):
+        _ = r.q
+    r = supple.load_run(recorded(tmp_path / "c.h5", CHAIN, Q, V, active=[np.array([0, 12])] * 5))
+    with pytest.raises(RecordingError, match="active has no joints"):
+        r.segments[0].active(0)
+
+
+def bombs() -> dict[str, Any]:
+    """Changes of an index that would take memory or time without end."""
+
+    def of_table(name: str, entry: int, value: Any) -> Any:
+        return lambda index: index["tables"][name].__setitem__(entry, value)
+
+    rows, row, chunk, nodes = 2, 1, 3, 5
+    out = {
+        "many rows": of_table("states/0/q", rows, 10**12),
+        "many in a row": of_table("states/0/q", row, [10**9]),
+        "many columns": of_table("states/0/q", row, [CHAIN.nq] * 8),
+        "negative": of_table("states/0/q", rows, -1),
+        "half": of_table("states/0/q", rows, 2.5),
+        "true": of_table("states/0/q", rows, True),
+        "no chunk": of_table("states/0/q", chunk, 0),
+        "small chunks": of_table("states/0/q", chunk, 1),
+        "no nodes": of_table("states/0/q", nodes, []),
+        "many nodes": of_table("states/0/q", nodes, [[0, 0]] * 10**5),
+        "far nodes": of_table("states/0/q", nodes, [[10**15, 0]]),
+        "another type": of_table("states/0/q", 0, "O"),
+        "a list": lambda index: index.update(tables=[]),
+        "no table": lambda index: index["tables"].pop("segments"),
+        "no blob": lambda index: index["blobs"].pop("about"),
+        "far blob": lambda index: index["blobs"].update(about=[10**15, 10, 0]),
+        "large blob": lambda index: index["blobs"].update(about=[0, 10**15, 0]),
+        "shorter column": of_table("states/0/time", rows, 4),
+    }
+    return out
+
+
+@pytest.mark.parametrize("what", bombs())
+def test_an_index_that_asks_for_more_than_there_is(what, good, tmp_path):
+    path, index = tmp_path / "run.h5", whole_index(good)
+    bombs()[what](index)
+    path.write_bytes(with_index(good, index))
+    tracemalloc.start()
+    with pytest.raises(RecordingError, match="damaged, and refused"):
+        supple.load_run(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50e6
+
+
+def test_an_index_that_is_no_index(good, tmp_path):
+    path = tmp_path / "run.h5"
+    for text in (b"", b"[]", b"[" * 10**5, b"\xff\xfe", b"{}", b'{"tables": {}, "blobs": {}, "rest": {}}', b"1" * 5000):
+        path.write_bytes(with_index(good, text))
+        with pytest.raises(RecordingError, match="damaged, and refused"):
+            supple.load_run(path)
+        for name in ("about", "state", "given"):
+            path.write_bytes(with_blob(good, name, text))
+            if text not in (b"{}", b'{"tables": {}, "blobs": {}, "rest": {}}') or name != "given":
+                with pytest.raises(RecordingError, match="damaged, and refused"):
+                    supple.load_run(path)
+
+
+@pytest.mark.parametrize(
+    ("table", "index", "value"),
+    [
+        ("segments", (0, 0), 1), ("segments", (0, 0), -1), ("segments", (0, 1), 1), ("segments", (0, 2), 3),
+        ("models/table", (0, 0), 10**6), ("models/table", (0, 0), -5), ("models/table", (0, 3), 2),
+        ("arrays", (3, 0), 10**15), ("arrays", (3, 0), -8), ("arrays", (3, 1), 10**15), ("arrays", (3, 3), 9),
+        ("arrays", (3, 4), 3), ("arrays", (3, 5), 10**15), ("arrays", (3, 5), -1), ("arrays", (3, 2), 0),
+        ("events/name_end", 0, 10**9), ("events/name_end", 0, -1), ("events/time", 0, np.nan),
+    ],
+)  # fmt: skip
+def test_numbers_that_point_out_of_the_file(table, index, value, good, tmp_path):
+    path = tmp_path / "run.h5"
+    path.write_bytes(with_rows(good, table, lambda rows: rows.__setitem__(index, value)))
+    with pytest.raises(RecordingError, match="damaged, and refused"):
+        everything(path)
+
+
+def test_what_hdf5_would_follow_is_not_looked_at(good, tmp_path):
+    """Links to other files, external storage, filters: none is read, since HDF5's metadata are not."""
+    path, secret = tmp_path / "run.h5", tmp_path / "secret"
+    secret.write_bytes(np.full(100, 42.0).tobytes())
+    path.write_bytes(good)
+    before = everything(path)
+    with h5py.File(path, "r+") as h5:
+        del h5["given"], h5["states/0/q"]
+        h5["given"] = h5py.ExternalLink(str(secret), "x")
+        h5["models/1"] = h5py.SoftLink("/nowhere")
+        h5["states/0"].create_dataset("q", (5, 12), "f8", external=[(str(secret), 0, 480)])
+    with suppress(RecordingError):  # if HDF5 wrote into what we use
+        assert same(everything(path), before)
+
+
+REQUEST = {"scene": "molecule", "set": {"joints": 10**8}}
+
+
+def test_a_file_does_not_decide_which_scene_is_built(good, tmp_path):
+    """`supple view` draws by what is in the file; `supple run --resume` makes no scene larger than the model."""
+    path, about = tmp_path / "run.h5", {"request": REQUEST, "duration": 1.0}
+    path.write_bytes(with_blob(good, "about", json.dumps({"about": about, "versions": {}}).encode()))
+    words = [sys.executable, "-m", "supple", "run", "--resume", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2 and "its scene has" in done.stderr + done.stdout
+    with supple.load_run(path)._file as r:
+        assert r.rods is None
+        model = r.model(0)
+    for bad in (
+        REQUEST,
+        {"scene": "millipede", "set": {"legs": 112, "leg_links": 112, "spine": 112}},
+        {"scene": "no"} | {"other": 3},
+        {"scene": 5},
+        {"scene": "molecule", "set": {"joints": "x"}},
+        [],
+    ):
+        with pytest.raises(StateError):
+            Request.recorded(bad, model)
+
+
+def test_scenes_are_drawn_as_they_were(tmp_path):
+    run = Request(scene="bicycle-chain", set={"links": 5}, duration=0.01, dt=0.005).simulation()
+    from supple.simulating.run import follow
+
+    r = follow(run, tmp_path / "run.h5")
+    np.testing.assert_array_equal(r.rods, run.rods)
+    assert r.rods.shape == (r.segments[0].model.n_bodies, 2, 3)
+    r.close()
+    data = (tmp_path / "run.h5").read_bytes()
+    for bad in ((0, -1, 0), (0, -1, 10**6)):
+        (tmp_path / "bad.h5").write_bytes(
+            with_rows(data, "models/table", lambda x, bad=bad: x.__setitem__(bad[:2], bad[2]))
+        )
+        with pytest.raises(RecordingError, match="damaged, and refused"):
+            supple.load_run(tmp_path / "bad.h5")
+
+
+CHECKPOINTS: list[dict[str, Any]] = [
+    {"time": "x"}, {"step": -1}, {"step": 1.5}, {"h": None}, {"seen": [[1, 2]]}, {"seen": 3}, {"before": []},
+    {"before": {"time": 1.0}}, {"over": 5}, {"guard": {"x": 1}}, {"guard": []}, {"failed": 5}, {"time": 1e999},
+    {"step": 8}, {"step": 12}, {"time": 0.005},
+    {"seen": [["a", None, 0, False, None, None, 0]]},
+]  # fmt: skip
+
+
+def test_checkpoints_that_no_run_left(tmp_path):
+    path, how = tmp_path / "run.h5", {"q": CHAIN.neutral(), "check_energy": False}
+    supple.simulate(CHAIN, duration=0.01, record=path, **how).close()
+    data = path.read_bytes()
+    with Recording(path) as r:
+        state = r.state
+    for bad in CHECKPOINTS:
+        text = json.dumps({"finished": True, "state": state | bad}).encode()
+        path.write_bytes(with_blob(data, "state", text))
+        with pytest.raises(RecordingError, match="damaged, and"):
+            supple.simulate(CHAIN, duration=0.02, record=path, resume=True, **how)
+    for bad in (b"", b"{}\n", b'{"q": ["<f8", [12]]}\n', b'{"q": ["O", [1]], "v": 1}\n' + bytes(8), b"[]\nabc"):
+        path.write_bytes(with_blob(data, "checkpoint", bad))
+        with pytest.raises(RecordingError, match="damaged, and"):
+            supple.simulate(CHAIN, duration=0.02, record=path, resume=True, **how)
+
+
+def test_resuming_into_an_index_that_is_none_of_ours(good, tmp_path):
+    path: Path = tmp_path / "run.h5"
+    for name, value in (
+        ("free", [0]), ("free", ["a", 1]), ("room", -1), ("groups", []), ("groups", {}), ("blobs", {}),
+        ("groups", {"": [0, {"x" * 30: 1}]}), ("groups", {"": [0, {str(i): 1 for i in range(70)}]}),
+    ):  # fmt: skip
+        index = whole_index(good)
+        index["rest"][name] = value
+        path.write_bytes(with_index(good, index))
+        assert len(supple.load_run(path)) == 5
+        with pytest.raises(RecordingError, match="damaged, and cannot be written on"):
+            supple.record.recorder.Recorder(path)
+
+
+@pytest.mark.parametrize(("place", "value"), [("counts", 10**9), ("counts", -1), ("dropped", 10**9)])
+def test_joints_that_an_adaptive_stepper_would_go_through(place, value, tmp_path):
+    """The joints that stopped lately are gone through by compiled code, as many as the checkpoint says."""
+    path, how = tmp_path / "run.h5", {"q": CHAIN.random(0), "method": "adaptive", "active": 4}
+    supple.simulate(CHAIN, duration=0.01, record=path, **how).close()
+    with Recording(path) as r:
+        _, arrays = r.checkpoint()
+    arrays["counts"][DROPPED] = 1
+    arrays[place][DROPPED if place == "counts" else 0] = value
+    path.write_bytes(with_blob(path.read_bytes(), "checkpoint", packed(arrays)))
+    with pytest.raises(RecordingError, match=r"damaged, and cannot be resumed: .*joints that this model does not have"):
+        supple.simulate(CHAIN, duration=0.02, record=path, resume=True, **how)
+
+
+def test_a_run_does_not_go_on_in_states_of_another_kind(tmp_path):
+    path, how = tmp_path / "run.h5", {"q": CHAIN.neutral(), "check_energy": False}
+    supple.simulate(CHAIN, duration=0.01, record=path, **how).close()
+    index = whole_index(path.read_bytes())
+    del index["tables"]["states/0/v"]
+    path.write_bytes(with_index(path.read_bytes(), index))
+    with pytest.raises(RecordingError, match="cannot be written on: its states are of another kind"):
+        supple.simulate(CHAIN, duration=0.02, record=path, resume=True, **how)
