@@ -49,7 +49,7 @@ BAD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("hint", "given", "form"), GOOD, ids=str)
+@pytest.mark.parametrize(("hint", "given", "form"), GOOD, ids=range(len(GOOD)))
 def test_what_fits_is_given_in_our_form(hint, given, form):
     kind = kind_of(hint)
     got = given if kind is None else take("x", given, kind)
