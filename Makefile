@@ -33,7 +33,8 @@ bench: $(STAMP)
 	$(BIN)/supple bench
 
 # The tests alone, without linting: linters of other versions have other opinions.
-lowest newest: RESOLUTION = $(if $(filter lowest,$@),lowest-direct,highest)
+lowest: RESOLUTION = lowest-direct
+newest: RESOLUTION = highest
 lowest newest: $(STAMP)
 	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(VENV)-$@
 	$(BIN)/uv pip install --quiet --python $(VENV)-$@ --resolution $(RESOLUTION) --editable ".[dev]"

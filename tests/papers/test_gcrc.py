@@ -151,10 +151,10 @@ def test_units_may_be_chosen():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (dict(slope=0.0), "slope must be from 1e-08 to 0.05"),
-        (dict(slope=0.2), "slope must be from 1e-08 to 0.05"),
+        (dict(slope=0.0), "slope must be a number from 1e-08 to 0.05"),
+        (dict(slope=0.2), "slope must be a number from 1e-08 to 0.05"),
         (dict(start="middle"), "start must be 'long' or 'short'"),
-        (dict(length=0.0), "length must be a number above zero"),
+        (dict(length=0.0), "length must be a positive number"),
     ],
 )
 def test_what_has_no_gait_is_refused(arguments, message):

@@ -174,15 +174,15 @@ def arm():
 
 def test_wrong_words_are_answered_with_the_right_ones(arm):
     q = arm.neutral()
-    with pytest.raises(supple.StateError, match=r"no treatment of hubs named 'splitt'; did you mean 'split'\?"):
+    with pytest.raises(supple.StateError, match=r"not 'splitt' \(did you mean 'split'\?\)"):
         supple.virtual_work(arm, q, np.zeros(3), hubs="splitt")
-    with pytest.raises(supple.StateError, match=r"no frame named 'childs'; did you mean 'child'\?"):
+    with pytest.raises(supple.StateError, match=r"not 'childs' \(did you mean 'child'\?\)"):
         supple.joint_wrenches(arm, q, frame="childs")
     with pytest.raises(supple.ModelError, match=r"no joint named 'link9_joint'; did you mean"):
         supple.joint_wrenches(arm, q, joint="link9_joint")
     with pytest.raises(supple.ModelError, match="no joint 3"):
         supple.joint_wrenches(arm, q, joint=3)
-    with pytest.raises(supple.StateError, match="no method named 'abba'"):
+    with pytest.raises(supple.StateError, match=r"method must be .* not 'abba'"):
         supple.joint_wrenches(arm, q, method="abba")
     with pytest.raises(supple.StateError, match="either forces tau or accelerations a"):
         supple.joint_wrenches(arm, q, tau=np.zeros(3), a=np.zeros(3))

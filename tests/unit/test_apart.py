@@ -111,6 +111,7 @@ def test_compiled_apart_is_the_model_compiled_here(tmp_path: Path) -> None:
 def test_one_process_serves_many_files(tmp_path: Path) -> None:
     path = tmp_path / "robot.xml"
     path.write_text(mjcf())
+    COMPILER.close()  # one that other tests have made grow may be replaced at any file
     supple.load(path)
     first = COMPILER._process
     path.write_text("<mujoco><odd/></mujoco>")
@@ -233,3 +234,15 @@ def test_meshes_that_take_too_long_do_not_add_up(tmp_path: Path, monkeypatch: py
     _, failed = solids.solids(b.build())
     assert len(asked) == 2
     assert [x.endswith("took too long") for x in failed] == [False, False, True, True, True]
+
+
+def test_a_large_process_has_readers_that_are_used_again(tmp_path: Path) -> None:
+    """What the system says of the memory of a new process may be what its parent had."""
+    path = tmp_path / "robot.xml"
+    path.write_text(mjcf())
+    COMPILER.close()
+    large = bytearray(os.urandom(1 << 20)) * 500
+    supple.load(path)
+    first = COMPILER._process
+    supple.load(path)
+    assert first is not None and COMPILER._process is first and len(large) == 500 << 20

@@ -497,7 +497,7 @@ def test_what_when_must_not_return(when):
         ({"direction": 2}, "direction must be"),
         ({"when": "now"}, "when must be a function of 1 argument, not 'now'"),
         ({"when": lambda: 0.0}, "when must be a function of 1 argument"),
-        ({"name": "e" * 121}, "name must be a word or more, of 120 bytes at most"),
+        ({"name": "e" * 1001}, "name must be a word or more, of 1000 bytes at most"),
         ({"then": "halt"}, "then must be a function of 1 argument or 'stop' or None"),
         ({"resolution": 0.0}, "resolution must be a positive number"),
         ({"resolution": "fine"}, "resolution must be a positive number"),

@@ -68,7 +68,7 @@ def test_files_are_read_up_to_their_limit(tmp_path: Path) -> None:
     for read in (read_file, check_file):
         with pytest.raises(ParseError, match="larger than"):
             read(path, 99)
-    with pytest.raises(ParseError, match="file\x00: cannot be read"):
+    with pytest.raises(ParseError, match=r"file\\x00: cannot be read"):
         read_file(f"{path}\0")
 
 

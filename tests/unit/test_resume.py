@@ -113,7 +113,6 @@ def test_a_stepper_may_save_more_than_q_and_v(tmp_path, monkeypatch):
     from supple.simulating import simulation
 
     monkeypatch.setitem(simulation.OWN, "walker", simulation.Own(Walker, ()))
-    monkeypatch.setattr(simulation, "METHODS", (*simulation.METHODS, "walker"))
     model, _ = bouncing()
     how = {"method": "walker", "dt": 0.1, "every": 3}
     supple.simulate(model, [0.0], duration=1.2, record=tmp_path / "run.h5", **how)

@@ -244,9 +244,9 @@ except supple.StateError as e:
         ("3", r"3 \(64, 3\)"),
         ("0", rf"{os.cpu_count()} \(64, 3\)"),
         ("", rf"{os.cpu_count()} \(64, 3\)"),
-        ("abc", "SUPPLE_THREADS must be a whole number, at least 1; not 'abc'"),
-        ("-1", "SUPPLE_THREADS must be a whole number, at least 1; not '-1'"),
-        ("1e9", "SUPPLE_THREADS must be a whole number, at least 1; not '1e9'"),
+        ("abc", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 'abc'"),
+        ("-1", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '-1'"),
+        ("1e9", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '1e9'"),
         ("1000000000", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 1000000000"),
     ],
 )

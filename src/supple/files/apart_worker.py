@@ -16,7 +16,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
-GROWN = 300_000  #: kilobytes of memory after which a process is not used again
+GROWN = 300_000_000  #: bytes of memory after which a process is not used again
 
 with contextlib.suppress(ImportError):  # not on Windows
     import resource
@@ -35,8 +35,14 @@ def limit(memory: int, seconds: float) -> None:
 
 
 def has_grown() -> bool:
-    """Whether the files of the past have left much memory behind, so that the next would have less."""
-    return "resource" in globals() and resource.getrusage(resource.RUSAGE_SELF).ru_maxrss > GROWN
+    """Whether the files of the past have left much memory behind, so that the next would have less. Where the system
+    tells: what getrusage says of a new process is what its parent had."""
+    try:
+        with open("/proc/self/statm") as sizes:  # noqa: PTH123 (few imports)
+            resident = int(sizes.read().split()[1]) * resource.getpagesize()
+    except (OSError, ValueError, IndexError, NameError):
+        return False
+    return resident > GROWN
 
 
 def work(answer: Any, replies: Any) -> None:

@@ -15,7 +15,7 @@ from supple.errors import SimulationError, SuppleError
 from supple.simulating.state import State, checked_state, lent_to
 
 STOP = "stop"
-LONGEST_NAME = 120  #: bytes of UTF-8: what a recording has room for
+LONGEST_NAME = 1000  #: bytes of UTF-8
 
 
 def _name(value: Any) -> str:

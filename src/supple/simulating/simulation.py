@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
-from supple.arguments import FINITE, Count, Positive, Seconds, checked, choice, number, take
+from supple.arguments import FINITE, Count, Kind, Positive, Seconds, checked, choice, number, take
 from supple.errors import StateError
 from supple.model.model import Model
 from supple.simulating import drivers
@@ -72,9 +72,15 @@ OWN = {
         ),
     ),
 }
-METHODS = (*EXACT, *OWN)
 
-Method = Annotated[str, choice(*METHODS)]
+
+def _method(value: Any) -> str:
+    """One of the methods there are by now: OWN may have got more."""
+    name: str = choice(*EXACT, *OWN).form(value)
+    return name
+
+
+Method = Annotated[str, Kind(choice(*EXACT, *OWN).wanted, _method)]
 Integrator = Annotated[str, choice(*INTEGRATORS)]
 Duration = Annotated[float, number("a finite number of seconds, not below zero", 0.0)]
 
@@ -323,7 +329,7 @@ def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = N
 def _integrator(method: str, integrator: str | None) -> str:
     if method in OWN:
         if integrator is not None:
-            others = ", ".join(name for name in METHODS if name not in OWN)
+            others = ", ".join(EXACT)
             raise StateError(
                 f"method {method!r} steps in its own way: leave the integrator out, or take another method ({others})"
             )
