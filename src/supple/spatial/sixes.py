@@ -1,14 +1,13 @@
 """Six numbers at once: a spatial vector, or a row of a 6x6 matrix, in two SIMD registers, of four and of two.
 
-Matrices lie in flat arrays, six numbers a row: `six(a, k)` is a[k:k+6], and row i of the matrix at k is
-`six(a, k + 6 * i)`. Nothing checks that they are there. (One register of eight would need a shuffle for every row that
-is read or written.)
+`six(a, k)` is a[k:k+6] of a vector; nothing checks that they are there. Matrices of such rows are in matrices.py. (One
+register of eight would need a shuffle for every row that is read or written.)
 """
 
 from __future__ import annotations
 
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -16,8 +15,8 @@ from numba.core import cgutils, config
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-from supple.spatial.compiler import OPTIONS, helper
-from supple.spatial.indexing import entry_address, item
+from supple.spatial.compiler import OPTIONS
+from supple.spatial.indexing import entry_address
 
 _FLAGS = tuple(sorted(OPTIONS["fastmath"]))
 _FOUR, _TWO = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 2)
@@ -204,80 +203,3 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 if config.DISABLE_JIT:
     from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
-
-
-# --- 6x6 matrices ---------------------------------------------------------------------------------------------------
-
-
-class Rows(NamedTuple):
-    """A 6x6 matrix in registers."""
-
-    r0: Any
-    r1: Any
-    r2: Any
-    r3: Any
-    r4: Any
-    r5: Any
-
-
-@helper
-def rows(a, k):
-    """The matrix at a[k:]."""
-    return Rows(six(a, k), six(a, k + 6), six(a, k + 12), six(a, k + 18), six(a, k + 24), six(a, k + 30))
-
-
-@helper
-def set_rows(a, k, x):
-    set_six(a, k, x.r0)
-    set_six(a, k + 6, x.r1)
-    set_six(a, k + 12, x.r2)
-    set_six(a, k + 18, x.r3)
-    set_six(a, k + 24, x.r4)
-    set_six(a, k + 30, x.r5)
-
-
-@helper
-def plus(x, y):
-    return Rows(x.r0 + y.r0, x.r1 + y.r1, x.r2 + y.r2, x.r3 + y.r3, x.r4 + y.r4, x.r5 + y.r5)
-
-
-@helper
-def minus(x, y):
-    return Rows(x.r0 - y.r0, x.r1 - y.r1, x.r2 - y.r2, x.r3 - y.r3, x.r4 - y.r4, x.r5 - y.r5)
-
-
-@helper
-def zero_rows():
-    o = make_six(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    return Rows(o, o, o, o, o, o)
-
-
-@helper
-def add_outer(x, a, j, step, row):
-    """x plus the column a[j], a[j + step], ... times a row."""
-    return Rows(
-        x.r0 + row * item(a, j),
-        x.r1 + row * item(a, j + step),
-        x.r2 + row * item(a, j + 2 * step),
-        x.r3 + row * item(a, j + 3 * step),
-        x.r4 + row * item(a, j + 4 * step),
-        x.r5 + row * item(a, j + 5 * step),
-    )
-
-
-@helper
-def product(a, j, b, k):
-    """A B, of matrices at a[j:] and b[k:]."""
-    x = zero_rows()
-    for m in range(6):
-        x = add_outer(x, a, j + m, 6, six(b, k + 6 * m))
-    return x
-
-
-@helper
-def product_T(a, j, b, k, n):
-    """A^T B over the first n rows of both."""
-    x = zero_rows()
-    for m in range(n):
-        x = add_outer(x, a, j + 6 * m, 1, six(b, k + 6 * m))
-    return x
