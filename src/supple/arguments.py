@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import collections.abc as abc
 import math
+import os
 import reprlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
@@ -34,7 +35,8 @@ from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import Parameter, signature
-from numbers import Real
+from itertools import islice
+from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
@@ -45,7 +47,8 @@ from numpy.typing import ArrayLike, NDArray
 from supple import memory
 from supple.errors import ModelError, StateError, SuppleError
 
-MOST = 10**8  #: of what is given as a list
+MOST = 10**8  #: of what is given as a list,
+UNSIZED = 10**6  #: or does not say how many it has: it may have no end
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -107,11 +110,16 @@ def real(value: Any) -> float:
     if value.__class__ is float:
         number: float = value
         return number
-    if isinstance(value, np.ndarray) and not value.ndim and not np.ma.is_masked(value):
-        value = value.item()
+    value = _single(value)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError
     return float(value)
+
+
+def _single(value: Any) -> Any:
+    """What an array without dimensions holds; all else is as it was."""
+    alone = isinstance(value, np.ndarray) and not value.ndim and not np.ma.is_masked(value)
+    return value.item() if alone else value
 
 
 def number(
@@ -134,12 +142,19 @@ def whole(least: int | None = None, most: int | None = None) -> Kind:
     between = "" if least is None else f", at least {least}" if most is None else f" from {least} to {most}"
 
     def form(value: Any) -> int:
-        x = value if value.__class__ is int else int(value) if real(value) == int(value) else None
+        x = value if value.__class__ is int else _as_whole(_single(value))
         if x is None or (least is not None and x < least) or (most is not None and x > most):
             raise ValueError
         return int(x)
 
     return Kind(f"a whole number{between}", form)
+
+
+def _as_whole(value: Any) -> int | None:
+    """Integers beyond 2^53 are no floats, and are whole all the same."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return int(value) if real(value) == int(value) else None
 
 
 def reals(value: Any) -> NDArray[np.float64]:
@@ -195,9 +210,10 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> str | Path:
-    if not (isinstance(value, Path) and "\0" not in str(value)):
-        _text(value)
-    if not str(value) or any(len(part.encode()) > 255 for part in Path(value).parts):  # more than file systems have
+    if not isinstance(value, (str, Path)) or "\0" in str(value):
+        raise TypeError
+    # Names of files are bytes, and not all are UTF-8; file systems have none of more than 255.
+    if not str(value) or any(len(os.fsencode(part)) > 255 for part in Path(value).parts):
         raise ValueError
     return value  # type: ignore[no-any-return]
 
@@ -274,7 +290,10 @@ def several(one: Kind | None, length: int | None = None, as_tuple: bool = False)
             raise TypeError
         if isinstance(value, Sized) and len(value) > MOST:
             raise Unfit(f"so many: {len(value):,}")
-        out = [x if one is None else one.form(x) for x in value]
+        given = value if isinstance(value, Sized) else list(islice(value, UNSIZED + 1))
+        if given is not value and len(given) > UNSIZED:
+            raise Unfit(f"an iterator of more than {UNSIZED:,}: make a list of it")
+        out = [x if one is None else one.form(x) for x in given]
         if length is not None and len(out) != length:
             raise ValueError
         return tuple(out) if as_tuple else out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -15,6 +16,7 @@ import pytest
 import supple
 from supple import arguments, memory, scenes, trees
 from supple.arguments import Count, Positive, Row, Seed, Triple, checked, checked_as, kind_of, take
+from supple.errors import ModelError, StateError
 
 
 class Hostile:
@@ -34,14 +36,16 @@ GOOD = [
     (str | Path, "run.h5", "run.h5"), (Literal["a", "b"], "b", "b"), (Literal[-1, 0, 1], np.int64(-1), -1),
     (Sequence[str | int], np.array([0, 1]), [0, 1]), (tuple[str, str], ["a", "b"], ("a", "b")),
     (float | None, None, None), (int | Sequence[int] | None, (1, 2), [1, 2]), (Any, Hostile, Hostile),
-    (Callable[[float], float], abs, abs),
+    (Callable[[float], float], abs, abs), (str | Path, "\udcff", "\udcff"),
+    (int, np.uint64(2**63 + 1), 2**63 + 1), (int, np.array(2**53 + 1), 2**53 + 1),
 ]  # fmt: skip
 
 NO_NUMBER = (None, "1", b"1", 1j, True, np.nan, np.inf, [1.0], np.ones(1), np.ma.masked, Decimal(1), Hostile(), 10**400)
 BAD = [
     *((float, x) for x in NO_NUMBER), *((int, x) for x in (*NO_NUMBER[:-1], 2.5)),
     *((bool, x) for x in (1, 0, None, "x")),
-    *((str, x) for x in (b"x", None, "a\0", "\ud800")), *((str | Path, x) for x in ("", "a\0", 5, None, b"x")),
+    *((str, x) for x in (b"x", None, "a\0", "\ud800")),
+    *((str | Path, x) for x in ("", "a\0", 5, None, b"x", "\ud800")),
     *((Positive, x) for x in (0.0, -1.0)), *((Count, x) for x in (0, -1)), *((str | int, x) for x in (True, 1.0, None)),
     *((Literal["a", "b"], x) for x in ("c", 1, None, [])), *((Literal[-1, 0, 1], x) for x in (2, "1", True)),
     *((Sequence[str | int], x) for x in ("ab", 3, {"a": 1}, [None], range(10**12))), (tuple[str, str], ["a"]),
@@ -247,3 +251,39 @@ def test_numbers_beyond_the_root_of_the_largest_float_have_a_direction():
         np.testing.assert_allclose(model.normalize(scale * np.array([0.0, 3, 0, 4])), [0, 0.6, 0, 0.8], rtol=1e-3)
     with pytest.raises(supple.StateError, match="too large"):
         model.integrate(model.neutral(), [1e308, 1e308, 1e308], 10.0)
+
+
+def test_iterators_without_an_end_are_refused():
+    with pytest.raises(StateError, match="make a list of it"):
+        take("x", itertools.repeat(1), kind_of(Sequence[int]))
+    assert take("x", iter(range(5)), kind_of(Sequence[int])) == [0, 1, 2, 3, 4]
+
+
+def test_names_of_files_need_not_be_utf_8(tmp_path):
+    """They are bytes, which Python has as halves of surrogate pairs."""
+    path, model = tmp_path / "r\udcff.urdf", supple.trees.chain(3)
+    try:
+        supple.save_urdf(model, path)
+    except ModelError as e:
+        pytest.skip(str(e))  # a system with other names
+    assert supple.load(path).nq == supple.load(str(path)).nq == 3
+    run = tmp_path / "r\udcff.h5"
+    supple.simulate(model, duration=0.01, dt=0.01, record=run, check_energy=False).close()
+    assert len(supple.load_run(run)) == 2
+    supple.export(run, tmp_path / "r\udcff.csv")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"rgba": "red"}, {"rgba": (1, 0)}, {"rgba": (np.nan,) * 4}, {"mesh": 5}, {"mesh": "\0"}, {"name": 5}]
+)
+def test_what_is_drawn_is_checked(wrong):
+    builder = supple.ModelBuilder("b")
+    with pytest.raises(ModelError, match=f"{next(iter(wrong))} of a visual must be"):
+        builder.add_visual(None, "box", (1, 1, 1), **wrong)
+
+
+def test_names_that_no_file_can_hold():
+    builder = supple.ModelBuilder("b")
+    builder.add_body("a\ud800", mass=1.0, inertia=np.eye(3))
+    with pytest.raises(ModelError, match="surrogate"):
+        builder.build()

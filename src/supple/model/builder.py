@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
-from supple.arguments import FINITE, TEXT, WHOLE_NUMBERS, checked_model, choice, several, shown, take
+from supple.arguments import (
+    FINITE, NONE, PATH, TEXT, WHOLE_NUMBERS, checked_model, choice, either, several, shown, take,
+)  # fmt: skip
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_vector
@@ -35,6 +37,7 @@ Ints = NDArray[np.int64]
 
 GRAVITY = (0.0, 0.0, -9.81)
 SIZE = several(FINITE, as_tuple=True)
+RGBA = either([several(FINITE, 4, as_tuple=True), NONE])
 Trouble = Annotated[str, choice("refuse", "report")]  #: what to do about it
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -191,9 +194,9 @@ class ModelBuilder:
                     size=take("the size of a visual", size, SIZE, ModelError),
                     position=_own(position),
                     rotation=_own(rotation),
-                    rgba=rgba,
-                    mesh=mesh,
-                    name=name,
+                    rgba=take("rgba of a visual", rgba, RGBA, ModelError),
+                    mesh=None if mesh is None else str(take("the mesh of a visual", mesh, PATH, ModelError)),
+                    name=take("the name of a visual", name, either([TEXT, NONE]), ModelError),
                 ),
             )
         )

@@ -132,15 +132,26 @@ def joined(parts: list[Columns]) -> Columns:
     return Columns(**both)
 
 
+def is_text(name: str) -> bool:
+    """Whether a string can be written."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def unique(kind: str, names: Sequence[Any]) -> None:
     if set(map(type, names)) <= {str}:
         different = set(names)
-        if len(different) == len(names) and "" not in different:
+        if len(different) == len(names) and "" not in different and is_text("".join(names)):
             return
     seen = set()
     for i, name in enumerate(names):
         if not isinstance(name, str) or not name:
             raise ModelError(f"{kind} {i} has the name {shown(name)}: a name is a string of at least one character")
+        if not is_text(name):
+            raise ModelError(f"{kind} {i} has the name {shown(name)}: no file can hold half of a surrogate pair")
         if name in seen:
             several = {"body": "bodies"}.get(kind, f"{kind}s")
             raise ModelError(f"two {several} are called {name!r}: names must differ; rename one of them")
