@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 from dataclasses import fields
 from pathlib import Path
@@ -207,3 +208,15 @@ def test_memory_does_not_grow_with_a_recording(tmp_path):
     recorder.close()
     assert (tmp_path / "run.h5").stat().st_size > 60 * 2 * rows.nbytes
     assert peak < 8 * rows.nbytes
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files")
+def test_recordings_that_nobody_closes_are_closed(tmp_path):
+    model, path = supple.trees.chain(2), tmp_path / "run.h5"
+    supple.simulate(model, duration=0.01, dt=0.01, record=path, check_energy=False).close()
+    gc.collect()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(20):
+        supple.load_run(path).segments[0].q[0]
+    gc.collect()
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before

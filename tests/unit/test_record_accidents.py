@@ -243,3 +243,16 @@ def test_reading_stops_where_a_file_ends(tmp_path):
     file.write(PAGE, b"abc")
     assert file.read(PAGE, 10**6) == b"abc" and file.read(10 * PAGE, 5) == b""
     file.close()
+
+
+def test_links_that_lead_to_themselves(tmp_path):
+    link = tmp_path / "run.h5"
+    link.symlink_to("run.h5")
+    with pytest.raises(supple.RecordingError, match="is a link"):
+        supple.load_run(link)
+    with pytest.raises(supple.RecordingError, match="is a link"):
+        supple.export(link, tmp_path / "run.csv")
+    with pytest.raises(supple.ModelError, match="cannot be written"):
+        supple.save_urdf(supple.trees.chain(2), link)
+    supple.save_urdf(supple.trees.chain(2), tmp_path / "r.urdf")
+    assert supple.load(tmp_path / "r.urdf", package_dirs=[link]).n_bodies == 2

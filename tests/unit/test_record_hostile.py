@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -19,8 +20,11 @@ from supple.adaptive.store import DROPPED
 from supple.commands.request import Request
 from supple.errors import RecordingError, StateError
 from supple.record.checkpoint import packed
+from supple.record.head import LENGTH, read_head
+from supple.record.recorder import Recorder
 from supple.record.recording import Recording
-from tampered import changed, everything, fake, recorded, same, whole_index, with_blob, with_index, with_rows
+from supple.view.timeline import Timeline
+from tampered import STATE, changed, everything, fake, recorded, same, whole_index, with_blob, with_index, with_rows
 
 CHAIN = supple.trees.chain(12)
 Q, V = np.zeros((5, CHAIN.nq)), np.zeros((5, CHAIN.nv))
@@ -231,7 +235,7 @@ def test_scenes_are_drawn_as_they_were(tmp_path):
 CHECKPOINTS: list[dict[str, Any]] = [
     {"time": "x"}, {"step": -1}, {"step": 1.5}, {"h": None}, {"seen": [[1, 2]]}, {"seen": 3}, {"before": []},
     {"before": {"time": 1.0}}, {"over": 5}, {"guard": {"x": 1}}, {"guard": []}, {"failed": 5}, {"time": 1e999},
-    {"step": 8}, {"step": 12}, {"time": 0.005},
+    {"step": 8}, {"step": 12}, {"time": 0.005}, {"time": 10**400}, {"time": -(10**400)}, {"h": 10**400},
     {"seen": [["a", None, 0, False, None, None, 0]]},
 ]  # fmt: skip
 
@@ -289,3 +293,49 @@ def test_a_run_does_not_go_on_in_states_of_another_kind(tmp_path):
     path.write_bytes(with_index(path.read_bytes(), index))
     with pytest.raises(RecordingError, match="cannot be written on: its states are of another kind"):
         supple.simulate(CHAIN, duration=0.02, record=path, resume=True, **how)
+
+
+def test_a_head_at_the_end_of_all_numbers(good, tmp_path):
+    head, path = read_head(good), tmp_path / "run.h5"
+    assert head is not None
+    path.write_bytes(head._replace(generation=2**63 - 1).packed() + good[LENGTH:])
+    with pytest.raises(RecordingError, match="the head, is not as it was written"):
+        supple.load_run(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file with a hole")
+def test_a_file_that_is_larger_than_its_disk(good, tmp_path):
+    """A blob in the hole of a file, of 2^44 bytes; a journal that is one hole."""
+    index, path = whole_index(good), tmp_path / "run.h5"
+    index["blobs"]["given"] = [10**6, 2**43, 0]
+    path.write_bytes(with_index(good, index))
+    try:
+        os.truncate(path, 2**43 + 10**7)
+    except OSError:
+        pytest.skip("a file system without such files")
+    with pytest.raises(RecordingError, match="does not fit in memory"):
+        supple.load_run(path)
+    path.write_bytes(good)
+    head = read_head(good)
+    assert head is not None
+    beside = tmp_path / f"run.h5.{head.id.hex()[:16]}.journal"
+    beside.touch()
+    os.truncate(beside, 2**43)
+    with pytest.raises(RecordingError, match="does not fit in memory"):
+        supple.load_run(path)
+
+
+def test_segments_of_several_kinds_are_looked_at(tmp_path):
+    """What only some of them have is not drawn."""
+    recorder, n = Recorder(tmp_path / "run.h5", {"duration": 1.0, "dt": 0.1}), len(Q)
+    rows = Q, V, np.zeros(n), np.zeros(n)
+    recorder.add(CHAIN, np.arange(n) * 0.1, *rows, error=np.ones(n), active=[np.arange(2)] * n)
+    recorder.end_segment()
+    recorder.add(CHAIN, 1.0 + np.arange(n) * 0.1, *rows)
+    recorder.commit(STATE, {"q": Q[-1], "v": V[-1]})
+    recorder.close()
+    run = supple.load_run(tmp_path / "run.h5")
+    timeline = Timeline(run)
+    assert timeline.error is None and timeline.active is None
+    assert [timeline.state(i).error for i in range(2 * n)] == [None] * 2 * n
+    run.close()

@@ -11,6 +11,7 @@ Meshes are looked for, never opened.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
@@ -24,7 +25,7 @@ class MeshFinder:
     def __init__(self, file: Path, package_dirs: Sequence[str | Path] | None) -> None:
         self.folder = file.resolve().parent
         self.parents = [self.folder, *self.folder.parents]
-        self.package_dirs = [Path(d).resolve() for d in package_dirs or ()]
+        self.package_dirs = [Path(os.path.realpath(d)) for d in package_dirs or ()]
         own = next((p for p in self.parents if (p / "package.xml").is_file()), None)
         self.roots = [self.folder, *self.package_dirs, *([] if own is None else [own])]
         self._packages: dict[str, Path | None] = {}

@@ -65,7 +65,7 @@ def save_urdf(model: Model, path: str | Path, *, split: bool = False) -> Report:
 
     Meshes below the file's folder are named relative to it, others by their absolute paths. See to_urdf.
     """
-    writer = _Writer(model, split, Path(path).resolve().parent)
+    writer = _Writer(model, split, Path(os.path.realpath(path)).parent)  # bears links that lead to themselves
     text = writer.text()
     try:
         Path(path).write_text(text, encoding="utf-8")

@@ -62,7 +62,7 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
 def _in_place_of(path: Path) -> Iterator[Path]:
     """A file to write, which has its name when it is whole; what was there before is there until then. What is no
     file, as /dev/stdout, is written itself."""
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # bears links that lead to themselves
     new = real.with_name(real.name + ".new") if real.is_file() or not real.exists() else real
     try:
         if new != real:

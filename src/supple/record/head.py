@@ -22,6 +22,7 @@ MAGIC = b"supple recording"
 _FIELDS = "<16s16sqqqqqq16s"
 _SIZE = struct.calcsize(_FIELDS)
 LENGTH = _SIZE + 4
+_MOST = 2**62  #: commits or bytes that there can be
 
 
 class Place(NamedTuple):
@@ -63,7 +64,7 @@ def read_head(data: bytes) -> Head | None:
     if zlib.crc32(body) != crc:
         return None
     _, name, generation, size, number, address, length, index_crc, writer = struct.unpack(_FIELDS, body)
-    if generation < 0 or size < 0:
+    if not (0 <= generation < _MOST and 0 <= size < _MOST):
         return None
     return Head(name, generation, size, Place(address, length, index_crc), writer, number)
 

@@ -11,6 +11,7 @@ Whatever is in a file, reading its index takes no more than the file's size: all
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -167,6 +168,11 @@ def as_dict(x: Any) -> dict[str, Any]:
     if not isinstance(x, dict):
         raise Damaged("a part of it that should be a table of names is not")
     return x
+
+
+def is_number(x: Any) -> bool:
+    """Whether this is a finite number, as JSON has them: integers may be larger than any float."""
+    return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= sys.float_info.max
 
 
 def _list(x: Any, length: int | None = None) -> list[Any]:

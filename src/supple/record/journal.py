@@ -49,9 +49,12 @@ NOWHERE = Place(0, 0, 0)
 class Journaled:
     """A binary file: `commit` makes all changes since the last one permanent, together."""
 
+    _file = -1
+
     def __init__(self, path: Path, mode: str) -> None:
         """mode: "r", "r+" (both of a file that is there), or "w" (a new one, or one in place of an old one)."""
-        self.path = path.resolve() if path.is_symlink() else path  # the journal lies beside the file itself
+        # the journal lies beside the file itself; realpath bears links that lead to themselves
+        self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self.writable, self._new = mode != "r", mode == "w"
         self._pages: dict[int, bytearray] = {}
         self._failed: OSError | None = None
@@ -67,7 +70,7 @@ class Journaled:
                 self._seen = self.head.packed()
                 self._lay_over()
         except BaseException:
-            os.close(self._file)
+            self._let_go()
             raise
         self._physical = os.fstat(self._file).st_size
         self._committed = self.head.size  # what a killed run wrote beyond is free
@@ -191,8 +194,16 @@ class Journaled:
             if self._new and is_at(self._file, self._at):
                 with suppress(OSError):
                     self._at.unlink()
-            os.close(self._file)
-            self._file = -1
+            self._let_go()
+
+    def _let_go(self) -> None:
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+    def __del__(self) -> None:
+        """Of a file that nobody has closed. A new one stays: in a process forked from this one it is another's."""
+        self._let_go()
 
 
 def _begins(file: int, path: Path) -> Head:

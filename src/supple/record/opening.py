@@ -113,7 +113,7 @@ def lock(file: int, alone: bool = True) -> bool | None:
 def in_use(path: Path) -> bool:
     """Whether a process is writing it, as far as locks tell."""
     try:
-        file = open_file(path.resolve(), os.O_RDONLY)
+        file = open_file(Path(os.path.realpath(path)), os.O_RDONLY)
     except OSError:
         return False
     try:

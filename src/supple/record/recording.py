@@ -10,7 +10,6 @@ from __future__ import annotations
 import time as clock
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 from supple.errors import ModelError, RecordingError, printable
 from supple.model.model import Model
 from supple.record import checkpoint
-from supple.record.index import Damaged, Index, as_dict, checked, leaves, parsed
+from supple.record.index import Damaged, Index, as_dict, checked, is_number, leaves, parsed
 from supple.record.journal import Journaled
 from supple.record.layout import EVENTS, SEGMENT, States
 from supple.record.models import ARRAY_ROW, COLUMNS, array_place, read_model
@@ -54,6 +53,8 @@ class Recording:
             raise
         except OSError as e:
             raise RecordingError(f"{self.path} cannot be read: {e.strerror}") from None
+        except MemoryError:  # a journal of any size
+            raise self._too_large() from None
         try:
             self._look()
             return True
@@ -63,12 +64,22 @@ class Recording:
             if again:
                 return False
             raise e if isinstance(e, RecordingError) else self._damaged(str(e)) from None
+        except MemoryError:
+            self.close()
+            raise self._too_large() from None
         except BaseException:
             self.close()
             raise
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise RecordingError(f"{self.path} is open, and not copied or pickled: hand on its path, and load it there")
+
+    def _too_large(self) -> RecordingError:
+        """A file may be larger than what it takes on its disk."""
+        return RecordingError(
+            f"{self.path} is refused: what must be read to open it does not fit in memory; no run of this machine can "
+            "have left that"
+        )
 
     def _damaged(self, what: str) -> RecordingError:
         return RecordingError(f"{self.path} is damaged, and refused: {what}")
@@ -255,7 +266,7 @@ def _sets(index: Index) -> list[States]:
 def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
     """What every checkpoint has."""
     time, failed = state.get("time"), state.get("failed", 0)
-    if isinstance(time, bool) or not isinstance(time, int | float) or not isfinite(time):
+    if not is_number(time):
         raise Damaged("its checkpoint has no time")
     if not (failed is None or isinstance(failed, str)):
         raise Damaged("its checkpoint does not say whether it failed")

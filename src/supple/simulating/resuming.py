@@ -6,7 +6,6 @@ What is kept is checked before it is used, since a recording may be anybody's.
 from __future__ import annotations
 
 from dataclasses import fields
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from supple.errors import RecordingError, StateError
 from supple.model.model import Model
+from supple.record.index import is_number
 from supple.record.models import refuse_other_model
 from supple.record.recording import Recording
 from supple.simulating.crossings import Seen
@@ -90,7 +90,7 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
     if not isinstance(state, dict):
         raise _Unfit("its checkpoint is none")
     time, step, h, seen = (state.get(name, "") for name in ("time", "step", "h", "seen"))
-    if not (_is_number(time) and _is_number(h) and type(step) is int and step >= 0 and h >= 0):
+    if not (is_number(time) and is_number(h) and type(step) is int and step >= 0 and h >= 0):
         raise _Unfit("its checkpoint has no time, step or length of a step")
     slack = 1e-6 * run.dt + 1e-9 * abs(time)
     # A step may end between two instants of the grid; one of the adaptive integrator may have begun long before.
@@ -105,17 +105,13 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
     return Cursor(model, q, v, time, step, h, restored(seen))
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, int | float) and not isinstance(x, bool) and isfinite(x)
-
-
 def _is_seen(row: Any) -> bool:
     """Whether this can be what is remembered of an event."""
     if not isinstance(row, list) or len(row) != len(fields(Seen)):
         return False
     side, zero, origin, rebounded, last, flight, many = row
     return (
-        all(x is None or _is_number(x) for x in (side, zero, last, flight))
+        all(x is None or is_number(x) for x in (side, zero, last, flight))
         and side in (None, -1, 0, 1)
         and origin in (-1, 0, 1)
         and isinstance(rebounded, bool)
@@ -127,7 +123,7 @@ def _is_seen(row: Any) -> bool:
 def _checked_guard(guard: Any) -> dict[str, float] | None:
     if guard is None:
         return None
-    if not isinstance(guard, dict) or guard.keys() != EnergyGuard.names or not all(map(_is_number, guard.values())):
+    if not isinstance(guard, dict) or guard.keys() != EnergyGuard.names or not all(map(is_number, guard.values())):
         raise _Unfit("what guards its energy is none")
     return guard
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,8 +37,7 @@ class Timeline:
         self.kinetic = np.concatenate([s.kinetic for s in self.segments])
         self.potential = np.concatenate([s.potential for s in self.segments])
         errors, counts = [s.error for s in self.segments], [s.active_counts for s in self.segments]
-        self.error = np.concatenate([e for e in errors if e is not None]) if errors[0] is not None else None
-        self.active = np.concatenate([c for c in counts if c is not None]) if counts[0] is not None else None
+        self.error, self.active = _of_all(errors), _of_all(counts)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -76,6 +77,11 @@ class Timeline:
         """In which segment a state is, and which one it is there."""
         n = int(np.searchsorted(self._starts, i, side="right")) - 1
         return n, i - int(self._starts[n])
+
+
+def _of_all(parts: list[Any]) -> Any:
+    """In one; None where some segment has none: a recording may be anybody's."""
+    return None if any(x is None for x in parts) else np.concatenate(parts)
 
 
 def fit_speed(span: float) -> float:
