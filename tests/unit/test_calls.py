@@ -10,6 +10,7 @@ from __future__ import annotations
 import array
 import gc
 import os
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -625,3 +626,15 @@ def test_threads_divide_a_batch(threads):
             covered = [k for first, stop in sorted(seen) for k in range(first, stop)]
             assert covered == list(range(size))
             assert len(seen) <= pool._PIECES * count and all(first % pool.WIDTH == 0 for first, _ in seen)
+
+
+def test_batches_while_python_ends():
+    """When no thread can be started any more."""
+    code = (
+        "import atexit, numpy as np, supple\n"
+        "m = supple.trees.chain(3); q = np.zeros((500, 3)); supple.set_threads(2)\n"
+        "a = supple.forward_dynamics(m, q, q)\n"
+        "atexit.register(lambda: print('same', np.array_equal(supple.forward_dynamics(m, q, q), a)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert out.stdout == "same True\n", out.stderr

@@ -18,6 +18,7 @@ from supple.view.batch import with_world
 from supple.view.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
 from supple.view.live import Live
 from supple.view.picking import pick
+from supple.view.solids import solids
 from supple.view.timeline import Timeline, fit_speed
 
 pytest.importorskip("viser")
@@ -343,3 +344,12 @@ def test_export_takes_fewer_states_of_larger_bodies() -> None:
     assert len(frames_for(Timeline(result), 1000)) == 1000
     with pytest.raises(supple.ViewError, match="at least one"):
         frames_for(Timeline(result), 0)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sphere", ()), ("cylinder", (1.0,)), ("capsule", ()), ("capsule", (0, 0))])
+def test_shapes_without_their_sizes_are_not_drawn(kind: str, size: tuple[float, ...]) -> None:
+    builder = supple.ModelBuilder("b")
+    builder.add_body("a", mass=1.0, inertia=np.eye(3))
+    builder.add_visual("a", kind, size)
+    drawn, failed = solids(builder.build())
+    assert not drawn and f"a {kind}" in failed[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -70,5 +71,8 @@ def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]
         return [part(piece) for piece in pieces]
 
     count = threads()
-    others = [_pool(count).submit(some) for _ in range(min(count, len(given)) - 1)]
+    others: list[Future[list[int]]] = []
+    with suppress(RuntimeError):  # no more threads: Python is ending, or the system has none left
+        for _ in range(min(count, len(given)) - 1):
+            others.append(_pool(count).submit(some))
     return [*some(), *(status for other in others for status in other.result())]

@@ -26,6 +26,8 @@ MANY_FACES = 200_000  #: of one mesh, beyond which it is not drawn: a page would
 
 PATIENCE = 2.0  #: seconds of meshes that cannot be read after which no more are tried
 
+SIZES = {"sphere": 1, "cylinder": 2, "capsule": 2}  #: numbers that shapes have at least
+
 MESHES = Reader("mesh_triangles.py", "trimesh")
 
 
@@ -40,10 +42,13 @@ class Part(NamedTuple):
 def solids(model: Model) -> tuple[list[Batch], list[str]]:
     """Visuals of the same shape together, and what could not be drawn."""
     groups: dict[Any, list[Visual]] = {}
+    out, failed, patience = [], [], PATIENCE
     for v in model.visuals:
+        if len(v.size) < SIZES.get(v.kind, 0):
+            failed.append(f"a {v.kind} without its {SIZES[v.kind]} sizes is not drawn")
+            continue
         key = (v.kind, v.mesh, v.size if v.kind == "capsule" else None)
         groups.setdefault(key, []).append(v)
-    out, failed, patience = [], [], PATIENCE
     for (kind, mesh, size), visuals in groups.items():
         begun = monotonic()
         if kind != "mesh":
@@ -93,6 +98,8 @@ def _solid(kind: str, size: tuple[float, ...] | None) -> list[Part] | str:
         made = creation.cylinder(1.0, 1.0, sections=24)
     elif kind == "capsule" and size is not None:
         made = creation.capsule(height=size[1], radius=size[0], count=[12, 12])
+        if made.bounds is None:  # it has no triangle
+            return "a capsule of no size is not drawn"
         made.apply_translation(-made.bounds.mean(axis=0))
     else:
         return f"a {kind} is not drawn"
