@@ -21,8 +21,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
 from supple.arguments import (
-    FINITE, NONE, PATH, TEXT, WHOLE_NUMBERS, checked_model, choice, either, several, shown, take,
-)  # fmt: skip
+    FINITE,
+    NONE,
+    PATH,
+    TEXT,
+    WHOLE_NUMBERS,
+    checked_model,
+    choice,
+    either,
+    several,
+    shown,
+    take,
+)
 from supple.errors import ModelError
 from supple.model import checks
 from supple.model.geometry import as_reals, as_vector
