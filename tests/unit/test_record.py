@@ -220,3 +220,13 @@ def test_recordings_that_nobody_closes_are_closed(tmp_path):
         supple.load_run(path).segments[0].q[0]
     gc.collect()
     assert len(list(Path("/proc/self/fd").iterdir())) <= before
+
+
+def test_rows_are_indexed_as_arrays_are(tmp_path):
+    """With nothing, and with a mask of all numbers."""
+    model = supple.trees.chain(2)
+    run = supple.simulate(model, duration=0.02, dt=0.01, record=tmp_path / "run.h5", check_energy=False)
+    rows, whole = run.segments[0].q, np.asarray(run.segments[0].q)
+    for key in ((), whole > whole.mean(), (..., 0), whole[:, 0] > 0):
+        assert np.array_equal(rows[key], whole[key])
+    run.close()

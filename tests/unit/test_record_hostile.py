@@ -339,3 +339,10 @@ def test_segments_of_several_kinds_are_looked_at(tmp_path):
     assert timeline.error is None and timeline.active is None
     assert [timeline.state(i).error for i in range(2 * n)] == [None] * 2 * n
     run.close()
+
+
+def test_an_array_of_less_than_nothing_makes_no_room_for_others(good, tmp_path):
+    """What models come to is bounded, whatever one of them is said to be."""
+    (tmp_path / "run.h5").write_bytes(with_rows(good, "arrays", lambda rows: rows.__setitem__((-1, 1), -(2**62))))
+    with pytest.raises(RecordingError, match="its models have arrays that there are not"):
+        supple.load_run(tmp_path / "run.h5")

@@ -187,7 +187,7 @@ class Recording:
     def _model_rows(self) -> Ints:
         rows = self.rows("models/table")
         sizes = self._array_rows[:, 1].astype(np.float64)
-        if len(rows) == 0 or rows.max() >= len(sizes) or rows[:, :-1].min() < 0:
+        if len(rows) == 0 or rows.max() >= len(sizes) or rows[:, :-1].min() < 0 or sizes.min() < 0:
             raise self._damaged("its models have arrays that there are not")
         if sizes[rows[:, :-1]].sum() > REPEATED * (self._file.size + 1e6):
             raise self._damaged("its models are larger than the file can have")

@@ -74,8 +74,8 @@ class Rows:
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        first, *rest = key if isinstance(key, tuple) else (key,)
-        if first is Ellipsis or first is None:
+        first, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
+        if first is Ellipsis or first is None or (np.ndim(first) > 1 and np.asarray(first).dtype == bool):
             return np.asarray(self)[key]
         which = np.arange(len(self))[first]  # refuses what an array would
         if which.ndim == 0:
