@@ -362,3 +362,10 @@ def test_the_grid_of_samples(steps, every, last):
     if expected[-1] < duration - 1e-9:
         expected.append(duration)
     np.testing.assert_allclose(r.times, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dt", [0.03, 1e9, 1e300])
+def test_a_step_longer_than_the_run_is_cut_to_it(dt: float):
+    model = supple.trees.chain(2)
+    run = supple.simulate(model, duration=0.02, dt=dt, check_energy=False)
+    assert run.times.tolist() == [0.0, 0.02]

@@ -103,7 +103,9 @@ class Grid:
     @cached_property
     def steps(self) -> int:
         """How many there are; the last one may be shorter."""
-        return FOREVER if self.end == np.inf else int(np.ceil(self.end / self.dt - 1e-9))
+        if self.end == np.inf:
+            return FOREVER
+        return max(int(np.ceil(self.end / self.dt - 1e-9)), int(self.end > 0.0))
 
     @cached_property
     def whole(self) -> int:
