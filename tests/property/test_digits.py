@@ -291,8 +291,7 @@ def test_wrenches_are_right_or_refused_whatever_the_masses(method):
         if np.abs(wanted).max() < 1e-2 * model.mass.sum():
             continue  # it falls freely, or nearly so
         try:
-            # a little more than 1e-6, since forces may nearly balance
-            assert off(supple.joint_wrenches(model, q, v, tau, wrenches, method=method), wanted) < 2e-6
+            assert off(supple.joint_wrenches(model, q, v, tau, wrenches, method=method), wanted) < 1e-6
         except supple.SingularError as e:
             refused += 1
             assert "cannot close joint 'body" in str(e)

@@ -144,7 +144,8 @@ def settled(model: Model, method: str, arguments: Arguments, size: int | None, f
             rows[which, nv:] = wanted[which, nv:]
         bad[which] = _far(model, few, rows[which, :nv], wanted[which, :nv])
         if rows.shape[1] > nv and not is_long(model):  # where inverse dynamics, summed up from the leaves, loses digits
-            bad[which] |= ~_near(rows[which, nv:], wanted[which, nv:], FAR, _carried(model, few))
+            share = FAR / 2  # within FAR along the axes of any frame, which changes numbers by up to sqrt(3)
+            bad[which] |= ~_near(rows[which, nv:], wanted[which, nv:], share, _carried(model, few))
     if bad.any():
         refuse(model, method, IN_32_DIGITS, None if size is None else int(np.flatnonzero(bad)[0]))
     return found
