@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import config, types
+from numba import types
 
 from supple.spatial.algebra import RigidInertia, Vec3
 from supple.spatial.compiler import helper, kernel
@@ -48,9 +50,9 @@ class Node(Struct, align=8):
 class Body(Struct):
     n = Integer()
     count = Integer()
-    flags = Integers("n")
-    q = Floats("n")
-    nodes = Table("n", Node)
+    flags = Integers()
+    q = Floats()
+    nodes = Table(Node)
     joint = Link(Joint)
 
 
@@ -101,7 +103,7 @@ def run() -> dict[str, list[float]]:
     joint = rng.normal(size=Joint.words + 3 * Row.words)
     body = Body.of(n=3, flags=np.arange(3), q=np.arange(3.0), nodes=nodes, joint=joint)
     call = everything.load()
-    eta = call(Body.at(body.address) if config.DISABLE_JIT else body.address)  # type: ignore[attr-defined]
+    eta = call(body.address)
     out = {name: nodes[name].ravel() for name in nodes.dtype.names or ()}
     out |= {"joint": joint, "q": body.q, "flags": body.flags, "count": np.array([body.count]), "eta result": [eta]}
     return {name: np.asarray(x, dtype=float).ravel().tolist() for name, x in out.items()}
@@ -155,8 +157,8 @@ def test_plain_python_checks_every_index():
         "from supple.spatial.structs import Struct, Table\n"
         "from supple.spatial.fields import Floats, Integer, Number\n"
         "class Row(Struct):\n    x = Number()\n"
-        "class Body(Struct):\n    n = Integer()\n    q = Floats('n')\n    rows = Table('n', Row)\n"
-        "body = Body.of(n=2, q=np.zeros(4), rows=Row.zeros(4))\n"
+        "class Body(Struct):\n    n = Integer()\n    q = Floats()\n    rows = Table(Row)\n"
+        "body = Body.of(n=2, q=np.zeros(2), rows=Row.zeros(2))\n"
         "s = Body.at(body.address)\n"
         "for use in (lambda: s.q[2], lambda: s.q[-1], lambda: s.rows[2], lambda: s.rows[-1]):\n"
         "    try:\n        use()\n    except IndexError:\n        print('refused')\n"
@@ -181,3 +183,14 @@ def test_a_struct_on_the_host_keeps_its_arrays_and_gives_them_back():
     assert body.n == 3
     assert Node.words % 8 == 0
     assert Node.offsets["b"] == Node.offsets["vectors"] == 72
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_a_copy_has_arrays_of_its_own_and_their_addresses(again):
+    nodes = Node.zeros(3)
+    body = Body.of(n=3, flags=np.arange(3), q=np.arange(3.0), nodes=nodes, joint=np.zeros(Joint.words + 3 * Row.words))
+    other = again(body)
+    everything.load()(other.address)
+    np.testing.assert_array_equal(other.q, [0.0, 1.5, 2.5])
+    np.testing.assert_array_equal(body.q, [0.0, 1.0, 2.0])
+    assert (other.count, body.count) == (2, 0)

@@ -91,10 +91,15 @@ class Kernel:
         """The compiled function as Python may call it, with arguments of exactly the signature's types: none are
         checked."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
-            plain: Callable[..., Any] = self.dispatcher
-            return plain
+            return self._plain
         entry: Callable[..., Any] = self._compiled().entry_point
         return entry
+
+    def _plain(self, *arguments: Any) -> Any:
+        """The function itself, called from outside of it: structs are given by their addresses."""
+        kinds = self.signature.args
+        opened = (kind.struct.at(x) if hasattr(kind, "struct") else x for kind, x in zip(kinds, arguments))
+        return self.function(*opened)
 
     def address(self) -> int:
         """The compiled function as C may call it; with the compiler disabled, a number that nothing calls."""

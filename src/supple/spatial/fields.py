@@ -5,9 +5,9 @@
     f = Six()                       six numbers in SIMD registers
     Phi = Mat6()                    six rows of six: stays in memory; operators read it row by row [matrices.py]
     L = Numbers(10)                 ten numbers in the struct itself: L[i]
-    q = Floats("nq")                numbers elsewhere, by their address: q[i]. The length, which counts only without the
-    flags = Integers("nodes")       compiler, is a number or the name of another field
-    nodes = Table("n", Stretch)     structs elsewhere, by the address of the first: nodes[i]          [structs.py]
+    q = Floats()                    numbers elsewhere, by their address: q[i]. Their count, which plain Python checks
+    flags = Integers()              indices against, stands beside the address
+    nodes = Table(Stretch)          structs elsewhere, by the address of the first: nodes[i]          [structs.py]
     desk = Link(Desk)               one struct elsewhere
     dofs = Following(Dof)           structs that follow this one: the last field
 
@@ -202,16 +202,14 @@ class Numbers(InPlace):
 
 
 class Elsewhere(Field):
-    """A field that holds an address."""
+    """A field that holds an address, and the count of what is there."""
 
-    dtype = np.int64
+    words = 2
+    dtype: Any = (np.int64, 2)
 
-    def __init__(self, length: int | str) -> None:
-        self.length = length
-
-    def length_in(self, row: Any) -> int:
-        """How many there are, as a struct says."""
-        return int(getattr(row, self.length) if isinstance(self.length, str) else self.length)
+    def count(self, value: Any) -> int:
+        """How many there are in an array that is given to it."""
+        return int(value.size)
 
 
 class Floats(Elsewhere):
@@ -219,7 +217,7 @@ class Floats(Elsewhere):
         return types.CPointer(element)
 
     def plain_read(self, row: Any, at: int) -> Any:
-        return numbers_at(integer_at(at), (self.length_in(row),))
+        return numbers_at(integer_at(at), (integer_at(at + 8),))
 
 
 class Integers(Elsewhere):
@@ -227,4 +225,4 @@ class Integers(Elsewhere):
         return types.CPointer(types.int64)
 
     def plain_read(self, row: Any, at: int) -> Any:
-        return numbers_at(integer_at(at), (self.length_in(row),), np.int64)
+        return numbers_at(integer_at(at), (integer_at(at + 8),), np.int64)

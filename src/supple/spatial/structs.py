@@ -150,7 +150,8 @@ def _maker(kind: Any) -> Any:
 
 class Held:
     """One struct in the host's memory, its fields as attributes. A field that holds an address takes an array, another
-    Held or a structured array, keeps it alive and gives it back."""
+    Held or a structured array, keeps it alive and gives it back. A copy, or what was pickled, has copies of those, and
+    their addresses."""
 
     def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
         vars(self).update(_struct=struct, _record=np.zeros(1, struct.dtype), _kept={})
@@ -167,42 +168,58 @@ class Held:
             raise AttributeError(name)
         if name in self._kept:
             return self._kept[name]
-        if name not in self._struct.fields:
-            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
-        return self._record[name][0]
+        return self._record[self._named(name)][0]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        field = self._struct.fields.get(name)
-        if field is None:
-            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
-        if isinstance(field, Elsewhere):
+        field = self._struct.fields[self._named(name)]
+        if isinstance(field, Link):
             self._kept[name] = value
-            value = value.address if hasattr(value, "address") else address_of(value)
+            value = value.address if isinstance(value, Held) else address_of(value)
+        elif isinstance(field, Elsewhere):
+            self._kept[name] = value
+            value = address_of(value), field.count(value)
         self._record[name][0] = value
+
+    def _named(self, name: str) -> str:
+        if name not in self._struct.fields:
+            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
+        return name
+
+    def __getstate__(self) -> tuple[type[Struct], Any, dict[str, Any]]:
+        return self._struct, self._record, self._kept
+
+    def __setstate__(self, state: tuple[type[Struct], Any, dict[str, Any]]) -> None:
+        struct, record, kept = state
+        vars(self).update(_struct=struct, _record=record, _kept={})
+        for name, value in kept.items():
+            setattr(self, name, value)
 
 
 # --- fields that lead to structs ------------------------------------------------------------------------------------
 
 
 class Table(Elsewhere):
-    """Structs elsewhere, by the address of the first; `length` of them."""
+    """Structs elsewhere, by the address of the first."""
 
-    def __init__(self, length: int | str, struct: type[Struct]) -> None:
-        super().__init__(length)
+    def __init__(self, struct: type[Struct]) -> None:
         self.struct = struct
+
+    def count(self, value: Any) -> int:
+        return int(value.nbytes) // (8 * self.struct.words)
 
     def numba_type(self, element: Any) -> Any:
         return TableType(StructType(self.struct, element))
 
     def plain_read(self, row: Any, at: int) -> Any:
-        return plain_structs.Table(self.struct, plain_structs.integer_at(at), self.length_in(row))
+        return plain_structs.Table(self.struct, plain_structs.integer_at(at), plain_structs.integer_at(at + 8))
 
 
-class Link(Elsewhere):
+class Link(Field):
     """One struct elsewhere, by its address."""
 
+    dtype = np.int64
+
     def __init__(self, struct: type[Struct]) -> None:
-        super().__init__(1)
         self.struct = struct
 
     def numba_type(self, element: Any) -> Any:
