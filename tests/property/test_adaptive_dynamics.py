@@ -11,7 +11,6 @@ import supple
 from drawn import SETTINGS, near, systems
 from oracle import random_model
 from supple import AdaptiveDynamics, ModelBuilder, trees
-from supple.adaptive import store
 
 FEW = settings(SETTINGS, max_examples=30)
 
@@ -104,9 +103,9 @@ def test_load_cases_equal_a_direct_pass(system, seed):
     ad = AdaptiveDynamics(model, q, v, error=0.0, guaranteed=True, weights=weights)
     exact = supple.forward_dynamics(model, q, v, *loaded(ad, rng)(q, v))
     ad.step(1e-13)  # so short that accelerations are those of now
-    near(ad._desk.qdd, exact, 1e-9)
+    near(ad._body.qdd, exact, 1e-9)
     total = (np.repeat(weights, np.diff([*model.v_index, model.nv])) * exact**2).sum()
-    near(ad._store.numbers[store.ROOT], total, 1e-7)  # a difference of larger numbers
+    near(ad._hybrid.acceleration_total, total, 1e-7)  # a difference of larger numbers
 
 
 @FEW
@@ -125,7 +124,7 @@ def test_matrix_weights(system, seed):
         total += scale * exact[joint.v] @ A @ exact[joint.v]
     ad = AdaptiveDynamics(model, q, error=0.0, guaranteed=True, weights=weights)
     ad.step(1e-6)
-    near(ad._store.numbers[store.ROOT], total, 1e-7)  # a difference of larger numbers
+    near(ad._hybrid.acceleration_total, total, 1e-7)  # a difference of larger numbers
 
 
 def test_what_is_asked_is_met_however_little():
@@ -162,12 +161,12 @@ def test_weights_that_are_functions_follow(system, seed):
         assert ad.active_joints.tolist() == again.active_joints.tolist()
         for name in ("_weights", "_velocity_weights"):
             near(getattr(ad, name).values, getattr(again, name).values, 1e-14)
-        np.testing.assert_array_equal(ad._store.velocity_weight, ad._velocity_weights.values)
+        np.testing.assert_array_equal(ad._hybrid.velocity_weight, ad._velocity_weights.values)
         near(ad.stats.velocity_error, again.stats.velocity_error, 1e-9)
         ad.step(1e-2)
     ad.set_state(q)
     again = AdaptiveDynamics(model, q, **how)
-    np.testing.assert_array_equal(ad._store.velocity_weight, again._store.velocity_weight)
+    np.testing.assert_array_equal(ad._hybrid.velocity_weight, again._hybrid.velocity_weight)
     np.testing.assert_array_equal(ad._weights.values, again._weights.values)
 
 
@@ -412,7 +411,7 @@ def test_controllers_limits_and_damping_at_rest_and_in_motion():
         tau[3] = 5.0 * (0.3 - q[3]) - 0.2 * moving[3]
         tau[9], tau[7] = -0.1 * moving[9], 0.8
         ad.step(1e-13)
-        near(ad._desk.qdd, supple.forward_dynamics(model, q, moving, tau), 1e-10)
+        near(ad._body.qdd, supple.forward_dynamics(model, q, moving, tau), 1e-10)
 
 
 def test_limits_push_back():
@@ -428,7 +427,7 @@ def test_limits_push_back():
     assert ad.limits(stiffness=100.0, damping=2.0) == 3
     tau = np.array([-5.0 - 1.0, 0.0, 10.0])
     ad.step(1e-13)
-    near(ad._desk.qdd, supple.forward_dynamics(model, q, v, tau), 1e-10)
+    near(ad._body.qdd, supple.forward_dynamics(model, q, v, tau), 1e-10)
 
 
 def figure_4():
@@ -493,7 +492,7 @@ def test_cost_does_not_depend_on_the_number_of_joints():
         ad.apply(10, force=(0, 0, 1.0))
         ad.run(0.1, 1e-3)
         assert ad.stats.active == 4
-        assert ad._store.counts[store.SEEN] <= 4 * 2 + 1
+        assert ad._hybrid.n_seen <= 4 * 2 + 1
         assert ad.stats.force_region <= 2 * np.log2(n) + 4
 
 

@@ -8,7 +8,6 @@ import pytest
 import supple
 from oracle import MOVING, random_model
 from supple import AdaptiveDynamics, ModelBuilder, scenes, trees
-from supple.adaptive import store
 
 PLAIN = ("revolute", "continuous", "prismatic", "screw", "universal", "cylindrical")
 
@@ -292,7 +291,7 @@ def test_no_false_alarms(first):
             else:
                 for _ in range(steps):
                     ad.step(dt)
-            grown, there = ad._store.numbers[[store.GROWN, store.THERE]]
+            grown, there = ad._hybrid.grown, ad._hybrid.there
             assert grown <= 0.1 * there + 1e-6, seed
 
 
@@ -376,7 +375,7 @@ def test_torques_that_change_at_every_step():
             for _ in range(40):
                 ad.torque(0, 0.3 * ad.model.mass.mean() * rng.standard_normal(part.v.stop - part.v.start))
                 ad.step(1e-3)
-                grown, there = ad._store.numbers[[store.GROWN, store.THERE]]
+                grown, there = ad._hybrid.grown, ad._hybrid.there
                 assert grown <= 0.25 * there + 1e-6, seed
 
 
@@ -540,7 +539,7 @@ def test_the_joint_that_moves_fastest_is_named():
         explain = ad._explain
 
         def listen(ended, dt, ad=ad, seen=seen, explain=explain):
-            seen.append(ad.model.joint_names[int(ad._store.counts[store.WORST])])
+            seen.append(ad.model.joint_names[int(ad._hybrid.worst)])
             explain(ended, dt)
 
         ad._explain = listen

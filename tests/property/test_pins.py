@@ -11,7 +11,7 @@ import supple
 from drawn import SETTINGS, near, systems
 from oracle import random_model
 from supple import AdaptiveDynamics, ModelBuilder, trees
-from supple.adaptive import store
+from supple.adaptive.memory import CURRENT, HELD
 
 FEW = settings(SETTINGS, max_examples=30)
 
@@ -192,7 +192,7 @@ def test_forces_of_joints_above_a_pinned_one_are_known():
     ad.pin(37)
     ad.step(1e-6)
     node = ad._assembly.node_of
-    held = np.flatnonzero(ad._store.flags[node] == store.CURRENT | store.HELD)
+    held = np.flatnonzero(ad._hybrid.flags[node] == CURRENT | HELD)
     assert len(held) >= 3
     tau = np.zeros(64)
     for joint in held.tolist():
@@ -201,7 +201,7 @@ def test_forces_of_joints_above_a_pinned_one_are_known():
     q, v = ad.q.copy(), ad.v.copy()
     ad.step(1e-6)
     exact = supple.forward_dynamics(model, q, v, tau)
-    near(ad._store.numbers[store.ROOT] / (exact @ exact), 1.0, 1e-6)
+    near(ad._hybrid.acceleration_total / (exact @ exact), 1.0, 1e-6)
 
 
 @FEW

@@ -11,7 +11,7 @@ import supple
 from drawn import SETTINGS, near
 from oracle import random_model
 from supple import AdaptiveDynamics, ModelBuilder, trees
-from supple.adaptive import store
+from supple.adaptive.memory import CURRENT
 
 FEW = settings(SETTINGS, max_examples=40)
 OPTIONS = (
@@ -37,13 +37,14 @@ def weights(model, bad=np.inf):
 
 def state(ad):
     """All that decides how it goes on, by name."""
-    out = {x: ad._store.arrays[x].copy() for x in ("flags", "numbers", "kept", "must", "controls", "controlled")}
+    out = {x: getattr(ad._hybrid, x).copy() for x in ("must", "controls", "controlled")} | ad.save()
     own = ("_q", "_v", "_pins", "_most", "_error", "_every", "_reach", "_reach_error")
     out |= {name: np.array(getattr(ad, name)) for name in own}
     out |= {"weights": ad._weights.values.copy(), "velocity weights": ad._velocity_weights.values.copy()}
-    asked = [*store.OWN_COUNTS, store.EVERY, store.MOST, store.MOST_REACHED, store.WAYS, store.JOINTS]
-    out |= {"counts": ad._store.counts[asked], "joints": ad.active_joints}
-    return out | {"forbidden": ad._desk.kept[0].body_ints.copy(), "pushes": np.array([p._row for p in ad._pushes])}
+    settings = ("every", "most", "most_reached", "error", "reach_error", "ways")
+    out |= {name: np.array(getattr(ad._hybrid, name)) for name in settings} | {"joints": ad.active_joints}
+    rows = [p._row.view(np.float64) for p in ad._pushes]
+    return out | {"forbidden": ad._body.tree.forbidden.copy(), "pushes": np.array(rows)}
 
 
 def same(before, after, name=""):
@@ -107,7 +108,7 @@ def refused_calls(ad, push, spring):
     calls += [(f"set_weights(None, {x!r})", lambda x=x: ad.set_weights(None, x)) for x in bad_weights]
     calls += [(f"restore {i}", lambda x=x: ad.restore(x)) for i, x in enumerate((
         None, 3, {}, other, saved | {"flags": saved["flags"][1:]}, saved | {"flags": saved["flags"] * np.nan}, beheaded,
-        saved | {"flags": 77 + saved["flags"]}, saved | {"kept": "kept"}, {"flags": saved["flags"]}))]  # fmt: skip
+        saved | {"flags": 77 + saved["flags"]}, saved | {"kept_q": "kept"}, saved | {"time": "now"}, saved | {"n_dropped": -1}, {"flags": saved["flags"]}))]  # fmt: skip
     calls += [
         ("look_from", lambda: ad.look_from((0, 0))),
         ("look_from, angle", lambda: ad.look_from((0, 0, 9), view_angle=1.0)),
@@ -215,7 +216,7 @@ def test_after_a_failed_step_it_is_as_if_made_anew(seed, which, power):
         again.pin(2, False)
     for _ in range(4):
         assert ad.active_joints.tolist() == again.active_joints.tolist()
-        np.testing.assert_array_equal(ad._store.flags, again._store.flags)
+        np.testing.assert_array_equal(ad._hybrid.flags, again._hybrid.flags)
         ad.step(1e-4)
         again.step(1e-4)
         np.testing.assert_array_equal(ad.q, again.q)
@@ -239,7 +240,7 @@ def test_flags_after_a_velocity_that_is_not_finite(how):
     for _ in range(4):
         ad.step(1e-4)
     assert set(np.flatnonzero(ad.v)) <= set(ad.active_joints.tolist())
-    assert set(ad._store.flags.tolist()) <= {0, store.CURRENT}
+    assert set(ad._hybrid.flags.tolist()) <= {0, CURRENT}
     assert np.abs(ad.v).max(initial=0.0) < 1.0
 
 

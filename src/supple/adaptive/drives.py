@@ -11,7 +11,6 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.adaptive.store import HostStore
 from supple.exact.joint_law import (
     COORDINATE_,
     DAMPER_,
@@ -26,6 +25,7 @@ from supple.exact.joint_law import (
     limit_rows,
 )
 from supple.model.model import Model
+from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -35,7 +35,7 @@ class Driven(ABC):
     """What has joints with forces of their own."""
 
     _q: Floats
-    _store: HostStore
+    _hybrid: Held  #: a HybridBody
 
     @property
     @abstractmethod
@@ -51,7 +51,7 @@ class Driven(ABC):
         part = self.model.joints[joint]  # type: ignore[index]
         force = joint_force(part, value)
         self._forces_change()
-        self._store.controls[part.v] = force
+        self._hybrid.controls[part.v] = force
         self._renew_joint(part.index)
 
     def control(
@@ -109,10 +109,6 @@ class Driven(ABC):
     def _renew_joint(self, j: int) -> None:
         """The forces of a joint changed."""
 
-    @abstractmethod
-    def _repoint(self) -> None:
-        """Arrays were replaced."""
-
     def _renew_joints(self, rows: Floats) -> None:
         """The forces of rows changed; a limit that is not touched has none."""
         x = self._q[rows[:, COORDINATE_].astype(np.int64)]
@@ -121,22 +117,21 @@ class Driven(ABC):
             self._renew_joint(int(j))
 
     def _rows(self) -> Floats:
-        rows: Floats = self._store.controls[self.model.nv :].reshape(-1, LAW)
+        rows: Floats = self._hybrid.controls[self.model.nv :].reshape(-1, LAW)
         return rows
 
     def _append(self, rows: Floats) -> Ints:
         """Rows more; their numbers."""
-        store, nv, first = self._store, self.model.nv, self._n_rows
+        hybrid, nv, first = self._hybrid, self.model.nv, self._n_rows
         self._n_rows += len(rows)
-        room = len(store.controlled) - nv
+        room = len(hybrid.controlled) - nv
         if self._n_rows > room:  # twice as much, so that many calls cost no more than a few
             more = max(self._n_rows, 2 * room) - room
-            store.arrays["controlled"] = np.concatenate([store.controlled, np.zeros(more, dtype=np.int64)])
-            store.arrays["controls"] = np.concatenate([store.controls, np.zeros(LAW * more)])
-            self._repoint()
+            hybrid.controlled = np.concatenate([hybrid.controlled, np.zeros(more, dtype=np.int64)])
+            hybrid.controls = np.concatenate([hybrid.controls, np.zeros(LAW * more)])
         added = np.arange(first, self._n_rows)
         self._rows()[added] = rows
-        links = store.controlled
+        links = hybrid.controlled
         for row, dof in zip(added.tolist(), rows[:, DOF_].astype(np.int64).tolist()):
             links[nv + row], links[dof] = links[dof], 1 + row
         return added

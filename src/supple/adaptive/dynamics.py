@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
-from supple.adaptive import store as st
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
+from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, POSITIVE, checked, take
@@ -101,7 +101,7 @@ class AdaptiveDynamics(Hybrid):
         if self._all_fixed():
             self._arrange_now()
             self._mark_active(self.active_joints)
-            self._store.numbers[[st.REST, st.VELOCITY_REST]] = 0.0
+            self._hybrid.acceleration_rest = self._hybrid.velocity_rest = 0.0
 
     @property
     def error(self) -> float | None:
@@ -124,8 +124,7 @@ class AdaptiveDynamics(Hybrid):
         every = checked_every(value)
         if self._guaranteed and every != 1:
             raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
-        counts = self._store.counts
-        counts[st.DUE] = max(0, int(counts[st.DUE]) + every - self._every)  # counted from the last choice
+        self._hybrid.due = max(0, int(self._hybrid.due) + every - self._every)  # counted from the last choice
         self._every = every
         self._set_asked()
 
@@ -166,17 +165,17 @@ class AdaptiveDynamics(Hybrid):
             self._pins = pins
             if stops:
                 self._mark_active(were)  # those that will move, and the one that stops: its lock is not there yet
-                k.momenta_kernel.load()(self._store.address)
-                momenta = self._store.momentum.copy()
+                k.momenta_kernel.load()(self._hybrid.address)
+                momenta = self._hybrid.momentum.copy()
                 self._v[part.v] = 0.0
             self._lay_out()
             self._assemble(were)
             if stops:
-                self._store.momentum[:] = momenta
-                k.velocities_kernel.load()(self._store.address)
+                self._hybrid.momentum[:] = momenta
+                k.velocities_kernel.load()(self._hybrid.address)
                 if not np.isfinite(self._v).all():
                     self._refuse_singular(None)
-                self._store.numbers[st.REMOVED] += before.kinetic - self._energy().kinetic
+                self._hybrid.removed += before.kinetic - self._energy().kinetic
                 self._keep()
 
     @checked
@@ -234,19 +233,20 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def stats(self) -> AdaptiveStats:
-        counts, numbers = self._store.counts, self._store.numbers
+        hybrid = self._hybrid
+        front = hybrid.flags[hybrid.seen[: hybrid.n_seen]] == 0
         return AdaptiveStats(
-            self.time,
-            int(counts[st.STEPS]),
-            int(counts[st.UPDATES]),
-            int(counts[st.JOINTS]),
-            int(counts[st.REACHED]),
-            int((self._store.flags[self._store.seen[: counts[st.SEEN]]] == 0).sum()),
-            int(counts[st.N_PATHS]),
-            float(numbers[st.REMOVED]),
-            float(numbers[st.REST]),
-            float(numbers[st.VELOCITY_REST]),
-            self._guaranteed,
+            time=self.time,
+            steps=int(hybrid.steps),
+            updates=int(hybrid.updates),
+            active=int(hybrid.n_joints),
+            reached=int(hybrid.n_reached),
+            rigid_front=int(front.sum()),
+            force_region=int(hybrid.n_paths),
+            energy_removed=float(hybrid.removed),
+            acceleration_error=float(hybrid.acceleration_rest),
+            velocity_error=float(hybrid.velocity_rest),
+            certified=self._guaranteed,
         )
 
     def regions(self) -> dict[str, Ints]:
@@ -254,7 +254,7 @@ class AdaptiveDynamics(Hybrid):
         node = self._assembly.node_of
         active = np.zeros(self.model.n_bodies, dtype=bool)
         active[self.active_joints] = True
-        forced = self._store.on_path[node] != 0
+        forced = self._hybrid.on_path[node] != 0
         sets = {"active": active, "rigid": ~active, "forced": forced, "passive": ~active & ~forced}
         return {name: np.flatnonzero(x) for name, x in sets.items()}
 
@@ -267,7 +267,7 @@ class AdaptiveDynamics(Hybrid):
         index = self._body_numbers(bodies)
         self._energy()  # which notes where the reduced bodies are
         out = np.empty((len(index), 12))
-        k.poses_kernel.load()(self._desk.address, self._store.address, index, out)
+        k.poses_kernel.load()(self._hybrid.address, index, out)
         R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
         return R, out[:, 9:].copy()
 
@@ -275,28 +275,37 @@ class AdaptiveDynamics(Hybrid):
 
     def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
         """What was saved, if it can be of this model, as it is."""
-        if not (isinstance(saved, Mapping) and all(name in saved for name in st.SAVED)):
-            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(st.SAVED)}")
-        given = {name: take(name, saved[name], ARRAY) for name in st.SAVED}
-        like, flags, kinds = self._store.arrays, given["flags"], dict.fromkeys(("flags", "counts", "dropped"), "iu")
-        if any(x.shape != like[name].shape or x.dtype.kind not in kinds.get(name, "f") for name, x in given.items()):
+        if not (isinstance(saved, Mapping) and all(name in saved for name in SAVED_ARRAYS)):
+            raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(SAVED_ARRAYS)} and numbers")
+        names = [name for name in (*SAVED_ARRAYS, *SAVED_NUMBERS) if name in saved]
+        given, like = {name: take(name, saved[name], ARRAY) for name in names}, self._saved()
+        whole_numbers = {name for name, x in like.items() if x.dtype.kind == "i"}
+        if any(
+            x.shape != like[name].shape or x.dtype.kind not in ("iu" if name in whole_numbers else "f")
+            for name, x in given.items()
+        ):
             raise StateError("what was saved is of another model")
-        dropped, count = given["dropped"], int(given["counts"][st.DROPPED])
-        if not 0 <= count <= len(dropped) or not np.isin(dropped[:count], np.arange(self.model.n_joints)).all():
+        if any((given[name] < 0).any() for name in given.keys() & whole_numbers - {"due"}):
+            raise StateError("what was saved has counts below zero")
+        dropped, count = given["dropped"], int(given.get("n_dropped", 0))
+        if count > len(dropped) or (dropped[:count] >= self.model.n_joints).any():
             raise StateError("what was saved has joints that this model does not have")
+        flags = given["flags"]
         above = flags[self._assembly.up]
-        active = flags[self._assembly.node_of] == st.CURRENT
-        known = np.isin(flags, (0, st.CURRENT, st.CURRENT | st.HELD)).all()
+        active = flags[self._assembly.node_of] == CURRENT
+        known = np.isin(flags, (0, CURRENT, CURRENT | HELD)).all()
         whole = above[(flags != 0) & (self._assembly.up >= 0)].all()
         if not (known and whole and active[self._moving(self._v)].all() and active[self._always()].all()):
             raise StateError(
                 "what was saved is of another model, of another q and v, or of one that was asked for something else"
             )
-        if not np.isfinite(np.append(given["kept"], given["numbers"][[st.TIME, st.KEPT_TIME]])).all():
+        if not all(
+            np.isfinite(given[name]).all() for name in ("kept_q", "kept_v", "time", "kept_time") if name in given
+        ):
             raise StateError("what was saved has numbers that are not finite")
         return given
 
     def _renew_joint(self, j: int) -> None:
         """The forces of a joint changed: known at once by the nodes above it that are rigid."""
         node = int(self._assembly.node_of[j])
-        k.resettle_kernel.load()(self._desk.address, self._store.address, node)
+        k.resettle_kernel.load()(self._hybrid.address, node)

@@ -10,21 +10,33 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
-from supple.adaptive import store as st
 from supple.adaptive.drives import Driven
 from supple.adaptive.keeping import UNWATCHED
 from supple.adaptive.ledger import close_kernel, energy_kernel
+from supple.adaptive.memory import (
+    CURRENT,
+    HELD,
+    LEDGER,
+    PASSES,
+    PINNED,
+    SAVED_ARRAYS,
+    SAVED_NUMBERS,
+    HybridBody,
+    Move,
+    PushedBody,
+    PushRow,
+)
 from supple.adaptive.metrics import Weights, WeightTable
-from supple.adaptive.pushes import PUSH_ROW, Pushed
+from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.quasistatics import tree_digits
+from supple.adaptive.reduced_tree import ReducedTables
 from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, as_floats, checked, take, whole
-from supple.assembly.desk import HostDesk
 from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
+from supple.assembly.memory import Pose, RigidBody
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
 from supple.exact.kinematics import POSES
-from supple.model.inside import inside_inertias, tree_poses
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -122,7 +134,7 @@ class Hybrid(Pushed, Driven):
 
     @property
     def time(self) -> float:
-        return float(self._store.numbers[st.TIME])
+        return float(self._hybrid.time)
 
     @property
     def q(self) -> Floats:
@@ -137,32 +149,55 @@ class Hybrid(Pushed, Driven):
     @property
     def active_joints(self) -> Ints:
         """The joints that move, by number."""
-        joints: Ints = np.sort(self._store.joints[: self._store.counts[st.JOINTS]])
+        joints: Ints = np.sort(self._hybrid.joints[: self._hybrid.n_joints])
         return joints
 
     def _build(self) -> None:
         model, assembly, shared = self.model, self._assembly, self._shared
-        n, m = model.n_bodies, assembly.n_nodes
+        n, m, nv = model.n_bodies, assembly.n_nodes, model.nv
         rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
         absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
         sizes = np.select([shared.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
-        host = st.HostStore(n, model.nq, model.nv, m, int(sizes.sum()), len(self._weights.values))
-        self._store = host
-        host.load_at[:] = np.cumsum(sizes) - sizes
-        R, r = tree_poses(model)
-        host.trees[:] = np.concatenate([R.reshape(n, 9), r], axis=1).reshape(-1)
-        h, inertia = inside_inertias(model)
-        upper = inertia[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
-        host.own[:] = np.concatenate([model.mass[:, None], h, upper], axis=1).reshape(-1)
-        host.numbers[st.GRAVITY : st.GRAVITY + 3] = model.gravity
-        host.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
-        host.arrays["v"] = self._v
+        self._body = shared.body(model, self._q)
+        self._body.loads, self._body.load_at = np.zeros(int(sizes.sum())), np.cumsum(sizes) - sizes
+        self._reduced = ReducedTables(n, nv)
+        self._reduced.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
+        of_nodes = ("flags", "must", "on_path", "seen", "expanded", "queue", "piece")
+        of_dofs = ("drive", "controls", "momentum", "half", "gain", "effort", "impulse")
+        self._hybrid = HybridBody.of(
+            body=self._body,
+            gravity=model.gravity,
+            **{name: _zeros(m) for name in of_nodes},
+            **{name: np.zeros(nv) for name in of_dofs},
+            keys=np.zeros(m + 1),
+            amount=np.zeros(m),
+            rigid=RigidBody.zeros(m),
+            piece_pose=Pose.zeros(m),
+            motion=Move.zeros(m),
+            joints=_zeros(n + 1),
+            reduced=self._reduced.words,
+            world=Pose.zeros(n + 1),
+            moves=Move.zeros(n + 1),
+            push_leaf=_zeros(0),
+            push_order=_zeros(0),
+            push_start=_zeros(n + 3),
+            pushes=PushRow.zeros(0),
+            reduced_pushes=PushRow.zeros(0),
+            pushed=PushedBody.zeros(n + 1),
+            paths=_zeros(0),
+            v=self._v,
+            controlled=_zeros(nv),
+            kept_q=np.zeros(model.nq),
+            kept_v=np.zeros(nv),
+            dropped=_zeros(n),
+        )
         self._point()
         self._lay_out()
         self._assemble()
 
     def _point(self) -> None:
         self._kernel = k.run_kernel.load()
+        self._hybrid.reduced = self._reduced.words
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
@@ -183,38 +218,28 @@ class Hybrid(Pushed, Driven):
 
     def _saved(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q, v and forces, how it goes on."""
-        return {name: self._store.arrays[name].copy() for name in st.SAVED}
+        numbers = {name: np.array(getattr(self._hybrid, name)) for name in SAVED_NUMBERS}
+        return numbers | {name: getattr(self._hybrid, name).copy() for name in SAVED_ARRAYS}
 
     def _put_back(self, saved: dict[str, NDArray[Any]]) -> None:
         self._arrange_now()
-        for name in ("flags", "kept", "dropped"):
-            self._store.arrays[name][:] = saved[name]
-        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
-        for name, own in (("counts", st.OWN_COUNTS), ("numbers", st.OWN_NUMBERS)):
-            self._store.arrays[name][list(own)] = saved[name][list(own)]
+        for name in SAVED_ARRAYS:
+            getattr(self._hybrid, name)[:] = saved[name]
+        k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
+        for name in SAVED_NUMBERS:
+            if name in saved:  # another version may have saved fewer
+                setattr(self._hybrid, name, saved[name])
         self._set_asked()
 
-    def _repoint(self) -> None:
-        self._store.point(self._q, self._desk.qdd)
-
     def _lay_out(self) -> None:
-        """The desk, with the weights and locks of now."""
+        """The tree, with the weights and locks of now."""
         locked = np.flatnonzero(self._pins < 0)
-        tables = self._shared.changed(self._weights.values, locked)
-        self._store.arrays["velocity_weight"] = self._velocity_weights.values
-        ints, m, model = tables.ints, self._assembly.n_nodes, self.model
-        if not hasattr(self, "_numbers"):
-            self._numbers = np.zeros(tables.size), np.zeros(6 * model.n_bodies), np.zeros(model.nv), np.zeros(model.nv)
-        out, external, force, qdd = self._numbers
-        self._desk = HostDesk(
-            tables, out, ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), self._q, external, force, qdd,
-            keep_tails=True,
-        )  # fmt: skip
-        self._repoint()
-        must, pinned = self._store.must, np.flatnonzero(self._pins > 0)
+        self._body.tree = self._shared.changed(self._weights.values, locked).tree
+        self._hybrid.velocity_weight = self._velocity_weights.values
+        must, pinned = self._hybrid.must, np.flatnonzero(self._pins > 0)
         must[:] = 0
-        self._mark_above(must, self._assembly.node_of[pinned], st.PASSES)
-        must[self._assembly.node_of[pinned]] = st.PINNED
+        self._mark_above(must, self._assembly.node_of[pinned], PASSES)
+        must[self._assembly.node_of[pinned]] = PINNED
 
     def _mark_above(self, marks: Ints, nodes: Ints, value: int) -> None:
         """Mark nodes, and all above them."""
@@ -232,22 +257,24 @@ class Hybrid(Pushed, Driven):
         for table in (self._weights, self._velocity_weights):
             table.follow(self._q)
         self._make_nodes()
-        self._store.numbers[st.DIGITS] = self._digits()
+        self._hybrid.digits = self._digits()
         self._mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
-        self._store.counts[[st.UPDATES, st.REACHED, st.DROPPED]] = 0
-        self._store.numbers[[st.REST, st.VELOCITY_REST, *st.LEDGER]] = 0.0
+        for name in ("updates", "n_reached", "n_dropped", "acceleration_rest", "velocity_rest", *LEDGER):
+            setattr(self._hybrid, name, 0)
         self._keep()
         self._set_asked()
         self._due()
 
     def _make_nodes(self) -> None:
         """What all nodes know, as if none were active."""
-        for x in (*self._numbers[1:], self._store.flags, self._store.drive, self._store.momentum):
+        body, hybrid = self._body, self._hybrid
+        body.external["f"] = 0.0
+        for x in (body.force, body.qdd, hybrid.flags, hybrid.drive, hybrid.momentum):
             x[:] = 0
         self._arrange_now()
-        smallest = float(k.build_kernel.load()(self._desk.address, self._store.address))
+        smallest = float(k.build_kernel.load()(self._hybrid.address))
         if not smallest > 0.0:
-            self._refuse_singular(int(self._assembly.item[self._store.counts[st.WORST]]))
+            self._refuse_singular(int(self._assembly.item[hybrid.worst]))
 
     def _digits(self) -> float:
         """What a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]; measured where
@@ -272,12 +299,12 @@ class Hybrid(Pushed, Driven):
 
     def _mark_active(self, joints: Ints) -> None:
         """The hybrid body of these joints, and of those that are always active; those above them are held."""
-        flags, joined = self._store.flags, self._assembly.node_of
+        flags, joined = self._hybrid.flags, self._assembly.node_of
         nodes = joined[np.union1d(joints, self._always())]
-        self._mark_above(flags, nodes, st.CURRENT)
-        flags[joined[flags[joined] > 0]] = st.CURRENT | st.HELD
-        flags[nodes] = st.CURRENT
-        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
+        self._mark_above(flags, nodes, CURRENT)
+        flags[joined[flags[joined] > 0]] = CURRENT | HELD
+        flags[nodes] = CURRENT
+        k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
 
     def _always(self) -> Ints:
         """The joints that are always active: all that may move, or the pinned ones."""
@@ -285,19 +312,20 @@ class Hybrid(Pushed, Driven):
 
     def _keep(self) -> None:
         """The state as it is becomes the one to which a step that fails goes back."""
-        self._store.kept[: self.model.nq], self._store.kept[self.model.nq :] = self._q, self._v
-        self._store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]] = self._store.numbers[[st.TIME, st.REMOVED]]
+        hybrid = self._hybrid
+        hybrid.kept_q[:], hybrid.kept_v[:] = self._q, self._v
+        hybrid.kept_time, hybrid.kept_removed = hybrid.time, hybrid.removed
 
     def _set_asked(self) -> None:
         """Tell the kernels what is asked."""
-        counts, numbers = self._store.counts, self._store.numbers
-        counts[[st.EVERY, st.MOST, st.MOST_REACHED]] = self._every, self._most, self._reach
-        counts[st.WAYS] = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
-        counts[st.WAYS] |= 0 if self._check_energy else UNWATCHED
-        numbers[[st.ERROR, st.REACH_ERROR]] = self._error, self._reach_error
+        hybrid = self._hybrid
+        hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most, self._reach
+        hybrid.ways = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
+        hybrid.ways |= 0 if self._check_energy else UNWATCHED
+        hybrid.error, hybrid.reach_error = self._error, self._reach_error
 
     def _due(self) -> None:
-        self._store.counts[st.DUE] = 0
+        self._hybrid.due = 0
 
     def _all_fixed(self) -> bool:
         """Whether the same joints move always: those given, or all."""
@@ -311,40 +339,40 @@ class Hybrid(Pushed, Driven):
 
     def _energy(self) -> Energy:
         self._arrange_now()
-        total = float(energy_kernel.load()(self._store.address))
-        kinetic = float(self._store.numbers[st.KINETIC])
+        total = float(energy_kernel.load()(self._hybrid.address))
+        kinetic = float(self._hybrid.kinetic)
         return Energy(kinetic, total - kinetic)
 
     def _advance(self, count: int, dt: float) -> None:
         with self._lock:
             self._arrange_now()
-            counts, tables = self._store.counts, (self._weights, self._velocity_weights)
+            tables = self._weights, self._velocity_weights
             looks = any(table.functions for table in tables) and not self._all_fixed()
             while count > 0:
                 now = count
                 if looks:  # before every update, which is in the middle of a step
-                    if counts[st.DUE] <= 0:
+                    if self._hybrid.due <= 0:
                         q = self.model.integrate(self._q, self._v, 0.5 * dt)
                         for table in tables:
                             table.follow(q, self.active_joints)
                         now = min(count, self._every)
                     else:
-                        now = min(count, int(counts[st.DUE]))
+                        now = min(count, int(self._hybrid.due))
                 self._call(now, dt)
                 count -= now
 
     def _call(self, count: int, dt: float) -> None:
-        ended = self._kernel(self._desk.address, self._store.address, count, dt)
+        ended = self._kernel(self._hybrid.address, count, dt)
         if ended != k.DONE:
             self._explain(ended, dt)
 
     def _explain(self, ended: int, dt: float) -> None:
         """Say what happened; everything is made anew from the state that was kept."""
-        store, failed = self._store, self.time
-        joint = self.model.joint_names[int(store.counts[st.WORST])]
-        grown, there = float(store.numbers[[st.GROWN, st.LENT]].sum()), float(store.numbers[st.THERE])
-        self._q[:], self._v[:] = store.kept[: self.model.nq], store.kept[self.model.nq :]
-        store.numbers[[st.TIME, st.REMOVED]] = store.numbers[[st.KEPT_TIME, st.KEPT_REMOVED]]
+        hybrid, failed = self._hybrid, self.time
+        joint = self.model.joint_names[int(hybrid.worst)]
+        grown, there = float(hybrid.grown + hybrid.lent), float(hybrid.there)
+        self._q[:], self._v[:] = hybrid.kept_q, hybrid.kept_v
+        hybrid.time, hybrid.removed = hybrid.kept_time, hybrid.kept_removed
         self._assemble()
         if ended == k.SINGULAR:
             self._refuse_singular(None)
@@ -369,19 +397,19 @@ class Hybrid(Pushed, Driven):
         )
 
     def _forces_change(self) -> None:
-        if self._store.numbers[st.OPEN]:
-            close_kernel.load()(self._store.address)
+        if self._hybrid.accounts_open:
+            close_kernel.load()(self._hybrid.address)
 
     def _pushes_changed(self) -> None:
         self._forces_change()  # the reduced tree still has the springs of before
         if self._arranged:
-            k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
+            k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
 
     def _no_longer_pushed(self, body: int) -> None:
         pass
 
-    def _push_rows(self) -> Floats:
-        rows: Floats = self._store.pushes
+    def _push_rows(self) -> Rows:
+        rows: Rows = self._hybrid.pushes
         return rows
 
     def _arrange_now(self) -> None:
@@ -389,16 +417,18 @@ class Hybrid(Pushed, Driven):
         if self._arranged:
             return
         bodies, starts, rows, paths = self._arrangement(self._assembly)
-        arrays = self._store.arrays
-        leaves = np.repeat(self._assembly.leaf_of[bodies], np.diff(starts))
-        arrays["push_leaf"] = leaves.astype(np.int64)
-        arrays["push_order"] = np.zeros(len(leaves), dtype=np.int64)
-        arrays["pushes"], arrays["reduced_pushes"], arrays["paths"] = rows, np.zeros(len(rows)), paths
-        arrays["on_path"][:] = 0
-        arrays["on_path"][paths] = 1
-        self._store.counts[st.N_PUSHES], self._store.counts[st.N_PATHS] = len(rows) // PUSH_ROW, len(paths)
-        self._repoint()
-        k.form_hybrid_body.load()(self._desk.address, self._store.address, st.CURRENT)
+        hybrid = self._hybrid
+        hybrid.push_leaf = np.repeat(self._assembly.leaf_of[bodies], np.diff(starts))
+        hybrid.push_order = _zeros(len(rows))
+        hybrid.pushes, hybrid.reduced_pushes, hybrid.paths = rows, PushRow.zeros(len(rows)), paths
+        hybrid.n_pushes, hybrid.n_paths = len(rows), len(paths)
+        hybrid.on_path[:] = 0
+        hybrid.on_path[paths] = 1
+        k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
+
+
+def _zeros(n: int) -> Ints:
+    return np.zeros(n, dtype=np.int64)
 
 
 def checked_active(value: Any) -> int:

@@ -32,34 +32,20 @@ from numba import types
 
 from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
+from supple.adaptive.memory import HybridBody
 from supple.adaptive.momenta import NEEDED, project
 from supple.adaptive.reduced import (
     drive_joints,
-    force_at,
     is_pushed,
     joint_passes,
     own_force,
     push_on,
-    vec_at,
     without_joints,
     zero,
 )
-from supple.adaptive.store import (
-    DRAG_WORK,
-    DT,
-    POSE,
-    PUSHED_DRAG,
-    PUSHED_GIVEN,
-    PUSHED_ROW,
-    PUSHED_V,
-    SQUARES,
-    UNCHECKED,
-    WORK,
-    open_reduced,
-    open_store,
-)
+from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.joints import advance
-from supple.assembly.poses import load_pose
+from supple.assembly.poses import pose_at
 from supple.exact.aba import A_, F_, Y_, joint_force
 from supple.exact.joint_law import COORDINATE_, LAW, law_work
 from supple.exact.motion import DOF, joint_of, world_at_rest
@@ -67,86 +53,75 @@ from supple.exact.rnea import rigid_force
 from supple.exact.tables import IV, KIND
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.rows import load_rigid, set_six, store_six
+from supple.spatial.rows import load_rigid, store_six
 
 
 @helper
-def add_to(s, k, x):
-    s.numbers[k] += x
-
-
-@helper
-def motion_at(a, k):
-    return Motion(vec_at(a, k), vec_at(a, k + 3))
-
-
-@helper
-def own_work(s, x, j, way):
+def own_work(hybrid, x, j, way):
     """The work of the torque, controllers and limits of degree of freedom j, as they are at rest, on its way."""
-    nv, work, row = x.v.shape[0], s.controls[j] * way, s.controlled[j]
+    nv, work, row = x.v.shape[0], hybrid.controls[j] * way, hybrid.controlled[j]
     while row > 0:
         k = nv + LAW * (row - 1)
-        q = x.q[int(s.controls[k + COORDINATE_])]
-        work += law_work(s.controls, k, q, q + way)
-        row = s.controlled[nv + row - 1]
+        q = x.q[int(hybrid.controls[k + COORDINATE_])]
+        work += law_work(hybrid.controls, k, q, q + way)
+        row = hybrid.controlled[nv + row - 1]
     return work
 
 
 @helper
-def drift(t, d, m, s, x, dt):
+def drift(hybrid, m, x, dt):
     """Move all active joints with their velocities; the work of torques, controllers and limits is counted."""
+    body, tree = hybrid.body, hybrid.body.tree
     work = 0.0
     for b in range(m.n):
         iv = m.bodies[b, IV]
         for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
-            work += own_work(s, x, j, dt * x.v[j])
-        advance(t, s.joints[b], d.q, s.v, dt)
-    add_to(s, WORK, work)
+            work += own_work(hybrid, x, j, dt * x.v[j])
+        advance(tree, hybrid.joints[b], body.q, hybrid.v, dt)
+    hybrid.work += work
 
 
 @helper
-def start(store):
+def start(hybrid):
     """The first evaluation of a kick, until joints are eliminated. Returns the smallest pivot."""
-    m, x = open_reduced(store)
-    s = open_store(store)
-    drive_joints(m, s, x, x.v)
-    without_joints(store, True, True, False)
-    return joint_passes(store, True)
+    m, x = open_reduced(hybrid)
+    drive_joints(m, hybrid, x, x.v)
+    without_joints(hybrid, True, True, False)
+    return joint_passes(hybrid, True)
 
 
 @helper
-def predict(store):
+def predict(hybrid):
     """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
-    smallest = start(store)
-    go_on(store, 1)
+    smallest = start(hybrid)
+    go_on(hybrid, 1)
     return smallest
 
 
 @helper
-def kick(store):
+def kick(hybrid):
     """New velocities of all active joints. Returns the smallest pivot, and the sum of their squares."""
-    smallest = start(store)
-    return smallest, go_on(store, 2)
+    smallest = start(hybrid)
+    return smallest, go_on(hybrid, 2)
 
 
-@kernel(types.float64(types.int64, types.int64), "hybrid body, velocities", effort=2, nogil=True)
-def go_on(store, more):
+@kernel(types.float64(HybridBody.type, types.int64), "hybrid body, velocities", effort=2, nogil=True)
+def go_on(hybrid, more):
     """The rest of a kick, with so many more evaluations: both, and velocities change; or one, for its velocities
     alone. Returns the sum of squares of the new velocities."""
-    m, x = open_reduced(store)
-    s = open_store(store)
+    m, x = open_reduced(hybrid)
     for second in range(more):
-        evaluate_again(m, s, x, second)
-    return change_velocities(m, s, x) if more == 2 else 0.0
+        evaluate_again(m, hybrid, x, second)
+    return change_velocities(m, hybrid, x) if more == 2 else 0.0
 
 
 @helper
-def evaluate_again(m, s, x, second):
+def evaluate_again(m, hybrid, x, second):
     """Joints accelerate, and the next evaluation begins, at the velocities that this leads to, until joints are
     eliminated: the passes of exact/aba.py without what depends on positions alone. second: these are k2, otherwise
     k1."""
     now = x.half if second else x.v
-    weight, ahead = (0.5, s.numbers[DT]) if second else (0.25, 0.5 * s.numbers[DT])
+    weight, ahead = (0.5, hybrid.dt) if second else (0.25, 0.5 * hybrid.dt)
     world_at_rest(m, x.q, x.path)
     store_six(x.path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
@@ -158,35 +133,34 @@ def evaluate_again(m, s, x, second):
             x.effort[j] = x.effort[j] + force if second else force
             u = x.v[j] + ahead * x.qdd[j]
             x.half[j] = u
-            x.drive[j] = own_force(s, x, j, u)
+            x.drive[j] = own_force(hybrid, x, j, u)
         V, zeta = move_again(m, x, b)
         f = rigid_force(load_rigid(x.work, b, Y_), V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
-        if is_pushed(s, b):
-            f = f - push_again(s, b, V, second)
+        if is_pushed(hybrid, b):
+            f = f - push_again(hybrid, b, V, second)
         store_six(x.work, b, F_, f)
     for b in range(m.n - 1, -1, -1):
         eliminate_again(m, x, b)
 
 
 @helper
-def push_again(s, b, V, second):
+def push_again(hybrid, b, V, second):
     """The force on a body that is pushed and moves with V. Sums that begin with V1 and D1 become V1 + V2/2 + V3/2 and
     D1/4 + D2/2 + D3/4."""
-    R, X = load_pose(s.world, POSE * (b + 1))
-    push, _, drag = push_on(s, b + 1, R, X, V)
-    at_V, at_drag = PUSHED_ROW * (b + 1) + PUSHED_V, PUSHED_ROW * (b + 1) + PUSHED_DRAG
-    set_six(s.pushed, at_V, motion_at(s.pushed, at_V) + V * 0.5)
-    before = force_at(s.pushed, at_drag)
-    set_six(s.pushed, at_drag, before + drag * 0.25 if second else before * 0.25 + drag * 0.5)
+    R, X = pose_at(hybrid.world, (b + 1))
+    push, _, drag = push_on(hybrid, b + 1, R, X, V)
+    row = hybrid.pushed[b + 1]
+    row.V = row.V + V * 0.5
+    row.drag = row.drag + drag * 0.25 if second else row.drag * 0.25 + drag * 0.5
     return push
 
 
 @helper
-def change_velocities(m, s, x):
+def change_velocities(m, hybrid, x):
     """Joints accelerate for the last time, k3, and velocities change; x.qdd becomes the mean acceleration. Work is
     counted: that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
     velocities."""
-    given, drag, squares, dt = 0.0, 0.0, 0.0, s.numbers[DT]
+    given, drag, squares, dt = 0.0, 0.0, 0.0, hybrid.dt
     store_six(x.path, 0, A_, Motion(zero(), zero()))
     for b in range(m.n):
         A = accelerate_joint(m, x, b)
@@ -194,37 +168,37 @@ def change_velocities(m, s, x):
         for j in range(iv, iv + DOF[kind]):
             x.qdd[j] = x.gain[j] + 0.25 * x.qdd[j]
             force = x.effort[j] + 0.25 * joint_force(m, x.drive, x.half, j)
-            taken, square = change_velocity(s, x, j, force)
+            taken, square = change_velocity(hybrid, x, j, force)
             drag, squares = drag + taken, squares + square
-        if is_pushed(s, b):
-            at = PUSHED_ROW * (b + 1)
-            mean = (motion_at(s.pushed, at + PUSHED_V) + A * (0.25 * dt)) * 0.5
-            given += mean @ force_at(s.pushed, at + PUSHED_GIVEN)
-            drag += mean @ force_at(s.pushed, at + PUSHED_DRAG)
-    add_to(s, WORK, dt * given)
-    close(s, dt * drag, squares)
+        if is_pushed(hybrid, b):
+            row = hybrid.pushed[b + 1]
+            mean = (row.V + A * (0.25 * dt)) * 0.5
+            given += mean @ row.given
+            drag += mean @ row.drag
+    hybrid.work += dt * given
+    close(hybrid, dt * drag, squares)
     return squares
 
 
 @helper
-def change_velocity(s, x, j, force):
+def change_velocity(hybrid, x, j, force):
     """Degree of freedom j's, by x.qdd. force: that of its joint, of which x.drive becomes what dampers do. Returns the
     power of these at the mean velocity, and the square of the new one."""
     before = x.v[j]
-    after = before + s.numbers[DT] * x.qdd[j]
-    damper = force - own_force(s, x, j, 0.0)
+    after = before + hybrid.dt * x.qdd[j]
+    damper = force - own_force(hybrid, x, j, 0.0)
     x.drive[j] = damper
     x.v[j] = after
     return 0.5 * damper * (before + after), after * after
 
 
 @helper
-def close(s, drag, squares):
+def close(hybrid, drag, squares):
     """The accounts of a kick: the work of dampers, and whether to have a look, as velocities grow when a run becomes
     unstable."""
-    add_to(s, DRAG_WORK, drag)
-    if squares > 4.0 * s.numbers[SQUARES]:
-        s.counts[UNCHECKED] = LOOK
+    hybrid.drag_work += drag
+    if squares > 4.0 * hybrid.squares:
+        hybrid.unchecked = LOOK
 
 
 @helper
@@ -239,24 +213,23 @@ def swap_velocities(m, x):
 
 
 @helper
-def imposed_kick(store):
+def imposed_kick(hybrid):
     """New velocities by accelerations that are given, not found: what it takes to impose them is counted as work, and
     so are pushes. Returns the sum of squares of the velocities."""
-    m, x = open_reduced(store)
-    s = open_store(store)
-    drive_joints(m, s, x, x.half)
+    m, x = open_reduced(hybrid)
+    drive_joints(m, hybrid, x, x.half)
     swap_velocities(m, x)
-    without_joints(store, True, True, False)
-    project(store, NEEDED)
+    without_joints(hybrid, True, True, False)
+    project(hybrid, NEEDED)
     swap_velocities(m, x)
-    dt, work, drag, squares = s.numbers[DT], 0.0, 0.0, 0.0
+    dt, work, drag, squares = hybrid.dt, 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = m.bodies[b, IV]
         for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
             mean, force = x.v[j] + 0.5 * dt * x.qdd[j], joint_force(m, x.drive, x.half, j)
             work += (x.impulse[j] - force) * mean
-            taken, square = change_velocity(s, x, j, force)
+            taken, square = change_velocity(hybrid, x, j, force)
             drag, squares = drag + taken, squares + square
-    add_to(s, WORK, dt * work)
-    close(s, dt * drag, squares)
+    hybrid.work += dt * work
+    close(hybrid, dt * drag, squares)
     return squares

@@ -34,33 +34,10 @@ import math
 
 from numba import types
 
-from supple.adaptive.pushes import P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
-from supple.adaptive.reduced import force_at, is_pushed, own_force, vec_at, without_joints
-from supple.adaptive.store import (
-    DRAG_WORK,
-    DT,
-    GROWN,
-    HEIGHT,
-    KINETIC,
-    LENT,
-    MOVE,
-    OPEN,
-    POSE,
-    PUSHED_DRAG,
-    PUSHED_ROW,
-    SQUARES,
-    STOPPED,
-    STRETCH,
-    THEN_KINETIC,
-    THEN_POTENTIAL,
-    THERE,
-    UNCHECKED,
-    WORK,
-    open_reduced,
-    open_store,
-)
-from supple.assembly.loads import load_rigid_at
-from supple.assembly.poses import load_pose
+from supple.adaptive.memory import SPRING, HybridBody
+from supple.adaptive.reduced import is_pushed, own_force, without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.assembly.poses import pose_at
 from supple.exact.joint_law import COORDINATE_, LAW, REST_, law_work
 from supple.exact.motion import DOF
 from supple.exact.tables import DAMPING, IV, KIND, RIGID
@@ -80,130 +57,126 @@ def length(a):
 
 
 @helper
-def potential(m, s):
+def potential(m, hybrid):
     """The energy of gravity and springs, of poses that have been noted; and the size of what was added up."""
     total, size, g = 0.0, 0.0, length(m.gravity)
     for rb in range(m.n + 1):
-        R, X = load_pose(s.world, POSE * rb)
-        Y = load_rigid_at(s.world_mass, 0)
+        R, X = pose_at(hybrid.world, rb)
+        Y = hybrid.world_inertia
         if rb > 0:
             Y = load_rigid(m.rows, rb - 1, RIGID)
         total -= dot(m.gravity, X * Y.m + R @ Y.h)
         size += g * (Y.m * length(X) + length(Y.h))
-        for k in range(PUSH_ROW * s.push_start[rb], PUSH_ROW * s.push_start[rb + 1], PUSH_ROW):
-            x, f = X + R @ vec_at(s.reduced_pushes, k + P_POINT), vec_at(s.reduced_pushes, k + P_VECTOR)
-            if s.reduced_pushes[k + P_KIND] == SPRING:
-                stiffness = 0.5 * s.reduced_pushes[k + P_STIFFNESS]
+        for k in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
+            push = hybrid.reduced_pushes[k]
+            x, f = X + R @ push.point, push.vector
+            if push.kind == SPRING:
+                stiffness = 0.5 * push.stiffness
                 e = f - x
                 total, size = total + stiffness * dot(e, e), size + stiffness * (dot(f, f) + dot(x, x))
             else:
-                moment = vec_at(s.reduced_pushes, k + P_MOMENT)
-                size += length(f) * (1.0 + length(x)) + length(moment)
+                size += length(f) * (1.0 + length(x)) + length(push.moment)
     return total, size
 
 
 @helper
-def joint_sizes(m, s, x):
+def joint_sizes(m, hybrid, x):
     """How large the forces of joints are: so much they would do over one unit of way; the sum of squares of the
     velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
     size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = m.bodies[b, IV]
         for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
-            v, rest = x.v[j], own_force(s, x, j, 0.0)
-            size += abs(rest) + 2.0 * abs(s.controls[j])
+            v, rest = x.v[j], own_force(hybrid, x, j, 0.0)
+            size += abs(rest) + 2.0 * abs(hybrid.controls[j])
             squares += v * v
-            power += (m.dofs[j, DAMPING] * v + rest - own_force(s, x, j, v)) * v
-        if is_pushed(s, b):
-            R, _ = load_pose(s.world, POSE * (b + 1))
-            V = Motion(R @ vec_at(s.moves, MOVE * (b + 1)), R @ vec_at(s.moves, MOVE * (b + 1) + 9))
-            power -= V @ force_at(s.pushed, PUSHED_ROW * (b + 1) + PUSHED_DRAG)
+            power += (m.dofs[j, DAMPING] * v + rest - own_force(hybrid, x, j, v)) * v
+        if is_pushed(hybrid, b):
+            R, _ = pose_at(hybrid.world, (b + 1))
+            V = Motion(R @ hybrid.moves[b + 1].w, R @ hybrid.moves[b + 1].v)
+            power -= V @ hybrid.pushed[b + 1].drag
     return size, squares, power
 
 
 @helper
-def stretch(m, s, x):
+def stretch(m, hybrid, x):
     """The energy of springs, of joints and of pushes, above that of their rest."""
     total, nv = 0.0, x.v.shape[0]
     for b in range(m.n):
         iv = m.bodies[b, IV]
         for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
-            row = s.controlled[j]
+            row = hybrid.controlled[j]
             while row > 0:
                 k = nv + LAW * (row - 1)
-                q = x.q[int(s.controls[k + COORDINATE_])]
-                total += abs(law_work(s.controls, k, q, s.controls[k + REST_]))
-                row = s.controlled[nv + row - 1]
-        R, X = load_pose(s.world, POSE * (b + 1))
-        for k in range(PUSH_ROW * s.push_start[b + 1], PUSH_ROW * s.push_start[b + 2], PUSH_ROW):
-            if s.reduced_pushes[k + P_KIND] == SPRING:
-                e = vec_at(s.reduced_pushes, k + P_VECTOR) - X - R @ vec_at(s.reduced_pushes, k + P_POINT)
-                total += 0.5 * s.reduced_pushes[k + P_STIFFNESS] * dot(e, e)
+                q = x.q[int(hybrid.controls[k + COORDINATE_])]
+                total += abs(law_work(hybrid.controls, k, q, hybrid.controls[k + REST_]))
+                row = hybrid.controlled[nv + row - 1]
+        R, X = pose_at(hybrid.world, (b + 1))
+        for k in range(hybrid.push_start[b + 1], hybrid.push_start[b + 2]):
+            push = hybrid.reduced_pushes[k]
+            if push.kind == SPRING:
+                e = push.vector - X - R @ push.point
+                total += 0.5 * push.stiffness * dot(e, e)
     return total
 
 
 @part
-def look(store):
+def look(hybrid):
     """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
     it may be rounding."""
-    s = open_store(store)
-    without_joints(store, True, True, True)
-    m, x = open_reduced(store)
-    kinetic = s.numbers[KINETIC]
-    energy, size = potential(m, s)
-    forces, squares, power = joint_sizes(m, s, x)
-    if s.numbers[OPEN] > 0.0:
-        settle_accounts(s, kinetic, energy)
+    without_joints(hybrid, True, True, True)
+    m, x = open_reduced(hybrid)
+    kinetic = hybrid.kinetic
+    energy, size = potential(m, hybrid)
+    forces, squares, power = joint_sizes(m, hybrid, x)
+    if hybrid.accounts_open > 0.0:
+        settle_accounts(hybrid, kinetic, energy)
     else:
-        s.numbers[STRETCH] = stretch(m, s, x) + s.numbers[LENT] / MOST_LENT  # lent before: not again
-    s.numbers[THEN_KINETIC] = kinetic
-    s.numbers[THEN_POTENTIAL] = energy
-    for k in (WORK, DRAG_WORK, STOPPED):
-        s.numbers[k] = 0.0
-    s.numbers[SQUARES] = max(squares, 0.5 * s.numbers[SQUARES])
-    s.numbers[OPEN] = 1.0
-    s.counts[UNCHECKED] = 0
-    grown, lent, there = s.numbers[GROWN], s.numbers[LENT], s.numbers[THERE]
+        hybrid.stretch = stretch(m, hybrid, x) + hybrid.lent / MOST_LENT  # lent before: not again
+    hybrid.then_kinetic = kinetic
+    hybrid.then_potential = energy
+    hybrid.work = hybrid.drag_work = hybrid.stopped = 0.0
+    hybrid.squares = max(squares, 0.5 * hybrid.squares)
+    hybrid.accounts_open = 1.0
+    hybrid.unchecked = 0
+    grown, lent, there = hybrid.grown, hybrid.lent, hybrid.there
     rounding = ROUNDING * (size + forces)
-    too_damped = s.numbers[DT] * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
-    all_lent = lent > MOST_LENT * (there + s.numbers[STRETCH]) + rounding
+    too_damped = hybrid.dt * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
+    all_lent = lent > MOST_LENT * (there + hybrid.stretch) + rounding
     return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
 
 
 @helper
-def settle_accounts(s, kinetic, energy):
+def settle_accounts(hybrid, kinetic, energy):
     """Since the last look: what there is, what of it nothing accounts for, and what dampers gave."""
-    stopped, lent = s.numbers[STOPPED], s.numbers[LENT] + s.numbers[DRAG_WORK]
-    rise = energy - s.numbers[THEN_POTENTIAL] - s.numbers[WORK]
-    height = max(0.0, s.numbers[HEIGHT] + rise)
+    stopped, lent = hybrid.stopped, hybrid.lent + hybrid.drag_work
+    rise = energy - hybrid.then_potential - hybrid.work
+    height = max(0.0, hybrid.height + rise)
     there, taken = kinetic + height, max(0.0, -lent) + max(0.0, stopped)
-    gained = kinetic - s.numbers[THEN_KINETIC] + rise - s.numbers[DRAG_WORK] + stopped
+    gained = kinetic - hybrid.then_kinetic + rise - hybrid.drag_work + stopped
     share = there / (there + taken) if taken > 0.0 else 1.0
-    s.numbers[HEIGHT] = height
-    s.numbers[GROWN] = max(0.0, s.numbers[GROWN] + gained) * share
-    s.numbers[LENT] = max(0.0, lent) * share
-    s.numbers[THERE] = there
+    hybrid.height = height
+    hybrid.grown = max(0.0, hybrid.grown + gained) * share
+    hybrid.lent = max(0.0, lent) * share
+    hybrid.there = there
 
 
-@kernel(types.void(types.int64), "adaptive dynamics, accounts")
-def close_kernel(store):
+@kernel(types.void(HybridBody.type), "adaptive dynamics, accounts")
+def close_kernel(hybrid):
     """Close the accounts, before forces change: the next step opens them, with the forces of then."""
-    _, rounding = look(store)
-    s = open_store(store)
-    kinetic, there = s.numbers[KINETIC], s.numbers[THERE]
-    for k in (GROWN, LENT):
-        left = max(0.0, s.numbers[k] - rounding)
-        s.numbers[k] = left * kinetic / there if there > 0.0 else 0.0
-    s.numbers[THERE] = kinetic
-    for k in (HEIGHT, SQUARES, OPEN):
-        s.numbers[k] = 0.0
+    _, rounding = look(hybrid)
+    kinetic, there = hybrid.kinetic, hybrid.there
+    grown, lent = max(0.0, hybrid.grown - rounding), max(0.0, hybrid.lent - rounding)
+    hybrid.grown = grown * kinetic / there if there > 0.0 else 0.0
+    hybrid.lent = lent * kinetic / there if there > 0.0 else 0.0
+    hybrid.there = kinetic
+    hybrid.height = hybrid.squares = hybrid.accounts_open = 0.0
 
 
-@kernel(types.float64(types.int64), "adaptive dynamics, energy")
-def energy_kernel(store):
+@kernel(types.float64(HybridBody.type), "adaptive dynamics, energy")
+def energy_kernel(hybrid):
     """Kinetic and potential energy; poses are noted."""
-    m, _ = open_reduced(store)
-    s = open_store(store)
-    without_joints(store, True, False, True)
-    energy, _ = potential(m, s)
-    return s.numbers[KINETIC] + energy
+    m, _ = open_reduced(hybrid)
+    without_joints(hybrid, True, False, True)
+    energy, _ = potential(m, hybrid)
+    return hybrid.kinetic + energy

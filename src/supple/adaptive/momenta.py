@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.reduced import force_at, is_pushed, joint_passes, without_joints, zero
-from supple.adaptive.store import PUSHED_DRAG, PUSHED_GIVEN, PUSHED_ROW, open_reduced, open_store
+from supple.adaptive.memory import HybridBody
+from supple.adaptive.reduced import is_pushed, joint_passes, without_joints, zero
+from supple.adaptive.reduced_tree import open_reduced
 from supple.exact.aba import A_, B_, E_, F_, P_, Y_
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
@@ -30,8 +31,8 @@ def across(kind, z, S, j, x):
     return out
 
 
-@kernel(types.float64(types.int64, types.int64), "hybrid body, momenta", effort=2, nogil=True)
-def project(store, what):
+@kernel(types.float64(HybridBody.type, types.int64), "hybrid body, momenta", effort=2, nogil=True)
+def project(hybrid, what):
     """After without_joints, along the axes of the active joints:
 
     MOMENTUM  H v                                                                to x.momentum
@@ -40,8 +41,7 @@ def project(store, what):
 
     Returns its product with v.
     """
-    m, x = open_reduced(store)
-    s = open_store(store)
+    m, x = open_reduced(hybrid)
     path, work, S = x.path, x.work, x.axes
     rates, out = (x.v, x.momentum) if what == MOMENTUM else (x.qdd, x.impulse)
     store_six(path, 0, A_, Motion(zero(), zero()))
@@ -54,9 +54,8 @@ def project(store, what):
         F = load_rigid(work, b, Y_) @ A
         if what == NEEDED:
             F = F + load_force(work, b, F_)
-        if what != MOMENTUM and is_pushed(s, b):
-            at = PUSHED_ROW * (b + 1)
-            push = force_at(s.pushed, at + PUSHED_GIVEN) + force_at(s.pushed, at + PUSHED_DRAG)
+        if what != MOMENTUM and is_pushed(hybrid, b):
+            push = hybrid.pushed[b + 1].given + hybrid.pushed[b + 1].drag
             F = F + push if what == NEEDED else F - push
         store_six(work, b, F_, F)
     total = 0.0
@@ -86,19 +85,19 @@ def project(store, what):
 
 
 @helper
-def momenta(store):
+def momenta(hybrid):
     """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
-    without_joints(store, False, False, False)
-    return 0.5 * project(store, MOMENTUM)
+    without_joints(hybrid, False, False, False)
+    return 0.5 * project(hybrid, MOMENTUM)
 
 
 @helper
-def velocities_of(store):
+def velocities_of(hybrid):
     """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
     the smallest pivot."""
-    without_joints(store, False, False, False)
-    smallest = joint_passes(store, False)
-    m, x = open_reduced(store)
+    without_joints(hybrid, False, False, False)
+    smallest = joint_passes(hybrid, False)
+    m, x = open_reduced(hybrid)
     energy = 0.0
     for b in range(m.n):
         iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]

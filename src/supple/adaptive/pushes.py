@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.memory import OWN_PUSH, PUSH, SPRING, PushRow
 from supple.adaptive.turns import TakesTurns
 from supple.arguments import NotNegative, Triple, checked
 from supple.assembly.tree import Assembly
@@ -21,42 +22,39 @@ from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-# a row: what kind of push it is; of a spring, stiffness and damping; force or anchor; moment; the point of the body
-P_KIND, P_STIFFNESS, P_DAMPING, P_VECTOR, P_MOMENT, P_POINT, PUSH_ROW = 0, 1, 2, 3, 6, 9, 12
-PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
+Rows = NDArray[np.void]  #: of PushRow
 
 
 class Push:
     """A force on a body, as .apply or .spring gave it: change it, or take it away."""
 
-    def __init__(self, owner: Pushed, body: int, row: Floats, turn: Floats) -> None:
+    def __init__(self, owner: Pushed, body: int, row: Rows, turn: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
         self._turn = turn  #: from the axes in which vectors are given to those of the row
-        self._at, self._there = 0, True  #: where its row is among those of all; whether it has not been removed
+        self._at, self._there = 0, True  #: the number of its row among those of all; whether it has not been removed
 
     def __repr__(self) -> str:
         name = self._owner.model.body_names[self.body]
-        vector = listed(self._row[P_VECTOR : P_VECTOR + 3])
-        if self._row[P_KIND] == SPRING:
-            what = f"Spring on {name!r} to {vector}, {self._row[P_STIFFNESS]:.4g} N/m"
+        row = self._row[0]
+        vector, moment = listed(row["vector"]), row["moment"]
+        if row["kind"] == SPRING:
+            what = f"Spring on {name!r} to {vector}, {row['stiffness']:.4g} N/m"
         else:
-            moment = self._row[P_MOMENT : P_MOMENT + 3]
             what = f"Push on {name!r}: force {vector}" + (f", torque {listed(moment)}" if moment.any() else "")
         return f"<{what}{'' if self._there else ', removed'}>"
 
     @checked
     def set(self, force: Triple | None = None, torque: Triple | None = None, anchor: Triple | None = None) -> None:
         """Another force or torque, or for a spring another anchor; the rest stays as it is."""
-        spring = self._row[P_KIND] == SPRING
+        spring = self._row["kind"][0] == SPRING
         if (anchor is not None) != spring and (anchor is not None or force is not None):
             raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
         vector = anchor if spring else force
         with self._owner._lock:
             row = self._row.copy()
-            for value, at in ((vector, P_VECTOR), (torque, P_MOMENT)):
+            for value, name in ((vector, "vector"), (torque, "moment")):
                 if value is not None:
-                    row[at : at + 3] = self._turn @ np.asarray(value)
+                    row[name] = self._turn @ np.asarray(value)
             self._owner._change(self, row)
 
     def remove(self) -> None:
@@ -117,11 +115,10 @@ class Pushed(Pointing, TakesTurns, ABC):
         """
         place = self.model.moving_place(body)
         turn = self._turns[place.body].T @ place.rotation if frame == "body" else np.eye(3)
-        row = np.zeros(PUSH_ROW)
-        row[P_KIND] = PUSH if frame == "world" else OWN_PUSH
-        row[P_VECTOR : P_VECTOR + 3] = turn @ np.asarray(force)
-        row[P_MOMENT : P_MOMENT + 3] = turn @ np.asarray(torque)
-        row[P_POINT : P_POINT + 3] = self._inside(place, point)
+        row = PushRow.zeros(1)
+        row["kind"] = PUSH if frame == "world" else OWN_PUSH
+        row["vector"], row["moment"] = turn @ np.asarray(force), turn @ np.asarray(torque)
+        row["point"] = self._inside(place, point)
         return self._add(place.body, row, turn)
 
     @checked
@@ -138,10 +135,9 @@ class Pushed(Pointing, TakesTurns, ABC):
         damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
         """
         place = self.model.moving_place(body)
-        row = np.zeros(PUSH_ROW)
-        row[P_KIND], row[P_STIFFNESS], row[P_DAMPING] = SPRING, stiffness, damping
-        row[P_VECTOR : P_VECTOR + 3] = anchor
-        row[P_POINT : P_POINT + 3] = self._inside(place, point)
+        row = PushRow.zeros(1)
+        row["kind"], row["stiffness"], row["damping"] = SPRING, stiffness, damping
+        row["vector"], row["point"] = anchor, self._inside(place, point)
         return self._add(place.body, row, np.eye(3))
 
     # What the subclass does about it.
@@ -153,7 +149,7 @@ class Pushed(Pointing, TakesTurns, ABC):
     def _no_longer_pushed(self, body: int) -> None: ...
 
     @abstractmethod
-    def _push_rows(self) -> Floats:
+    def _push_rows(self) -> Rows:
         """The rows as the kernels have them."""
 
     # Inside.
@@ -171,7 +167,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         on_body = place.rotation @ np.asarray(point) + place.position
         return np.asarray(self._turns[place.body].T @ on_body)
 
-    def _add(self, body: int, row: Floats, turn: Floats) -> Push:
+    def _add(self, body: int, row: Rows, turn: Floats) -> Push:
         push = Push(self, body, row, turn)
         self._pushes.append(push)
         self._arranged = False
@@ -187,22 +183,22 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._no_longer_pushed(push.body)
         self._pushes_changed()
 
-    def _change(self, push: Push, row: Floats) -> None:
+    def _change(self, push: Push, row: Rows) -> None:
         if not push._there:
             raise StateError("this force has been removed")
         push._row = row
         if self._arranged:
-            self._push_rows()[push._at : push._at + PUSH_ROW] = row
+            self._push_rows()[push._at] = row[0]
         self._pushes_changed()
 
-    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, Floats, Ints]:
+    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, Rows, Ints]:
         """The bodies that are pushed, where the pushes of each begin, all their rows, and the nodes above them."""
         pushes = sorted(self._pushes, key=lambda push: push.body)
         for i, push in enumerate(pushes):
-            push._at = i * PUSH_ROW
+            push._at = i
         bodies = np.array([p.body for p in pushes], dtype=np.int64)
         unique, starts = np.unique(bodies, return_index=True)
-        rows = np.concatenate([p._row for p in pushes]) if pushes else np.zeros(0)
+        rows = np.concatenate([PushRow.zeros(0), *(p._row for p in pushes)])
         above: list[Ints] = []
         nodes = assembly.leaf_of[unique]
         while len(nodes):

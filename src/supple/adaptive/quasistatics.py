@@ -15,11 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole as wh
+from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
-from supple.adaptive.pushes import Pushed
+from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, as_floats, checked, choice, take
-from supple.assembly.desk import HostDesk
+from supple.assembly.memory import Pose
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
@@ -27,10 +28,8 @@ from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
 from supple.exact.joint_law import joint_force
 from supple.exact.kinematics import POSES
-from supple.model.inside import tree_poses
 from supple.model.joints import NV
 from supple.model.model import Model, count
-from supple.spatial.references import address_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,7 +43,7 @@ _CODES = {
     "relative-joint": k.RELATIVE_JOINT,
 }
 _ALL = 1 << 62
-_ROUNDING = [k.DIGITS, k.SLID, k.AMPLIFICATION, k.IN_ALL]  #: what is measured now and then
+_ROUNDING = ("digits", "slid", "amplification", "amplification_in_all")  #: what is measured now and then
 UNIT = 2.0**-53
 #: Other forces have shown errors up to so many times as large, in parts of their scale, as those of the probe.
 DIGITS_SAFETY = 8192.0
@@ -108,7 +107,7 @@ class QuasiStatics(Pushed):
     many nodes as it has joints to compute, and as lie above the bodies that are pushed; nothing in it grows with n.
     """
 
-    _pointers = ("_lock", "_words", "_work", "_kernel", "_whole_kernel", "_aba", "_handle")
+    _pointers = ("_lock", "_kernel", "_whole_kernel", "_aba", "_handle")
 
     @checked
     def __init__(
@@ -172,7 +171,7 @@ class QuasiStatics(Pushed):
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
-        self._desk.force[part.v] = joint_force(part, value)
+        self._body.force[part.v] = joint_force(part, value)
         self._mark(int(self._tables.assembly.node_of[part.index]))
 
     # --- solving --------------------------------------------------------------------------------------------------
@@ -204,7 +203,7 @@ class QuasiStatics(Pushed):
                 useful = self._assembled(wanted, count, again=stamp == self._stamp)
                 if not useful:
                     self._whole(wanted)
-                result, stamp, done = self._result(), self._stamp, int(self._counts[k.COMPUTED])
+                result, stamp, done = self._result(), self._stamp, int(self._qs.n_computed)
             yield result
             if not useful:
                 return
@@ -225,7 +224,7 @@ class QuasiStatics(Pushed):
         with self._lock:
             if not self._solved:
                 self._solve(None)
-            if not math.isfinite(factor * math.sqrt(self._numbers[k.LARGEST])):
+            if not math.isfinite(factor * math.sqrt(self._qs.largest)):
                 raise SimulationError(
                     f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept"
                 )
@@ -239,9 +238,9 @@ class QuasiStatics(Pushed):
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
         return {
-            "marks": self._arrays[0].astype(np.int8),
+            "marks": self._qs.marks.astype(np.int8),
             "pace": self._pace.save(),
-            "rounding": self._numbers[_ROUNDING],
+            "rounding": np.array([getattr(self._qs, name) for name in _ROUNDING]),
             "solved": np.array([self._solved, self._is_whole]),
         }
 
@@ -252,12 +251,13 @@ class QuasiStatics(Pushed):
         marks = saved["marks"]
         self._run(k.RENEW, 0.0, 0, 0.0)  # what was set meanwhile
         self._changed()
-        self._arrays[0][:] = marks
-        dirty = np.flatnonzero(marks)
-        self._arrays[1][: len(dirty)] = dirty
-        self._counts[[k.DIRTY, k.STALE]] = len(dirty), 1
+        qs, dirty = self._qs, np.flatnonzero(marks)
+        qs.marks[:] = marks
+        qs.dirty[: len(dirty)] = dirty
+        qs.n_dirty, qs.stale = len(dirty), 1
         self._pace = Pace.restored(saved["pace"])
-        self._numbers[_ROUNDING] = saved["rounding"]
+        for name, value in zip(_ROUNDING, saved["rounding"]):
+            setattr(qs, name, value)
         self._solved, self._is_whole = (bool(x) for x in saved["solved"])
         if self._solved and self._is_whole:
             self._run_whole(wh.SOLVE | wh.SELECT, self._error)
@@ -273,7 +273,7 @@ class QuasiStatics(Pushed):
         index = self._body_numbers(bodies)
         out = np.empty((len(index), 12))
         self._run(k.SPANS, 0.0, 0, 0.0)
-        k.poses_kernel.load()(self._desk.address, self._work, index, out)
+        k.poses_kernel.load()(self._qs.address, index, out)
         R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
         return R, out[:, 9:].copy()
 
@@ -281,7 +281,7 @@ class QuasiStatics(Pushed):
     def reach(self, error: NotNegative | None = None) -> int:
         """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
         self._solve(error)
-        return int(self._counts[k.COMPUTED])
+        return int(self._qs.n_computed)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """How many joints the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved if a path is
@@ -297,7 +297,7 @@ class QuasiStatics(Pushed):
 
     def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
         """What was saved, if it can be of this model."""
-        like = {"marks": self._arrays[0], "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
+        like = {"marks": self._qs.marks, "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
         if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
         given = {name: take(name, saved[name], ARRAY) for name in like}
@@ -314,44 +314,39 @@ class QuasiStatics(Pushed):
 
     def _build(self, model: Model, q: Floats) -> None:
         tables, n, m = self._tables, model.n_bodies, self._tables.assembly.n_nodes
-        ints = tables.ints
+        levels = tables.assembly.depth + 1
         self._q = q
-        external, force, qdd = np.zeros(6 * n), np.zeros(model.nv), np.zeros(model.nv)
-        self._desk = HostDesk(
-            tables, np.zeros(tables.size), ints[8], ints[9], ints[10], np.zeros(12 * m), 12 * np.arange(m), q,
-            external, force, qdd, keep_tails=True,
-        )  # fmt: skip
-        R, r = tree_poses(model)
-        trees = np.concatenate([R.reshape(n, 9), r], axis=1).reshape(-1)
-        depth = tables.assembly.depth
-        self._counts, self._numbers = np.zeros(k.COUNTS, dtype=np.int64), np.zeros(k.NUMBERS)
-        self._numbers[k.GRAVITY : k.GRAVITY + 3] = model.gravity
-        lists = [np.zeros(m, dtype=np.int64) for _ in range(3)]
-        queue, visited = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
-        none = np.zeros(0, dtype=np.int64)
-        self._arrays = [
-            *lists, np.zeros(depth + 1, dtype=np.int64), queue, np.zeros(m + 1), np.zeros(m), visited,
-            np.zeros(n, dtype=np.int64), trees, np.zeros(12 * m), np.zeros(12 * m), none, np.zeros(1, dtype=np.int64),
-            np.zeros(0), np.zeros(0), none, np.zeros(model.nv), np.zeros(model.nv), np.zeros(2 * n), self._counts,
-            self._numbers,
-        ]  # fmt: skip
+        self._body = tables.body(model, q)
+        self._qs = QuasiStaticBody.of(
+            body=self._body,
+            gravity=model.gravity,
+            **{name: _zeros(m) for name in ("marks", "dirty", "sorted")},
+            levels=_zeros(levels),
+            n_levels=levels,
+            queue=_zeros(m + 1),
+            values=np.zeros(m + 1),
+            slack=np.zeros(m),
+            visited=_zeros(m + 1),
+            computed=_zeros(n),
+            pushed=_zeros(0),
+            push_start=_zeros(1),
+            pushes=PushRow.zeros(0),
+            strain=Strain.zeros(0),
+            paths=_zeros(0),
+            world=Pose.zeros(m),
+            noise=np.zeros(model.nv),
+            probe=np.zeros(model.nv),
+            carried=Carried.zeros(n),
+        )
         self._point()
         lengths = np.linalg.norm(model.position[model.parent >= 0], axis=1)
         self._length = float(np.median(lengths[lengths > 0.0])) if (lengths > 0.0).any() else 1.0  #: of a link
         self._assemble()
 
     def _point(self) -> None:
-        self._words = np.zeros(2 * len(self._arrays), dtype=np.int64)
-        self._work = address_of(self._words)
-        self._point_at_arrays()
         self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
         self._aba = self.model._work.get(ABA.name) or ABA.prepare(self.model)
         self._handle = self._aba.handle
-
-    def _point_at_arrays(self) -> None:
-        n = len(self._arrays)
-        self._words[:n] = [address_of(a) for a in self._arrays]
-        self._words[n:] = [a.size for a in self._arrays]
 
     def _assemble(self) -> None:
         """Everything anew; and how many digits that is good for."""
@@ -365,10 +360,9 @@ class QuasiStatics(Pushed):
         self._changed()
         if not self._arranged:
             self._arrange()
-        counts, numbers, force = self._counts, self._numbers, self._desk.force
-        gravity = slice(k.GRAVITY, k.GRAVITY + 3)
-        kept = force.copy(), numbers[gravity].copy(), counts[[k.PUSHED, k.PATHS]].copy()
-        self._desk.external[:], numbers[gravity], counts[[k.PUSHED, k.PATHS]], numbers[k.DIGITS] = 0.0, 0.0, 0, 0.0
+        qs, force = self._qs, self._body.force
+        kept = force.copy(), qs.gravity.copy(), qs.n_pushed, qs.n_paths
+        self._body.external["f"] = qs.gravity = qs.n_pushed = qs.n_paths = qs.digits = 0
         off = 0.0
         if self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0) > 0.0:
             inertia = 1.0 / self._aba.scratch[4][:, D_]
@@ -377,22 +371,22 @@ class QuasiStatics(Pushed):
                 force[:] = torque * inertia**power
                 off = max(off, self._difference(tasks))
                 tasks = k.ALL_FORCES
-        force[:], numbers[gravity], counts[[k.PUSHED, k.PATHS]] = kept
-        numbers[k.DIGITS], numbers[k.SLID] = DIGITS_SAFETY * max(off, UNIT), 0.0
+        force[:], qs.gravity, qs.n_pushed, qs.n_paths = kept
+        qs.digits, qs.slid = DIGITS_SAFETY * max(off, UNIT), 0.0
         self._run(tasks | k.ALL_FORCES | k.RENEW, 0.0, 0, 0.0)
-        self._pace.probed_digits(bool(numbers[k.DIGITS] < USELESS))
+        self._pace.probed_digits(bool(qs.digits < USELESS))
 
     def _difference(self, tasks: int) -> float:
         """Between a solution over the tree, after some tasks, and one of the whole body, in parts of their scale: the
         largest of the trees in a forest."""
         if not self._run(tasks | k.RENEW | k.BEGIN | k.GO_ON, 0.0, _ALL, 0.0) > 0.0:
             return np.inf
-        tree = self._desk.qdd.copy()
+        tree = self._body.qdd.copy()
         self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0)
         first = np.flatnonzero(self.model.parent < 0)
         node = self._tables.assembly.node_of[first]
-        scale = np.sqrt(self._desk.out[self._tables.ints[8][node] + Absorbed.offsets["e_scale"]])
-        off = np.maximum.reduceat(np.abs(tree - self._desk.qdd), self.model.v_index[first])
+        scale = np.sqrt(self._body.numbers[self._tables.node_at[node] + Absorbed.offsets["e_scale"]])
+        off = np.maximum.reduceat(np.abs(tree - self._body.qdd), self.model.v_index[first])
         worst = float(np.max(off / np.where(scale > 0.0, scale, 1.0), initial=0.0))
         return worst if worst < np.inf else np.inf
 
@@ -404,49 +398,49 @@ class QuasiStatics(Pushed):
     def _run(self, tasks: int, error: float, most: int, factor: float) -> float:
         if not self._arranged:
             self._arrange()
-        result: float = self._kernel(self._desk.address, self._work, tasks, error, self._code, most, factor)
+        result: float = self._kernel(self._qs.address, tasks, error, self._code, most, factor)
         return result
 
     def _run_whole(self, tasks: int, error: float, factor: float = 0.0) -> float:
         if not self._arranged:
             self._arrange()
         run = self._whole_kernel
-        result: float = run(self._handle, self._desk.address, self._work, tasks, error, self._code, factor)
+        result: float = run(self._handle, self._qs.address, tasks, error, self._code, factor)
         return result
 
     def _wanted(self, error: float | None) -> float:
         return self._error if error is None else _checked_error(error)
 
     def _meets(self, wanted: float) -> bool:
-        return bool(self._numbers[k.HIGH] <= wanted)
+        return bool(self._qs.high <= wanted)
 
     def _solve(self, error: float | None) -> None:
         """Within an error: over the assembly tree, or, where that would take longer or not be right, all at once."""
         wanted, done = self._wanted(error), False
         self._changed()
-        if wanted > 0.0 and self._pace.tree(self._counts[k.DIRTY] / self._tables.assembly.n_nodes):
+        if wanted > 0.0 and self._pace.tree(self._qs.n_dirty / self._tables.assembly.n_nodes):
             done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
-            self._pace.tried(done, int(self._counts[k.TOUCHED] + self._counts[k.VISITED]))
+            self._pace.tried(done, int(self._qs.n_touched + self._qs.n_visited))
         if not done:
             self._whole(wanted)
-            self._pace.whole(int(self._counts[k.COMPUTED]))
+            self._pace.whole(int(self._qs.n_computed))
         self._solved = error is None  # what a step may use
 
     def _assembled(self, wanted: float, most: int, again: bool = False) -> bool:
         """Solve over the assembly tree, so many joints at most; false if its numbers are of no use."""
-        if not again and (self._pace.digits_due() or self._numbers[k.SLID] > self._length):
+        if not again and (self._pace.digits_due() or self._qs.slid > self._length):
             self._probe_digits(k.ALL_FORCES)
         self._changed()
         smallest = self._run(k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON, wanted, most, 0.0)
-        return smallest > 0.0 and math.isfinite(self._numbers[k.ROOT] + self._numbers[k.LARGEST])
+        return smallest > 0.0 and math.isfinite(self._qs.root + self._qs.largest)
 
     def _whole(self, wanted: float) -> None:
         """Solve for all joints at once."""
         self._changed()
         if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
-            ABA.general(self.model, self._q, np.zeros(self.model.nv), self._desk.force, None)  # says what is singular
+            ABA.general(self.model, self._q, np.zeros(self.model.nv), self._body.force, None)  # says what is singular
         self._check()
-        noise, largest, slid = self._numbers[k.NOISE], self._numbers[k.LARGEST], self._numbers[k.SLID]
+        noise, largest, slid = self._qs.noise_level, self._qs.largest, self._qs.slid
         if self._pace.stale_probe(noise, math.sqrt(largest), slid / self._length):
             if self._run_whole(wh.PROBE, wanted) > wh.LUCK:
                 self._pace.probed = 0
@@ -454,8 +448,8 @@ class QuasiStatics(Pushed):
         self._is_whole = True
 
     def _check(self) -> None:
-        if not math.isfinite(self._numbers[k.ROOT]):
-            bad = np.flatnonzero(~np.isfinite(self._desk.qdd))
+        if not math.isfinite(self._qs.root):
+            bad = np.flatnonzero(~np.isfinite(self._body.qdd))
             where = f"joint {self.model.joint_names[int(self.model.dof_body[bad[0]])]!r}" if len(bad) else "the body"
             raise SimulationError(
                 f"the acceleration of {where} is not finite at time {self.time:.6g}; the state before it is kept: use "
@@ -464,38 +458,42 @@ class QuasiStatics(Pushed):
 
     def _result(self) -> Approximation:
         model = self.model
-        joints = self._arrays[8][: self._counts[k.COMPUTED]].copy()
+        joints = self._qs.computed[: self._qs.n_computed].copy()
         count = np.array(NV)[model.joint_type[joints]]
         dofs = np.repeat(model.v_index[joints] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
-        low, high, root = (float(self._numbers[i]) for i in (k.LOW, k.HIGH, k.ROOT))
-        accelerations, total = self._desk.qdd[dofs], float(np.sqrt(root))
+        low, high, root = float(self._qs.low), float(self._qs.high), float(self._qs.root)
+        accelerations, total = self._body.qdd[dofs], float(np.sqrt(root))
         return Approximation(joints, dofs, accelerations, (low, high), total, model.nv, self._is_whole)
 
     def _mark(self, node: int) -> None:
-        k.mark_kernel.load()(self._desk.address, self._work, node, k.FORCES)
+        k.mark_kernel.load()(self._qs.address, node, k.FORCES)
         self._changed()
 
     def _pushes_changed(self) -> None:
         self._changed()
 
     def _no_longer_pushed(self, body: int) -> None:
-        self._desk.external[6 * body : 6 * body + 6] = 0.0
+        self._body.external["f"][body] = 0.0
         self._mark(int(self._tables.assembly.leaf_of[body]))
 
-    def _push_rows(self) -> Floats:
-        rows: Floats = self._arrays[14]
+    def _push_rows(self) -> Rows:
+        rows: Rows = self._qs.pushes
         return rows
 
     def _arrange(self) -> None:
-        bodies, starts, rows, paths = self._arrangement(self._tables.assembly)
-        self._arrays[12:17] = [bodies, starts, rows, np.zeros(6 * len(bodies)), paths]
-        self._counts[k.PUSHED], self._counts[k.PATHS] = len(bodies), len(paths)
-        self._point_at_arrays()
+        qs = self._qs
+        qs.pushed, qs.push_start, qs.pushes, qs.paths = self._arrangement(self._tables.assembly)
+        qs.n_pushed, qs.n_paths = len(qs.pushed), len(qs.paths)
+        qs.strain = Strain.zeros(len(qs.pushed))
 
 
 def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:
     """The relative error of solutions over an assembly tree of a model at q, in parts of their scale."""
-    return float(QuasiStatics(model, q, order=order)._numbers[k.DIGITS])
+    return float(QuasiStatics(model, q, order=order)._qs.digits)
+
+
+def _zeros(n: int) -> Ints:
+    return np.zeros(n, dtype=np.int64)
 
 
 def _checked_error(value: Any) -> float:

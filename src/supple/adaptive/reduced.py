@@ -9,31 +9,10 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.pushes import (
-    OWN_PUSH,
-    P_DAMPING,
-    P_KIND,
-    P_MOMENT,
-    P_POINT,
-    P_STIFFNESS,
-    P_VECTOR,
-    PUSH_ROW,
-    SPRING,
-)
-from supple.adaptive.store import (
-    KINETIC,
-    MOVE,
-    POSE,
-    PUSHED_DRAG,
-    PUSHED_GIVEN,
-    PUSHED_ROW,
-    PUSHED_V,
-    Reduced,
-    open_reduced,
-    open_store,
-)
+from supple.adaptive.memory import OWN_PUSH, SPRING, HybridBody
+from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
-from supple.assembly.poses import store_pose
+from supple.assembly.poses import set_pose
 from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, eliminate_joints, with_joints
 from supple.exact.joint_law import COORDINATE_, LAW, law_force
 from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
@@ -56,8 +35,6 @@ from supple.spatial.rows import (
     load_motion,
     load_rigid,
     load_vec,
-    set_six,
-    set_vec,
     store_mat,
     store_rigid,
     store_six,
@@ -68,11 +45,6 @@ X_ = 21  #: of a row of `path`: where the body's origin is in the world
 
 
 _int = types.int64
-
-
-@helper
-def vec_at(a, k):
-    return Vec3(a[k], a[k + 1], a[k + 2])
 
 
 @helper
@@ -93,60 +65,54 @@ def turn_rigid(R, Y):
 
 
 @helper
-def push_parts(pushes, k, R, X, V):
-    """One push, at pushes[k:], on a body at R, X that moves with V, along world axes: its force at rest; and that of a
+def push_parts(push, R, X, V):
+    """One push on a body at R, X that moves with V, along world axes: its force at rest; and that of a
     spring's damper."""
-    p, f = R @ vec_at(pushes, k + P_POINT), vec_at(pushes, k + P_VECTOR)
-    m, kind, drag = vec_at(pushes, k + P_MOMENT), pushes[k + P_KIND], zero()
-    if kind == SPRING:
-        f = (f - (X + p)) * pushes[k + P_STIFFNESS]
-        drag = (V.lin + cross(V.ang, p)) * -pushes[k + P_DAMPING]
-    elif kind == OWN_PUSH:
+    p, f, m, drag = R @ push.point, push.vector, push.moment, zero()
+    if push.kind == SPRING:
+        f = (f - (X + p)) * push.stiffness
+        drag = (V.lin + cross(V.ang, p)) * -push.damping
+    elif push.kind == OWN_PUSH:
         f, m = R @ f, R @ m
     return Force(m + cross(p, f), f), Force(cross(p, drag), drag)
 
 
 @helper
-def push_force(pushes, k, R, X, V):
-    steady, drag = push_parts(pushes, k, R, X, V)
+def push_force(push, R, X, V):
+    steady, drag = push_parts(push, R, X, V)
     return steady + drag
 
 
 @helper
-def push_on(s, rb, R, X, V):
+def push_on(hybrid, rb, R, X, V):
     """The force on a reduced body; what of it is no spring; and what springs' dampers do."""
     total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
-    for x in range(s.push_start[rb], s.push_start[rb + 1]):
-        steady, drag = push_parts(s.reduced_pushes, PUSH_ROW * x, R, X, V)
+    for x in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
+        push = hybrid.reduced_pushes[x]
+        steady, drag = push_parts(push, R, X, V)
         total, drags = total + steady + drag, drags + drag
-        if s.reduced_pushes[PUSH_ROW * x + P_KIND] != SPRING:
+        if push.kind != SPRING:
             given = given + steady
     return total, given, drags
 
 
 @helper
-def is_pushed(s, b):
+def is_pushed(hybrid, b):
     """Whether something pushes row b's body."""
-    return s.push_start[b + 2] > s.push_start[b + 1]
-
-
-@helper
-def force_at(a, k):
-    return Force(vec_at(a, k), vec_at(a, k + 3))
+    return hybrid.push_start[b + 2] > hybrid.push_start[b + 1]
 
 
 @kernel(
-    types.float64(types.int64, types.int64, types.int64, types.int64),
+    types.float64(HybridBody.type, types.int64, types.int64, types.int64),
     "hybrid body without joints",
     effort=2,
     nogil=True,
 )
-def without_joints(store, moving, pushed, note):
+def without_joints(hybrid, moving, pushed, note):
     """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
     moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
     energy are written down."""
-    m, x = open_reduced(store)
-    s = open_store(store)
+    m, x = open_reduced(hybrid)
     v = x.v if moving else x.zeros
     if not moving:
         m = at_rest(m)
@@ -154,11 +120,9 @@ def without_joints(store, moving, pushed, note):
     world_at_rest(m, x.q, path)
     store_vec(path, 0, X_, zero())
     if note:
-        store_pose(s.world, 0, identity(), zero())
-        set_vec(s.moves, 0, zero())
-        set_vec(s.moves, 3, zero())
-        set_vec(s.moves, 6, m.gravity * -1.0)
-        set_vec(s.moves, 9, zero())
+        set_pose(hybrid.world, 0, identity(), zero())
+        world = hybrid.moves[0]
+        world.w, world.dw, world.a, world.v = zero(), zero(), m.gravity * -1.0, zero()
     done, kinetic = 0, 0.0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
@@ -169,14 +133,12 @@ def without_joints(store, moving, pushed, note):
         X = load_vec(path, p, X_) + r
         Y = turn_rigid(R, Y)
         f = rigid_force(Y, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
-        if pushed and is_pushed(s, b):
-            push, given, drag = push_on(s, b + 1, R, X, V)
+        if pushed and is_pushed(hybrid, b):
+            push, given, drag = push_on(hybrid, b + 1, R, X, V)
             f = f - push
-            at = PUSHED_ROW * (b + 1)
-            set_six(s.pushed, at + PUSHED_V, V)
-            set_six(s.pushed, at + PUSHED_GIVEN, given)
-            set_six(s.pushed, at + PUSHED_DRAG, drag)
-            store_pose(s.world, POSE * (b + 1), R, X)
+            row = hybrid.pushed[b + 1]
+            row.V, row.given, row.drag = V, given, drag
+            set_pose(hybrid.world, b + 1, R, X)
         store_mat(path, i, R_, R)
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
@@ -189,42 +151,40 @@ def without_joints(store, moving, pushed, note):
             kinetic += 0.5 * (V @ (Y @ V))
             for k in range(j, j + DOF[kind]):
                 kinetic += 0.5 * m.dofs[k, ARMATURE] * v[k] * v[k]
-            store_pose(s.world, POSE * (b + 1), R, X)
-            at = MOVE * (b + 1)
-            set_vec(s.moves, at, V.ang @ R)
-            set_vec(s.moves, at + 3, zeta.ang @ R)
-            set_vec(s.moves, at + 6, (zeta.lin + cross(V.ang, V.lin)) @ R)
-            set_vec(s.moves, at + 9, V.lin @ R)
+            set_pose(hybrid.world, b + 1, R, X)
+            frame = hybrid.moves[b + 1]
+            frame.w, frame.dw, frame.v = V.ang @ R, zeta.ang @ R, V.lin @ R
+            frame.a = (zeta.lin + cross(V.ang, V.lin)) @ R
     if note:
-        s.numbers[KINETIC] = kinetic
+        hybrid.kinetic = kinetic
     return 0.0
 
 
 @helper
-def own_force(s, x, j, v):
+def own_force(hybrid, x, j, v):
     """What degree of freedom j's joint does of its own: its actuator, controllers and limits."""
-    nv, f, row = x.v.shape[0], s.controls[j], s.controlled[j]
+    nv, f, row = x.v.shape[0], hybrid.controls[j], hybrid.controlled[j]
     while row > 0:
         k = nv + LAW * (row - 1)
-        f += law_force(s.controls, k, x.q[int(s.controls[k + COORDINATE_])], v)
-        row = s.controlled[nv + row - 1]
+        f += law_force(hybrid.controls, k, x.q[int(hybrid.controls[k + COORDINATE_])], v)
+        row = hybrid.controlled[nv + row - 1]
     return f
 
 
 @helper
-def drive_joints(m, s, x, v):
+def drive_joints(m, hybrid, x, v):
     """The forces of all active joints, at velocities v."""
     for b in range(m.n):
         iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
         for j in range(iv, iv + k):
-            x.drive[j] = own_force(s, x, j, v[j])
+            x.drive[j] = own_force(hybrid, x, j, v[j])
 
 
-@kernel(types.float64(types.int64, types.int64), "hybrid body, joints", effort=2, nogil=True)
-def joint_passes(store, moving):
+@kernel(types.float64(HybridBody.type, types.int64), "hybrid body, joints", effort=2, nogil=True)
+def joint_passes(hybrid, moving):
     """The pass of exact/aba.py in which joints are eliminated, moving: under their forces; otherwise under their
     momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
-    m, x = open_reduced(store)
+    m, x = open_reduced(hybrid)
     if moving:
         return eliminate_joints(m, x.q, x.v, x.drive, x.path, x.work, x.axes, x.dofs)
     return with_joints(m, x.q, x.zeros, x.momentum, x.qdd, x.path, x.work, x.axes, x.dofs)

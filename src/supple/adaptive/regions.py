@@ -7,13 +7,11 @@ With HELD, too, a joint does not move, and is only on the way to others: where s
 
 from __future__ import annotations
 
-from supple.adaptive.pushes import OWN_PUSH, P_KIND, P_MOMENT, P_POINT, P_VECTOR, PUSH_ROW
+from supple.adaptive.memory import HELD, OWN_PUSH, UPDATE
 from supple.adaptive.reduced import turn_rigid
-from supple.adaptive.store import ANGLES, HELD, INERTIA10, JOINTS, N_PUSHES, POSE, SEEN, UPDATE, open_store
-from supple.assembly.desk import open_desk
 from supple.assembly.joints import identity, pose_of_joint
-from supple.assembly.loads import join_loads, leaf_loads, light_loads, load_rigid_at, sum_loads
-from supple.assembly.poses import beyond_joint, compose, load_pose, renew_span, span_of, store_pose
+from supple.assembly.loads import join_loads, leaf_loads, light_loads, sum_loads
+from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import TURNS
 from supple.exact.tables import (
@@ -30,18 +28,14 @@ from supple.exact.tables import (
     TREE_P,
     TREE_R,
 )
-from supple.spatial.algebra import RigidInertia, Vec3, shift_rigid
+from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
 from supple.spatial.compiler import helper, part
-from supple.spatial.rows import load_rigid, set_vec, store_mat, store_rigid, store_vec
+from supple.spatial.rows import load_rigid, store_mat, store_rigid, store_vec
 
 
 @helper
-def set_rigid(a, k, Y):
-    """A rigid inertia to a[k:k+10]."""
-    a[k] = Y.m
-    set_vec(a, k + 1, Y.h)
-    set_vec(a, k + 4, Vec3(Y.I.xx, Y.I.xy, Y.I.xz))
-    set_vec(a, k + 7, Vec3(Y.I.yy, Y.I.yz, Y.I.zz))
+def no_inertia():
+    return RigidInertia(0.0, Vec3(0.0, 0.0, 0.0), Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
 
 
 @helper
@@ -51,121 +45,122 @@ def moved_rigid(R, r, Y):
 
 
 @helper
-def add_rigid(m, s, rb, R, r, Y):
+def add_rigid(m, hybrid, rb, R, r, Y):
     """A piece more of reduced body rb."""
     Y = moved_rigid(R, r, Y)
     if rb == 0:
-        set_rigid(s.world_mass, 0, load_rigid_at(s.world_mass, 0) + Y)
+        hybrid.world_inertia = hybrid.world_inertia + Y
     else:
         store_rigid(m.rows, rb - 1, RIGID, load_rigid(m.rows, rb - 1, RIGID) + Y)
 
 
 @helper
-def add_joint(t, m, s, angles, rb, j, R, r):
+def add_joint(hybrid, m, angles, rb, j, R, r):
     """Joint j, active, on reduced body rb, where its frame before it moves is R, r. Returns the body under it."""
-    b = s.counts[JOINTS]
-    kind, iq = t.joint[j], t.iq[j]
-    s.joints[b] = j
+    tree = hybrid.body.tree
+    b = hybrid.n_joints
+    kind, iq = tree.joint[j], tree.iq[j]
+    hybrid.joints[b] = j
     m.bodies[b, PARENT] = rb - 1
     m.bodies[b, KIND] = kind
     m.bodies[b, IQ] = iq
-    m.bodies[b, IV] = t.iv[j]
+    m.bodies[b, IV] = tree.iv[j]
     m.bodies[b, HAS_CHILDREN] = 0
-    n = s.counts[ANGLES]
+    n = hybrid.n_angles
     m.bodies[b, ANGLE] = n
     for k in range(TURNS[kind]):
         angles[n + k] = iq + k
-    s.counts[ANGLES] = n + TURNS[kind]
+    hybrid.n_angles = n + TURNS[kind]
     store_mat(m.rows, b, TREE_R, R)
     store_vec(m.rows, b, TREE_P, r)
-    for k in range(RIGID, RIGID + INERTIA10):
-        m.rows[b, k] = 0.0
-    m.rows[b, PITCH] = t.pitch[j]
-    s.counts[JOINTS] = b + 1
+    store_rigid(m.rows, b, RIGID, no_inertia())
+    m.rows[b, PITCH] = tree.pitch[j]
+    hybrid.n_joints = b + 1
     return b + 1
 
 
 @helper
-def can_move(t, s, mask, i):
+def can_move(hybrid, mask, i):
     """Whether the joint of a node, which is in the region, moves in it: not if it is locked or held."""
-    flags = s.flags[i]
-    return t.forbidden[t.item[i]] < 6 and (not flags & HELD or flags & mask & UPDATE)
+    tree = hybrid.body.tree
+    flags = hybrid.flags[i]
+    return tree.forbidden[tree.item[i]] < 6 and (not flags & HELD or flags & mask & UPDATE)
 
 
 @helper
-def piece_at(s, i, rb, R, r):
+def piece_at(hybrid, i, rb, R, r):
     """Node i is, or begins, a piece of reduced body rb."""
-    s.piece[i] = rb
-    store_pose(s.piece_pose, POSE * i, R, r)
+    hybrid.piece[i] = rb
+    set_pose(hybrid.piece_pose, i, R, r)
 
 
 @helper
-def build_reduced(t, d, m, s, angles, mask, stack):
+def build_reduced(hybrid, m, angles, mask, stack):
     """The reduced tree of the region with one of the flags in `mask`. `seen`: its nodes and the front, parents first.
 
     A walk along every path from its top down, with the place where it is: reduced body rb, pose R, r.
     """
-    for k in range(INERTIA10):
-        s.world_mass[k] = 0.0
-    s.counts[JOINTS] = 0
-    s.counts[ANGLES] = 0
+    body, tree = hybrid.body, hybrid.body.tree
+    hybrid.world_inertia = no_inertia()
+    hybrid.n_joints = 0
+    hybrid.n_angles = 0
     seen, top = 0, 0
     rb, R, r = 0, identity(), Vec3(0.0, 0.0, 0.0)
-    stack[0] = 2 * (t.nodes - 1)
+    stack[0] = 2 * (tree.n_nodes - 1)
     while top >= 0:
         i, again = stack[top] // 2, stack[top] % 2
         top -= 1
-        kind, j = t.kind[i], t.item[i]
+        kind, j = tree.kind[i], tree.item[i]
         if again:
             if kind == JOIN:  # between its parts
-                if can_move(t, s, mask, i):
-                    rb = add_joint(t, m, s, angles, rb, j, R, r)
+                if can_move(hybrid, mask, i):
+                    rb = add_joint(hybrid, m, angles, rb, j, R, r)
                     R, r = identity(), Vec3(0.0, 0.0, 0.0)
                 else:
-                    R, r = beyond_joint(t, j, d.q, R, r)
+                    R, r = beyond_joint(tree, j, body.q, R, r)
                 top += 1
-                stack[top] = 2 * t.right[i]
+                stack[top] = 2 * tree.right[i]
             else:  # after what is absorbed into a LEAF, or hangs on a LIGHT's joint: back where it was
-                rb = s.piece[i]
-                R, r = load_pose(s.piece_pose, POSE * i)
-                if kind == LEAF and t.open[i]:
-                    S, q = load_pose(s.trees, POSE * t.heavy[j])
+                rb = hybrid.piece[i]
+                R, r = pose_at(hybrid.piece_pose, i)
+                if kind == LEAF and tree.open[i]:
+                    S, q = pose_at(tree.frames, tree.heavy[j])
                     R, r = compose(R, r, S, q)
             continue
-        s.seen[seen] = i
+        hybrid.seen[seen] = i
         seen += 1
-        piece_at(s, i, rb, R, r)
-        if not s.flags[i] & mask:
-            add_rigid(m, s, rb, R, r, load_rigid_at(s.rigid, INERTIA10 * i))
-            if (kind in (JOIN, LEAF)) and t.open[i]:
-                S, q = span_of(t, i, s.trees, s.spans)
+        piece_at(hybrid, i, rb, R, r)
+        if not hybrid.flags[i] & mask:
+            add_rigid(m, hybrid, rb, R, r, hybrid.rigid[i].Y)
+            if (kind in (JOIN, LEAF)) and tree.open[i]:
+                S, q = span_of(body, i)
                 R, r = compose(R, r, S, q)
         elif kind == JOIN:
             stack[top + 1] = 2 * i + 1
-            stack[top + 2] = 2 * t.left[i]
+            stack[top + 2] = 2 * tree.left[i]
             top += 2
         elif kind == LEAF:
-            add_rigid(m, s, rb, R, r, load_rigid_at(s.own, INERTIA10 * j))
+            add_rigid(m, hybrid, rb, R, r, tree.inertias[j].Y)
             stack[top + 1] = 2 * i + 1
-            stack[top + 2] = 2 * t.left[i]
+            stack[top + 2] = 2 * tree.left[i]
             top += 2
         elif kind == LIGHT:
             stack[top + 1] = 2 * i + 1
-            stack[top + 2] = 2 * t.left[i]
+            stack[top + 2] = 2 * tree.left[i]
             top += 2
-            S, q = load_pose(s.trees, POSE * j)
+            S, q = pose_at(tree.frames, j)
             R, r = compose(R, r, S, q)
-            if can_move(t, s, mask, i):
-                rb = add_joint(t, m, s, angles, rb, j, R, r)
+            if can_move(hybrid, mask, i):
+                rb = add_joint(hybrid, m, angles, rb, j, R, r)
                 R, r = identity(), Vec3(0.0, 0.0, 0.0)
             else:
-                R, r = beyond_joint(t, j, d.q, R, r)
+                R, r = beyond_joint(tree, j, body.q, R, r)
         else:
-            stack[top + 1] = 2 * t.right[i]
-            stack[top + 2] = 2 * t.left[i]
+            stack[top + 1] = 2 * tree.right[i]
+            stack[top + 2] = 2 * tree.left[i]
             top += 2
-    s.counts[SEEN] = seen
-    set_slots(m, s.counts[JOINTS])
+    hybrid.n_seen = seen
+    set_slots(m, hybrid.n_joints)
 
 
 @helper
@@ -188,107 +183,103 @@ def set_slots(m, n):
 
 
 @part
-def settle_join(desk, store, i):
-    t, d = open_desk(desk)
-    s = open_store(store)
-    join_loads(t, d, i, s.trees, s.spans, s.loads, s.load_at)
+def settle_join(hybrid, i):
+    body = hybrid.body
+    join_loads(body, i)
 
 
 @part
-def settle_leaf(desk, store, i):
-    t, d = open_desk(desk)
-    s = open_store(store)
-    leaf_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+def settle_leaf(hybrid, i):
+    body = hybrid.body
+    leaf_loads(body, i)
 
 
 @part
-def settle_light(desk, store, i):
-    t, d = open_desk(desk)
-    s = open_store(store)
-    light_loads(t, d, i, s.own, s.trees, s.loads, s.load_at)
+def settle_light(hybrid, i):
+    body = hybrid.body
+    light_loads(body, i)
 
 
 @helper
-def settle(t, d, s, desk, store, i):
+def settle(hybrid, i):
     """Node i is rigid from now on, and so is what is under it: what must be known of it. Its matrices are renewed."""
-    kind, j, l = t.kind[i], t.item[i], t.left[i]
+    body, tree = hybrid.body, hybrid.body.tree
+    kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
     if kind == JOIN:
-        r = t.right[i]
-        if t.open[i]:
-            renew_span(t, i, d.q, s.trees, s.spans)
-        R, p = span_of(t, l, s.trees, s.spans)
-        R, p = beyond_joint(t, j, d.q, R, p)
-        Y = load_rigid_at(s.rigid, INERTIA10 * l) + moved_rigid(R, p, load_rigid_at(s.rigid, INERTIA10 * r))
-        settle_join(desk, store, i)
+        r = tree.right[i]
+        if tree.open[i]:
+            renew_span(body, i)
+        R, p = span_of(body, l)
+        R, p = beyond_joint(tree, j, body.q, R, p)
+        Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)
+        settle_join(hybrid, i)
     elif kind == LEAF:
-        Y = load_rigid_at(s.own, INERTIA10 * j)
+        Y = tree.inertias[j].Y
         if l >= 0:
-            Y = Y + load_rigid_at(s.rigid, INERTIA10 * l)
-        if not t.lone[i]:
-            settle_leaf(desk, store, i)
+            Y = Y + hybrid.rigid[l].Y
+        if not tree.lone[i]:
+            settle_leaf(hybrid, i)
     elif kind == LIGHT:
-        R, p = load_pose(s.trees, POSE * j)
-        S, q = pose_of_joint(t, j, d.q)
+        R, p = pose_at(tree.frames, j)
+        S, q = pose_of_joint(tree, j, body.q)
         R, p = compose(R, p, S, q)
-        Y = moved_rigid(R, p, load_rigid_at(s.rigid, INERTIA10 * l))
-        settle_light(desk, store, i)
+        Y = moved_rigid(R, p, hybrid.rigid[l].Y)
+        settle_light(hybrid, i)
     else:
-        Y = load_rigid_at(s.rigid, INERTIA10 * l) + load_rigid_at(s.rigid, INERTIA10 * t.right[i])
-        sum_loads(t, i, s.loads, s.load_at)
-    set_rigid(s.rigid, INERTIA10 * i, RigidInertia(Y.m, Y.h, Y.I))
+        Y = hybrid.rigid[l].Y + hybrid.rigid[tree.right[i]].Y
+        sum_loads(body, i)
+    hybrid.rigid[i].Y = RigidInertia(Y.m, Y.h, Y.I)
 
 
 @helper
-def is_piece(t, s, mask, i):
+def is_piece(hybrid, mask, i):
     """Whether node i is one: on the front, or a leaf with something active in it."""
-    up = t.up[i]
-    return s.flags[i] & mask or up < 0 or s.flags[up] & mask
+    tree = hybrid.body.tree
+    up = tree.up[i]
+    return hybrid.flags[i] & mask or up < 0 or hybrid.flags[up] & mask
 
 
 @helper
-def find_piece(t, d, s, mask, i):
+def find_piece(hybrid, mask, i):
     """The reduced body that node i, not active but for a LEAF, is in, and where in it its frame is. O(depth)."""
+    body, tree = hybrid.body, hybrid.body.tree
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
-    while not is_piece(t, s, mask, i):
-        up = t.up[i]
-        kind, j = t.kind[up], t.item[up]
-        if kind == LIGHT or (kind == JOIN and t.right[up] == i):
-            S, q = load_pose(s.trees, POSE * j)
+    while not is_piece(hybrid, mask, i):
+        up = tree.up[i]
+        kind, j = tree.kind[up], tree.item[up]
+        if kind == LIGHT or (kind == JOIN and tree.right[up] == i):
+            S, q = pose_at(tree.frames, j)
             if kind == JOIN:
-                S, q = span_of(t, t.left[up], s.trees, s.spans)
-            S, q = beyond_joint(t, j, d.q, S, q)
+                S, q = span_of(body, tree.left[up])
+            S, q = beyond_joint(tree, j, body.q, S, q)
             R, r = compose(S, q, R, r)
         i = up
-    S, q = load_pose(s.piece_pose, POSE * i)
+    S, q = pose_at(hybrid.piece_pose, i)
     R, r = compose(S, q, R, r)
-    return s.piece[i], R, r
+    return hybrid.piece[i], R, r
 
 
 @helper
-def place_pushes(t, d, s, mask, stack):
+def place_pushes(hybrid, mask, stack):
     """The pushes as the reduced bodies feel them, by reduced body."""
-    n, bodies = s.counts[N_PUSHES], s.counts[JOINTS] + 1
+    n, bodies = hybrid.n_pushes, hybrid.n_joints + 1
     for rb in range(bodies + 1):
-        s.push_start[rb] = 0
+        hybrid.push_start[rb] = 0
     if n == 0:
         return
     for x in range(n):
-        rb, _, _ = find_piece(t, d, s, mask, s.push_leaf[x])
-        s.push_order[x] = rb
-        s.push_start[rb + 1] += 1
+        rb, _, _ = find_piece(hybrid, mask, hybrid.push_leaf[x])
+        hybrid.push_order[x] = rb
+        hybrid.push_start[rb + 1] += 1
     for rb in range(bodies):
-        s.push_start[rb + 1] += s.push_start[rb]
+        hybrid.push_start[rb + 1] += hybrid.push_start[rb]
     for rb in range(bodies):
-        stack[rb] = s.push_start[rb]
+        stack[rb] = hybrid.push_start[rb]
     for x in range(n):
-        rb, R, r = find_piece(t, d, s, mask, s.push_leaf[x])
-        to, at = PUSH_ROW * stack[rb], PUSH_ROW * x
+        rb, R, r = find_piece(hybrid, mask, hybrid.push_leaf[x])
+        push, to = hybrid.pushes[x], hybrid.reduced_pushes[stack[rb]]
         stack[rb] += 1
-        for k in range(PUSH_ROW):
-            s.reduced_pushes[to + k] = s.pushes[at + k]
-        p = Vec3(s.pushes[at + P_POINT], s.pushes[at + P_POINT + 1], s.pushes[at + P_POINT + 2])
-        set_vec(s.reduced_pushes, to + P_POINT, R @ p + r)
-        if s.pushes[at + P_KIND] == OWN_PUSH:
-            for o in (P_VECTOR, P_MOMENT):
-                f = Vec3(s.pushes[at + o], s.pushes[at + o + 1], s.pushes[at + o + 2])
-                set_vec(s.reduced_pushes, to + o, R @ f)
+        to.kind, to.stiffness, to.damping = push.kind, push.stiffness, push.damping
+        to.vector, to.moment, to.point = push.vector, push.moment, R @ push.point + r
+        if push.kind == OWN_PUSH:
+            to.vector, to.moment = R @ push.vector, R @ push.moment

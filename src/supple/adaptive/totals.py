@@ -3,30 +3,31 @@
 
 from __future__ import annotations
 
-from supple.assembly.passes import absorbed_of, stretch_of
+from supple.assembly.passes import absorbed_of, stretch_of, told
 from supple.assembly.tree import JOIN, LEAF
 from supple.spatial.compiler import helper
-from supple.spatial.sixes import dot, six
+from supple.spatial.sixes import dot
 
 
 @helper
-def total(t, d, i):
+def total(body, i):
     """A(i), and its scale."""
-    told = d.told_at[i]
-    if t.kind[i] in (JOIN, LEAF):
-        C, f1 = stretch_of(d, i), six(d.told, told)
+    tree = body.tree
+    here = told(body, i)
+    if tree.kind[i] in (JOIN, LEAF):
+        C, f1 = stretch_of(body, i), here.f1
         a = C.eta + dot(f1 @ C.Psi1 + C.p1, f1)  # [QS (8)]
         scale = C.eta_scale + dot(C.Psi1_scale, f1 * f1)
-        if t.open[i]:
-            f2 = six(d.told, told + 6)
+        if tree.open[i]:
+            f2 = here.f2
             a += dot(f2 @ C.Psi2 + C.p2, f2)
             scale += dot(C.Psi2_scale, f2 * f2)
-            if t.right[t.up[i]] == i:  # Psi_cross is Psi12
+            if tree.right[tree.up[i]] == i:  # Psi_cross is Psi12
                 a += 2.0 * dot(f1 @ C.Psi_cross, f2)
             else:
                 a += 2.0 * dot(f2 @ C.Psi_cross, f1)
     else:
-        C, x = absorbed_of(d, i), six(d.told, told)
+        C, x = absorbed_of(body, i), here.f1
         a = C.e + dot(x @ C.P + C.p, x)
         scale = C.e_scale + dot(C.P_scale, x * x)
     return max(a, 0.0), scale

@@ -23,33 +23,18 @@ from numba import types
 from supple.adaptive.backsubstitution import (
     ABSOLUTE_JOINT,
     ABSOLUTE_LINKAGE,
-    AMPLIFICATION,
-    COMPUTED,
-    FLOOR,
-    IN_ALL,
-    LARGEST,
     MATRICES,
-    NOISE,
-    PUSHED,
-    QUEUE,
     RELATIVE_LINKAGE,
-    ROOT,
-    SQUARES,
-    STALE,
-    VISITED,
     length,
     mark,
     norm_square,
     note_slide,
-    open_work,
-    probe_arrays,
     quotient,
     set_bounds,
 )
+from supple.adaptive.memory import SPRING, QuasiStaticBody
 from supple.adaptive.momenta import across
-from supple.adaptive.pushes import P_KIND, P_MOMENT, P_POINT, P_STIFFNESS, P_VECTOR, PUSH_ROW, SPRING
-from supple.adaptive.reduced import push_force, vec_at
-from supple.assembly.desk import open_desk, state_arrays
+from supple.adaptive.reduced import push_force
 from supple.assembly.joints import advance
 from supple.exact.aba import A_, B_, BODY_ROW, D_, DOF_ROW, E_, F_, P_, PATH_ROW, Y_, with_joints, without_joint
 from supple.exact.calls import AXES, DOFS, HEADER, N_SLOTS, PATH, TURNS, WORK
@@ -57,6 +42,7 @@ from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, 
 from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, open_tables
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.indexing import as_array
 from supple.spatial.references import floats_at, ints_at
 from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_rigid, store_six, store_vec
 from supple.spatial.trig import RING
@@ -84,7 +70,7 @@ def along(kind, z, S, k, f):
 
 
 @helper
-def load_bodies(m, w, q, path, work, S):
+def load_bodies(m, qs, q, path, work, S):
     """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes, whose magnitudes go to
     `carried`."""
     world_at_rest(m, q, path)
@@ -98,112 +84,117 @@ def load_bodies(m, w, q, path, work, S):
         store_rigid(work, b, Y_, Y)
         X = above + load_vec(work, b, P_)
         store_vec(path, i, X_, X)
-        w.carried[2 * b] = 0.0
-        w.carried[2 * b + 1] = 0.0
-        if next_ < w.counts[PUSHED] and w.bodies[next_] == b:
+        qs.carried[b].force = 0.0
+        qs.carried[b].moment = 0.0
+        if next_ < qs.n_pushed and qs.pushed[next_] == b:
             f = load_force(work, b, F_)
-            weight, moment = push_sizes(w, next_, X)
-            w.carried[2 * b] = weight
-            w.carried[2 * b + 1] = moment
-            for k in range(w.starts[next_], w.starts[next_ + 1]):
-                push = push_force(w.pushes, PUSH_ROW * k, R, X, Motion(zero(), zero()))
+            weight, moment = push_sizes(qs, next_, X)
+            qs.carried[b].force = weight
+            qs.carried[b].moment = moment
+            for k in range(qs.push_start[next_], qs.push_start[next_ + 1]):
+                push = push_force(qs.pushes[k], R, X, Motion(zero(), zero()))
                 f = f - push
             store_six(work, b, F_, f)
             next_ += 1
 
 
 @helper
-def push_sizes(w, x, X):
+def push_sizes(qs, x, X):
     """The magnitudes of the pushes on the x-th of the pushed bodies, which is at X: of forces, and of their moments."""
     weight, moment = 0.0, 0.0
-    for k in range(PUSH_ROW * w.starts[x], PUSH_ROW * w.starts[x + 1], PUSH_ROW):
-        p, f = length(vec_at(w.pushes, k + P_POINT)), length(vec_at(w.pushes, k + P_VECTOR))
-        if w.pushes[k + P_KIND] == SPRING:
-            f = (f + p + length(X)) * w.pushes[k + P_STIFFNESS]
-        weight, moment = weight + f, moment + p * f + length(vec_at(w.pushes, k + P_MOMENT))
+    for k in range(qs.push_start[x], qs.push_start[x + 1]):
+        push = qs.pushes[k]
+        p, f = length(push.point), length(push.vector)
+        if push.kind == SPRING:
+            f = (f + p + length(X)) * push.stiffness
+        weight, moment = weight + f, moment + p * f + length(push.moment)
     return weight, moment
 
 
 @helper
-def measure_noise(m, w, force, work, S, dofs):
+def measure_noise(m, qs, force, work, S, dofs):
     """`noise` of every degree of freedom. Returns the largest acceleration that so large a force would give its joint
     on its own."""
     most = 0.0
     for b in range(m.n - 1, -1, -1):
         _, _, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
-        weight = w.carried[2 * b] + length(f.lin)
-        moment = w.carried[2 * b + 1] + length(f.ang)
+        weight = qs.carried[b].force + length(f.lin)
+        moment = qs.carried[b].moment + length(f.ang)
         for k in range(j, j + DOF[kind]):
             carried = moment if kind == REVOLUTE else weight
             if kind != REVOLUTE and kind != PRISMATIC:
                 s = load_motion(S.rows, k, 0)
                 carried = length(s.ang) * moment + length(s.lin) * weight
             noise = abs(force[k]) + carried
-            w.noise[k] = noise
+            qs.noise[k] = noise
             most = max(most, noise * dofs[k, D_])
         p = m.bodies[b, PARENT]
         if p >= 0:
             moment += length(load_vec(work, b, P_)) * weight
-            w.carried[2 * p] += weight
-            w.carried[2 * p + 1] += moment
+            qs.carried[p].force += weight
+            qs.carried[p].moment += moment
     return most
 
 
 @helper
-def add_up(t, d, w):
+def add_up(qs):
     """The totals of all joints, none of them neglected."""
+    body, tree = qs.body, qs.body.tree
     largest, squares = 0.0, 0.0
-    for j in range(t.n):
-        square = norm_square(t, d, j)
+    for j in range(tree.n):
+        square = norm_square(body, j)
         largest, squares = max(largest, square), squares + square
-    w.numbers[LARGEST] = largest
-    w.numbers[SQUARES] = squares
-    w.numbers[ROOT] = squares
+    qs.largest = largest
+    qs.squares = squares
+    qs.root = squares
 
 
 @helper
-def negligible(t, w, error, measure):
+def negligible(qs, error, measure):
     """The square of an acceleration that every joint may neglect."""
-    floor = w.numbers[FLOOR]
+    tree = qs.body.tree
+    floor = qs.floor
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
-        size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(w.numbers[SQUARES]) - floor, 0.0)
-        return max(error * size - 2.0 * floor, 0.0) ** 2 / t.n
-    size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(w.numbers[LARGEST]) - floor, 0.0)
+        size = 1.0 if measure == ABSOLUTE_LINKAGE else max(math.sqrt(qs.squares) - floor, 0.0)
+        return max(error * size - 2.0 * floor, 0.0) ** 2 / tree.n
+    size = 1.0 if measure == ABSOLUTE_JOINT else max(math.sqrt(qs.largest) - floor, 0.0)
     return max(error * size - floor, 0.0) ** 2
 
 
 @helper
-def select(t, d, w, error, measure):
+def select(qs, error, measure):
     """The joints that are not neglected, and what the error then is."""
-    limit = negligible(t, w, error, measure) * (1.0 - 1e-9)
+    body, tree = qs.body, qs.body.tree
+    limit = negligible(qs, error, measure) * (1.0 - 1e-9)
     count, left, most, kept = 0, 0.0, 0.0, 0.0
-    for j in range(t.n):
-        square = norm_square(t, d, j)
+    for j in range(tree.n):
+        square = norm_square(body, j)
         if error > 0.0 and square <= limit:
             left, most = left + square, max(most, square)
         else:
-            w.computed[count] = j
+            qs.computed[count] = j
             count += 1
             kept += square
-    w.counts[COMPUTED] = count
-    w.numbers[SQUARES] = kept
-    set_bounds(w, t.n, measure, (left, left if count < t.n else -1.0), most, most)
+    qs.n_computed = count
+    qs.squares = kept
+    set_bounds(qs, tree.n, measure, (left, left if count < tree.n else -1.0), most, most)
 
 
 @helper
-def advance_all(t, d, w, factor):
+def advance_all(qs, factor):
     """Move the joints that are not neglected, and mark what that changes."""
-    for x in range(w.counts[COMPUTED]):
-        j = w.computed[x]
-        advance(t, j, d.q, d.qdd, factor)
-        note_slide(t, d, w, j, factor)
-        mark(t, w, t.node_of[j], MATRICES)
-    w.counts[STALE] = 1
+    body, tree = qs.body, qs.body.tree
+    for x in range(qs.n_computed):
+        j = qs.computed[x]
+        advance(tree, j, body.q, body.qdd, factor)
+        note_slide(qs, j, factor)
+        mark(qs, tree.node_of[j], MATRICES)
+    qs.stale = 1
 
 
 @helper
-def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
+def probe_forces(m, qs, tau, qdd, path, work, S, dofs, out):
     """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, to which what moves
     the bodies now belongs, with signs that look random. Returns how the former compares with the latter, by what the
     joint that moves most, on its own, would do. After load_bodies; takes the bodies' own forces away."""
@@ -215,10 +206,10 @@ def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
         )
         store_six(path, i, A_, A)
         f = load_rigid(work, b, Y_) @ A
-        w.carried[2 * b] += length(f.lin)
-        w.carried[2 * b + 1] += length(f.ang)
+        qs.carried[b].force += length(f.lin)
+        qs.carried[b].moment += length(f.ang)
         store_six(work, b, F_, load_force(work, b, F_) + f)
-    noise, most = UNIT * measure_noise(m, w, tau, work, S, dofs), 0.0
+    noise, most = UNIT * measure_noise(m, qs, tau, work, S, dofs), 0.0
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
         f = load_force(work, b, F_)
@@ -228,7 +219,7 @@ def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
             sign = 1.0 if (k * k + 3 * k >> 2) & 1 else -1.0
             left = tau[k] - along(kind, load_vec(work, b, E_), S, k, f) - m.dofs[k, ARMATURE] * qdd[k]
             most = max(most, abs(left) * dofs[k, D_])
-            out[k] = left + sign * UNIT * w.noise[k]
+            out[k] = left + sign * UNIT * qs.noise[k]
         store_six(work, b, F_, Force(zero(), zero()))
         if m.bodies[b, PARENT] >= 0:
             f = shift_force(load_vec(work, b, P_), f)
@@ -241,24 +232,23 @@ def probe_forces(m, w, tau, qdd, path, work, S, dofs, out):
 _int, _float = types.int64, types.float64
 
 
-@kernel(_float(_int, _int, _int, _int, _float, _int, _float), "quasi-statics, whole body", effort=4)
-def whole_kernel(handle, desk, work, tasks, error, measure, factor):
+@kernel(_float(_int, QuasiStaticBody.type, _int, _float, _int, _float), "quasi-statics, whole body", effort=4)
+def whole_kernel(handle, qs, tasks, error, measure, factor):
     """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D, or of PROBE what is left
     of the equations of motion, in parts of the noise."""
+    body = qs.body
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
-    t, d = open_desk(desk)
-    w = open_work(work)
     smallest, left = 1.0e300, 0.0
     if tasks & (SOLVE | PROBE):
-        q, tau, out = state_arrays(desk)
+        q, tau, out = as_array(body.q, body.nq), as_array(body.force, body.nv), as_array(body.qdd, body.nv)
         path, bodies = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
         S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
         dofs = floats_at(h[DOFS], (m.nv, DOF_ROW))
-        load_bodies(m, w, q, path, bodies, S)
+        load_bodies(m, qs, q, path, bodies, S)
         if tasks & PROBE:
-            noise, probe = probe_arrays(work)
-            left = probe_forces(m, w, tau, out, path, bodies, S, dofs, probe)
+            noise, probe = as_array(qs.noise, body.nv), as_array(qs.probe, body.nv)
+            left = probe_forces(m, qs, tau, out, path, bodies, S, dofs, probe)
             tau, out = probe, noise
         elif tasks & WEIGHTLESS:
             for b in range(m.n):
@@ -268,20 +258,20 @@ def whole_kernel(handle, desk, work, tasks, error, measure, factor):
             most, squares = 0.0, 0.0
             for j in range(m.nv):
                 most, squares = max(most, abs(out[j])), squares + out[j] * out[j]
-            w.numbers[AMPLIFICATION] = SAFETY * quotient(most, w.numbers[NOISE])
-            w.numbers[IN_ALL] = SAFETY * quotient(math.sqrt(squares), w.numbers[NOISE])
+            qs.amplification = SAFETY * quotient(most, qs.noise_level)
+            qs.amplification_in_all = SAFETY * quotient(math.sqrt(squares), qs.noise_level)
         else:
-            add_up(t, d, w)
-            w.numbers[NOISE] = UNIT * measure_noise(m, w, tau, bodies, S, dofs)
-            w.counts[QUEUE] = 0
-            w.counts[VISITED] = 0
+            add_up(qs)
+            qs.noise_level = UNIT * measure_noise(m, qs, tau, bodies, S, dofs)
+            qs.queue_length = 0
+            qs.n_visited = 0
     if tasks & SELECT:
-        linkage, noise = measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE), w.numbers[NOISE]
-        square = w.numbers[ROOT if linkage else LARGEST]
-        w.numbers[SQUARES] = w.numbers[ROOT]
-        floor = noise * w.numbers[IN_ALL if linkage else AMPLIFICATION]
-        w.numbers[FLOOR] = max(floor, LEAST * UNIT * math.sqrt(square))
-        select(t, d, w, error, measure)
+        linkage, noise = measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE), qs.noise_level
+        square = qs.root if linkage else qs.largest
+        qs.squares = qs.root
+        floor = noise * (qs.amplification_in_all if linkage else qs.amplification)
+        qs.floor = max(floor, LEAST * UNIT * math.sqrt(square))
+        select(qs, error, measure)
     if tasks & ADVANCE_ALL:
-        advance_all(t, d, w, factor)
+        advance_all(qs, factor)
     return left if tasks & PROBE else smallest

@@ -23,16 +23,16 @@ def identity():
 
 
 @helper
-def pose_of_joint(t, j, q):
+def pose_of_joint(tree, j, q):
     """R, r: the body's frame in that of its joint before it moves."""
-    kind, i = t.joint[j], t.iq[j]
+    kind, i = tree.joint[j], tree.iq[j]
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
     if kind == REVOLUTE:
         R = turn_z(R, math.cos(q[i]), math.sin(q[i]))
     elif kind == PRISMATIC:
         r = Vec3(0.0, 0.0, q[i])
     elif kind == SCREW:
-        R, r = turn_z(R, math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, t.pitch[j] * q[i])
+        R, r = turn_z(R, math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, tree.pitch[j] * q[i])
     elif kind == CYLINDRICAL:
         R, r = turn_z(R, math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, q[i + 1])
     elif kind == UNIVERSAL:
@@ -48,9 +48,9 @@ def pose_of_joint(t, j, q):
 
 
 @helper
-def turn_of_joint(t, j, q, room):
+def turn_of_joint(tree, j, q, room):
     """E(q) of joint j; room: for its matrices [turning.py]."""
-    kind, i = t.joint[j], t.iq[j]
+    kind, i = tree.joint[j], tree.iq[j]
     if kind == REVOLUTE:
         return Turn(True, math.cos(q[i]), math.sin(q[i]), False, room)
     if kind == UNIVERSAL:  # in the frame between its two turns
@@ -64,8 +64,8 @@ def turn_of_joint(t, j, q, room):
             0.0,
         )
         return Turn(False, 1.0, 0.0, True, room)
-    R, r = pose_of_joint(t, j, q)
-    fill(room.E, room.Et, kind, R, r, t.pitch[j])
+    R, r = pose_of_joint(tree, j, q)
+    fill(room.E, room.Et, kind, R, r, tree.pitch[j])
     return Turn(False, 1.0, 0.0, False, room)
 
 
@@ -97,9 +97,37 @@ def beside(a, b):
 
 
 @helper
-def advance(t, j, q, x, factor):
+def in_basis(kind, ang, lin):
+    """Two vectors as six numbers, in the order of the basis of a kind of joint."""
+    x = new_matrix()
+    x[0] = beside(ang, lin)
+    for k in range(6):
+        x[1, k] = x[0, BASIS[kind, k]]
+    return x[1]
+
+
+@helper
+def force_in_basis(tree, b, f):
+    """A force on body b, in its own frame, in its basis."""
+    kind = tree.joint[b]
+    turn = f.ang.z + tree.pitch[b] * f.lin.z if kind == SCREW else f.ang.z
+    if kind == REVOLUTE:  # of which there are most
+        return make_six(f.lin.x, f.lin.y, f.ang.x, f.ang.y, f.lin.z, f.ang.z)
+    return in_basis(kind, Vec3(f.ang.x, f.ang.y, turn), f.lin)
+
+
+@helper
+def motion_in_basis(tree, b, a):
+    """A motion in the frame of body b (or of its joint before it moves), in its basis."""
+    kind = tree.joint[b]
+    along = a.lin.z - tree.pitch[b] * a.ang.z if kind == SCREW else a.lin.z
+    return in_basis(kind, a.ang, Vec3(a.lin.x, a.lin.y, along))
+
+
+@helper
+def advance(tree, j, q, x, factor):
     """Move joint j by factor times x, which is constant in its body's frame: what model.integrate does."""
-    kind, i, k = t.joint[j], t.iq[j], t.iv[j]
+    kind, i, k = tree.joint[j], tree.iq[j], tree.iv[j]
     if kind in (REVOLUTE, PRISMATIC, SCREW):
         q[i] += factor * x[k]
     elif kind in (CYLINDRICAL, UNIVERSAL):

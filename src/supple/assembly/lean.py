@@ -14,7 +14,7 @@ so that neither W nor W Phi21^A is formed, L is not inverted, and no root is tak
 from __future__ import annotations
 
 from supple.assembly.joints import REVOLUTE
-from supple.assembly.nodes import Stretch
+from supple.assembly.passes import stretch_of, told
 from supple.assembly.turning import (
     cosines,
     moved_back,
@@ -28,7 +28,7 @@ from supple.assembly.turning import (
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows
-from supple.spatial.sixes import make_six, set_six, six, total
+from supple.spatial.sixes import make_six, total
 from supple.spatial.structs import Struct
 
 FORBIDDEN = 5
@@ -46,28 +46,29 @@ class LeanJoint(Struct):
     L = Numbers(10)  # by columns, below its diagonal
 
 
-stretch_among, lean_joint_among = Stretch.among, LeanJoint.among
+lean_joint_among = LeanJoint.among
 
 
 @helper
-def is_lean(t, j):
+def is_lean(tree, j):
     """Whether joint j can be joined so."""
-    return t.joint[j] == REVOLUTE and t.armature[t.iv[j]] == 0.0
+    return tree.joint[j] == REVOLUTE and tree.armature[tree.iv[j]] == 0.0
 
 
 @helper
-def lean_join(t, d, i, cos, sin):
+def lean_join(body, i, cos, sin):
     """The coefficients of a JOIN i [QS (2)], and of its joint, turned so far. Returns the smallest pivot."""
-    A, B = stretch_among(d.out, d.at[t.left[i]]), stretch_among(d.out, d.at[t.right[i]])
-    C, J = stretch_among(d.out, d.at[i]), lean_joint_among(d.out, d.joint_at[i])
-    below = t.open[i] != 0
+    tree = body.tree
+    A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
+    J = lean_joint_among(body.numbers, body.joint_at[i])
+    below = tree.open[i] != 0
     M, Y, Z, b = new_matrix(), new_matrix(), new_matrix(), new_matrix()
     assign(M, turn_both(A.Phi2, cos, sin) + B.Phi1)
     assign(Y, turn_rows(A.Phi_cross, cos, sin))
     if below:
         assign(Z, B.Phi_cross)
     b[0] = turn_vector(A.b2, cosines(cos), sines(sin)) - B.b1  # beta
-    Q = d.force[t.iv[t.item[i]]]
+    Q = body.force[tree.iv[tree.item[i]]]
     b1, smallest, l = A.b1, 1.0e300, 0
     b2 = B.b2 if below else b1
     for m in range(FORBIDDEN):
@@ -103,7 +104,7 @@ def lean_join(t, d, i, cos, sin):
         J.u2 = u2
         C.Phi2 = B.Phi2 - product_of_rows(Z, J.ZD, FORBIDDEN)
         C.b2 = b2 - u2 * Q
-        if t.right[t.up[i]] == i:
+        if tree.right[tree.up[i]] == i:
             C.Phi_cross = product_of_rows(Y, J.ZD, FORBIDDEN)
         else:
             C.Phi_cross = product_of_rows(Z, J.YD, FORBIDDEN)
@@ -120,25 +121,25 @@ def balance(J, m, f1, f2, below):
 
 
 @helper
-def lean_down(t, d, i, cos, sin):
+def lean_down(body, i, cos, sin):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
-    J, iv = lean_joint_among(d.out, d.joint_at[i]), t.iv[t.item[i]]
-    told = d.told
-    ti, ta, tb = d.told_at[i], d.told_at[t.left[i]], d.told_at[t.right[i]]
-    f1, f2 = six(told, ti), six(told, ti + 6)
-    below = t.open[i] != 0
+    tree = body.tree
+    J, iv = lean_joint_among(body.numbers, body.joint_at[i]), tree.iv[tree.item[i]]
+    here, upper, lower = told(body, i), told(body, tree.left[i]), told(body, tree.right[i])
+    f1, f2 = here.f1, here.f2
+    below = tree.open[i] != 0
     x = J.u1 * f1
     if below:
         x = x - J.u2 * f2
-    d.qdd[iv] = J.r + total(x)
+    body.qdd[iv] = J.r + total(x)
     L = J.L
     e = balance(J, 4, f1, f2, below)
     v = balance(J, 3, f1, f2, below) - L[9] * e
     c = balance(J, 2, f1, f2, below) - L[8] * e - L[7] * v
     b = balance(J, 1, f1, f2, below) - L[6] * e - L[5] * v - L[4] * c
     a = balance(J, 0, f1, f2, below) - L[3] * e - L[2] * v - L[1] * c
-    f = make_six(a - L[0] * b, b, c, v, e, d.force[iv])
-    set_six(told, ta, f1)
-    set_six(told, ta + 6, moved_back(f, revolute_turn(cos, sin, new_turn_matrices())) * -1.0)
-    set_six(told, tb, f)
-    set_six(told, tb + 6, f2)
+    f = make_six(a - L[0] * b, b, c, v, e, body.force[iv])
+    upper.f1 = f1
+    upper.f2 = moved_back(f, revolute_turn(cos, sin, new_turn_matrices())) * -1.0
+    lower.f1 = f
+    lower.f2 = f2

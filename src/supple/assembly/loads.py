@@ -16,8 +16,7 @@ Beside E stands the scale of the last case [rounding.py], in which the joints' o
 from __future__ import annotations
 
 from supple.assembly.absorbing import leaf_vectors, light_vectors, lone_vectors, scale_of_lone
-from supple.assembly.frames import BASIS
-from supple.assembly.joints import SCREW, beside, pose_of_joint, turn_of_joint
+from supple.assembly.joints import beside, force_in_basis, motion_in_basis, pose_of_joint, turn_of_joint
 from supple.assembly.nodes import AbsorbedVectors, StretchVectors
 from supple.assembly.passes import (
     absorbed_of,
@@ -27,14 +26,14 @@ from supple.assembly.passes import (
     sides_of_leaf,
     stretch_of,
 )
-from supple.assembly.poses import compose, load_pose, span_of
+from supple.assembly.poses import compose, pose_at, span_of
 from supple.assembly.rounding import join_scale, leaf_scale, light_scale, lower_psi, nothing
 from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
 from supple.assembly.turning import new_turn_matrices
-from supple.spatial.algebra import Force, Motion, RigidInertia, Sym3, Vec3, cross
+from supple.spatial.algebra import Force, Motion, Vec3, cross
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
-from supple.spatial.matrices import Mat6, matrix_among, new_matrix
+from supple.spatial.matrices import Mat6, new_matrix
 from supple.spatial.sixes import absolute, dot
 from supple.spatial.structs import Several, Struct
 
@@ -127,51 +126,15 @@ def gyroscopic(I, c):
 
 
 @helper
-def in_basis(kind, ang, lin):
-    """Two vectors as six numbers, in the order of the basis of a kind of joint."""
-    x = new_matrix()
-    x[0] = beside(ang, lin)
-    for k in range(6):
-        x[1, k] = x[0, BASIS[kind, k]]
-    return x[1]
-
-
-@helper
-def force_in_basis(t, b, f):
-    """A force on body b, in its own frame, in its basis."""
-    kind = t.joint[b]
-    turn = f.ang.z + t.pitch[b] * f.lin.z if kind == SCREW else f.ang.z
-    return in_basis(kind, Vec3(f.ang.x, f.ang.y, turn), f.lin)
-
-
-@helper
-def motion_in_basis(t, b, a):
-    """A motion in the frame of body b (or of its joint before it moves), in its basis."""
-    kind = t.joint[b]
-    along = a.lin.z - t.pitch[b] * a.ang.z if kind == SCREW else a.lin.z
-    return in_basis(kind, a.ang, Vec3(a.lin.x, a.lin.y, along))
-
-
-@helper
-def pulled_inward(t, b, r, R, c):
+def pulled_inward(tree, b, r, R, c):
     """w x (w x r) in case c, in the basis of body b (or of its joint), whose frame is R."""
-    return motion_in_basis(t, b, Motion(zero_vec(), inward(r, c) @ R))
+    return motion_in_basis(tree, b, Motion(zero_vec(), inward(r, c) @ R))
 
 
 @helper
-def turning_force(t, b, Y, c):
+def turning_force(tree, b, Y, c):
     """The force of inertia on body b in case c."""
-    return force_in_basis(t, b, Force(gyroscopic(Y.I, c) * -1.0, inward(Y.h, c) * -1.0))
-
-
-@helper
-def load_rigid_at(a, k):
-    """A rigid inertia: mass, first moment, rotational inertia."""
-    return RigidInertia(
-        a[k],
-        Vec3(a[k + 1], a[k + 2], a[k + 3]),
-        Sym3(a[k + 4], a[k + 5], a[k + 6], a[k + 7], a[k + 8], a[k + 9]),
-    )
+    return force_in_basis(tree, b, Force(gyroscopic(Y.I, c) * -1.0, inward(Y.h, c) * -1.0))
 
 
 # --- seen from another frame ------------------------------------------------------------------------------------------
@@ -265,6 +228,16 @@ def turn_pairs(E, D, out):
 
 
 @helper
+def stretch_loads(body, i):
+    return stretch_loads_among(body.loads, body.load_at[i])
+
+
+@helper
+def absorbed_loads(body, i):
+    return absorbed_loads_among(body.loads, body.load_at[i])
+
+
+@helper
 def share(c):
     """How much of the joints' own forces acts in case c."""
     return 1.0 if c == STILL_CASE else 0.0
@@ -297,14 +270,15 @@ def keep(one, x, Sx, p):
 
 
 @helper
-def join_loads(t, d, i, trees, spans, loads, at):
+def join_loads(body, i):
     """The cases of a JOIN."""
-    j, l, r = t.item[i], t.left[i], t.right[i]
-    A, B, J, closing = stretch_of(d, l), stretch_of(d, r), joint_of_node(d, i), closing_of(d, i)
-    a, b, c = (stretch_loads_among(loads, at[l]), stretch_loads_among(loads, at[r]), stretch_loads_among(loads, at[i]))
-    sides, turn = sides_of(t, i, True), turn_of_joint(t, j, d.q, new_turn_matrices())
-    R, _ = span_of(t, l, trees, spans)
-    S, s = pose_of_joint(t, j, d.q)
+    tree = body.tree
+    j, l, r = tree.item[i], tree.left[i], tree.right[i]
+    A, B, J, closing = stretch_of(body, l), stretch_of(body, r), joint_of_node(body, i), closing_of(body, i)
+    a, b, c = (stretch_loads(body, l), stretch_loads(body, r), stretch_loads(body, i))
+    sides, turn = sides_of(tree, i, True), turn_of_joint(tree, j, body.q, new_turn_matrices())
+    R, _ = span_of(body, l)
+    S, s = pose_of_joint(tree, j, body.q)
     u, R = R @ s, R @ S  # of the lower part's top: how far the joint moves it, and its turn
     seen, D = new_stretch_loads(), new_matrix()
     set_turned_cases(D, R)
@@ -312,13 +286,13 @@ def join_loads(t, d, i, trees, spans, loads, at):
     moved, upper_b, lower_b = new_cases(), nothing(), nothing()
     for case in range(CASES):
         below = seen.cases[case]
-        below.b1 = below.b1 - pulled_inward(t, j, u, R, case)
-        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        below.b1 = below.b1 - pulled_inward(tree, j, u, R, case)
+        own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
         x, Sx, p, upper_b, lower_b = join_vectors(
             A, B, J, closing, own, sides, turn, a.cases[case], below, c.cases[case], one.R
         )
         keep(one, x, Sx, p)
-    own = own_joint(t, j, d.force, 1.0)
+    own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
     scale = join_scale(A, B, closing, own, sides, turn, upper_b, lower_b)
     if sides.upper:
@@ -331,52 +305,54 @@ def join_loads(t, d, i, trees, spans, loads, at):
 
 
 @helper
-def leaf_loads(t, d, i, inertias, trees, loads, at):
-    """The cases of a LEAF on a path. inertias: of the bodies, ten numbers each."""
-    b, l = t.item[i], t.left[i]
-    some, sides, heavy = l >= 0, sides_of_leaf(t, i, True), t.heavy[b]
-    C, absorbed = stretch_of(d, i), absorbed_of(d, max(l, 0))
-    c, under = stretch_loads_among(loads, at[i]), absorbed_loads_among(loads, at[max(l, 0)])
-    Y, moved = load_rigid_at(inertias, 10 * b), new_cases()
+def leaf_loads(body, i):
+    """The cases of a LEAF on a path."""
+    tree = body.tree
+    b, l = tree.item[i], tree.left[i]
+    some, sides, heavy = l >= 0, sides_of_leaf(tree, i, True), tree.heavy[b]
+    C, absorbed = stretch_of(body, i), absorbed_of(body, max(l, 0))
+    c, under = stretch_loads(body, i), absorbed_loads(body, max(l, 0))
+    Y, moved = tree.inertias[b].Y, new_cases()
     for case in range(CASES):
-        to, f = c.cases[case], turning_force(t, b, Y, case)
-        x, Sx, p = leaf_vectors(next_joint(t, b), C, some, absorbed, sides, f, under.cases[case], to)
+        to, f = c.cases[case], turning_force(tree, b, Y, case)
+        x, Sx, p = leaf_vectors(next_joint(tree, b), C, some, absorbed, sides, f, under.cases[case], to)
         keep(moved.cases[case], x, Sx, p)
         if sides.open:
-            R, r = load_pose(trees, 12 * heavy)
-            to.b2 = to.b2 + pulled_inward(t, heavy, r, R, case)
+            R, r = pose_at(tree.frames, heavy)
+            to.b2 = to.b2 + pulled_inward(tree, heavy, r, R, case)
     if some:
-        set_pairs(moved, no_joint(t, d.force), c.E)
+        set_pairs(moved, no_joint(tree, body.force), c.E)
         add_pairs(c.E, under.E)
         c.E_scale = leaf_scale(C, absorbed, under.cases[STILL_CASE].z) + under.E_scale
 
 
 @helper
-def light_loads(t, d, i, inertias, trees, loads, at):
+def light_loads(body, i):
     """The cases of a LIGHT."""
-    j, path = t.item[i], t.left[i]
-    R, r = load_pose(trees, 12 * j)
-    S, s = pose_of_joint(t, j, d.q)
+    tree = body.tree
+    j, path = tree.item[i], tree.left[i]
+    R, r = pose_at(tree.frames, j)
+    S, s = pose_of_joint(tree, j, body.q)
     R, r = compose(R, r, S, s)
-    if t.lone[path]:
-        lone_loads(t, d, i, load_rigid_at(inertias, 10 * j), R, r, loads, at)
+    if tree.lone[path]:
+        lone_loads(body, i, R, r)
         return
-    B, J, closing, jointed = stretch_of(d, path), joint_of_node(d, i), closing_of(d, i), t.joints[path] > 0
+    B, J, closing, jointed = stretch_of(body, path), joint_of_node(body, i), closing_of(body, i), tree.joints[path] > 0
     b, c, turn = (
-        stretch_loads_among(loads, at[path]),
-        absorbed_loads_among(loads, at[i]),
-        turn_of_joint(t, j, d.q, new_turn_matrices()),
+        stretch_loads(body, path),
+        absorbed_loads(body, i),
+        turn_of_joint(tree, j, body.q, new_turn_matrices()),
     )
     seen, moved, D, beta = new_stretch_loads(), new_cases(), new_matrix(), nothing()
     set_turned_cases(D, R)
     turn_stretch(b, jointed, D, seen)
     for case in range(CASES):
         below = seen.cases[case]
-        below.b1 = below.b1 - pulled_inward(t, j, r, R, case)
-        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        below.b1 = below.b1 - pulled_inward(tree, j, r, R, case)
+        own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
         _, x, Sx, p, beta = light_vectors(B, J, closing, own, jointed, True, turn, below, c.cases[case], one.R)
         keep(one, x, Sx, p)
-    own = own_joint(t, j, d.force, 1.0)
+    own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
     if jointed:
         add_pairs(c.E, seen.E)
@@ -385,17 +361,18 @@ def light_loads(t, d, i, inertias, trees, loads, at):
 
 
 @helper
-def lone_loads(t, d, i, Y, R, r, loads, at):
-    """The cases of a LIGHT with a single body under it, of rigid inertia Y, whose frame is R, r."""
-    j, under = t.item[i], t.left[t.left[i]]
+def lone_loads(body, i, R, r):
+    """The cases of a LIGHT with a single body under it, whose frame is R, r."""
+    tree = body.tree
+    j, under = tree.item[i], tree.left[tree.left[i]]
     some, J, closing, turn = (
         under >= 0,
-        joint_of_node(d, i),
-        closing_of(d, i),
-        turn_of_joint(t, j, d.q, new_turn_matrices()),
+        joint_of_node(body, i),
+        closing_of(body, i),
+        turn_of_joint(tree, j, body.q, new_turn_matrices()),
     )
-    absorbed, I = absorbed_of(d, max(under, 0)), matrix_among(t.inertia, 36 * j)
-    b, c = absorbed_loads_among(loads, at[max(under, 0)]), absorbed_loads_among(loads, at[i])
+    absorbed, I, Y = absorbed_of(body, max(under, 0)), tree.links[j].I, tree.inertias[j].Y
+    b, c = absorbed_loads(body, max(under, 0)), absorbed_loads(body, i)
     seen, moved, D = new_absorbed_loads(), new_cases(), new_matrix()
     set_turned_cases(D, R)
     if some:
@@ -404,17 +381,17 @@ def lone_loads(t, d, i, Y, R, r, loads, at):
         f = nothing()  # its own force, in the cases of the frame above
         if case < 6:
             for k in range(6):
-                f += turning_force(t, j, Y, k) * D[k, case]
-        a = pulled_inward(t, j, r, R, case)
+                f += turning_force(tree, j, Y, k) * D[k, case]
+        a = pulled_inward(tree, j, r, R, case)
         z = a @ I - f
         if some:
             z += a @ absorbed.I
-        own, one = own_joint(t, j, d.force, share(case)), moved.cases[case]
+        own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
         _, x, Sx, p = lone_vectors(
             some, absorbed, J, closing, own, True, turn, z, a, seen.cases[case], c.cases[case], one.R
         )
         keep(one, x, Sx, p)
-    own = own_joint(t, j, d.force, 1.0)
+    own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
     sizes, scale = nothing(), 0.0
     if some:
@@ -424,9 +401,10 @@ def lone_loads(t, d, i, Y, R, r, loads, at):
 
 
 @helper
-def sum_loads(t, i, loads, at):
+def sum_loads(body, i):
     """The cases of a SUM."""
-    l, r, c = at[t.left[i]], at[t.right[i]], at[i]
+    loads, at, tree = body.loads, body.load_at, body.tree
+    l, r, c = at[tree.left[i]], at[tree.right[i]], at[i]
     for k in range(ABSORBED_LOADS):
         loads[c + k] = loads[l + k] + loads[r + k]
 
@@ -456,21 +434,22 @@ def square_sum(E, m):
 
 
 @helper
-def evaluate_stretch(t, d, i, velocity, a, trees, spans, loads, at):
+def evaluate_stretch(body, i, velocity, a):
     """b, p and eta of a stretch whose top body turns with `velocity`, counted from its acceleration a (that of its
     origin, and of its turning)."""
-    C, l, m = stretch_of(d, i), stretch_loads_among(loads, at[i]), new_matrix()
+    tree = body.tree
+    C, l, m = stretch_of(body, i), stretch_loads(body, i), new_matrix()
     m[0] = squares_of(velocity)
     still = l.cases[STILL_CASE]
     b1, b2 = still.b1, still.b2
     for c in range(6):
         b1, b2 = b1 + l.cases[c].b1 * m[0, c], b2 + l.cases[c].b2 * m[0, c]
-    C.b1 = b1 - motion_in_basis(t, t.top[i], a)
-    if t.open[i]:
-        R, r = span_of(t, i, trees, spans)
+    C.b1 = b1 - motion_in_basis(tree, tree.top[i], a)
+    if tree.open[i]:
+        R, r = span_of(body, i)
         lin = a.lin + cross(a.ang, r) + cross(velocity, cross(velocity, r))
-        C.b2 = b2 - motion_in_basis(t, t.after[i], Motion(a.ang @ R, lin @ R))
-    if t.joints[i] > 0:
+        C.b2 = b2 - motion_in_basis(tree, tree.after[i], Motion(a.ang @ R, lin @ R))
+    if tree.joints[i] > 0:
         p1, p2 = still.p1, still.p2
         for c in range(6):
             p1, p2 = p1 + l.cases[c].p1 * m[0, c], p2 + l.cases[c].p2 * m[0, c]
@@ -479,11 +458,12 @@ def evaluate_stretch(t, d, i, velocity, a, trees, spans, loads, at):
 
 
 @helper
-def evaluate_absorbed(t, d, i, velocity, a, loads, at):
+def evaluate_absorbed(body, i, velocity, a):
     """z, p and e of a LIGHT or SUM, on a body that turns with `velocity`, counted from its acceleration a."""
-    C, l, m = absorbed_of(d, i), absorbed_loads_among(loads, at[i]), new_matrix()
+    tree = body.tree
+    C, l, m = absorbed_of(body, i), absorbed_loads(body, i), new_matrix()
     m[0] = squares_of(velocity)
-    a0 = motion_in_basis(t, t.top[i], a) if t.top[i] >= 0 else beside(a.ang, a.lin)
+    a0 = motion_in_basis(tree, tree.top[i], a) if tree.top[i] >= 0 else beside(a.ang, a.lin)
     z, p = l.cases[STILL_CASE].z, l.cases[STILL_CASE].p
     for c in range(6):
         z, p = z + l.cases[c].z * m[0, c], p + l.cases[c].p * m[0, c]

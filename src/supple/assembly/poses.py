@@ -1,35 +1,26 @@
 """Where things are: poses between handles, and of bodies in the world, along the assembly tree [QS section 5.1].
 
-A pose is R, r with x_outer = R x_inner + r, twelve numbers. Each open stretch keeps `spans`: where the joint that
-follows it begins, seen from its top body. `world`: where its top body is (for LIGHT and SUM, the body they hang on),
-kept only for the nodes for which it was asked.
+A pose is R, r with x_outer = R x_inner + r. Each open stretch has a span: where the joint that follows it begins, seen
+from its top body. `world`: where its top body is (for LIGHT and SUM, the body they hang on), known only of the nodes
+for which it was found.
 """
 
 from __future__ import annotations
 
-from supple.assembly.joints import pose_of_joint
+from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.spatial.algebra import Mat3, Vec3
+from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper
-from supple.spatial.rows import set_vec
 
 
 @helper
-def load_pose(a, k):
-    R = Mat3(
-        Vec3(a[k], a[k + 1], a[k + 2]),
-        Vec3(a[k + 3], a[k + 4], a[k + 5]),
-        Vec3(a[k + 6], a[k + 7], a[k + 8]),
-    )
-    return R, Vec3(a[k + 9], a[k + 10], a[k + 11])
+def pose_at(poses, i):
+    return poses[i].R, poses[i].r
 
 
 @helper
-def store_pose(a, k, R, r):
-    set_vec(a, k, R.r0)
-    set_vec(a, k + 3, R.r1)
-    set_vec(a, k + 6, R.r2)
-    set_vec(a, k + 9, r)
+def set_pose(poses, i, R, r):
+    poses[i].R, poses[i].r = R, r
 
 
 @helper
@@ -39,47 +30,48 @@ def compose(R, r, S, s):
 
 
 @helper
-def beyond_joint(t, j, q, R, r):
+def beyond_joint(tree, j, q, R, r):
     """The body of joint j, whose frame before it moves is R, r."""
-    S, s = pose_of_joint(t, j, q)
+    S, s = pose_of_joint(tree, j, q)
     return compose(R, r, S, s)
 
 
 @helper
-def span_of(t, i, trees, spans):
-    """Where the joint after stretch i begins, seen from its top body. trees: the constant poses of the joints."""
-    if t.kind[i] == LEAF:
-        return load_pose(trees, 12 * t.heavy[t.item[i]])
-    return load_pose(spans, 12 * i)
+def span_of(body, i):
+    """Where the joint after stretch i begins, seen from its top body."""
+    tree = body.tree
+    if tree.kind[i] == LEAF:
+        return pose_at(tree.frames, tree.heavy[tree.item[i]])
+    return pose_at(body.spans, i)
 
 
 @helper
-def renew_span(t, i, q, trees, spans):
+def renew_span(body, i):
     """The span of a JOIN that is open, from those of its parts."""
-    R, r = span_of(t, t.left[i], trees, spans)
-    R, r = beyond_joint(t, t.item[i], q, R, r)
-    S, s = span_of(t, t.right[i], trees, spans)
+    tree = body.tree
+    R, r = span_of(body, tree.left[i])
+    R, r = beyond_joint(tree, tree.item[i], body.q, R, r)
+    S, s = span_of(body, tree.right[i])
     R, r = compose(R, r, S, s)
-    store_pose(spans, 12 * i, R, r)
+    set_pose(body.spans, i, R, r)
 
 
 @helper
-def find_world(t, i, q, trees, spans, world):
+def find_world(body, i, world):
     """`world` of node i, from that of the node above."""
-    up = t.up[i]
+    tree = body.tree
+    up = tree.up[i]
     if up < 0:
-        store_pose(
-            world, 12 * i, Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0)), Vec3(0.0, 0.0, 0.0)
-        )
+        set_pose(world, i, identity(), Vec3(0.0, 0.0, 0.0))
         return
-    R, r = load_pose(world, 12 * up)
-    kind, j = t.kind[up], t.item[up]
-    if kind == JOIN and t.right[up] == i:
-        S, s = span_of(t, t.left[up], trees, spans)
+    R, r = pose_at(world, up)
+    kind, j = tree.kind[up], tree.item[up]
+    if kind == JOIN and tree.right[up] == i:
+        S, s = span_of(body, tree.left[up])
         R, r = compose(R, r, S, s)
-        R, r = beyond_joint(t, j, q, R, r)
+        R, r = beyond_joint(tree, j, body.q, R, r)
     elif kind == LIGHT:
-        S, s = load_pose(trees, 12 * j)
+        S, s = pose_at(tree.frames, j)
         R, r = compose(R, r, S, s)
-        R, r = beyond_joint(t, j, q, R, r)
-    store_pose(world, 12 * i, R, r)
+        R, r = beyond_joint(tree, j, body.q, R, r)
+    set_pose(world, i, R, r)

@@ -46,23 +46,23 @@ class Sides(NamedTuple):
 
 
 @helper
-def own_joint(t, j, force, drive):
+def own_joint(tree, j, force, drive):
     """What joint j brings with it."""
-    k, iv = 6 - t.forbidden[j], t.iv[j]
-    return Own(k, from_entry(force, iv), drive, from_entry(t.armature, iv), from_entry(t.weight, t.iw[j]))
+    k, iv = 6 - tree.forbidden[j], tree.iv[j]
+    return Own(k, from_entry(force, iv), drive, from_entry(tree.armature, iv), from_entry(tree.weight, tree.iw[j]))
 
 
 @helper
-def no_joint(t, force):
+def no_joint(tree, force):
     """Of a body, which has none."""
-    return Own(0, force, 0.0, t.armature, t.weight)
+    return Own(0, force, 0.0, tree.armature, tree.weight)
 
 
 @helper
-def sides_of(t, i, totals):
+def sides_of(tree, i, totals):
     """What JOIN i joins."""
-    upper, lower = t.joints[t.left[i]] > 0, t.joints[t.right[i]] > 0
-    return Sides(upper, lower, t.open[i] != 0, t.right[t.up[i]] == i, totals)
+    upper, lower = tree.joints[tree.left[i]] > 0, tree.joints[tree.right[i]] > 0
+    return Sides(upper, lower, tree.open[i] != 0, tree.right[tree.up[i]] == i, totals)
 
 
 @helper

@@ -1,98 +1,32 @@
-"""An assembly tree as compiled code sees it, and where the numbers of its nodes lie.
-
-What a node knows lies in one flat array, at `at[node]`: its coefficients (nodes.py); of a JOIN and a LIGHT then,
-at `joint_at[node]` and `tail_at[node]`, those of its joint.
-"""
+"""The assembly tree of a model in memory, and where the numbers of its nodes lie."""
 
 from __future__ import annotations
 
 from copy import copy
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.assembly.frames import adapted_inertias, to_joints
+from supple.assembly.memory import AssembledBody, BodyForce, LinkMatrices, Pose, RigidBody, Told, Tree
 from supple.assembly.nodes import RIGID, Absorbed, Stretch, closing_words, joint_words
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
+from supple.model.inside import inside_inertias, tree_poses
 from supple.model.joints import NV, JointType
 from supple.model.model import Model
-from supple.spatial.compiler import helper
-from supple.spatial.pointing import Pointing
-from supple.spatial.references import address_of, float_vector, int_vector, ints_at
+from supple.spatial.structs import Held
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-_FORBIDDEN = 4  # row of body_ints
-_N, _NODES, _NV, _INTS, _BODY_INTS, _T, _INERTIA, _PITCH, _ARMATURE, _WEIGHT, _N_WEIGHT, WORDS = range(12)
 
-
-class Tree(NamedTuple):
-    """What open_tree gives a kernel."""
-
-    n: Any  #: bodies
-    nodes: Any
-    kind: Any
-    left: Any
-    right: Any
-    up: Any
-    item: Any
-    first: Any
-    open: Any  #: whether a stretch has a bottom handle
-    lone: Any  #: whether a LEAF is all there is under a LIGHT
-    at: Any
-    joint_at: Any
-    tail_at: Any
-    joints: Any
-    level: Any
-    top: Any  #: the top body of a stretch; of LIGHT and SUM the body they hang on, -1: the world
-    after: Any  #: the joint after an open stretch
-    parent: Any  #: of bodies
-    joint: Any
-    iq: Any
-    iv: Any
-    forbidden: Any  #: how many directions a joint forbids
-    heavy: Any
-    leaf_of: Any
-    node_of: Any
-    iw: Any  #: where the weight of a joint begins
-    to_joint: Any  #: T, flat
-    inertia: Any  #: flat
-    pitch: Any
-    armature: Any  #: (nv,)
-    weight: Any  #: of k degrees of freedom k x k numbers: what their accelerations count for in the total
-
-
-@helper
-def open_tree(address):
-    """The tables of an assembly at an address."""
-    h = ints_at(address, (WORDS,))
-    n, m, a, b = h[_N], h[_NODES], h[_INTS], h[_BODY_INTS]
-    s, r = 8 * m, 8 * n  # bytes of a row
-    return Tree(
-        n, m,
-        int_vector(a, m), int_vector(a + s, m), int_vector(a + 2 * s, m), int_vector(a + 3 * s, m),
-        int_vector(a + 4 * s, m), int_vector(a + 5 * s, m), int_vector(a + 6 * s, m), int_vector(a + 7 * s, m),
-        int_vector(a + 8 * s, m), int_vector(a + 9 * s, m), int_vector(a + 10 * s, m), int_vector(a + 11 * s, m),
-        int_vector(a + 12 * s, m), int_vector(a + 13 * s, m), int_vector(a + 14 * s, m),
-        int_vector(b, n), int_vector(b + r, n), int_vector(b + 2 * r, n), int_vector(b + 3 * r, n),
-        int_vector(b + 4 * r, n), int_vector(b + 5 * r, n), int_vector(b + 6 * r, n), int_vector(b + 7 * r, n),
-        int_vector(b + 8 * r, n),
-        float_vector(h[_T], 36 * n), float_vector(h[_INERTIA], 36 * n), float_vector(h[_PITCH], n),
-        float_vector(h[_ARMATURE], h[_NV]), float_vector(h[_WEIGHT], h[_N_WEIGHT]),
-    )  # fmt: skip
-
-
-class TreeTables(Pointing):
-    """The tables of a model's assembly. `size`: how many numbers its nodes have."""
-
-    _pointers = ("words", "address")
+class TreeTables:
+    """The tables of a model's assembly."""
 
     def __init__(self, model: Model, assembly: Assembly) -> None:
         self.assembly = assembly
-        kind, up = assembly.kind, assembly.up
+        kind, up, n = assembly.kind, assembly.up, model.n_bodies
         joint = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
         dof = np.array(NV)[joint]
         stretch = (kind == LEAF) | (kind == JOIN)
@@ -115,39 +49,92 @@ class TreeTables(Pointing):
         )
         has_joint = (kind == JOIN) | (kind == LIGHT)
         self.joint_size = np.where(has_joint, joint_words(k), 0)
-        tail = np.where(has_joint, closing_words(k), 0)
-        sizes = (coefficients + self.joint_size + tail + 7) // 8 * 8
-        at = np.cumsum(sizes) - sizes
-        self.size = int(sizes.sum())
+        closing = np.where(has_joint, closing_words(k), 0)
+        sizes = (coefficients + self.joint_size + closing + 7) // 8 * 8
+        self.node_at = _ints(np.cumsum(sizes) - sizes)
+        self.joint_at = _ints(self.node_at + coefficients)
+        self.closing_at = _ints(self.joint_at + self.joint_size)
+        self.size = int(sizes.sum())  #: how many numbers the nodes have
+        self.joint = joint
         self.lone = lone
-        self.ints = np.stack(
-            [kind, assembly.left, assembly.right, up, assembly.item, assembly.first, is_open, lone, at,
-             at + coefficients, at + coefficients + self.joint_size, assembly.joints, assembly.level, top, after]
-        ).astype(np.int64)  # fmt: skip
-        self.body_ints = np.stack(
-            [model.parent, joint, model.q_index, model.v_index, 6 - dof, assembly.heavy, assembly.leaf_of,
-             assembly.node_of, np.cumsum(dof * dof) - dof * dof]
-        ).astype(np.int64)  # fmt: skip
-        self.to_joint = to_joints(model)
-        self.inertia = adapted_inertias(model)
-        self.pitch = np.array(model.pitch)
-        self.armature = np.array(model.armature)
-        self._sizes = model.n_bodies, len(kind), model.nv
-        self.weight = unit_weights(dof)
-        self._point()
-
-    def _point(self) -> None:
-        kept = (self.ints, self.body_ints, self.to_joint, self.inertia, self.pitch, self.armature, self.weight)
-        self.words = np.array([*self._sizes, *map(address_of, kept), len(self.weight)], dtype=np.int64)
-        self.address = address_of(self.words)
+        self.tree: Held = Tree.of(
+            n=n,
+            n_nodes=len(kind),
+            **{x: getattr(assembly, x) for x in ("kind", "left", "right", "up", "item", "first", "level", "joints")},
+            open=is_open,
+            lone=_ints(lone),
+            top=_ints(top),
+            after=after,
+            parent=_ints(model.parent),
+            joint=_ints(joint),
+            iq=_ints(model.q_index),
+            iv=_ints(model.v_index),
+            forbidden=_ints(6 - dof),
+            heavy=assembly.heavy,
+            leaf_of=assembly.leaf_of,
+            node_of=assembly.node_of,
+            iw=_ints(np.cumsum(dof * dof) - dof * dof),
+            links=_links(model),
+            inertias=_rigid_bodies(model),
+            frames=_frames(model),
+            pitch=np.array(model.pitch),
+            armature=np.array(model.armature),
+            weight=unit_weights(dof),
+        )
 
     def changed(self, weight: Floats, locked: Ints) -> TreeTables:
         """The same tables with other weights, and with joints that cannot move."""
-        other = copy(self)
-        other.weight, other.body_ints = weight, self.body_ints.copy()
-        other.body_ints[_FORBIDDEN, locked] = 6
-        other._point()
+        other, forbidden = copy(self), self.tree.forbidden.copy()
+        forbidden[locked] = 6
+        other.tree = self.tree.but(weight=weight, forbidden=forbidden)
         return other
+
+    def body(self, model: Model, q: Floats) -> Held:
+        """An assembled body that keeps what every node knows."""
+        n, m = model.n_bodies, self.assembly.n_nodes
+        numbers = np.zeros(self.size)
+        return AssembledBody.of(
+            tree=self.tree,
+            numbers=numbers,
+            closings=numbers,
+            node_at=self.node_at,
+            joint_at=self.joint_at,
+            closing_at=self.closing_at,
+            told=Told.zeros(m),
+            told_at=np.arange(m),
+            spans=Pose.zeros(m),
+            external=BodyForce.zeros(n),
+            nq=model.nq,
+            nv=model.nv,
+            q=q,
+            force=np.zeros(model.nv),
+            qdd=np.zeros(model.nv),
+        )
+
+
+def _ints(x: NDArray[np.generic]) -> Ints:
+    return np.ascontiguousarray(x, dtype=np.int64)
+
+
+def _links(model: Model) -> NDArray[np.void]:
+    links = LinkMatrices.zeros(model.n_bodies)
+    links["T"], links["I"] = to_joints(model), adapted_inertias(model)
+    return links
+
+
+def _rigid_bodies(model: Model) -> NDArray[np.void]:
+    bodies = RigidBody.zeros(model.n_bodies)
+    h, I = inside_inertias(model)
+    upper = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+    bodies["Y"] = np.concatenate([model.mass[:, None], h, upper], axis=1)
+    return bodies
+
+
+def _frames(model: Model) -> NDArray[np.void]:
+    frames = Pose.zeros(model.n_bodies)
+    R, r = tree_poses(model)
+    frames["R"], frames["r"] = R.reshape(-1, 9), r
+    return frames
 
 
 def unit_weights(dof: Ints) -> Floats:

@@ -11,7 +11,6 @@ from rich.console import Console
 
 import supple
 from supple import scenes
-from supple.adaptive import backsubstitution as k
 from supple.assembly.tree import assemble
 from supple.bench.measure import agree, minima
 from supple.bench.peers import State
@@ -63,10 +62,10 @@ def _assembly(quick: bool) -> list[Row]:
     supple.forward_dynamics(model, q, state.v, state.tau, method="dca")  # fills in the forces
     layout = _layout(model, "balanced")
     (scratch,) = layout.kept
-    desk, kernel, bounds = scratch.desks[-1], assemble_kernel.load(), layout.parts[-1]
-    desk.look_at(q, out)
+    body, kernel, bounds = scratch.bodies[-1], assemble_kernel.load(), layout.parts[-1]
+    body.q, body.qdd = q, out
     best = minima(
-        {"assembly": lambda: kernel(desk.address, scratch.turns, layout.order, layout.save_at, *bounds)},
+        {"assembly": lambda: kernel(body.address, scratch.turns, layout.order, layout.save_at, *bounds)},
         20 if quick else 200,
     )
     return [Row("assembly, chain of 1,024", 1e9 * best["assembly"] / n, "ns/joint", floor=NODE)]
@@ -119,9 +118,8 @@ def _molecule(scene: Scene, wanted: Any, rounds: int) -> list[Row]:
         for i, peer in enumerate(("DCA", "ABA")):
             floor, aim = wanted[i] if wanted else (None, None)
             rows.append(Row(f"{name} time", t["step"], "s", t[peer], peer, floor, aim))
-    counts = qs._counts
-    rows.append(Row("joints computed", float(counts[k.COMPUTED]), ""))
-    rows.append(Row("nodes renewed", float(counts[k.TOUCHED]), ""))
+    rows.append(Row("joints computed", float(qs._qs.n_computed), ""))
+    rows.append(Row("nodes renewed", float(qs._qs.n_touched), ""))
     return rows
 
 
@@ -189,13 +187,14 @@ def _step_anywhere(qs: supple.QuasiStatics, dt: float) -> tuple[float, float]:
         push = qs.apply(body, force=rng.standard_normal(3), point=(0.5, 0.0, 0.0))
         times = _turns({"step": (lambda: qs.step(dt), 100)}, 1)["step"]
         seconds.append(float(np.median(times)))
-        joints.append(int(qs._counts[k.COMPUTED]))
+        joints.append(int(qs._qs.n_computed))
         push.remove()
     return float(np.mean(seconds)), float(np.mean(joints))
 
 
 def _bytes(qs: supple.QuasiStatics) -> float:
     """All that a QuasiStatics keeps, the tables of its tree among it; what is seen from several sides counts once."""
-    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *qs._arrays, *qs._desk.kept]
+    structs = [struct._kept.values() for struct in (qs._qs, qs._body, qs._tables.tree)]
+    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *(x for kept in structs for x in kept)]
     arrays = [x if x.base is None else x.base for x in held if isinstance(x, np.ndarray)]
     return float(sum({id(x): x.nbytes for x in arrays if isinstance(x, np.ndarray)}.values()))

@@ -22,19 +22,22 @@ from numba import types
 from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.absorbing import leaf, leaf_forces
-from supple.assembly.desk import HostDesk, open_desk
-from supple.assembly.frames import BASIS
+from supple.assembly.joints import force_in_basis
 from supple.assembly.lean import LeanJoint, is_lean, lean_down, lean_join
+from supple.assembly.memory import AssembledBody, BodyForce, Told
 from supple.assembly.nodes import RIGID as RIGID_WORDS
+from supple.assembly.nodes import closing_words
 from supple.assembly.passes import (
     absorbed_of,
     join_down,
     leaf_down,
     light_down,
+    lone_down,
     next_joint,
     renew,
     sides_of_leaf,
     stretch_of,
+    sum_down,
 )
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
@@ -42,18 +45,17 @@ from supple.errors import SingularError
 from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
 from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
 from supple.exact.digits import has_mobilities, keeps_digits, settled
-from supple.exact.motion import AXIS, REVOLUTE, SCREW, Axes, joint_of, move, turn_ahead, turn_of, world_at_rest
-from supple.exact.tables import KIND, OWN, PITCH, RIGID, SPLIT, aligned, host_tables, open_tables
+from supple.exact.motion import AXIS, REVOLUTE, Axes, joint_of, move, turn_ahead, turn_of, world_at_rest
+from supple.exact.tables import KIND, OWN, RIGID, SPLIT, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
 from supple.spatial.algebra import crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Six
 from supple.spatial.indexing import LINE, fetch_from
-from supple.spatial.matrices import Mat6, matrix_among
+from supple.spatial.matrices import Mat6
 from supple.spatial.references import OK, address_of, floats_at, ints_at
-from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, set_vec, store_mat, store_six
-from supple.spatial.sixes import make_six, set_six, six
+from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, store_mat, store_six
 from supple.spatial.structs import Struct
 from supple.spatial.trig import RING
 
@@ -77,7 +79,7 @@ saved_among = SavedBody.among
 
 
 @helper
-def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, force, turns, w):
+def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, body, turns):
     """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces; how
     revolute joints are turned."""
     world_at_rest(m, q, path)
@@ -95,113 +97,100 @@ def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, external, fo
         store_six(path, i, V_, V)
         store_six(path, i, Z_, zeta)
         kind = m.bodies[b, KIND]
-        put_force(external, 6 * b, kind, f, m.rows[b, PITCH], w)
+        body.external[b].f = force_in_basis(body.tree, b, f) * -1.0
         if kind == REVOLUTE:
             cos, sin = turn_of(m, b, S, 0)
             turns[2 * b] = cos
             turns[2 * b + 1] = sin
     for j in range(m.nv):
-        force[j] = joint_force(m, tau, v, j)
+        body.force[j] = joint_force(m, tau, v, j)
 
 
 @helper
-def put_force(external, at, kind, f, pitch, w):
-    """-f, of a body's own frame, in the basis of its kind of joint."""
-    if kind in (REVOLUTE, SCREW):
-        turn = f.ang.z + pitch * f.lin.z if kind == SCREW else f.ang.z
-        set_six(external, at, make_six(-f.lin.x, -f.lin.y, -f.ang.x, -f.ang.y, -f.lin.z, -turn))
-    else:
-        set_vec(w, 0, f.ang)
-        set_vec(w, 3, f.lin)
-        for k in range(6):
-            external[at + k] = -w[BASIS[kind, k]]
-
-
-@helper
-def assemble_nodes(t, d, desk, turns, order, start, stop, save_at):
+def assemble_nodes(body, turns, order, start, stop, save_at):
     """Pass 1, over a part of the order. Returns the smallest pivot, and the node it is of."""
+    tree = body.tree
     smallest, worst = 1.0e300, -1
     for x in range(start, stop):
         i = order[x]
         if x + AHEAD < stop:
             soon = order[x + AHEAD]
-            if t.kind[soon] == JOIN:
-                fetch_from(d.out, d.joint_at[soon], JOINT_LINES)
+            if tree.kind[soon] == JOIN:
+                fetch_from(body.numbers, body.joint_at[soon], JOINT_LINES)
             else:
-                fetch_from(d.out, d.at[soon], RIGID_WORDS // LINE)
-        kind, j, pivot = t.kind[i], t.item[i], 1.0e300
-        if kind == JOIN and is_lean(t, j):
-            pivot = lean_join(t, d, i, turns[2 * j], turns[2 * j + 1])
-        elif kind == LEAF and t.left[i] < 0:  # its matrices are constant
-            if not t.lone[i]:
-                sides, f = sides_of_leaf(t, i, False), six(d.external, 6 * j)
-                leaf_forces(next_joint(t, j), stretch_of(d, i), False, absorbed_of(d, i), sides, f)
+                fetch_from(body.numbers, body.node_at[soon], RIGID_WORDS // LINE)
+        kind, j, pivot = tree.kind[i], tree.item[i], 1.0e300
+        if kind == JOIN and is_lean(tree, j):
+            pivot = lean_join(body, i, turns[2 * j], turns[2 * j + 1])
+        elif kind == LEAF and tree.left[i] < 0:  # its matrices are constant
+            if not tree.lone[i]:
+                sides, f = sides_of_leaf(tree, i, False), body.external[j].f
+                leaf_forces(next_joint(tree, j), stretch_of(body, i), False, absorbed_of(body, i), sides, f)
         else:
-            pivot = renew(t, d, desk, i, False, True)
+            pivot = renew(body, i, False, True)
         if not pivot >= smallest:
             smallest, worst = pivot, i
         if save_at[i] >= 0:
-            saved, C = saved_among(d.out, save_at[i]), stretch_of(d, i)
+            saved, C = saved_among(body.numbers, save_at[i]), stretch_of(body, i)
             saved.Phi1, saved.b1 = C.Phi1, C.b1
     return smallest, worst
 
 
 @helper
-def accelerate_nodes(t, d, turns, order, start, stop, save_at):
+def accelerate_nodes(body, turns, order, start, stop, save_at):
     """Pass 2, over a part of the order, backwards."""
+    tree = body.tree
     for x in range(stop - 1, start - 1, -1):
         i = order[x]
-        if x - 4 * AHEAD >= start and t.kind[order[x - 4 * AHEAD]] != LEAF:
-            fetch_from(d.out, d.joint_at[order[x - 4 * AHEAD]], JOINT_LINES)
-        kind, j, l = t.kind[i], t.item[i], t.left[i]
+        if x - 4 * AHEAD >= start and tree.kind[order[x - 4 * AHEAD]] != LEAF:
+            fetch_from(body.numbers, body.joint_at[order[x - 4 * AHEAD]], JOINT_LINES)
+        kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
         if kind == JOIN:
-            if is_lean(t, j):
-                lean_down(t, d, i, turns[2 * j], turns[2 * j + 1])
+            if is_lean(tree, j):
+                lean_down(body, i, turns[2 * j], turns[2 * j + 1])
             else:
-                join_down(t, d, i)
+                join_down(body, i)
         elif kind == LIGHT:
-            light_down(t, d, i)
+            light_down(body, i)
         elif kind == SUM:
-            a = six(d.told, d.told_at[i])
-            set_six(d.told, d.told_at[l], a)
-            set_six(d.told, d.told_at[t.right[i]], a)
+            sum_down(body, i)
         elif l >= 0:
-            if t.lone[i]:
-                set_six(d.told, d.told_at[l], six(d.told, d.told_at[i]))
+            if tree.lone[i]:
+                lone_down(body, i)
             else:
-                saved = saved_among(d.out, save_at[i])
-                leaf_down(t, d, i, saved.Phi1, saved.b1)
+                saved = saved_among(body.numbers, save_at[i])
+                leaf_down(body, i, saved.Phi1, saved.b1)
 
 
 _f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
 
 
-@kernel(_int(_int, _int, _f1, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
-def forces_kernel(handle, desk, turns, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
+_body = AssembledBody.type
+
+
+@kernel(_int(_int, _body, _f1, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
+def forces_kernel(handle, body, turns, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
     """Pass 0. Returns a status."""
     m = open_tables(ints_at(handle, (OWN,)))
-    _, d = open_desk(desk)
     status = state_status(m, q)
     if status == OK:
         S = Axes(floats_at(axes, (m.nv, AXIS)), floats_at(ring, (RING, 2)))
         shelf = floats_at(path, (slots, PATH_ROW))
-        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, d.external, d.force, turns, d.w)
+        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, body, turns)
     return status
 
 
-@kernel(_int(_int, _f1, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
-def assemble_kernel(desk, turns, order, save_at, start, stop):
+@kernel(_int(_body, _f1, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
+def assemble_kernel(body, turns, order, save_at, start, stop):
     """Pass 1. Returns OK, or SINGULAR and the node."""
-    t, d = open_desk(desk)
-    smallest, worst = assemble_nodes(t, d, desk, turns, order, start, stop, save_at)
+    smallest, worst = assemble_nodes(body, turns, order, start, stop, save_at)
     return OK if smallest > 0.0 else SINGULAR + (max(worst, 0) << STATE_SHIFT)
 
 
-@kernel(_int(_int, _f1, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
-def accelerate_kernel(desk, turns, order, save_at, start, stop):
+@kernel(_int(_body, _f1, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
+def accelerate_kernel(body, turns, order, save_at, start, stop):
     """Pass 2. Returns OK."""
-    t, d = open_desk(desk)
-    accelerate_nodes(t, d, turns, order, start, stop, save_at)
+    accelerate_nodes(body, turns, order, start, stop, save_at)
     return OK
 
 
@@ -242,11 +231,11 @@ class Layout:
         self.order = np.concatenate([*ranges, top]).astype(np.int64)
         bounds = np.cumsum([0, *map(len, ranges), len(top)]).tolist()
         self.parts = list(pairwise(bounds))
-        self.told_at = 12 * slot
+        self.told_at = slot
         still = (kind == LEAF) & (assembly.left < 0) & (tables.lone == 0)
         saved = (kind == LEAF) & (assembly.left >= 0) & (tables.lone == 0)
         joint = assembly.item
-        lean = (kind == JOIN) & (tables.body_ints[1, joint] == REVOLUTE)
+        lean = (kind == JOIN) & (tables.joint[joint] == REVOLUTE)
         lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
         joint_size = np.where(lean, LeanJoint.words, tables.joint_size)
         sizes = [
@@ -262,7 +251,7 @@ class Layout:
         self.size = total
         self.at = np.where(still, begins[2], begins[0][slot]).astype(np.int64)
         self.joint_at = np.ascontiguousarray(begins[1])
-        self.tail_at = np.zeros(m, dtype=np.int64)
+        self.closing_at = np.zeros(m, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
         self.header = np.array(host_tables(model).words, dtype=np.int64)
         self.kept: list[Scratch] = []  #: for one state at a time
@@ -272,15 +261,23 @@ class Scratch:
     """What a thread needs to work on a state."""
 
     def __init__(self, model: Model, layout: Layout) -> None:
-        out, told = aligned((layout.size,)), np.zeros(12 * layout.n_slots)
-        external, force = aligned((6 * model.n_bodies,)), np.empty(model.nv)
         self.turns = np.ones(2 * model.n_bodies)  # cosine and sine of revolute joints
-        places = layout.at, layout.joint_at, layout.tail_at, told, layout.told_at
-        state = np.empty(model.nq), external, force, np.empty(model.nv)
-        self.desks = [  # one for each part: they have scratch of their own
-            HostDesk(layout.tables, out, *places, *state, keep_tails=False) for _ in layout.parts
-        ]
-        worst = int(rigid_kernel.load()(self.desks[0].address))
+        shared = dict(
+            tree=layout.tables.tree,
+            numbers=aligned((layout.size,)),
+            node_at=layout.at,
+            joint_at=layout.joint_at,
+            closing_at=layout.closing_at,
+            told=Told.zeros(layout.n_slots),
+            told_at=layout.told_at,
+            external=BodyForce.zeros(model.n_bodies),
+            nq=model.nq,
+            nv=model.nv,
+            force=np.empty(model.nv),
+        )
+        # one for each part: they have scratch of their own
+        self.bodies = [AssembledBody.of(**shared, closings=np.zeros(closing_words(6))) for _ in layout.parts]
+        worst = int(rigid_kernel.load()(self.bodies[0].address))
         self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
         slots = host_tables(model).n_slots
         self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
@@ -288,16 +285,16 @@ class Scratch:
         self.places = path, slots, ring, axes
 
 
-@kernel(_int(_int), "rigid bodies of an assembly", effort=2)
-def rigid_kernel(desk):
+@kernel(_int(_body), "rigid bodies of an assembly", effort=2)
+def rigid_kernel(body):
     """The matrices of bodies into which nothing is absorbed: constant. Returns a node whose body has none, or -1."""
-    t, d = open_desk(desk)
-    for i in range(t.nodes):
-        alone = t.kind[i] == LEAF and t.left[i] < 0 and not t.lone[i]
+    tree = body.tree
+    for i in range(tree.n_nodes):
+        alone = tree.kind[i] == LEAF and tree.left[i] < 0 and not tree.lone[i]
         if alone:
-            b = t.item[i]
-            I, sides = matrix_among(t.inertia, 36 * b), sides_of_leaf(t, i, False)
-            if not leaf(I, next_joint(t, b), stretch_of(d, i), False, absorbed_of(d, i), sides) > 0.0:
+            b = tree.item[i]
+            I, sides = tree.links[b].I, sides_of_leaf(tree, i, False)
+            if not leaf(I, next_joint(tree, b), stretch_of(body, i), False, absorbed_of(body, i), sides) > 0.0:
                 return i
     return -1
 
@@ -338,13 +335,13 @@ def divide_and_conquer(
 
     def solve(i: int, scratch: Scratch, alone: bool) -> int:
         """One state; alone, on several threads."""
-        for desk in scratch.desks:
-            desk.look_at(flat_q[i], out[i])
-        at, arguments = scratch.desks[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
+        for body in scratch.bodies:
+            body.q, body.qdd = flat_q[i], out[i]
+        at, arguments = scratch.bodies[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
         pushing = pushes[i], pushed
         status = scratch.status or int(forces(handle, at, scratch.turns, *arguments, *pushing, *scratch.places))
         *below, top = (
-            (desk.address, scratch.turns, *fixed, *bounds) for desk, bounds in zip(scratch.desks, layout.parts)
+            (body.address, scratch.turns, *fixed, *bounds) for body, bounds in zip(scratch.bodies, layout.parts)
         )
         if status == OK:
             status = max(_all(up, below, alone), default=OK) or int(up(*top))

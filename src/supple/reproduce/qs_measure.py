@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive import backsubstitution as k
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.exact import threads
 from supple.exact.forward import forward_dynamics
@@ -47,7 +46,7 @@ def run(qs: QuasiStatics, scene: Scene, error: float, steps: int) -> Run:
         start = time.perf_counter()
         qs.step(scene.dt)
         seconds[i] = time.perf_counter() - start
-        joints[i], nodes[i] = qs._counts[k.COMPUTED], qs._counts[k.TOUCHED]
+        joints[i], nodes[i] = qs._qs.n_computed, qs._qs.n_touched
     return Run(error, float(np.median(seconds)), float(joints.mean()), float(nodes.mean()), centres(scene, qs.q))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import carray, types
 from numba.core import cgutils, config
 from numba.extending import intrinsic, overload
 
@@ -43,6 +43,16 @@ def put(a: Any, i: int, k: int, x: Any) -> None:
 def from_entry(a: Any, i: int) -> Any:
     """a[i:] of a vector of which only the address is known."""
     return a[i:]
+
+
+def as_array(a: Any, n: int) -> Any:
+    """a[:n] of a vector of which only the address is known, as an array."""
+    return a[:n]
+
+
+@overload(as_array, jit_options=INLINE, strict=False)
+def _compiled_as_array(a: Any, n: Any) -> Any:
+    return lambda a, n: carray(a, (n,))
 
 
 @overload(from_entry, jit_options=INLINE, strict=False)

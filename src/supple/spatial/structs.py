@@ -180,6 +180,12 @@ class Held:
             value = address_of(value), field.count(value)
         self._record[name][0] = value
 
+    def but(self, **values: Any) -> Held:
+        """Another one with other values; it has the other arrays in common with this one."""
+        other = Held(self._struct, {})
+        other.__setstate__((self._struct, self._record.copy(), self._kept | values))
+        return other
+
     def _named(self, name: str) -> str:
         if name not in self._struct.fields:
             raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
