@@ -425,6 +425,7 @@ class Hybrid(Pushed, Driven):
         hybrid.on_path[:] = 0
         hybrid.on_path[paths] = 1
         k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
+        self._arranged = True
 
 
 def _zeros(n: int) -> Ints:

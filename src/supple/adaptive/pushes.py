@@ -96,7 +96,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         self._model = model
         self._begin_turns()
         self._pushes: list[Push] = []
-        self._arranged = True  #: whether the kernels' arrays have all pushes
+        self._arranged = True  #: whether the kernels' arrays have all pushes: said when all of them do
         self._turns = inside_turns(model)
 
     @checked
@@ -169,16 +169,18 @@ class Pushed(Pointing, TakesTurns, ABC):
 
     def _add(self, body: int, row: Rows, turn: Floats) -> Push:
         push = Push(self, body, row, turn)
-        self._pushes.append(push)
         self._arranged = False
+        self._pushes.append(push)
         self._pushes_changed()
         return push
 
     def _remove(self, push: Push) -> None:
-        if not push._there:
+        left = [other for other in self._pushes if other is not push]
+        if len(left) == len(self._pushes):
             raise StateError("this force has been removed already")
-        self._pushes.remove(push)
-        push._there = self._arranged = False
+        self._arranged = False
+        self._pushes = left
+        push._there = False
         if all(other.body != push.body for other in self._pushes):
             self._no_longer_pushed(push.body)
         self._pushes_changed()
@@ -206,5 +208,4 @@ class Pushed(Pointing, TakesTurns, ABC):
             nodes = assembly.up[nodes]
             nodes = np.unique(nodes[nodes >= 0])
         paths = np.unique(np.concatenate(above)) if above else np.zeros(0, dtype=np.int64)
-        self._arranged = True
         return unique, np.append(starts, len(pushes)).astype(np.int64), rows, paths.astype(np.int64)

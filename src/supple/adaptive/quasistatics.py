@@ -485,6 +485,7 @@ class QuasiStatics(Pushed):
         qs.pushed, qs.push_start, qs.pushes, qs.paths = self._arrangement(self._tables.assembly)
         qs.n_pushed, qs.n_paths = len(qs.pushed), len(qs.paths)
         qs.strain = Strain.zeros(len(qs.pushed))
+        self._arranged = True
 
 
 def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:

@@ -194,7 +194,7 @@ def _step_anywhere(qs: supple.QuasiStatics, dt: float) -> tuple[float, float]:
 
 def _bytes(qs: supple.QuasiStatics) -> float:
     """All that a QuasiStatics keeps, the tables of its tree among it; what is seen from several sides counts once."""
-    structs = [struct._kept.values() for struct in (qs._qs, qs._body, qs._tables.tree)]
-    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *(x for kept in structs for x in kept)]
+    structs = (qs._qs, qs._body, qs._tables.tree)
+    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *(x for s in structs for x in s.arrays)]
     arrays = [x if x.base is None else x.base for x in held if isinstance(x, np.ndarray)]
     return float(sum({id(x): x.nbytes for x in arrays if isinstance(x, np.ndarray)}.values()))

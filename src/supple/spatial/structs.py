@@ -151,7 +151,9 @@ def _maker(kind: Any) -> Any:
 class Held:
     """One struct in the host's memory, its fields as attributes. A field that holds an address takes an array, another
     Held or a structured array, keeps it alive and gives it back. A copy, or what was pickled, has copies of those, and
-    their addresses."""
+    their addresses.
+
+    An interrupt may come between any two lines: what was there before is kept until the address is that of the new."""
 
     def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
         vars(self).update(_struct=struct, _record=np.zeros(1, struct.dtype), _kept={})
@@ -167,23 +169,28 @@ class Held:
         if name.startswith("_"):
             raise AttributeError(name)
         if name in self._kept:
-            return self._kept[name]
+            return self._kept[name][-1]
         return self._record[self._named(name)][0]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        field = self._struct.fields[self._named(name)]
-        if isinstance(field, Link):
-            self._kept[name] = value
-            value = value.address if isinstance(value, Held) else address_of(value)
-        elif isinstance(field, Elsewhere):
-            self._kept[name] = value
-            value = address_of(value), field.count(value)
+        field, kept = self._struct.fields[self._named(name)], []
+        if isinstance(field, (Link, Elsewhere)):
+            kept = self._kept.setdefault(name, [])
+            kept.append(value)
+            address = value.address if isinstance(value, Held) else address_of(value)
+            value = (address, field.count(value)) if isinstance(field, Elsewhere) else address
         self._record[name][0] = value
+        del kept[:-1]
+
+    @property
+    def arrays(self) -> list[Any]:
+        """What it keeps alive."""
+        return [kept[-1] for kept in self._kept.values()]
 
     def but(self, **values: Any) -> Held:
         """Another one with other values; it has the other arrays in common with this one."""
         other = Held(self._struct, {})
-        other.__setstate__((self._struct, self._record.copy(), self._kept | values))
+        other.__setstate__((self._struct, self._record.copy(), self.__getstate__()[2] | values))
         return other
 
     def _named(self, name: str) -> str:
@@ -192,7 +199,7 @@ class Held:
         return name
 
     def __getstate__(self) -> tuple[type[Struct], Any, dict[str, Any]]:
-        return self._struct, self._record, self._kept
+        return self._struct, self._record, {name: kept[-1] for name, kept in self._kept.items()}
 
     def __setstate__(self, state: tuple[type[Struct], Any, dict[str, Any]]) -> None:
         struct, record, kept = state
