@@ -6,6 +6,8 @@ SUM adds two of these.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from supple.assembly.elimination import eliminate, gauss_jordan, joint_of_elimination, new_elimination, stiffen
 from supple.assembly.rounding import (
     leaf_scale,
@@ -21,6 +23,20 @@ from supple.assembly.turning import lower, lower_back, lower_both, moved_rows, r
 from supple.spatial.compiler import helper
 from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, unit_rows, zero_rows
 from supple.spatial.sixes import absolute, dot
+
+
+class Branch(NamedTuple):
+    """All that a LIGHT is made of and made for."""
+
+    under: Any  #: the path under the joint, B; or what is absorbed into the single body there
+    some: Any  #: whether that path has joints in it; whether anything is absorbed
+    C: Any  #: the LIGHT
+    J: Any  #: its joint
+    closing: Any
+    own: Any  #: what the joint brings with it
+    totals: Any  #: whether total accelerations are wanted
+    turn: Any  #: E(q)
+
 
 # --- LEAF -----------------------------------------------------------------------------------------------------------
 
@@ -102,9 +118,10 @@ def at_bottom(Phi_cross, f, right):
 
 
 @helper
-def light(B, C, J, closing, T, own, jointed, totals, turn):
-    """The matrices of a LIGHT C: a joint and the path B under it. jointed: whether B has joints in it. E T is kept in
-    the place of F2. Returns the smallest pivot."""
+def light(branch, T):
+    """The matrices of a LIGHT C: a joint and the path B under it. E T is kept in the place of F2. Returns the smallest
+    pivot."""
+    B, jointed, C, J, closing, own, totals, turn = branch
     forbidden = 6 - own.k
     J.F2 = moved_rows(T, turn)
     x = new_elimination()
@@ -147,23 +164,24 @@ def congruence(A, X):
 
 
 @helper
-def light_forces(B, C, J, closing, own, jointed, totals, turn):
+def light_forces(branch):
     """The force-dependent coefficients of a LIGHT."""
+    B, jointed, C, J, _, own, totals, _ = branch
     R = new_matrix()
-    gamma, x, Sx, p, b = light_vectors(B, J, closing, own, jointed, totals, turn, B.vectors, C.vectors, R)
+    gamma, x, Sx, p, b = light_vectors(branch, B.vectors, C.vectors, R)
     J.gamma = gamma
     for a in range(own.k):
         J.rows[a].R = R[0, a]
     if totals:
-        psi = lower_psi(B.Psi1_scale, turn) if jointed else nothing()
         C.e = constant(x, Sx, p, R, own) + (B.eta if jointed else 0.0)
-        C.e_scale = light_scale(closing, own, psi, b) + (B.eta_scale if jointed else 0.0)
+        C.e_scale = light_scale(branch, b) + (B.eta_scale if jointed else 0.0)
 
 
 @helper
-def light_vectors(B, J, closing, own, jointed, totals, turn, b, c, R):
+def light_vectors(branch, b, c, R):
     """z and p of a LIGHT, to c, from those of the path under it, b. R[0] becomes the joint's R, weighted in R[1].
     Returns gamma, what `constant` needs, and -b1^B as the joint has it."""
+    B, jointed, _, J, closing, own, totals, turn = branch
     k = own.k
     beta = lower(b.b1 * -1.0, turn)
     gamma = beta @ closing.W
@@ -198,10 +216,11 @@ def light_linear(J, own, R, linear):
 
 
 @helper
-def lone_light(I, some, absorbed, C, J, closing, T, own, totals, turn):
+def lone_light(branch, I, T):
     """The matrices of a LIGHT with a single body of inertia I under it and, if there is some, what is absorbed into
     that. In inertia form: nothing is inverted but the joint's own inertia, so a body without inertia in the forbidden
     directions will do. G is that inverse. Returns the smallest pivot."""
+    absorbed, some, C, J, closing, own, totals, turn = branch
     k, forbidden = own.k, 6 - own.k
     J.F2 = moved_rows(T, turn)
     M, A, G = new_matrix(), new_matrix(), new_matrix()
@@ -243,12 +262,11 @@ def lone_light(I, some, absorbed, C, J, closing, T, own, totals, turn):
 
 
 @helper
-def lone_forces(some, absorbed, C, J, closing, own, totals, turn, f):
+def lone_forces(branch, f):
     """Its force-dependent coefficients, under the force f on the body."""
+    absorbed, some, C, J, _, own, totals, _ = branch
     R = new_matrix()
-    gamma, x, Sx, p = lone_vectors(
-        some, absorbed, J, closing, own, totals, turn, f * -1.0, nothing(), absorbed.vectors, C.vectors, R
-    )
+    gamma, x, Sx, p = lone_vectors(branch, f * -1.0, nothing(), absorbed.vectors, C.vectors, R)
     J.gamma = gamma
     for a in range(own.k):
         J.rows[a].R = R[0, a]
@@ -258,23 +276,24 @@ def lone_forces(some, absorbed, C, J, closing, own, totals, turn, f):
         if some:
             e, scale, sizes = e + absorbed.e, absorbed.e_scale, sizes + absolute(absorbed.z)
         C.e = e
-        C.e_scale = scale + scale_of_lone(closing, own, some, absorbed, sizes)
+        C.e_scale = scale + scale_of_lone(branch, sizes)
 
 
 @helper
-def scale_of_lone(closing, own, some, absorbed, sizes):
+def scale_of_lone(branch, sizes):
     """lone_scale, of forces of these magnitudes on the body."""
     m, psi = new_matrix(), new_matrix()
     m[0] = sizes
-    psi[0] = absorbed.P_scale if some else nothing()
-    return lone_scale(closing, own, psi, m)
+    psi[0] = branch.under.P_scale if branch.some else nothing()
+    return lone_scale(branch.closing, branch.own, psi, m)
 
 
 @helper
-def lone_vectors(some, absorbed, J, closing, own, totals, turn, z, a, l, c, R):
+def lone_vectors(branch, z, a, l, c, R):
     """z and p of such a LIGHT, to c, from those of what is absorbed, l. When no joint accelerates its body has
     acceleration a and takes the force z, without l. R[0] becomes the joint's R, weighted in R[1]. Returns gamma, and
     what `constant` needs."""
+    absorbed, some, _, J, closing, own, totals, turn = branch
     k = own.k
     if some:
         z = z + l.z

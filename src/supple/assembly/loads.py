@@ -20,14 +20,15 @@ from supple.assembly.joints import beside, force_in_basis, motion_in_basis, pose
 from supple.assembly.nodes import AbsorbedVectors, StretchVectors
 from supple.assembly.passes import (
     absorbed_of,
-    closing_of,
-    joint_of_node,
+    branch_of_body,
+    branch_of_path,
+    joining_of,
     next_joint,
     sides_of_leaf,
     stretch_of,
 )
 from supple.assembly.poses import compose, pose_at, span_of
-from supple.assembly.rounding import join_scale, leaf_scale, light_scale, lower_psi, nothing
+from supple.assembly.rounding import join_scale, leaf_scale, light_scale, nothing
 from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
 from supple.assembly.turning import new_turn_matrices
 from supple.spatial.algebra import Force, Motion, Vec3, cross
@@ -274,8 +275,7 @@ def join_loads(body, i):
     """The cases of a JOIN."""
     tree = body.tree
     j, l, r = tree.item[i], tree.left[i], tree.right[i]
-    A, B, J, closing = stretch_of(body, l), stretch_of(body, r), joint_of_node(body, i), closing_of(body, i)
-    a, b, c = (stretch_loads(body, l), stretch_loads(body, r), stretch_loads(body, i))
+    a, b, c = stretch_loads(body, l), stretch_loads(body, r), stretch_loads(body, i)
     sides, turn = sides_of(tree, i, True), turn_of_joint(tree, j, body.q, new_turn_matrices())
     R, _ = span_of(body, l)
     S, s = pose_of_joint(tree, j, body.q)
@@ -288,13 +288,12 @@ def join_loads(body, i):
         below = seen.cases[case]
         below.b1 = below.b1 - pulled_inward(tree, j, u, R, case)
         own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
-        x, Sx, p, upper_b, lower_b = join_vectors(
-            A, B, J, closing, own, sides, turn, a.cases[case], below, c.cases[case], one.R
-        )
+        joining = joining_of(body, i, own, turn, True)
+        x, Sx, p, upper_b, lower_b = join_vectors(joining, a.cases[case], below, c.cases[case], one.R)
         keep(one, x, Sx, p)
     own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
-    scale = join_scale(A, B, closing, own, sides, turn, upper_b, lower_b)
+    scale = join_scale(joining_of(body, i, own, turn, True), upper_b, lower_b)
     if sides.upper:
         add_pairs(c.E, a.E)
         scale += a.E_scale
@@ -337,12 +336,8 @@ def light_loads(body, i):
     if tree.lone[path]:
         lone_loads(body, i, R, r)
         return
-    B, J, closing, jointed = stretch_of(body, path), joint_of_node(body, i), closing_of(body, i), tree.joints[path] > 0
-    b, c, turn = (
-        stretch_loads(body, path),
-        absorbed_loads(body, i),
-        turn_of_joint(tree, j, body.q, new_turn_matrices()),
-    )
+    b, c, jointed = stretch_loads(body, path), absorbed_loads(body, i), tree.joints[path] > 0
+    turn = turn_of_joint(tree, j, body.q, new_turn_matrices())
     seen, moved, D, beta = new_stretch_loads(), new_cases(), new_matrix(), nothing()
     set_turned_cases(D, R)
     turn_stretch(b, jointed, D, seen)
@@ -350,14 +345,15 @@ def light_loads(body, i):
         below = seen.cases[case]
         below.b1 = below.b1 - pulled_inward(tree, j, r, R, case)
         own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
-        _, x, Sx, p, beta = light_vectors(B, J, closing, own, jointed, True, turn, below, c.cases[case], one.R)
+        branch = branch_of_path(body, i, own, turn, True)
+        _, x, Sx, p, beta = light_vectors(branch, below, c.cases[case], one.R)
         keep(one, x, Sx, p)
     own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
     if jointed:
         add_pairs(c.E, seen.E)
-    psi = lower_psi(B.Psi1_scale, turn) if jointed else nothing()
-    c.E_scale = light_scale(closing, own, psi, beta) + (b.E_scale if jointed else 0.0)
+    branch = branch_of_path(body, i, own, turn, True)
+    c.E_scale = light_scale(branch, beta) + (b.E_scale if jointed else 0.0)
 
 
 @helper
@@ -365,12 +361,7 @@ def lone_loads(body, i, R, r):
     """The cases of a LIGHT with a single body under it, whose frame is R, r."""
     tree = body.tree
     j, under = tree.item[i], tree.left[tree.left[i]]
-    some, J, closing, turn = (
-        under >= 0,
-        joint_of_node(body, i),
-        closing_of(body, i),
-        turn_of_joint(tree, j, body.q, new_turn_matrices()),
-    )
+    some, turn = under >= 0, turn_of_joint(tree, j, body.q, new_turn_matrices())
     absorbed, I, Y = absorbed_of(body, max(under, 0)), tree.links[j].I, tree.inertias[j].Y
     b, c = absorbed_loads(body, max(under, 0)), absorbed_loads(body, i)
     seen, moved, D = new_absorbed_loads(), new_cases(), new_matrix()
@@ -387,9 +378,8 @@ def lone_loads(body, i, R, r):
         if some:
             z += a @ absorbed.I
         own, one = own_joint(tree, j, body.force, share(case)), moved.cases[case]
-        _, x, Sx, p = lone_vectors(
-            some, absorbed, J, closing, own, True, turn, z, a, seen.cases[case], c.cases[case], one.R
-        )
+        lone = branch_of_body(body, i, own, turn, True)
+        _, x, Sx, p = lone_vectors(lone, z, a, seen.cases[case], c.cases[case], one.R)
         keep(one, x, Sx, p)
     own = own_joint(tree, j, body.force, 1.0)
     set_pairs(moved, own, c.E)
@@ -397,7 +387,7 @@ def lone_loads(body, i, R, r):
     if some:
         add_pairs(c.E, seen.E)
         sizes, scale = absolute(b.cases[STILL_CASE].z), b.E_scale
-    c.E_scale = scale + scale_of_lone(closing, own, some, absorbed, sizes)
+    c.E_scale = scale + scale_of_lone(branch_of_body(body, i, own, turn, True), sizes)
 
 
 @helper

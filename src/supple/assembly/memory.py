@@ -1,7 +1,7 @@
 """What kernels share of an assembled body: its assembly tree, what its nodes know and are told, its state, the forces
 on it.
 
-What a node knows (nodes.py) lies among `numbers`, from number node_at[i] on; of a JOIN and a LIGHT also what it knows of its
+What a node knows (nodes.py) lies among `numbers`, from node_at[i] on; of a JOIN and a LIGHT also what it knows of its
 joint, from joint_at[i] on, and, among `closings`, from closing_at[i] on.
 """
 

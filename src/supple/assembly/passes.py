@@ -5,6 +5,7 @@ from __future__ import annotations
 from numba import types
 
 from supple.assembly.absorbing import (
+    Branch,
     leaf,
     leaf_forces,
     light,
@@ -17,7 +18,7 @@ from supple.assembly.absorbing import (
 from supple.assembly.joints import REVOLUTE, UNIVERSAL, turn_of_joint
 from supple.assembly.memory import AssembledBody
 from supple.assembly.nodes import Absorbed, Closing, Joint, Stretch
-from supple.assembly.stretches import Own, Sides, join, join_forces, own_joint, sides_of
+from supple.assembly.stretches import Joining, Own, Sides, join, join_forces, own_joint, sides_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.assembly.turning import lower_back, moved_back, new_turn_matrices, revolute_turn
 from supple.spatial.compiler import helper, kernel
@@ -101,20 +102,26 @@ def renew(body, i, totals, matrices):
     return NONE_NEEDED
 
 
+@helper
+def joining_of(body, i, own, turn, totals):
+    """All that JOIN i is made of."""
+    tree = body.tree
+    A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
+    return Joining(A, B, C, joint_of_node(body, i), closing_of(body, i), own, sides_of(tree, i, totals), turn)
+
+
 @kernel(_node_signature, "revolute joints of an assembly", effort=4, nogil=True)
 def renew_revolute(body, i, totals, matrices):
     """A JOIN at a revolute joint without armature, of which there are most: with the numbers known, loops unroll."""
     tree = body.tree
-    A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
-    J, closing, sides = joint_of_node(body, i), closing_of(body, i), sides_of(tree, i, totals)
     _, Q, drive, armature, weight = own_joint(tree, tree.item[i], body.force, 1.0)
     own = Own(1, Q, drive, armature, weight)
     angle = turn_of_joint(tree, tree.item[i], body.q, new_turn_matrices())
-    turn = revolute_turn(angle.cos, angle.sin, new_turn_matrices())
+    joining = joining_of(body, i, own, revolute_turn(angle.cos, angle.sin, new_turn_matrices()), totals)
     smallest = NONE_NEEDED
     if matrices:
-        smallest = join(A, B, C, J, closing, own, sides, turn, False)
-    join_forces(A, B, C, J, closing, own, sides, turn)
+        smallest = join(joining, False)
+    join_forces(joining)
     return smallest
 
 
@@ -122,16 +129,12 @@ def renew_revolute(body, i, totals, matrices):
 def renew_join(body, i, totals, matrices):
     """Any JOIN."""
     tree = body.tree
-    A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
-    J, closing, sides = joint_of_node(body, i), closing_of(body, i), sides_of(tree, i, totals)
-    own, turn = (
-        own_joint(tree, tree.item[i], body.force, 1.0),
-        turn_of_joint(tree, tree.item[i], body.q, new_turn_matrices()),
-    )
+    own = own_joint(tree, tree.item[i], body.force, 1.0)
+    joining = joining_of(body, i, own, turn_of_joint(tree, tree.item[i], body.q, new_turn_matrices()), totals)
     smallest = NONE_NEEDED
     if matrices:
-        smallest = join(A, B, C, J, closing, own, sides, turn, True)
-    join_forces(A, B, C, J, closing, own, sides, turn)
+        smallest = join(joining, True)
+    join_forces(joining)
     return smallest
 
 
@@ -148,28 +151,38 @@ def renew_leaf(body, i, totals, matrices):
     return smallest
 
 
+@helper
+def branch_of_path(body, i, own, turn, totals):
+    """All that LIGHT i is made of, with a path under it."""
+    path = body.tree.left[i]
+    C, J, closing = absorbed_of(body, i), joint_of_node(body, i), closing_of(body, i)
+    return Branch(stretch_of(body, path), body.tree.joints[path] > 0, C, J, closing, own, totals, turn)
+
+
+@helper
+def branch_of_body(body, i, own, turn, totals):
+    """All that LIGHT i is made of, with a single body under it."""
+    under = body.tree.left[body.tree.left[i]]
+    C, J, closing = absorbed_of(body, i), joint_of_node(body, i), closing_of(body, i)
+    return Branch(absorbed_of(body, max(under, 0)), under >= 0, C, J, closing, own, totals, turn)
+
+
 @kernel(_node_signature, "branches of an assembly", effort=4, nogil=True)
 def renew_light(body, i, totals, matrices):
     """A LIGHT."""
     tree = body.tree
     j, path, smallest = tree.item[i], tree.left[i], NONE_NEEDED
-    C, J, closing = absorbed_of(body, i), joint_of_node(body, i), closing_of(body, i)
-    T, own, turn = (
-        tree.links[j].T,
-        own_joint(tree, j, body.force, 1.0),
-        turn_of_joint(tree, j, body.q, new_turn_matrices()),
-    )
+    own, turn = own_joint(tree, j, body.force, 1.0), turn_of_joint(tree, j, body.q, new_turn_matrices())
     if tree.lone[path]:
-        some, I = tree.left[path] >= 0, tree.links[j].I
-        absorbed = absorbed_of(body, max(tree.left[path], 0))
+        lone = branch_of_body(body, i, own, turn, totals)
         if matrices:
-            smallest = lone_light(I, some, absorbed, C, J, closing, T, own, totals, turn)
-        lone_forces(some, absorbed, C, J, closing, own, totals, turn, body.external[j].f)
+            smallest = lone_light(lone, tree.links[j].I, tree.links[j].T)
+        lone_forces(lone, body.external[j].f)
     else:
-        B, jointed = stretch_of(body, path), tree.joints[path] > 0
+        branch = branch_of_path(body, i, own, turn, totals)
         if matrices:
-            smallest = light(B, C, J, closing, T, own, jointed, totals, turn)
-        light_forces(B, C, J, closing, own, jointed, totals, turn)
+            smallest = light(branch, tree.links[j].T)
+        light_forces(branch)
     return smallest
 
 

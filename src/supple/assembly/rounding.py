@@ -63,8 +63,9 @@ def lower_psi(psi, turn):
 
 
 @helper
-def joint_psi(A, B, sides, turn):
+def joint_psi(joining):
     """psi of a JOIN."""
+    A, B, sides, turn = joining.A, joining.B, joining.sides, joining.turn
     psi = nothing()
     if sides.upper:
         psi = upper_psi(A.Psi2_scale, turn)
@@ -77,16 +78,17 @@ def joint_psi(A, B, sides, turn):
 
 
 @helper
-def set_join_scales(A, B, C, J, k, sides, turn):
+def set_join_scales(joining):
     """psi1 and psi2 of a JOIN."""
-    psi = joint_psi(A, B, sides, turn)
+    A, B, C, J, _, own, sides, _ = joining
+    psi = joint_psi(joining)
     psi1 = squares(J.F1, psi)
-    for a in range(k):
+    for a in range(own.k):
         psi1 += J.rows[a].U1 * J.rows[a].U1
     C.Psi1_scale = psi1 + A.Psi1_scale if sides.upper else psi1
     if sides.open:
         psi2 = squares(J.F2, psi)
-        for a in range(k):
+        for a in range(own.k):
             psi2 += J.rows[a].U2 * J.rows[a].U2
         C.Psi2_scale = psi2 + B.Psi2_scale if sides.lower else psi2
 
@@ -127,16 +129,19 @@ def own_square(closing, own, psi, upper_b, lower_b):
 
 
 @helper
-def join_scale(A, B, closing, own, sides, turn, upper_b, lower_b):
+def join_scale(joining, upper_b, lower_b):
     """What a JOIN adds to the scales of its parts; b2^A and b1^B are given as the joint has them."""
-    psi = joint_psi(A, B, sides, turn)
+    closing, own = joining.closing, joining.own
+    psi = joint_psi(joining)
     g, h = upper_b @ closing.W, lower_b @ closing.W
     return own_square(closing, own, psi, upper_b, lower_b) + 3.0 * dot(psi, g * g + h * h)
 
 
 @helper
-def light_scale(closing, own, psi, b):
-    """What a LIGHT adds to the scale of the path under it, whose b1 and psi are given as the joint has them."""
+def light_scale(branch, b):
+    """What a LIGHT adds to the scale of the path under it, whose b1 is given as the joint has it."""
+    closing, own, turn = branch.closing, branch.own, branch.turn
+    psi = lower_psi(branch.under.Psi1_scale, turn) if branch.some else nothing()
     g = b @ closing.W
     return own_square(closing, own, psi, b, nothing()) + 2.0 * dot(psi, g * g)
 

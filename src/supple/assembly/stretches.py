@@ -45,6 +45,19 @@ class Sides(NamedTuple):
     totals: Any  #: whether total accelerations are wanted
 
 
+class Joining(NamedTuple):
+    """All that a JOIN is made of and made for."""
+
+    A: Any  #: the upper stretch
+    B: Any  #: the lower one
+    C: Any  #: both
+    J: Any  #: their joint
+    closing: Any
+    own: Any
+    sides: Any
+    turn: Any  #: E(q) [turning.py]
+
+
 @helper
 def own_joint(tree, j, force, drive):
     """What joint j brings with it."""
@@ -66,8 +79,9 @@ def sides_of(tree, i, totals):
 
 
 @helper
-def join(A, B, C, J, closing, own, sides, turn, stiff):
+def join(joining, stiff):
     """The matrices of C and of its joint [QS (2)]. stiff: whether the joint may have armature. The smallest pivot."""
+    A, B, C, J, closing, own, sides, turn = joining
     forbidden = 6 - own.k
     x = new_elimination()
     x.M = moved_both(A.Phi2, turn) + lower_both(B.Phi1, turn)
@@ -85,13 +99,14 @@ def join(A, B, C, J, closing, own, sides, turn, stiff):
         else:
             C.Phi_cross = product_of_rows(x.Zs, x.Ys, n)  # Phi21 = Phi21^B W Phi21^A
     if sides.totals:
-        join_totals(A, B, C, J, own, sides, turn)
+        join_totals(joining)
     return smallest
 
 
 @helper
-def join_totals(A, B, C, J, own, sides, turn):
+def join_totals(joining):
     """Psi of C [QS (9)]: its Y = U^T U + W (Psi2^A + Psi1^B) W and W come in as U1, U2 and F1, F2."""
+    A, B, C, J, _, own, sides, turn = joining
     S, XA, XB, WU = new_matrix(), new_matrix(), new_matrix(), new_matrix()
     if sides.upper:
         assign(S, moved_both(A.Psi2, turn))
@@ -130,7 +145,7 @@ def join_totals(A, B, C, J, own, sides, turn):
             for a in range(own.k):
                 X = add_row_products(X, WU[a], J.rows[a].U1, -1.0)
         C.Psi_cross = X
-    set_join_scales(A, B, C, J, own.k, sides, turn)
+    set_join_scales(joining)
 
 
 @helper
@@ -142,16 +157,17 @@ def add_rows(X, J, second, WU, k):
 
 
 @helper
-def join_forces(A, B, C, J, closing, own, sides, turn):
+def join_forces(joining):
     """The force-dependent coefficients of C and of its joint: gamma, R, b [QS (2)], p and eta [QS (9)]."""
+    A, B, C, J, _, own, sides, _ = joining
     R = new_matrix()
-    x, Sx, p, upper_b, lower_b = join_vectors(A, B, J, closing, own, sides, turn, A.vectors, B.vectors, C.vectors, R)
+    x, Sx, p, upper_b, lower_b = join_vectors(joining, A.vectors, B.vectors, C.vectors, R)
     J.gamma = x
     for a in range(own.k):
         J.rows[a].R = R[0, a]
     if sides.totals:
         eta = constant(x, Sx, p, R, own)
-        scale = join_scale(A, B, closing, own, sides, turn, upper_b, lower_b)
+        scale = join_scale(joining, upper_b, lower_b)
         if sides.upper:
             eta, scale = eta + A.eta, scale + A.eta_scale
         if sides.lower:
@@ -161,9 +177,10 @@ def join_forces(A, B, C, J, closing, own, sides, turn):
 
 
 @helper
-def join_vectors(A, B, J, closing, own, sides, turn, a, b, c, R):
+def join_vectors(joining, a, b, c, R):
     """b and p of C, to c, from those of its parts, a and b. R[0] becomes the joint's R, weighted in R[1]. Returns what
     `constant` needs, and b2^A and b1^B as the joint has them."""
+    A, B, _, J, closing, own, sides, turn = joining
     k = own.k
     upper_b, lower_b = moved(a.b2, turn), lower(b.b1, turn)
     beta = upper_b - lower_b  # [QS (2)]
