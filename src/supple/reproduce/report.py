@@ -20,6 +20,7 @@ from supple.drawing import new_figure
 from supple.machine import machine
 from supple.reproduce import markdown
 from supple.reproduce.parts import Claim, Claims, Heading, Paper, Picture, Table, Text, load_paper
+from supple.writing import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -105,8 +106,8 @@ class Report:
 
     def _save(self) -> None:
         for name, image in self._images.items():
-            (self.out / name).write_bytes(image)
+            write_file(self.out / name, image)
         self.paper.save(self.out)
         path = self.out / f"{self.paper.key}.md"
-        path.write_text("\n".join(markdown.alone(self.paper)) + "\n", encoding="utf-8")
+        write_file(path, "\n".join(markdown.alone(self.paper)) + "\n")
         self.console.print(f"[green]written[/green] {escape(str(path))}", soft_wrap=True)
