@@ -113,7 +113,7 @@ BAD = {
     "run molecule --set joints=0": "from 1 to",
     "run molecule --set joints=1e30": "joints must be a whole number from 1 to",
     "run molecule --set joints=20 --set seed=-1": "seed must be a whole number from 0 to",
-    "run folder": "folder cannot be written: it is a folder",
+    "run folder": "folder is a folder",
     "run arm.urdf --set joints=5": "a file has none",
     "run arm.urdf --method abba": "did you mean 'aba'",
     "run arm.urdf --integrator rk5": "did you mean 'rk4'",
