@@ -358,8 +358,7 @@ def either(kinds: Sequence[Kind]) -> Kind:
 def _in_words(kinds: Sequence[Kind]) -> str:
     """Single values, then lists of them or of others, None at last."""
     single = [kind.wanted for kind in kinds if kind.each is None and kind is not NONE]
-    of_them = [kind.each in single and len(single) == 1 for kind in kinds]
-    lists = ["a list of them" if same else k.wanted for k, same in zip(kinds, of_them) if k.each is not None]
+    lists = ["a list of them" if [k.each] == single else k.wanted for k in kinds if k.each is not None]
     none = [kind.wanted for kind in kinds if kind is NONE]
     said = " or ".join([*single, *lists])
     return f"{said}{', or ' if ', each ' in said else ' or '}{none[0]}" if none else said

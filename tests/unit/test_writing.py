@@ -174,3 +174,27 @@ def test_figures_have_the_ending_png_unless_another_is_given(tmp_path: Path) -> 
     with pytest.raises(SuppleError, match=r"cannot be saved as .*x\.odd"):
         saved(new_figure(1, 1), tmp_path / "x.odd")
     assert not (tmp_path / "x.odd").exists() and not list(tmp_path.glob(".*"))
+
+
+class Named:
+    """A path, but no Path."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return str(self.path)
+
+
+def test_any_path_like_object_names_a_file(tmp_path: Path) -> None:
+    urdf, run, csv, figure = (Named(tmp_path / name) for name in ("a.urdf", "run.h5", "run.csv", "a.png"))
+    supple.save_urdf(CHAIN, urdf)  # type: ignore[arg-type]
+    assert supple.load(urdf).n_bodies == 2  # type: ignore[arg-type]
+    short_run(record=run).close()
+    short_run(record=run, resume=True).close()
+    supple.load_run(run).close()  # type: ignore[arg-type]
+    assert supple.export(run, csv) == [csv.path]  # type: ignore[arg-type]
+    for drawn in (CHAIN, short_run(), supple.mass_matrix(CHAIN, [0, 0], sparse=True)):
+        figure.path.unlink(missing_ok=True)
+        drawn.plot(figure)
+        assert figure.path.stat().st_size > 1000

@@ -20,7 +20,7 @@ from supple.drawing import new_figure
 from supple.machine import machine
 from supple.reproduce import markdown
 from supple.reproduce.parts import Claim, Claims, Heading, Paper, Picture, Table, Text, load_paper
-from supple.writing import write_file
+from supple.writing import check_target, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +42,8 @@ class Report:
         self.paper = Paper(key, title, date, quick, machine())
         self._begun, self._images = time.perf_counter(), dict[str, bytes]()
         out.mkdir(parents=True, exist_ok=True)
+        for name in (f"{key}.md", f"{key}.json"):  # nor may it be found after the work that these cannot be written
+            check_target(out / name)
         self.console.rule(escape(title))
 
     def __enter__(self) -> Report:
