@@ -117,6 +117,8 @@ def bombs() -> dict[str, Any]:
         "half": of_table("states/0/q", rows, 2.5),
         "true": of_table("states/0/q", rows, True),
         "no chunk": of_table("states/0/q", chunk, 0),
+        "large chunks": of_table("states/0/q", chunk, 2**30),
+        "large chunks of one column": of_table("states/0/time", chunk, 2**22),
         "small chunks": of_table("states/0/q", chunk, 1),
         "no nodes": of_table("states/0/q", nodes, []),
         "many nodes": of_table("states/0/q", nodes, [[0, 0]] * 10**5),
