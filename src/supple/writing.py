@@ -76,6 +76,6 @@ def _there(path: str | Path, error: type[SuppleError]) -> os.stat_result | None:
     what = instead_of_file(status.st_mode)
     if what is not None:
         raise error(f"{path} cannot be written: it is {what}, not a file; give the name of a file")
-    if not os.access(path, os.W_OK):
+    if not os.access(Path(path), os.W_OK):
         raise error(f"{path} cannot be written: it is there already, and read-only")
     return status

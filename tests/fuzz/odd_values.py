@@ -100,10 +100,11 @@ def strange_array(x: Any, rng: np.random.Generator) -> Any:
     x = np.asarray(x, dtype=np.float64)
     unaligned = np.frombuffer(b"\0" + x.tobytes(), dtype=np.uint8)[1:].view("f8").reshape(x.shape)
     apart = np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x
+    fractions = np.array([Fraction(y) for y in x.flat if np.isfinite(y)], dtype=object)
     forms: list[Callable[[], Any]] = [
         lambda: x.tolist(), lambda: x.astype(">f8"), lambda: x.astype(np.longdouble), lambda: x.view(Subclass),
         lambda: apart, lambda: np.asfortranarray(x), lambda: np.ma.array(x), lambda: unaligned,
-        lambda: x.astype(object), lambda: np.vectorize(Fraction, otypes=[object])(x).tolist() if x.size else x,
+        lambda: x.astype(object), lambda: fractions.reshape(x.shape).tolist() if len(fractions) == x.size else x,
     ]  # fmt: skip
     return forms[rng.integers(len(forms))]()
 

@@ -171,6 +171,9 @@ def test_figures_have_the_ending_png_unless_another_is_given(tmp_path: Path) -> 
     for name, there in (("x", "x.png"), ("y.", "y.png"), ("z.SVG", "z.SVG")):
         saved(new_figure(1, 1), tmp_path / name)
         assert (tmp_path / there).stat().st_size > 100
+    for folder in (".", "..", "/", Path()):
+        with pytest.raises(SuppleError, match="it is a folder"):
+            saved(new_figure(1, 1), folder)
     with pytest.raises(SuppleError, match=r"cannot be saved as .*x\.odd"):
         saved(new_figure(1, 1), tmp_path / "x.odd")
     assert not (tmp_path / "x.odd").exists() and not list(tmp_path.glob(".*"))

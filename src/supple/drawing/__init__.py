@@ -31,7 +31,8 @@ def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     _take_names_as_they_are(figure)
     if path is not None:
         to = Path(take("path", path, PATH))
-        save(figure, to if to.suffix.strip(".") else to.with_name(to.name.rstrip(".") + ".png"))
+        stem = to.name.rstrip(".")  # empty of "." and ".."
+        save(figure, to if to.suffix.strip(".") or not stem else to.with_name(f"{stem}.png"))
     return figure
 
 
