@@ -27,11 +27,18 @@ from tests.unit.test_reading import listening, pipe
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 
 CHAIN = trees.chain(2)
-SECONDS = 20  #: that a test may wait: for ever is what it is about
+SECONDS = 60  #: after which what waits for ever is stopped
 
 
-@pytest.fixture(autouse=True)
-def _soon() -> Iterator[None]:
+@pytest.fixture(scope="module")
+def compiled() -> None:
+    short_run()
+
+
+@pytest.fixture
+def not_for_ever(compiled: None) -> Iterator[None]:
+    """Nothing waits for ever; kernels may take their time before."""
+
     def late(*_: object) -> None:
         raise TimeoutError("it waits")
 
@@ -95,6 +102,7 @@ OTHERS: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.usefixtures("not_for_ever")
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("what", OTHERS)
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str, what: str) -> None:
@@ -107,6 +115,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, name: str, what: str
     assert path.lstat().st_ino == before.st_ino and not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.usefixtures("not_for_ever")
 def test_reports_do_not_read_what_is_no_file_either(tmp_path: Path) -> None:
     for name in ("xx.json", "figure.png"):
         pipe(tmp_path / name)
