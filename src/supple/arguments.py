@@ -9,10 +9,12 @@ or refuses it: the message names the function and the parameter, what is wanted 
     float                a finite number, no boolean              float
     int                  a whole number; 3.0 is one               int
     bool                 True or False                            bool
-    str; str | Path      text without zero characters             as given
+    str                  text without zero characters             as given
+    str | Path           the path of a file; any os.PathLike      as given, or as text
     str | int            a name or a number; 3.0 is none          str or int
-    ArrayLike, Floats    real numbers: not complex, text or       C-contiguous float64; not copied if it is that
-                         objects, no masked entries
+    ArrayLike, Floats    real numbers, Fraction and int of any    C-contiguous float64; not copied if it is that
+                         size among them: not complex, text or
+                         Decimal, no masked entries
     Literal[...]         one of these                             as given
     Sequence[x]          several of x                             a list (a tuple where tuple[...] is said)
     a class; Callable    an instance; something to call           as given
@@ -29,9 +31,11 @@ import collections.abc as abc
 import math
 import os
 import reprlib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from contextlib import suppress
 from dataclasses import MISSING, fields
+from decimal import Decimal
 from difflib import get_close_matches
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -47,6 +51,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple import memory
 from supple.errors import ModelError, StateError, SuppleError
 
+_FLOAT64 = np.dtype(np.float64)
 MOST = 10**8  #: of what is given as a list,
 UNSIZED = 10**6  #: or does not say how many it has: it may have no end
 
@@ -58,6 +63,7 @@ class Kind(NamedTuple):
 
     wanted: str
     form: Callable[[Any], Any]
+    each: str | None = None  #: of a list: what is wanted of each
 
 
 class Unfit(TypeError):
@@ -127,10 +133,12 @@ def number(
     infinite: bool = False,
 ) -> Kind:  # fmt: skip
     """A number from `least` to `most`; above: more than the least. infinite: infinities may be among them."""
+    low = math.nextafter(least, math.inf) if above or (least == -math.inf and not infinite) else least
+    high = most if infinite else min(most, sys.float_info.max)
 
     def form(value: Any) -> float:
-        x = real(value)
-        if not (least <= x <= most) or (above and x == least) or (math.isinf(x) and not infinite):
+        x: float = value if value.__class__ is float else real(value)
+        if not low <= x <= high:
             raise ValueError
         return x
 
@@ -159,18 +167,37 @@ def _as_whole(value: Any) -> int | None:
 
 def reals(value: Any) -> NDArray[np.float64]:
     """Any array-like of real numbers as C-contiguous, aligned float64."""
+    if value.__class__ is np.ndarray and value.dtype is _FLOAT64:
+        flags = value.flags
+        if flags.c_contiguous and flags.aligned:
+            plain: NDArray[np.float64] = value
+            return plain
     inside = isinstance(value, (list, tuple)) and np.ma.MaskedArray in set(map(type, value))
     if np.ma.is_masked(value) or (inside and any(map(np.ma.is_masked, value))):
         raise Unfit("one with masked entries: fill them with numbers first (x.filled(...))")
     raw = np.asarray(value)
     if raw.dtype.kind not in "fiub":
-        if raw.size:
+        if raw.size and raw.dtype.kind != "O":
             raise Unfit(_of_dtype(value, raw))
-        raw = raw.astype(np.float64)
+        raw = _floats(value, raw) if raw.size else raw.astype(np.float64)
     if not (raw.dtype == np.float64 and raw.flags.c_contiguous):
         memory.require(raw.size, f"a copy of an array of shape {raw.shape} as float64", "give less at once")
     out = np.asarray(raw, dtype=np.float64, order="C")
     return out if out.flags.aligned else out.copy()
+
+
+def _floats(value: Any, raw: NDArray[Any]) -> NDArray[np.float64]:
+    """Of objects each of which is a real number as Python sees it: a Fraction, an int of more than 64 bits."""
+    if raw.size > UNSIZED:
+        raise Unfit(f"one of {raw.size:,} objects: make numbers of them first (np.array(x, dtype=float))")
+    for x in raw.flat:
+        if not isinstance(x, Real):
+            hint = ": give float(x) of each" if isinstance(x, Decimal) else ""
+            raise Unfit(f"one with {shown(x)} in it{hint}" if raw.ndim else shown(value))
+    try:
+        return np.array([float(x) for x in raw.flat]).reshape(raw.shape)
+    except OverflowError:
+        raise Unfit("one with a number in it that is too large for float64") from None
 
 
 def _of_dtype(value: Any, raw: NDArray[Any]) -> str:
@@ -210,6 +237,8 @@ def _text(value: Any) -> str:
 
 
 def _path(value: Any) -> str | Path:
+    if isinstance(value, os.PathLike) and not isinstance(value, Path):
+        value = os.fsdecode(value)
     if not isinstance(value, (str, Path)) or "\0" in str(value):
         raise TypeError
     # Names of files are bytes, and not all are UTF-8; file systems have none of more than 255.
@@ -284,6 +313,7 @@ def instance(kind: type) -> Kind:
 def several(one: Kind | None, length: int | None = None, as_tuple: bool = False) -> Kind:
     """A list, tuple, array or the like of values of one kind."""
     many = "values" if one is None else f"values, each {one.wanted}"
+    each = None if one is None or length is not None else one.wanted
 
     def form(value: Any) -> Any:
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (Iterable, np.ndarray)):
@@ -298,19 +328,22 @@ def several(one: Kind | None, length: int | None = None, as_tuple: bool = False)
             raise ValueError
         return tuple(out) if as_tuple else out
 
-    return Kind(f"a list of {'' if length is None else f'{length} '}{many}", form)
+    return Kind(f"a list of {'' if length is None else f'{length} '}{many}", form, each)
 
 
 def either(kinds: Sequence[Kind]) -> Kind:
-    """Of the first kind that fits."""
+    """Of the first kind that fits; None, where it is among them, without asking the others."""
     if len(kinds) == 1:
         return kinds[0]
+    forms, optional = tuple(kind.form for kind in kinds if kind is not NONE), NONE in kinds
 
     def form(value: Any) -> Any:
+        if value is None and optional:
+            return None
         better = None
-        for kind in kinds:
+        for of_kind in forms:
             try:
-                return kind.form(value)
+                return of_kind(value)
             except Unfit as e:
                 better = e
             except SuppleError:
@@ -319,7 +352,16 @@ def either(kinds: Sequence[Kind]) -> Kind:
                 continue
         raise better or TypeError
 
-    return Kind(" or ".join(kind.wanted for kind in kinds), form)
+    return Kind(_in_words(kinds), form)
+
+
+def _in_words(kinds: Sequence[Kind]) -> str:
+    """Single values, then lists of them or of others, None at last."""
+    single = [kind.wanted for kind in kinds if kind.each is None and kind is not NONE]
+    lists = ["a list of them" if [k.each] == single else k.wanted for k in kinds if k.each is not None]
+    none = [kind.wanted for kind in kinds if kind is NONE]
+    said = " or ".join([*single, *lists])
+    return f"{said}{', or ' if ', each ' in said else ' or '}{none[0]}" if none else said
 
 
 def _seeded(value: Any) -> np.random.Generator:
@@ -457,28 +499,31 @@ checked_model = checked_as(ModelError)
 def _checked(function: Callable[..., Any], of: Any, error: type[SuppleError]) -> Callable[..., Any]:
     plan = cache(lambda: plan_of(function, of))  # made at the first call, when all names are there
 
-    def refusal(e: Exception, name: str, x: Any, kind: Kind, given: tuple[Any, ...]) -> Exception:
+    def refusal(e: Exception, name: str, x: Any, kind: Kind | None, given: tuple[Any, ...]) -> Exception:
         makes = function.__name__ == "__init__"
-        return _refusal(e, f"{type(given[0]).__name__ if makes else function.__name__}: {name}", x, kind, error)
+        caller = type(given[0]).__name__ if makes else function.__name__
+        return e if kind is None else _refusal(e, f"{caller}: {name}", x, kind, error)
 
     @wraps(function)
     def refusing(*given: Any, **named: Any) -> Any:
         places, more, names, other, unsaid = plan()
-        args: list[Any] = [*given]
-        for i, x in enumerate(given):
-            name, kind = places[i] if i < len(places) else more
-            if kind is not None:
-                try:
-                    args[i] = kind.form(x)
-                except Exception as e:
-                    raise refusal(e, name, x, kind, given) from None
-        for name, x in named.items():
-            kind = names.get(name, other)
-            if kind is not None:
-                try:
+        if len(given) > len(places):
+            places += (more,) * (len(given) - len(places))
+        args: list[Any] = []
+        try:
+            for (_, kind), x in zip(places, given):
+                args.append(x if kind is None else kind.form(x))
+        except Exception as e:
+            name, kind = places[len(args)]
+            raise refusal(e, name, given[len(args)], kind, given) from None
+        name = ""
+        try:
+            for name, x in named.items():
+                kind = names.get(name, other)
+                if kind is not None:
                     named[name] = kind.form(x)
-                except Exception as e:
-                    raise refusal(e, name, x, kind, given) from None
+        except Exception as e:
+            raise refusal(e, name, named[name], names.get(name, other), given) from None
         if unsaid:
             said = {name for name, _ in places[: len(given)]}
             named = {name: x for name, x in unsaid.items() if name not in said} | named

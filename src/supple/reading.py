@@ -76,12 +76,19 @@ def _bytes(handle: int, count: int) -> bytes:
 def _check(status: os.stat_result, file: str, largest: int | None) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise ParseError("this is a folder; give the file inside it", file)
-    if not stat.S_ISREG(status.st_mode):
-        tests = {stat.S_ISFIFO: "a pipe", stat.S_ISCHR: "a device", stat.S_ISBLK: "a device", stat.S_ISSOCK: "a socket"}
-        kind = next((what for test, what in tests.items() if test(status.st_mode)), "something else")
-        raise ParseError(f"this is not a regular file but {kind}; copy its content into a file", file)
+    what = instead_of_file(status.st_mode)
+    if what is not None:
+        raise ParseError(f"this is not a regular file but {what}; copy its content into a file", file)
     if largest is not None and status.st_size > largest:
         raise _too_large(file, largest)
+
+
+def instead_of_file(mode: int) -> str | None:
+    """What there is instead of a regular file; None if it is one. mode: as stat tells it, or lstat."""
+    if stat.S_ISREG(mode):
+        return None
+    kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    return kinds.get(stat.S_IFMT(mode), "a device")
 
 
 def _too_large(file: str, largest: int) -> ParseError:

@@ -12,6 +12,7 @@ seed and number; the exit code is 1 if there are any.
 from __future__ import annotations
 
 import argparse
+import os
 import queue
 import subprocess
 import sys
@@ -19,6 +20,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from tests.fuzz.target import TARGETS, attempt_of, source
@@ -31,19 +34,25 @@ MEMORY = 2e9  #: bytes that an input may take
 class Watched:
     """A process that tries inputs of a target, watched from outside."""
 
-    def __init__(self, target: str, seed: int, first: int, findings: Path) -> None:
+    def __init__(self, target: str, seed: int, first: int, findings: Path, folder: str) -> None:
+        """folder: for all that it writes and does not live to remove."""
         self.number = first
+        self.name = f"{target} --seed {seed}"
+        self._report = findings / f"{target}-{seed}"
         self.started = False
         command = [sys.executable, "-m", "tests.fuzz.worker", target, str(seed), str(first), str(findings)]
         self.errors = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the process)
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True)
+        where = os.environ | {"TMPDIR": folder}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, text=True, env=where)
         self.lines: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.put(line.strip())
+        with self.process.stdout as lines:
+            for line in lines:
+                self.lines.put(line.strip())
         self.lines.put("ended")
 
     def next(self) -> str:
@@ -54,15 +63,19 @@ class Watched:
                 line = self.lines.get(timeout=0.1)
             except queue.Empty:
                 if self._memory() > MEMORY:
-                    return self._end("too much memory")
+                    return self.end("too much memory")
                 continue
             if line == "ended":
-                return self._end(f"died: exit code {self.process.wait()}")
+                return self.end(f"died: exit code {self.process.wait()}")
             if line.startswith("begin "):
                 self.number, self.started = int(line.split()[1]), True
             else:
                 return line
-        return self._end("hung")
+        return self.end("hung")
+
+    def keep(self, outcome: str) -> None:
+        """Of an input that it did not survive."""
+        self._report.with_name(f"{self._report.name}-{self.number}.txt").write_text(outcome)
 
     def _memory(self) -> float:
         try:
@@ -71,30 +84,40 @@ class Watched:
             return 0.0  # it has just ended, or this system does not tell
         return 4096.0 * pages
 
-    def _end(self, how: str) -> str:
+    def end(self, how: str) -> str:
+        """Kill it: how that came about, and what it said at last."""
         self.process.kill()
         self.process.wait()
-        self.errors.seek(0)
-        said = self.errors.read()[-2000:].decode(errors="replace")
+        self._reader.join()
+        with self.errors:
+            self.errors.seek(0)
+            said = self.errors.read()[-2000:].decode(errors="replace")
         return f"{how}\n{said}" if said else how
 
 
 def fuzz(target: str, seed: int, seconds: float, findings: Path) -> Counter[str]:
     """Try inputs of one target for a time; how many were accepted, refused and found wanting."""
+    with tempfile.TemporaryDirectory(prefix="supple-fuzz-", ignore_cleanup_errors=True) as folder:
+        return _fuzz(partial(Watched, target, seed, findings=findings, folder=folder), seconds)
+
+
+def _fuzz(start: Callable[[int], Watched], seconds: float) -> Counter[str]:
+    """start: a process that begins with the input of a number."""
     counts: Counter[str] = Counter()
-    end = time.monotonic() + seconds
-    watched = Watched(target, seed, 0, findings)
-    while time.monotonic() < end:
-        outcome = watched.next()
-        word = outcome.split()[0]
-        counts[word] += 1
-        if word in ("accepted", "refused"):
-            continue
-        print(f"  {target} --seed {seed} --only {watched.number}: {outcome}", flush=True)
-        if word != "found":
-            (findings / f"{target}-{seed}-{watched.number}.txt").write_text(outcome)
-            watched = Watched(target, seed, watched.number + 1, findings)
-    watched._end("")
+    end, watched = time.monotonic() + seconds, start(0)
+    try:
+        while not counts or time.monotonic() < end:
+            outcome = watched.next()
+            word = outcome.split()[0]
+            counts[word] += 1
+            if word in ("accepted", "refused"):
+                continue
+            print(f"  {watched.name} --only {watched.number}: {outcome}", flush=True)
+            if word != "found":
+                watched.keep(outcome)
+                watched = start(watched.number + 1)
+    finally:
+        watched.end("")
     return counts
 
 

@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,16 @@ class Hostile:
 
 class Subclass(np.ndarray):  # type: ignore[type-arg]
     """An array that is not quite one."""
+
+
+class Entry:
+    """Something that has a path."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def __fspath__(self) -> Any:
+        return self.path
 
 
 def _nested(depth: int) -> list[Any]:
@@ -61,6 +71,7 @@ THINGS: tuple[Any, ...] = (
     [0, 1], [True], range(3), range(10**12), slice(None), object(), Hostile(), [Hostile()], print, len, int, lambda: 0,
     lambda x: x, lambda *x: None, lambda *x: "x", lambda *x: np.nan, lambda *x: np.zeros(99), Ellipsis, NotImplemented,
     types, 1j, Path(), Path("no/such/folder/x"), np.dtype("f8"), np.float64, Exception("x"), _nested(60), _endless(),
+    [2**64], [Fraction(1, 3)] * 3, [10**400], PurePosixPath("x"), Entry("x"), Entry(b"x"), Entry(5), Entry("\0"),
 )  # fmt: skip
 
 
@@ -73,12 +84,13 @@ def odd_array(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     mask = np.zeros(shape, dtype=bool)
     mask.flat[: 1 if x.size else 0] = True
     wrong: list[Callable[[], Any]] = [
-        lambda: spoilt, lambda: spoilt.tolist(), lambda: x + 1j, lambda: x.astype(str), lambda: x.astype(object),
+        lambda: spoilt, lambda: spoilt.tolist(), lambda: x + 1j, lambda: x.astype(str), lambda: (x + 1j).astype(object),
         lambda: np.ma.array(x, mask=mask), lambda: [np.ma.array(x, mask=mask)], lambda: "x",
         lambda: x.astype("S8"), lambda: np.zeros(shape, dtype="M8[s]"), lambda: np.zeros(shape, dtype="f8,f8"),
         lambda: np.broadcast_to(x, (10**10, *shape)), lambda: np.zeros((2, 2, 2, *shape)),
         lambda: np.append(x, 0.0), lambda: {0: 0.0, 1: 0.0}, lambda: (y for y in x.flat), lambda: [*x.flat, []],
-        lambda: np.full(shape, 10**30, dtype=object), lambda: [10**400] * max(1, x.size), lambda: np.full(shape, None),
+        lambda: np.full(shape, Decimal(1), dtype=object), lambda: [10**400] * max(1, x.size),
+        lambda: np.full(shape, None),
     ]  # fmt: skip
     return wrong[rng.integers(len(wrong))]()
 
@@ -88,9 +100,11 @@ def strange_array(x: Any, rng: np.random.Generator) -> Any:
     x = np.asarray(x, dtype=np.float64)
     unaligned = np.frombuffer(b"\0" + x.tobytes(), dtype=np.uint8)[1:].view("f8").reshape(x.shape)
     apart = np.repeat(x, 2, axis=-1)[..., ::2] if x.ndim else x
+    fractions = np.array([Fraction(y) for y in x.flat if np.isfinite(y)], dtype=object)
     forms: list[Callable[[], Any]] = [
         lambda: x.tolist(), lambda: x.astype(">f8"), lambda: x.astype(np.longdouble), lambda: x.view(Subclass),
         lambda: apart, lambda: np.asfortranarray(x), lambda: np.ma.array(x), lambda: unaligned,
+        lambda: x.astype(object), lambda: fractions.reshape(x.shape).tolist() if len(fractions) == x.size else x,
     ]  # fmt: skip
     return forms[rng.integers(len(forms))]()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -25,8 +25,18 @@ class Hostile:
     def _fail(self, *args):
         raise OSError("no")
 
-    __float__ = __int__ = __len__ = __iter__ = __array__ = __repr__ = __eq__ = _fail
+    __float__ = __int__ = __len__ = __iter__ = __array__ = __repr__ = __eq__ = __fspath__ = _fail
     __hash__ = object.__hash__
+
+
+class Entry:
+    """Something that has a path."""
+
+    def __init__(self, path: Any) -> None:
+        self.path = path
+
+    def __fspath__(self) -> Any:
+        return self.path
 
 
 GOOD = [
@@ -38,6 +48,8 @@ GOOD = [
     (float | None, None, None), (int | Sequence[int] | None, (1, 2), [1, 2]), (Any, Hostile, Hostile),
     (Callable[[float], float], abs, abs), (str | Path, "\udcff", "\udcff"),
     (int, np.uint64(2**63 + 1), 2**63 + 1), (int, np.array(2**53 + 1), 2**53 + 1),
+    (str | Path, PurePosixPath("run.h5"), "run.h5"), (str | Path | None, Entry("é"), "é"),
+    (Path, Entry(b"\xff"), "\udcff"), (float | None, None, None),
 ]  # fmt: skip
 
 NO_NUMBER = (None, "1", b"1", 1j, True, np.nan, np.inf, [1.0], np.ones(1), np.ma.masked, Decimal(1), Hostile(), 10**400)
@@ -45,7 +57,8 @@ BAD = [
     *((float, x) for x in NO_NUMBER), *((int, x) for x in (*NO_NUMBER[:-1], 2.5)),
     *((bool, x) for x in (1, 0, None, "x")),
     *((str, x) for x in (b"x", None, "a\0", "\ud800")),
-    *((str | Path, x) for x in ("", "a\0", 5, None, b"x", "\ud800")),
+    *((str | Path, x) for x in ("", "a\0", 5, None, b"x", "\ud800", Hostile())),
+    *((str | Path, Entry(x)) for x in ("", "a\0", "x" * 256, 5)),
     *((Positive, x) for x in (0.0, -1.0)), *((Count, x) for x in (0, -1)), *((str | int, x) for x in (True, 1.0, None)),
     *((Literal["a", "b"], x) for x in ("c", 1, None, [])), *((Literal[-1, 0, 1], x) for x in (2, "1", True)),
     *((Sequence[str | int], x) for x in ("ab", 3, {"a": 1}, [None], range(10**12))), (tuple[str, str], ["a"]),
@@ -88,6 +101,60 @@ def test_arrays_of_other_forms_become_plain():
         assert type(got) is np.ndarray and got.dtype == np.float64 and got.flags.c_contiguous and got.flags.aligned
         np.testing.assert_array_equal(got, x)
     assert arguments.as_floats("x", 3).shape == () and arguments.as_floats("x", []).shape == (0,)
+
+
+REAL = [Fraction(1, 3), 2**64, -(10**30), 0.5, True, np.float32(0.5), np.int8(3)]
+
+
+@pytest.mark.parametrize("form", [list, tuple, lambda x: np.array(x, dtype=object), lambda x: [x, x]])
+def test_real_numbers_of_any_class_are_taken_as_float_takes_them(form):
+    for given in (REAL, REAL[:1], [2**64], [2**63, -1], [10**300], [Fraction(10**400, 10**399)]):
+        got = arguments.as_floats("q", form(given))
+        assert got.dtype == np.float64 and got.reshape(-1, len(given))[0].tolist() == [float(x) for x in given]
+    model = trees.chain(3)
+    np.testing.assert_array_equal(model.integrate([Fraction(1, 4), 2**64, 0], [0, 0, 1], 1), [0.25, 2.0**64, 1.0])
+    np.testing.assert_array_equal(
+        supple.mass_matrix(model, [Fraction(1, 4)] * 3), supple.mass_matrix(model, [0.25] * 3)
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([0.5, 10**400], "one with a number in it that is too large for float64"),
+        ([0.5, Decimal("0.5")], r"one with Decimal\('0.5'\) in it: give float\(x\) of each"),
+        ([Fraction(1, 2), None], "one with None in it"),
+        ([Fraction(1, 2), "x"], "one with 'x' in it"),
+        ([Fraction(1, 2), 1j], "one with 1j in it"),
+        ([Fraction(1, 2), object], "one with <class 'object'> in it"),
+        (np.broadcast_to(np.array(Fraction(1, 2)), 10**12), r"one of 1,000,000,000,000 objects: .*dtype=float"),
+    ],
+)
+def test_what_else_is_in_a_list_is_named(given, said):
+    with pytest.raises(StateError, match=f"^q must be an array of real numbers, not {said}"):
+        arguments.as_floats("q", given)
+
+
+def test_whole_numbers_beyond_64_bits_are_refused_in_lists_of_indices():
+    for given in ([2**64], [2**63], [-(2**70)], np.array([2**63], dtype=np.uint64), [Fraction(1)]):
+        with pytest.raises(StateError, match=r"^x must be an array of whole numbers, not "):
+            take("x", given, arguments.WHOLE_NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("hint", "wanted"),
+    [
+        (Sequence[supple.Event] | supple.Event, "a supple.Event or a list of them"),
+        (supple.Event | Sequence[supple.Event] | None, "a supple.Event or a list of them or None"),
+        (None | Sequence[int] | int, "a whole number or a list of them or None"),
+        (None | Sequence[str] | int, "a whole number or a list of values, each text, or None"),
+        (Sequence[str | int] | str | int, "a name or a number or a list of them"),
+        (None | float, "a finite number or None"),
+        (Callable[[float], float] | Literal["stop"] | None, "a function of 1 argument or 'stop' or None"),
+    ],
+)
+def test_single_values_come_first_then_lists_then_none(hint, wanted):
+    assert kind_of(hint).wanted == wanted
 
 
 def test_masks_are_not_ignored():
@@ -201,7 +268,7 @@ def test_values_are_shown_in_one_short_line():
         (lambda m, q: m.integrate(q, q, np.nan), "dt must be a finite number"),
         (lambda m, q: m.difference(q, q * np.inf), r"q1\[0\] is"),
         (lambda m, q: m.normalize(np.ma.array(q, mask=True)), "masked entries"),
-        (lambda m, q: m.plot("no/such/folder/x.png"), "figure cannot be saved as 'no/such/folder/x.png'"),
+        (lambda m, q: m.plot("no/such/folder/x.png"), "x.png cannot be written: there is no folder no/such/folder"),
         (lambda m, q: supple.reroot(m, q, body=2, joint="free").undo(v=q), "together with its q"),
         (lambda m, q: supple.simulate(m, q, duration=1e12), "states of this run would take .* record it"),
         (lambda m, q: supple.forward_dynamics(m, np.broadcast_to(q, (10**10, 5)), q), "as float64 would take"),

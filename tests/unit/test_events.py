@@ -519,9 +519,7 @@ def test_events_are_taken_from_anything_that_gives_them():
         run = supple.simulate(particle(), v=[1.0], duration=1.0, dt=0.01, events=events)
         assert names(run) == ["stop"] and run.final.time == pytest.approx(0.1, abs=1e-12)
     for none in (None, 3):
-        with pytest.raises(
-            supple.StateError, match=f"events must be a list of values, each a supple.Event.*not {none}"
-        ):
+        with pytest.raises(supple.StateError, match=f"events must be a supple.Event or a list of them, not {none}"):
             supple.simulate(particle(), duration=0.1, events=none)
     with pytest.raises(supple.StateError, match="'quasi-statics' takes no events"):
         supple.simulate(particle(), duration=0.1, method="quasi-statics", events=(e for e in [stop]))

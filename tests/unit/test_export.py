@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -60,15 +61,16 @@ def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
             supple.export(tmp_path / "run.h5", tmp_path / name, to="npz")
     (tmp_path / "run.csv").write_text("before")
 
-    def full(segments: object, path: Path) -> None:
-        path.write_text("half")
+    def full(segments: object, file: BinaryIO) -> None:
+        file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(export, "_csv", full)
     with pytest.raises(supple.RecordingError, match=r"run\.csv cannot be written: No space left"):
         supple.export(tmp_path / "run.h5", to="csv")
-    assert (tmp_path / "run.csv").read_text() == "before" and not list(tmp_path.glob("*.new"))
+    assert (tmp_path / "run.csv").read_text() == "before" and not list(tmp_path.glob(".*"))
     monkeypatch.undo()
     if Path("/dev/null").is_char_device():
-        supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
+        with pytest.raises(supple.RecordingError, match="/dev/null cannot be written: it is a device, not a file"):
+            supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
         assert Path("/dev/null").is_char_device()

@@ -127,7 +127,7 @@ def test_what_is_refused(tmp_path):
         "another model, different in": lambda: supple.simulate(other, **(how | {"q": None}), resume=True),
         "recorded with dt 0.001, not 0.002": lambda: supple.simulate(MODEL, **how, dt=2e-3, resume=True),
         "cannot be read: No such file": lambda: supple.load_run(tmp_path / "no.h5"),
-        "cannot be written: No such file": lambda: supple.simulate(
+        "cannot be written: there is no folder": lambda: supple.simulate(
             MODEL, **(how | {"record": tmp_path / "no" / "a.h5"})
         ),
     }

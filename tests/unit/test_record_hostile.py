@@ -17,6 +17,7 @@ import pytest
 
 import supple
 from supple.commands.request import Request
+from supple.commands.run import _resume
 from supple.errors import RecordingError, StateError
 from supple.record.checkpoint import packed
 from supple.record.head import LENGTH, read_head
@@ -116,6 +117,8 @@ def bombs() -> dict[str, Any]:
         "half": of_table("states/0/q", rows, 2.5),
         "true": of_table("states/0/q", rows, True),
         "no chunk": of_table("states/0/q", chunk, 0),
+        "large chunks": of_table("states/0/q", chunk, 2**30),
+        "large chunks of one column": of_table("states/0/time", chunk, 2**22),
         "small chunks": of_table("states/0/q", chunk, 1),
         "no nodes": of_table("states/0/q", nodes, []),
         "many nodes": of_table("states/0/q", nodes, [[0, 0]] * 10**5),
@@ -193,7 +196,7 @@ REQUEST = {"scene": "molecule", "set": {"joints": 10**8}}
 
 
 def test_a_file_does_not_decide_which_scene_is_built(good, tmp_path):
-    """`supple view` draws by what is in the file; `supple run --resume` makes no scene larger than the model."""
+    """`supple view` draws by what is in the file; `supple run --resume` builds no scene of another size."""
     path, about = tmp_path / "run.h5", {"request": REQUEST, "duration": 1.0}
     path.write_bytes(with_blob(good, "about", json.dumps({"about": about, "versions": {}}).encode()))
     words = [sys.executable, "-m", "supple", "run", "--resume", str(path)]
@@ -205,6 +208,11 @@ def test_a_file_does_not_decide_which_scene_is_built(good, tmp_path):
     for bad in (
         REQUEST,
         {"scene": "millipede", "set": {"legs": 112, "leg_links": 112, "spine": 112}},
+        {"scene": "pendulum", "set": {"links": model.n_bodies + 1}},
+        {"scene": "pendulum", "set": {"links": model.n_bodies - 1}},
+        {"scene": "crowd", "set": {"rows": 10**300, "columns": 10**300}},
+        {"scene": "molecule"},
+        {"scene": "compass"},
         {"scene": "no"} | {"other": 3},
         {"scene": 5},
         {"scene": "molecule", "set": {"joints": "x"}},
@@ -212,6 +220,18 @@ def test_a_file_does_not_decide_which_scene_is_built(good, tmp_path):
     ):
         with pytest.raises(StateError):
             Request.recorded(bad, model)
+    same = {"scene": "pendulum", "set": {"links": model.n_bodies}}
+    assert Request.recorded(same, model).scene == "pendulum"  # which go_on compares with the model
+
+
+def test_a_scene_of_as_many_bodies_but_another_model_is_not_run(good, tmp_path):
+    path, bodies = tmp_path / "run.h5", CHAIN.n_bodies
+    about = {"request": {"scene": "bicycle-chain", "set": {"links": bodies}, "dt": 0.001}, "duration": 1.0}
+    path.write_bytes(with_blob(good, "about", json.dumps({"about": about, "versions": {}}).encode()))
+    before = path.read_bytes()
+    with pytest.raises(RecordingError, match="was recorded with another model, different in"):
+        _resume(path, Request(), None, None)
+    assert path.read_bytes() == before
 
 
 def test_scenes_are_drawn_as_they_were(tmp_path):

@@ -153,3 +153,18 @@ def test_a_walker_is_a_scene_with_events(name, slope, duration):
     np.testing.assert_allclose(ends[:, 0, 2], -np.tan(slope) * ends[:, 0, 0], atol=1e-12)  # and stand on the slope
     run = supple.simulate(scene.model, scene.q0, scene.v0, duration=duration, dt=scene.dt, events=scene.events)
     assert len(run.segments) == 2
+
+
+@pytest.mark.parametrize("name", scenes.NAMES)
+def test_a_scene_has_as_many_bodies_as_is_told_before(name: str):
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        a, b, c = (int(x) for x in rng.integers(1, 7, 3))
+        given = {
+            "bicycle-chain": {"links": a}, "millipede": {"legs": a, "leg_links": b, "spine": 4 + c},
+            "molecule": {"joints": a}, "pendulum": {"links": a}, "spring-pendulum": {"links": a},
+            "crowd": {"rows": 1 + a % 2, "columns": 1 + b % 2}, "compass": {}, "simplest-walker": {},
+        }[name]  # fmt: skip
+        assert scenes.n_bodies(name, given) == scenes.NAMES[name](**given).model.n_bodies
+    usual = {"crowd": 17_800, "millipede": 13_000, "molecule": 50_000, "compass": 2}
+    assert name not in usual or scenes.n_bodies(name, {}) == usual[name]

@@ -247,6 +247,7 @@ except supple.StateError as e:
         ("abc", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 'abc'"),
         ("-1", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '-1'"),
         ("1e9", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '1e9'"),
+        ("9" * 5000, "SUPPLE_THREADS must be a whole number from 1 to 1024, not '9+[.]{3}9+'"),
         ("1000000000", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 1000000000"),
     ],
 )

@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from supple.errors import SuppleError
 from supple.machine import machine
+from supple.writing import write_file
 
 ABOVE_AIM, ABOVE_FLOOR, BELOW_FLOOR = "aim met", "floor met", "missed"
 _COLOUR = {ABOVE_AIM: "green", ABOVE_FLOOR: "yellow", BELOW_FLOOR: "red"}
@@ -93,7 +93,4 @@ def save(file: Path, groups: dict[str, list[Row]]) -> None:
         title: [asdict(row) | {"ratio": row.ratio, "mark": row.mark} for row in group]
         for title, group in groups.items()
     }
-    try:
-        file.write_text(json.dumps({"machine": machine(), "groups": rows}, indent=1) + "\n")
-    except OSError as e:
-        raise SuppleError(f"{file} cannot be written: {e.strerror or e}") from None
+    write_file(file, json.dumps({"machine": machine(), "groups": rows}, indent=1) + "\n")

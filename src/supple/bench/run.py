@@ -9,14 +9,14 @@ from pathlib import Path
 from rich.console import Console
 
 from supple.bench.rows import Row, save, show
-from supple.errors import SuppleError
 from supple.machine import machine
+from supple.writing import check_target
 
 
 def run(benches: Sequence[str], console: Console, quick: bool, json: Path | None) -> None:
     """Measure everything, show each group as it is ready, and write the figures to a file if one is named."""
-    if json is not None and not json.resolve().parent.is_dir():
-        raise SuppleError(f"{json} cannot be written: there is no folder {json.parent}")
+    if json is not None:
+        check_target(json)
     console.print("  ".join(f"{k} {v}" for k, v in machine().items()), highlight=False)
     console.print(
         "The least time of many rounds in which all take turns; results are compared first.\n",

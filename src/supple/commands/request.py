@@ -13,7 +13,6 @@ A TOML file has the same names as the options, and a table `set` for the paramet
 from __future__ import annotations
 
 import inspect
-import math
 import re
 import tomllib
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from supple import scenes
+from supple.arguments import shown
 from supple.errors import StateError
 from supple.files import load
 from supple.model.model import Joint, Model, unknown
@@ -37,7 +37,6 @@ STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
 SCENE_STEPS = 1000  #: of a scene
 LARGEST_CONFIG = 100_000  #: bytes of a TOML file
 MOST_DOTS = 500  #: in the key of a line
-SMALL = 100  #: a parameter of a recorded scene may be larger than the number of its bodies by this much
 
 
 @dataclass
@@ -90,8 +89,8 @@ class Request:
 
     @staticmethod
     def recorded(said: Any, model: Model) -> Request:
-        """A request as a recording has it. The file may be anybody's: its scene is not made larger than the model that
-        is recorded with it."""
+        """A request as a recording has it. The file may be anybody's: a scene is built only if it has as many bodies as
+        the model that is recorded with it."""
         hints = get_type_hints(Request)
         if not isinstance(said, dict) or not said.keys() <= hints.keys():
             raise StateError("it has a request that is none")
@@ -99,10 +98,9 @@ class Request:
         if request.scene in scenes.NAMES:
             make = scenes.NAMES[str(request.scene)]
             given = parameters(str(request.scene), make, request.set)
-            sizes = {k: x for k, x in given.items() if type(x) is int and k != "seed"}
-            most = SMALL + model.n_bodies
-            if max(sizes.values(), default=0) > most or math.prod(max(1, x) for x in sizes.values()) > most**2:
-                raise StateError(f"its scene has {sizes}, and its model {model.n_bodies} bodies")
+            bodies = scenes.n_bodies(str(request.scene), given)
+            if bodies != model.n_bodies:
+                raise StateError(f"its scene has {shown(bodies)} bodies, and its model {model.n_bodies}")
         return request
 
     def simulation(self, model: Model | None = None, endless: bool = False) -> Simulation:
@@ -290,6 +288,7 @@ def _at_joint(model: Model, option: str, text: str) -> tuple[Joint, list[float]]
 
 def _known(model: Model, body: str) -> str | int:
     """The name of a body or frame, or a body's number, refused where there is none."""
-    known = int(body) if body.isdigit() and body not in model.bodies else body
+    number = body.isdecimal() and len(body) < 20 and body not in model.bodies
+    known = int(body) if number else body
     model.moving_place(known)
     return known

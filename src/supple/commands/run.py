@@ -14,6 +14,7 @@ import typer
 from supple.commands.console import plain, say
 from supple.commands.inspect import Floating
 from supple.commands.view import Open, Port
+from supple.writing import check_target
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -181,8 +182,7 @@ def _drawable(path: Path) -> None:
     kinds = sorted(Figure().canvas.get_supported_filetypes())
     if path.suffix.lstrip(".").lower() not in kinds:
         raise typer.BadParameter(f"--plot {path}: a picture's name ends in one of {', '.join(kinds)}")
-    if not path.parent.is_dir():
-        raise typer.BadParameter(f"--plot {path}: there is no folder {path.parent}")
+    check_target(path)
 
 
 def _say_done(console: Console, result: Result, record: Path | None) -> None:

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import supple
+from supple.drawing import save
 from supple.model.topology import depths
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def draw(cases: list[Case], file: Path) -> None:
         _body(figure.add_subplot(grid[:, 1]), tree, WOOD, (20, 7), thick=(0.3, 11.0), joints=False)
         _times(figure.add_subplot(grid[0, 2]), cases)
         _matrix(figure.add_subplot(grid[1, 2]), robot)
-        figure.savefig(file, facecolor=PAPER)
+        save(figure, file, dpi="figure", paper=PAPER)
 
 
 def _body(

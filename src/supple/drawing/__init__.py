@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from supple.arguments import PATH, take
 from supple.errors import SuppleError, printable
+from supple.writing import replacing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,12 +30,19 @@ def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
     _take_names_as_they_are(figure)
     if path is not None:
-        take("path", path, PATH)
-        try:
-            figure.savefig(path, dpi=150, facecolor="white")
-        except (OSError, ValueError) as e:  # no such folder, or an ending that stands for no format
-            raise SuppleError(f"the figure cannot be saved as {str(path)!r}: {e}") from None
+        to = Path(take("path", path, PATH))
+        stem = to.name.rstrip(".")  # empty of "." and ".."
+        save(figure, to if to.suffix.strip(".") or not stem else to.with_name(f"{stem}.png"))
     return figure
+
+
+def save(figure: Figure, path: Path, dpi: Any = 150, paper: str = "white") -> None:
+    """Write a figure to a file; dpi: as matplotlib takes it."""
+    try:
+        with replacing(path) as file:
+            figure.savefig(file, format=path.suffix[1:].lower(), dpi=dpi, facecolor=paper)
+    except ValueError as e:  # an ending that stands for no format
+        raise SuppleError(f"the figure cannot be saved as {str(path)!r}: {e}") from None
 
 
 def _take_names_as_they_are(figure: Figure) -> None:

@@ -32,7 +32,7 @@ def threads() -> int:
 @cache
 def _usual_threads() -> int:
     given = os.environ.get("SUPPLE_THREADS", "").strip()
-    number = int(given) if given.isdecimal() else given
+    number = int(given) if given.isdecimal() and len(given) < 100 else given  # Python reads some thousand digits
     return min(os.cpu_count() or 1, MOST) if number in ("", 0) else _checked("SUPPLE_THREADS", number)
 
 

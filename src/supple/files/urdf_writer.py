@@ -32,6 +32,7 @@ from supple.model.builder import GRAVITY
 from supple.model.geometry import rpy_from_rotation
 from supple.model.model import Model, Visual
 from supple.model.report import Remark, Report
+from supple.writing import write_file
 
 Element = Any  # lxml's, which has no types
 Floats = NDArray[np.float64]
@@ -67,10 +68,7 @@ def save_urdf(model: Model, path: str | Path, *, split: bool = False) -> Report:
     """
     writer = _Writer(model, split, Path(os.path.realpath(path)).parent)  # bears links that lead to themselves
     text = writer.text()
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as e:
-        raise ModelError(f"{path} cannot be written: {e.strerror or e}") from None
+    write_file(path, text, ModelError)
     return Report(str(path), tuple(writer.remarks))
 
 

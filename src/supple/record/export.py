@@ -7,13 +7,12 @@ segment's arrays, named "q" or, of several, "0/q", "1/q".
 
 from __future__ import annotations
 
+import codecs
 import csv
-import os
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, BinaryIO, get_args
 from typing import Literal as Choice
 
 import numpy as np
@@ -22,8 +21,8 @@ from numpy.typing import NDArray
 from supple.arguments import checked_as
 from supple.errors import RecordingError
 from supple.model.model import Model, unknown
-from supple.record.opening import create_anew
 from supple.record.recording import RecordedSegment, Recording
+from supple.writing import replacing
 
 Format = Choice["csv", "npz", "parquet"]
 FORMATS: tuple[str, ...] = get_args(Format)
@@ -45,7 +44,7 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
         if target.exists() and target.samefile(source):
             raise RecordingError(f"{target} is the recording itself; name another file")
         if to == "npz":
-            with _in_place_of(target) as new:
+            with replacing(target, RecordingError) as new:
                 _npz(r.segments, new)
             return [target]
         groups = _tables(r.segments)
@@ -53,31 +52,9 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
             target.with_name(f"{target.stem}-{i}{target.suffix}") for i in range(len(groups))
         ]  # fmt: skip
         for name, segments in zip(names, groups):
-            with _in_place_of(name) as new:
+            with replacing(name, RecordingError) as new:
                 (_csv if to == "csv" else _parquet)(segments, new)
     return names
-
-
-@contextmanager
-def _in_place_of(path: Path) -> Iterator[Path]:
-    """A file to write, which has its name when it is whole; what was there before is there until then. What is no
-    file, as /dev/stdout, is written itself."""
-    real = Path(os.path.realpath(path))  # bears links that lead to themselves
-    new = real.with_name(real.name + ".new") if real.is_file() or not real.exists() else real
-    try:
-        if new != real:
-            os.close(create_anew(new))
-        yield new
-        if new != real:
-            new.replace(real)
-    except RecordingError:
-        raise
-    except OSError as e:
-        reason = e.strerror or str(e)
-        raise RecordingError(f"{path} cannot be written: {reason}") from None
-    finally:
-        if new != real:
-            new.unlink(missing_ok=True)
 
 
 def columns(model: Model, what: Choice["q", "v"]) -> list[str]:
@@ -112,25 +89,24 @@ def _blocks(segment: RecordedSegment) -> Iterator[tuple[dict[str, NDArray[Any]],
         yield scalars, segment.q[part], segment.v[part]
 
 
-def _csv(segments: Sequence[RecordedSegment], path: Path) -> None:
-    with path.open("w", newline="") as f:
-        out, head = csv.writer(f), False
-        for number, segment in enumerate(segments):
-            for scalars, q, v in _blocks(segment):
-                if not head:
-                    model = segment.model
-                    out.writerow([*scalars, *columns(model, "q"), *columns(model, "v"), "segment"])
-                    head = True
-                singles = [x.tolist() for x in scalars.values()]
-                for i in range(len(q)):  # repr of a float has all its digits
-                    out.writerow(
-                        [*(repr(x[i]) for x in singles), *map(repr, q[i].tolist()), *map(repr, v[i].tolist()), number]
-                    )
+def _csv(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
+    out, head = csv.writer(codecs.getwriter("utf-8")(file)), False
+    for number, segment in enumerate(segments):
+        for scalars, q, v in _blocks(segment):
+            if not head:
+                model = segment.model
+                out.writerow([*scalars, *columns(model, "q"), *columns(model, "v"), "segment"])
+                head = True
+            singles = [x.tolist() for x in scalars.values()]
+            for i in range(len(q)):  # repr of a float has all its digits
+                out.writerow(
+                    [*(repr(x[i]) for x in singles), *map(repr, q[i].tolist()), *map(repr, v[i].tolist()), number]
+                )
 
 
-def _npz(segments: Sequence[RecordedSegment], path: Path) -> None:
+def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
     """As np.savez writes it, but an array is never in memory as a whole."""
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for number, segment in enumerate(segments):
             prefix = "" if len(segments) == 1 else f"{number}/"
             arrays: dict[str, Any] = {"time": segment.times, "q": segment.q, "v": segment.v}
@@ -150,7 +126,7 @@ def _npy(f: Any, x: Any) -> None:
         f.write(np.ascontiguousarray(x[begin : begin + rows], dtype=dtype).tobytes())
 
 
-def _parquet(segments: Sequence[RecordedSegment], path: Path) -> None:
+def _parquet(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -170,7 +146,7 @@ def _parquet(segments: Sequence[RecordedSegment], path: Path) -> None:
                         fields |= {name: pa.array(rows[:, i]) for i, name in enumerate(names)}
                 fields["segment"] = pa.array(np.full(len(q), number))
                 table = pa.table(fields)
-                writer = writer or pq.ParquetWriter(path, table.schema)
+                writer = writer or pq.ParquetWriter(file, table.schema)
                 writer.write_table(table)
     finally:
         if writer is not None:

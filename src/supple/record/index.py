@@ -25,6 +25,8 @@ from supple.record import hdf5
 from supple.record.hdf5 import BASE, FANOUT, SIZES
 from supple.record.head import Place
 
+LARGEST_CHUNK = 2**24  #: bytes of a chunk of several rows: a writer that goes on makes room for a whole one
+LARGEST_ROW = 2**32 - 1  #: and of one row: HDF5 has none larger
 ENTRY = np.dtype([("address", "<i8"), ("crc", "<i8")])  #: of a leaf
 
 
@@ -75,6 +77,8 @@ class Table:
         out.chunk, out.header = _count(chunk, 1, 2**31), _count(header, BASE, size)
         if len(out.row) > 2 or out.rows * out.row_bytes > size:
             raise Damaged("its index names more numbers than the file can have")
+        if out.chunk * out.row_bytes > (LARGEST_CHUNK if out.chunk > 1 else LARGEST_ROW):
+            raise Damaged("its index has larger chunks than are ever written")
         out.nodes = [(_count(a, BASE, size), _count(c, 0, 2**32)) for a, c in (_list(x, 2) for x in _list(nodes))]
         out.upper = [[_count(a, BASE, size) for a in _list(level)] for level in _list(upper)]
         if len(out.nodes) != -(-out.chunks // FANOUT):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from contextlib import suppress
 from pathlib import Path
 
 from supple.errors import RecordingError
+from supple.reading import instead_of_file
 
 try:
     import fcntl
@@ -36,9 +36,8 @@ def open_file(path: Path, flags: int) -> int:
 
 
 def _refuse_others(path: Path, mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        kinds = {stat.S_IFDIR: "a folder", stat.S_IFLNK: "a link", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
-        what = kinds.get(stat.S_IFMT(mode), "a device")
+    what = instead_of_file(mode)
+    if what is not None:
         raise RecordingError(f"{path} is {what}, not a file; give the name of a file, or remove it")
 
 

@@ -24,6 +24,7 @@ from supple.record.models import ModelWriter
 from supple.record.opening import being_written
 from supple.record.recording import Recording
 from supple.record.store import Store, read_index
+from supple.writing import check_target
 
 Floats = NDArray[np.float64]
 
@@ -50,9 +51,7 @@ class Recorder:
         that its reader saw. given: what must be given again to continue it."""
         self.path = Path(path)
         resumed = about is None
-        if self.path.exists() and not self.path.is_file():
-            what = "a folder" if self.path.is_dir() else "no file"
-            raise RecordingError(f"{self.path} is {what}: a recording must be a file of its own")
+        check_target(self.path, RecordingError)
         if not resumed and not overwrite and self.path.exists():
             raise RecordingError(
                 f"{self.path} is there already; give another name, or resume it, or overwrite it (--overwrite, "

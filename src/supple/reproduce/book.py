@@ -15,6 +15,7 @@ from typing import NamedTuple
 from supple.reproduce import PAPERS, markdown, page
 from supple.reproduce.markdown import duration
 from supple.reproduce.parts import Claim, Paper, load_paper
+from supple.writing import write_file
 
 TITLE = "Five papers reproduced by Supple"
 COLUMNS = ["section", "claim", "theirs", "ours", ""]
@@ -111,7 +112,7 @@ def write(folder: Path) -> list[Path]:
         return []
     texts = {"report.md": "\n".join(as_markdown(book)) + "\n", "report.html": as_page(book, folder)}
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_file(folder / name, text)
     return [folder / name for name in texts]
 
 

@@ -9,6 +9,8 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from supple.errors import ParseError
+from supple.reading import read_file
 from supple.reproduce.markdown import provenance
 from supple.reproduce.parts import CROSS, TICK, Claims, Heading, Paper, Picture, Table, Text
 
@@ -105,8 +107,8 @@ def _inline(markdown: str) -> str:
 
 def _figure(file: Path, caption: str) -> str:
     try:
-        data = base64.b64encode(file.read_bytes()).decode()
-    except OSError:
+        data = base64.b64encode(read_file(file)).decode()
+    except ParseError:
         return f"<p>{escape(file.name)}, which shows “{escape(caption)}”, is no longer in the folder.</p>"
     said = escape(caption)
     image = f'<img alt="{said}" src="data:image/png;base64,{data}">'

@@ -11,6 +11,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from supple.reading import read_text
+from supple.writing import write_file
+
 TICK, CROSS = "✓", "✗"
 FORMAT = 1  #: of the files; others are not read
 
@@ -131,13 +134,13 @@ class Paper:
         about = {k: v for k, v in vars(self).items() if k != "parts"}
         parts = [{"kind": type(part).__name__, **asdict(part)} for part in self.parts]
         text = json.dumps({"format": FORMAT, **about, "parts": parts}, indent=1, ensure_ascii=False)
-        (folder / f"{self.key}.json").write_text(text + "\n", encoding="utf-8")
+        write_file(folder / f"{self.key}.json", text + "\n")
 
 
 def load_paper(folder: Path, key: str) -> Paper | None:
     """The paper as it was last reproduced into a folder; None where there is none, or nothing that we wrote."""
     try:
-        about = json.loads((folder / f"{key}.json").read_text(encoding="utf-8"))
+        about = json.loads(read_text(folder / f"{key}.json"))
         if about.pop("format") != FORMAT:
             return None
         return Paper(**{**about, "parts": [_part(**part) for part in about["parts"]]})

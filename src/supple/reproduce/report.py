@@ -20,6 +20,7 @@ from supple.drawing import new_figure
 from supple.machine import machine
 from supple.reproduce import markdown
 from supple.reproduce.parts import Claim, Claims, Heading, Paper, Picture, Table, Text, load_paper
+from supple.writing import check_target, write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,6 +42,8 @@ class Report:
         self.paper = Paper(key, title, date, quick, machine())
         self._begun, self._images = time.perf_counter(), dict[str, bytes]()
         out.mkdir(parents=True, exist_ok=True)
+        for name in (f"{key}.md", f"{key}.json"):  # nor may it be found after the work that these cannot be written
+            check_target(out / name)
         self.console.rule(escape(title))
 
     def __enter__(self) -> Report:
@@ -105,8 +108,8 @@ class Report:
 
     def _save(self) -> None:
         for name, image in self._images.items():
-            (self.out / name).write_bytes(image)
+            write_file(self.out / name, image)
         self.paper.save(self.out)
         path = self.out / f"{self.paper.key}.md"
-        path.write_text("\n".join(markdown.alone(self.paper)) + "\n", encoding="utf-8")
+        write_file(path, "\n".join(markdown.alone(self.paper)) + "\n")
         self.console.print(f"[green]written[/green] {escape(str(path))}", soft_wrap=True)

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from inspect import signature
+from typing import Any
 
 from supple.scenes.bicycle_chain import bicycle_chain
 from supple.scenes.compass import compass, compass_scene
@@ -17,6 +19,7 @@ from supple.scenes.molecule import molecule
 from supple.scenes.pendulum import pendulum
 from supple.scenes.scene import Pushes, Scene, Springs
 from supple.scenes.simplest_walker import simplest_walker, simplest_walker_scene
+from supple.scenes.skeleton import skeleton
 from supple.scenes.spring_pendulum import spring_pendulum
 
 __all__ = [
@@ -44,3 +47,21 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "spring-pendulum": spring_pendulum,
     "crowd": crowd,
 }
+
+#: How many bodies they have, by their parameters.
+_BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
+    "bicycle-chain": lambda p: int(p["links"]),
+    "compass": lambda p: 2,
+    "millipede": lambda p: int(p["spine"] + p["legs"] * p["leg_links"]),
+    "molecule": lambda p: int(p["joints"]),
+    "pendulum": lambda p: int(p["links"]),
+    "simplest-walker": lambda p: 2,
+    "spring-pendulum": lambda p: int(p["links"]),
+    "crowd": lambda p: int(p["rows"] * p["columns"] * len(skeleton().names)),
+}
+
+
+def n_bodies(name: str, given: Mapping[str, Any]) -> int:
+    """How many bodies a scene would have, which is not built for that."""
+    usual = {p.name: p.default for p in signature(NAMES[name]).parameters.values()}
+    return _BODIES[name](usual | dict(given))

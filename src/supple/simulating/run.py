@@ -24,6 +24,7 @@ from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, Stretch
 from supple.simulating.resuming import checkpoint, go_on
 from supple.simulating.simulation import Integrator, Method, Sample, Simulation
+from supple.writing import check_target
 
 #: What `simulate` asks of a duration.
 ENDING = number(
@@ -141,6 +142,7 @@ class InFile:
     def __init__(self, run: Simulation, path: str | Path, resume: bool, overwrite: bool, about: dict[str, Any]) -> None:
         self._run, self._path = run, Path(path)
         self._events = 0
+        check_target(path, RecordingError)
         if resume and self._path.exists():
             models, generation = go_on(run, self._path)
             self._recorder = Recorder(path, generation=generation)

@@ -19,6 +19,7 @@ from supple.view.colours import By, paint
 from supple.view.shapes import batches
 from supple.view.stage import Stage, add_sky, bounds, close_server, first_look, open_server
 from supple.view.timeline import Timeline
+from supple.writing import check_target, replacing, write_file
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +27,7 @@ FRAMES = 150  #: states that are taken of a result, at most,
 NUMBERS = 12_000_000  #: and so many numbers, unless asked for otherwise
 GIF_RATE = 25  #: pictures a second
 LOOKS = 8  #: at states, to find out how much room a moving picture needs
-MOVING = (".gif", ".webp", ".png")
+MOVING = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG"}  #: formats by endings
 PAPER = (255, 255, 255)
 
 #: viser's page lights bodies by a picture all around, and is pale until it has it. Without a graphics card that takes
@@ -57,6 +58,7 @@ def export_html(
     tell: Tell = _nothing,
 ) -> Path:  # fmt: skip
     """One file with viser's page and the motion in it, to be opened from anywhere, without a network."""
+    check_target(path, ViewError)
     timeline = Timeline(result)
     chosen, speed = frames_for(timeline, frames), timeline.speed
     server = open_server(0, own_light=False)  # the page would go back to its own whenever it begins anew
@@ -76,7 +78,8 @@ def export_html(
         text = serializer.as_html().replace("<head>", "<head>" + _alone() + WITHOUT_PICTURE, 1)
     finally:
         close_server(server)
-    return _written(Path(path), lambda out: out.write_text(text, encoding="utf-8"))
+    write_file(path, text, ViewError)
+    return Path(path)
 
 
 def _alone() -> str:
@@ -97,6 +100,7 @@ def export_gif(
         raise ViewError("a moving picture needs Pillow: pip install 'supple[view]'") from None
     if Path(path).suffix.lower() not in MOVING:
         raise ViewError(f"{path}: a moving picture ends in .gif, .webp or .png")
+    check_target(path, ViewError)
     timeline = Timeline(result)
     chosen = frames_for(timeline, frames)
     shapes = Shapes(rods)
@@ -112,9 +116,10 @@ def export_gif(
     span = float(timeline.times[chosen[-1]] - timeline.times[chosen[0]]) / timeline.speed
     each = max(1000.0 / GIF_RATE, 1000.0 * span / max(len(pictures) - 1, 1))
     first, *rest = pictures
-    return _written(
-        Path(path), lambda out: first.save(out, save_all=True, append_images=rest, duration=round(each), loop=0)
-    )
+    with replacing(path, ViewError) as out:
+        how = {"save_all": True, "append_images": rest, "duration": round(each), "loop": 0}
+        first.save(out, MOVING[Path(path).suffix.lower()], **how)
+    return Path(path)
 
 
 class Shapes:
@@ -194,15 +199,3 @@ def _draw(made: list[Batch], placed: tuple[Floats, Floats], painted: Any, camera
         else:
             pen.polygon(flat, fill=rgb)
     return picture.resize(camera.size, Image.Resampling.LANCZOS)
-
-
-def _written(path: Path, write: Callable[[Path], Any]) -> Path:
-    """Written beside its place first, so that what cannot be finished leaves nothing half done."""
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        write(part)
-        part.replace(path)
-    except OSError as e:
-        part.unlink(missing_ok=True)
-        raise ViewError(f"{path} cannot be written: {e.strerror or e}") from None
-    return path
