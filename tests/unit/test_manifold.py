@@ -66,7 +66,7 @@ def velocity(model, rng, turn):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=seeds)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_difference_undoes_integrate(kind, seed):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q, v = model.random(rng), velocity(ONE[kind], rng, 3.1)
@@ -75,7 +75,7 @@ def test_difference_undoes_integrate(kind, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=seeds)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integrate_undoes_difference(kind, seed):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q0, q1 = model.random(rng), model.random(rng)
@@ -85,7 +85,7 @@ def test_integrate_undoes_difference(kind, seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_constant_velocity_can_be_cut_in_pieces(seed):
     rng = np.random.default_rng(seed)
     q, v = ALL.random(rng), rng.standard_normal(ALL.nv)
@@ -145,7 +145,7 @@ def twist(kind, v):
 
 @pytest.mark.parametrize("kind", ["planar", "ball", "free"])
 @given(seed=seeds, size=st.sampled_from([1e-9, 1e-4, 0.03, 0.049, 0.051, 0.07, 1.0, 3.0, 8.0]))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integrate_is_the_exponential(kind, seed, size):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q, v = model.random(rng), rng.standard_normal(model.nv)
