@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import supple
 from supple.errors import StateError
+from supple.exact.chart import chart
 from supple.model.geometry import quaternion_from_rotation, rotation_from_quaternion
 from supple.model.joints import UNIT_PART, JointType
 
@@ -92,6 +93,16 @@ def test_constant_velocity_can_be_cut_in_pieces(seed):
     halfway = ALL.integrate(q, v, 0.4)
     same_place(ALL, ALL.integrate(halfway, v, 0.6), ALL.integrate(q, v), 1e-13)
     same_place(ALL, ALL.integrate(halfway, v, -0.4), q, 1e-13)
+
+
+@given(seed=seeds)
+@settings(max_examples=25, deadline=None)
+def test_runs_move_as_integrate_does(seed):
+    """To the last bit: they call the same lines."""
+    rng = np.random.default_rng(seed)
+    q, v, h = ALL.random(rng), rng.standard_normal(ALL.nv) * 10.0 ** rng.uniform(-8, 1), rng.uniform(-1, 1)
+    np.testing.assert_array_equal(chart(ALL).move(q, v, h), ALL.integrate(q, v, h))
+    np.testing.assert_array_equal(ALL.integrate(np.stack([q, q]), v, h), [ALL.integrate(q, v, h)] * 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)
