@@ -29,8 +29,8 @@ from supple.exact.touchdown import (
     LOOKS,
     NOWHERE,
     WATCHED,
+    Footing,
     Taken,
-    Watch,
     Watched,
     above,
     crossing,
@@ -212,12 +212,12 @@ class Stride(NamedTuple):
 class Strider:
     """A model ready to make strides."""
 
-    def __init__(self, watch: Watch) -> None:
-        model = watch.model
+    def __init__(self, footing: Footing) -> None:
+        model = footing.model
         if not np.isin(model.joint_type, PLAIN).all():
             bad = model.joint_names[int(np.flatnonzero(~np.isin(model.joint_type, PLAIN))[0])]
             raise StateError(f"joint {bad!r}: strides are for joints whose coordinates add; simulate takes any")
-        self._watch, self._n = watch, model.nv
+        self._footing, self._n = footing, model.nv
         self._K = np.empty((STAGES + 1, 2 * model.nv))
 
     def __call__(
@@ -227,6 +227,6 @@ class Strider:
         y, clock = np.concatenate([q, v]), np.array([0.0, 0.2 * longest, 0.0])
         trace = np.empty((rows, 1 + 2 * self._n))
         how, T = (rtol, atol, longest, latest), dop853()
-        watch = self._watch
-        end = _kernel()(watch.work.handle, *watch.given, *how, clock, y, T.A, T.B, T.E3, T.E5, self._K, trace)
+        footing = self._footing
+        end = _kernel()(footing.work.handle, *footing.given, *how, clock, y, T.A, T.B, T.E3, T.E5, self._K, trace)
         return Stride(int(end), float(clock[0]), y[: self._n], y[self._n :], trace[: int(clock[2])])

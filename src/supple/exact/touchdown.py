@@ -168,7 +168,7 @@ class Place(NamedTuple):
     point: Floats
 
 
-class Watch(Pointing):
+class Footing(Pointing):
     """The foot that swings and the guard of a model that stands on the other foot. plane: rows of a normal and an
     offset, of a direction ahead and an offset."""
 

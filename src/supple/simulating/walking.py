@@ -27,7 +27,7 @@ from supple.errors import SimulationError, StateError
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
 from supple.exact.stride import FELL, FULL, LATE, TOUCHED, Stride, Strider
-from supple.exact.touchdown import AHEAD, FOOT, GUARD, Place, Watch
+from supple.exact.touchdown import AHEAD, FOOT, GUARD, Footing, Place
 from supple.model.chain import chain_end
 from supple.model.model import Frame, Model, listed
 from supple.model.reroot import Rerooted
@@ -113,13 +113,13 @@ def standing(walker: Walker, model: Model) -> tuple[str, str]:
     return (b, a) if model.frames[b].body == 0 else (a, b)
 
 
-def watch(walker: Walker, model: Model) -> Watch:
-    """Watches the foot that swings, and the guard, while the walker stands as this model has it."""
+def footing(walker: Walker, model: Model) -> Footing:
+    """The foot that swings and the guard, while the walker stands as this model has it."""
     foot, guard = (model.frames[x] for x in (standing(walker, model)[1], walker.guard))
     at = model.position[0]
     plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
     places = Place(foot.body, foot.position), Place(guard.body, guard.position)
-    return Watch(model, *places, plane, walker.clearance, walker.least)
+    return Footing(model, *places, plane, walker.clearance, walker.least)
 
 
 def events(walker: Walker) -> tuple[Event, Event]:
@@ -131,13 +131,13 @@ def events(walker: Walker) -> tuple[Event, Event]:
     """
     walker.check()
 
-    known = [watch(walker, walker.model)]
+    known = [footing(walker, walker.model)]
 
     def look(state: State) -> tuple[float, float, float]:
         """The foot's height, the guard's, and how far ahead the foot is, as in `above`."""
         now = known[0]
         if now.model is not state.model:
-            now = known[0] = watch(walker, state.model)
+            now = known[0] = footing(walker, state.model)
         return now(state.q)
 
     def land(state: State) -> State | None:
@@ -200,7 +200,7 @@ class _Stance:
         self.model, self.feet, self.walker = model, feet, walker
         self.to: Rerooted | None = None
         self.next: _Stance | None = None
-        self._stride = Strider(watch(walker, model))
+        self._stride = Strider(footing(walker, model))
 
     def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float, latest: float) -> Stride:
         """rows: of the trace; more are made if they do not suffice."""
