@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import FINITE, REALS, take
 from supple.errors import StateError
-from supple.model.joints import UNIT_PART, JointType
+from supple.model.joints import NQ, UNIT_PART, JointType
 
 if TYPE_CHECKING:
     from supple.model.model import Model
@@ -31,6 +31,8 @@ PLAIN = (
 )
 
 UNLIMITED = 1e100  #: a limit beyond this is none
+UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion, or of cosine and sine, may be from one
+UNIT_KINDS = np.isin(np.arange(len(NQ)), list(UNIT_PART))  #: joints that have one
 
 
 class Layout:
@@ -67,6 +69,25 @@ def checked(name: str, x: ArrayLike, n: int) -> Floats:
         where = tuple(np.argwhere(~np.isfinite(out))[0].tolist())
         raise StateError(f"{name}{list(where)} is {out[where]}; every number must be finite")
     return out
+
+
+def check_units(model: Model, q: Floats, bodies: Ints) -> None:
+    """Refuse a state in which the quaternion, or cosine and sine, of one of these bodies' joints is off unit length."""
+    kinds = model.joint_type[bodies]
+    if not UNIT_KINDS[kinds].any():
+        return
+    for kind, (first, length) in UNIT_PART.items():
+        some = bodies[kinds == kind]
+        starts = model.q_index[some] + first
+        squares = np.sum(q[starts[:, None] + np.arange(length)] ** 2, axis=1)
+        bad = np.flatnonzero(~(np.abs(squares - 1.0) <= UNIT_TOLERANCE))
+        if len(bad):
+            joint, at, norm = model.joint_names[int(some[bad[0]])], int(starts[bad[0]]), np.sqrt(squares[bad[0]])
+            what = "quaternion" if length == 4 else "cosine and sine"
+            raise StateError(
+                f"joint {joint!r}: the {what} in q[{at}:{at + length}] has length {norm:.9g}, not 1; use "
+                "model.normalize(q)"
+            )
 
 
 def _finite(out: Floats) -> Floats:
