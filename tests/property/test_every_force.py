@@ -13,6 +13,7 @@ import pytest
 import supple
 from drawn import near
 from supple import AdaptiveDynamics, Controller, Limits, ModelBuilder, Push, Spring
+from supple.simulating.forces import Forces, law_rows
 
 KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
 CURVED = ("planar", "ball", "free")
@@ -180,7 +181,7 @@ def driven_run(d, forces, tau, h):
             seen.add(Limits)
             ad.limits(f.stiffness, f.damping)
         else:  # a second one at the joint
-            ad.joint_law(supple.simulating.forces.law_rows(d.model, f))
+            ad.joint_law(law_rows(d.model, f))
     ad.step(h)
     return (ad.v - d.v) / h
 
@@ -226,3 +227,55 @@ def test_motors_at_every_joint():
     for seed in range(5):
         d = Drawn(np.random.default_rng(seed), 5)
         compare(d, [], 5.0 * d.rng.standard_normal(d.model.nv))
+
+
+HOLDING = {
+    "push": ALONE["push"],
+    "spring": ALONE["spring"],
+    "spring with a length": lambda d: [Spring(d.bodies[0], d.vector(), 20.0, d.vector(), length=0.7)],
+    "limits": lambda d: [Limits(300.0)],
+    "controller": controllers(stiffness=40.0, target=0.3),
+    "several": lambda d: [Limits(300.0), Spring(d.bodies[1], d.vector(), 9.0), *controllers(stiffness=5.0)(d)],
+}
+
+
+@pytest.mark.parametrize("kind", HOLDING)
+def test_energy_is_what_forces_give_back(kind):
+    """Where a body moves with v, the energy that forces hold falls by their power: tau.v, and wrenches times twists."""
+    h = 1e-6
+    for seed in range(8):
+        d = Drawn(np.random.default_rng(seed), 2 + seed)
+        if not d.joints:
+            continue
+        acting = Forces(d.model, HOLDING[kind](d), None)
+        tau, wrenches = acting(0.0, d.q, d.v)
+        power = tau @ d.v if tau is not None else 0.0
+        if wrenches is not None:
+            power += (wrenches * supple.velocities(d.model, d.q, d.v, frame="body")).sum()
+        ahead, behind = (acting.energy(d.model.integrate(d.q, d.v, t)[None])[0] for t in (h, -h))
+        near((behind - ahead) / (2 * h), power, 1e-6)
+
+
+DRIVEN = {
+    "push that turns with the body": dict(forces=[Push(0, (0.0, 0.0, 5.0), frame="body")]),
+    "torque": dict(forces=[Push(0, torque=(0.0, 0.0, 1.0))]),
+    "tau": dict(tau=[0.0, 0.0, 5.0, 0.0, 0.0, 1.0]),
+    "function": dict(tau=lambda time, q, v: np.array([0.0, 0.0, 5.0, 0.0, 0.0, 1.0])),
+}
+
+
+@pytest.mark.parametrize("kind", DRIVEN)
+def test_motors_are_not_taken_for_energy_from_nowhere(kind):
+    """A body at rest that is driven gains energy in every step, and the run goes on."""
+    b = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    b.add_body("b", joint="free", mass=1.0, inertia=np.eye(3))
+    run = supple.simulate(b.build(), duration=0.5, dt=1e-2, integrator="rk4", **DRIVEN[kind])
+    assert run.final.time == pytest.approx(0.5) and run.kinetic[-1] > 0.1 > run.kinetic[1]
+
+
+@pytest.mark.parametrize("setting", [dict(rate=3.0), dict(most=2.0, target=9.0)])
+def test_controllers_that_drive_are_not_either(setting):
+    b = ModelBuilder(gravity=(0.0, 0.0, 0.0))
+    b.add_body("b", joint="prismatic", mass=1.0, inertia=np.eye(3))
+    forces = [Controller(0, 4.0, 4.0, **setting)]
+    assert supple.simulate(b.build(), duration=1.0, dt=1e-2, integrator="rk4", forces=forces).kinetic[-1] > 0.1
