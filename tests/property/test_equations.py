@@ -17,10 +17,7 @@ from drawn import near
 from oracle import MOVING, random_model
 from supple import QuasiStatics
 from supple.assembly.nodes import RIGID, Joint, JointRow, Stretch
-from supple.assembly.tables import tree_tables
-from supple.assembly.tree import JOIN, LEAF, assemble
-
-AT, JOINT_AT, OPEN = 8, 9, 6  #: rows of TreeTables.ints
+from supple.assembly.tree import JOIN, LEAF
 
 
 class Join(NamedTuple):
@@ -44,23 +41,24 @@ def read(struct, numbers, at, words):
 
 def joins(qs: QuasiStatics) -> Iterator[Join]:
     """Of a solver, as its kernels left them."""
-    t = tree_tables(qs.model, assemble(qs.model))
-    a, out = t.assembly, qs._desk.out
+    tables, body = qs._tables, qs._body
+    a, numbers, node_at, joint_at = tables.assembly, body.numbers, tables.node_at, tables.joint_at
 
     def stretch(i):
         rigid = a.kind[i] == LEAF and a.left[i] < 0
-        return read(Stretch, out, t.ints[AT, i], RIGID if rigid else Stretch.words)
+        return read(Stretch, numbers, node_at[i], RIGID if rigid else Stretch.words)
 
     for i in np.flatnonzero(a.kind == JOIN):
         v = qs.model.joints[int(a.item[i])].v
-        J = read(Joint, out, t.ints[JOINT_AT, i], Joint.words)
-        rows = t.ints[JOINT_AT, i] + Joint.words + JointRow.words * np.arange(v.stop - v.start)
+        J = read(Joint, numbers, joint_at[i], Joint.words)
+        rows = joint_at[i] + Joint.words + JointRow.words * np.arange(v.stop - v.start)
         J |= {
-            name: np.array([read(JointRow, out, at, JointRow.words)[name] for at in rows]) for name in ("U1", "U2", "R")
+            name: np.array([read(JointRow, numbers, at, JointRow.words)[name] for at in rows])
+            for name in ("U1", "U2", "R")
         }
         right = a.up[i] >= 0 and a.right[a.up[i]] == i
-        own = qs._desk.force[v], qs.model.armature[v]
-        yield Join(*map(stretch, (a.left[i], a.right[i], i)), J, *own, bool(t.ints[OPEN, i]), right)
+        own = body.force[v], qs.model.armature[v]
+        yield Join(*map(stretch, (a.left[i], a.right[i], i)), J, *own, bool(tables.tree.open[i]), right)
 
 
 @pytest.mark.parametrize("seed", range(8))
