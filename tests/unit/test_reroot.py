@@ -342,9 +342,9 @@ def test_joints_on_the_way_have_unit_parts(kind, part):
     with pytest.raises(
         supple.StateError, match=r"b1_joint.* has length 1\.01, not 1; use model\.normalize\(q\)"
     ) as said:
-        supple.reroot(model, q, body=2)
+        supple.reroot(model, q, body=2, joint="free")
     with pytest.raises(supple.StateError) as same:
         supple.poses(model, q)
     assert str(said.value) == str(same.value)
-    supple.reroot(model, q, body=0)
-    supple.reroot(model, model.normalize(q), body=2)
+    supple.reroot(model, q, body=0, joint="free")
+    supple.reroot(model, model.normalize(q), body=2, joint="free")
