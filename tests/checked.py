@@ -22,9 +22,9 @@ def arrays_at_addresses() -> None:
 
     references.floats_at = references.float_vector = _array_at(ctypes.c_double)
     references.ints_at = references.int_vector = _array_at(ctypes.c_int64)
-    from supple.adaptive import hybrid, quasistatics
+    from supple.exact import states
 
-    vars(hybrid)["POSES"] = vars(quasistatics)["POSES"] = lambda *state: None  # has no entry for Python
+    vars(states)["TOTALS"] = lambda *state: None  # has no entry for Python
 
 
 def _array_at(kind: Any) -> Callable[[int, Any], Any]:

@@ -14,10 +14,12 @@ import pytest
 from rich.console import Console
 
 import supple
-from supple.reproduce import rr
+from pictures import lacking
+from supple.reproduce import rr, rr_figures
 from supple.reproduce import rr_measure as measure
 from supple.scenes import compass
 from supple.scenes.compass import AXIS, SLOPE
+from supple.simulating import capture_plot
 from supple.simulating.gaits import follow, on_gait, settled
 from supple.simulating.walking import leg_angles, walk
 from two_links import TwoLinks, two_link_state
@@ -164,8 +166,16 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch):
     screen = io.StringIO()
     rr.run(tmp_path, quick=True, console=Console(file=screen, width=110))
     drawn = {p.name for p in tmp_path.glob("*.png")}
-    assert drawn == {f"rr-{x}.png" for x in ("figure-10", "figure-11", "strip", "slopes", "capture", "cost")}
-    assert all((tmp_path / f).stat().st_size > 10_000 for f in drawn)
+    blue, red, green = rr_figures.BLUE, rr_figures.RED, rr_figures.GREEN
+    shown = {
+        "rr-figure-10.png": [blue, red],
+        "rr-figure-11.png": [blue, red],
+        "rr-strip.png": [blue, red],
+        "rr-slopes.png": [blue, green],
+        "rr-capture.png": capture_plot.COLOURS[:3],
+        "rr-cost.png": [blue, green],
+    }
+    assert drawn == shown.keys() and not lacking(tmp_path, shown)
     text = (tmp_path / "rr.md").read_text(encoding="utf-8")
     for wanted in (*drawn, "0.7343791048", "0.5355811991", "1.1007453158", "-0.200438950 +0.544173700 i", "-0.3236"):
         assert wanted in text

@@ -1,5 +1,5 @@
-"""Ctrl-C at any line of any public call: what comes after it neither crashes nor computes anything else than a body that
-was made anew."""
+"""Ctrl-C at any line of any public call: what comes after it neither crashes nor computes anything else than a body
+that was made anew."""
 
 from __future__ import annotations
 

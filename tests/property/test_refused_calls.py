@@ -108,7 +108,8 @@ def refused_calls(ad, push, spring):
     calls += [(f"set_weights(None, {x!r})", lambda x=x: ad.set_weights(None, x)) for x in bad_weights]
     calls += [(f"restore {i}", lambda x=x: ad.restore(x)) for i, x in enumerate((
         None, 3, {}, other, saved | {"flags": saved["flags"][1:]}, saved | {"flags": saved["flags"] * np.nan}, beheaded,
-        saved | {"flags": 77 + saved["flags"]}, saved | {"kept_q": "kept"}, saved | {"time": "now"}, saved | {"n_dropped": -1}, {"flags": saved["flags"]}))]  # fmt: skip
+        saved | {"flags": 77 + saved["flags"]}, saved | {"kept_q": "kept"}, saved | {"time": "now"},
+        saved | {"n_dropped": -1}, {"flags": saved["flags"]}))]  # fmt: skip
     calls += [
         ("look_from", lambda: ad.look_from((0, 0))),
         ("look_from, angle", lambda: ad.look_from((0, 0, 9), view_angle=1.0)),

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import supple
+from pictures import CURVE, lacking
 from supple import scenes
-from supple.drawing import new_figure
+from supple.drawing import ORANGE, new_figure, saved
 from supple.drawing.layout import TOO_MANY, lanes
 from supple.errors import StateError, SuppleError
 from supple.model import parents, trees
@@ -109,6 +110,18 @@ def test_a_gait_shows_itself():
     left, right = found.plot().axes
     assert len(left.get_legend().get_texts()) == 2
     assert right.lines[1].get_xdata().tolist() == found.eigenvalues.real.tolist()
+
+
+def test_a_curve_without_numbers_is_seen_to_lack(tmp_path):
+    """Of what other tests look at: a legend alone does not make a curve."""
+    for name, y in (("full.png", [1.0, 3.0, 2.0]), ("empty.png", [np.nan] * 3)):
+        figure = new_figure(5, 3)
+        axes = figure.subplots()
+        axes.plot([0, 1, 2], y, marker="o", color=ORANGE, label="a curve")
+        axes.legend()
+        saved(figure, tmp_path / name)
+    lacks = lacking(tmp_path, {"full.png": [ORANGE], "empty.png": [ORANGE]})
+    assert lacks.keys() == {("empty.png", ORANGE)} and 0 < lacks["empty.png", ORANGE] < CURVE / 2
 
 
 def test_missing_matplotlib_is_said_in_a_sentence(monkeypatch):

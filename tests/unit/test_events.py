@@ -224,6 +224,30 @@ def test_zero_at_the_beginning_or_by_a_change_is_no_crossing():
     np.testing.assert_allclose(r.events[1].time, 0.1 + np.sqrt(2 * (1.0 - fallen) / G), atol=1e-12)
 
 
+def test_jumps_of_any_size_happen_just_beyond_them():
+    """However far a function is from zero on either side, the state at the event is one behind the jump."""
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        instant, high, low = rng.uniform(0.01, 0.2), *10.0 ** rng.uniform(-2, 2, 2)
+        seen: list[float] = []
+        event = supple.Event("jump", lambda s: high if s.time < instant else -low, -1, lambda s: seen.append(s.time))  # noqa: B023
+        r = supple.simulate(particle(), [0.0], [1.0], duration=0.25, dt=0.05, events=event)
+        assert len(r.events) == 1 and seen == [r.events[0].time]
+        assert instant <= seen[0] <= instant + 2 * np.spacing(instant), (high, low)
+
+
+def test_a_short_visit_that_goes_through_is_no_bouncing():
+    """Up through a height and down again within a step, slowed a little both times: nothing bounces there, however
+    short the time between."""
+    model, _ = ball()
+    crossed = supple.Event("height", lambda s: s.q[0] - 0.004, then=lambda s: s.replace(v=0.99 * s.v))
+    r = supple.simulate(model, [0.0], [0.3], duration=0.3, dt=0.1, events=crossed, check_energy=False)
+    first, second = (e.time for e in r.events)
+    assert abs(0.3 * first - 0.5 * G * first**2 - 0.004) < 1e-9
+    v = 0.99 * (0.3 - G * first)
+    assert abs(second - first - 2 * v / G) < 1e-9
+
+
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_functions_that_jump_or_stay_at_zero(integrator):
     jump = supple.Event("jump", lambda s: np.sign(s.q[0] - 0.3) + 0.0, then=lambda s: s.replace(v=2 * s.v))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from recorded import MODEL, checkpoint, numbers
+from supple.errors import RecordingError
 from supple.record import journal, opening
 from supple.record.head import PAGE, Place
 from supple.record.journal import Journaled
@@ -139,6 +140,57 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
                 np.testing.assert_array_equal(h5["states/0/q"][: len(times)], q)
                 np.testing.assert_array_equal(h5["states/0/time"][len(times) :], numbers(5)[0])
     assert steps == sorted(steps) and set(steps) == {1, 2, 3} and with_journal > 20
+
+
+def files_along_three_commits(tmp_path, monkeypatch):
+    """Copies of the files after every change: of the recording, and of its journal where it has one."""
+    system = LoggedSystem(monkeypatch)
+    recorder = Recorder(tmp_path / "made.h5", {"dt": 0.1})
+    for k in range(1, 4):
+        recorder.add(MODEL, *numbers(5))
+        recorder.commit(checkpoint(k), ends(k))
+    recorder.close()
+    monkeypatch.undo()
+    return [{name: bytes(data) for name, data in files.items()} for files in replayed(system.log)]
+
+
+def with_journal(along):
+    """Of those, the ones with a journal that is complete, by their journals' name."""
+    name = next(n for files in along for n in files if n.endswith(".journal"))
+    return name, [files for files in along if name in files and "made.h5" in files]
+
+
+def test_a_journal_that_is_not_as_it_was_written_is_refused(tmp_path, monkeypatch):
+    """Whichever byte of it is another one: its pages would go into the recording."""
+    name, steps = with_journal(files_along_three_commits(tmp_path, monkeypatch))
+    folder, files = tmp_path / "copy", steps[-1]
+    folder.mkdir()
+    (folder / "made.h5").write_bytes(files["made.h5"])
+    size = len(files[name])
+    for at in [0, 20, 70, 80, *np.linspace(90, size - 1, 20).astype(int).tolist()]:
+        data = bytearray(files[name])
+        data[at] ^= 1
+        (folder / name).write_bytes(data)
+        with pytest.raises(RecordingError, match="is damaged, and refused"):
+            Recording(folder / "made.h5")
+    (folder / name).write_bytes(files[name])
+    with Recording(folder / "made.h5") as r:
+        assert r.state["step"] == 3
+
+
+def test_a_journal_of_an_earlier_commit_is_not_heeded(tmp_path, monkeypatch):
+    """Left behind by a copy, say: what the recording had then would replace what it has now."""
+    along = files_along_three_commits(tmp_path, monkeypatch)
+    name, steps = with_journal(along)
+    folder = tmp_path / "copy"
+    folder.mkdir()
+    (folder / "made.h5").write_bytes(along[-1]["made.h5"])
+    (folder / name).write_bytes(steps[0][name])
+    with Recording(folder / "made.h5") as r:
+        assert r.state["step"] == 3 and len(r.segments[0].times) == 15
+    (folder / "made.h5").write_bytes(steps[0]["made.h5"])
+    with Recording(folder / "made.h5") as r:
+        assert r.state["step"] < 3  # beside the file that it was written for
 
 
 def test_a_journaled_file_is_a_file(tmp_path):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import supple
 from supple.errors import StateError
+from supple.exact.chart import chart
 from supple.model.geometry import quaternion_from_rotation, rotation_from_quaternion
 from supple.model.joints import UNIT_PART, JointType
 
@@ -66,7 +67,7 @@ def velocity(model, rng, turn):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=seeds)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_difference_undoes_integrate(kind, seed):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q, v = model.random(rng), velocity(ONE[kind], rng, 3.1)
@@ -75,7 +76,7 @@ def test_difference_undoes_integrate(kind, seed):
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(seed=seeds)
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integrate_undoes_difference(kind, seed):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q0, q1 = model.random(rng), model.random(rng)
@@ -85,13 +86,23 @@ def test_integrate_undoes_difference(kind, seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 def test_constant_velocity_can_be_cut_in_pieces(seed):
     rng = np.random.default_rng(seed)
     q, v = ALL.random(rng), rng.standard_normal(ALL.nv)
     halfway = ALL.integrate(q, v, 0.4)
     same_place(ALL, ALL.integrate(halfway, v, 0.6), ALL.integrate(q, v), 1e-13)
     same_place(ALL, ALL.integrate(halfway, v, -0.4), q, 1e-13)
+
+
+@given(seed=seeds)
+@settings(max_examples=25, deadline=None)
+def test_runs_move_as_integrate_does(seed):
+    """To the last bit: they call the same lines."""
+    rng = np.random.default_rng(seed)
+    q, v, h = ALL.random(rng), rng.standard_normal(ALL.nv) * 10.0 ** rng.uniform(-8, 1), rng.uniform(-1, 1)
+    np.testing.assert_array_equal(chart(ALL).move(q, v, h), ALL.integrate(q, v, h))
+    np.testing.assert_array_equal(ALL.integrate(np.stack([q, q]), v, h), [ALL.integrate(q, v, h)] * 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -145,7 +156,7 @@ def twist(kind, v):
 
 @pytest.mark.parametrize("kind", ["planar", "ball", "free"])
 @given(seed=seeds, size=st.sampled_from([1e-9, 1e-4, 0.03, 0.049, 0.051, 0.07, 1.0, 3.0, 8.0]))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_integrate_is_the_exponential(kind, seed, size):
     model, rng = ONE[kind], np.random.default_rng(seed)
     q, v = model.random(rng), rng.standard_normal(model.nv)

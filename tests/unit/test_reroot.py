@@ -328,3 +328,23 @@ def test_tables_carried_over_are_those_of_a_model_of_its_own():
     for method in ("crba", "dca"):
         near = supple.forward_dynamics(new.model, new.q, new.v, method=method)
         np.testing.assert_allclose(near, supple.forward_dynamics(twin, new.q, new.v), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind, part", [("ball", slice(0, 4)), ("free", slice(3, 7)), ("planar", slice(2, 4))])
+def test_joints_on_the_way_have_unit_parts(kind, part):
+    """Refused in the words that every call has for it; beyond the chain nobody looks."""
+    b = supple.ModelBuilder()
+    for i in range(3):
+        b.add_body(f"b{i}", i - 1, kind if i == 1 else "revolute", mass=1.0, inertia=np.eye(3), position=(0, 0, 1))
+    model = b.build()
+    q = model.random(0)
+    q[model.joints[1].q][part] *= 1.01
+    with pytest.raises(
+        supple.StateError, match=r"b1_joint.* has length 1\.01, not 1; use model\.normalize\(q\)"
+    ) as said:
+        supple.reroot(model, q, body=2, joint="free")
+    with pytest.raises(supple.StateError) as same:
+        supple.poses(model, q)
+    assert str(said.value) == str(same.value)
+    supple.reroot(model, q, body=0, joint="free")
+    supple.reroot(model, model.normalize(q), body=2, joint="free")

@@ -487,9 +487,9 @@ BAD_ROBOTS = {
         "the bodies '[ab]' -> '[ab]' -> '[ab]' are each other's parents",
     ),
     "negative mass": (
-        two_links(arm=INERTIAL.replace('"2"', '"-2"')),
+        two_links(arm=INERTIAL.replace('"2"', '"-1e-9"')),
         3,
-        "<mass> of link 'arm': the mass is -2",
+        "<mass> of link 'arm': the mass is -1e-09",
     ),
     "no mass": (
         two_links(arm=INERTIAL.replace('<mass value="2"/>', "")),

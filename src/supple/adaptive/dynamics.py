@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every, checked_state
+from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every
 from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, POSITIVE, checked, take
 from supple.errors import StateError
+from supple.exact.states import checked_state
 from supple.model.model import count
 
 Floats = NDArray[np.float64]

@@ -30,13 +30,13 @@ from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.quasistatics import tree_digits
 from supple.adaptive.reduced_tree import ReducedTables
-from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, as_floats, checked, take, whole
+from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, checked, take, whole
 from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import Pose, RigidBody
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
-from supple.exact.kinematics import POSES
+from supple.exact.states import checked_state
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -444,15 +444,3 @@ def read_only(x: Floats) -> Floats:
     view = x[:]
     view.flags.writeable = False
     return view
-
-
-def checked_state(model: Model, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Floats, Floats]:
-    x = model.neutral() if q is None else as_floats("q", q)
-    y = np.zeros(model.nv) if v is None else as_floats("v", v)
-    if x.shape != (model.nq,) or y.shape != (model.nv,):
-        raise StateError(f"q and v have shapes {x.shape} and {y.shape}; expected ({model.nq},) and ({model.nv},)")
-    POSES(model, x, None, None, None)  # refuses what is not finite or not of unit length, by name
-    if not np.isfinite(y).all():
-        joint = model.joint_names[int(model.dof_body[np.flatnonzero(~np.isfinite(y))[0]])]
-        raise StateError(f"the velocity of joint {joint!r} is not finite")
-    return x.copy(), y.copy()

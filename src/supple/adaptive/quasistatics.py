@@ -19,7 +19,7 @@ from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.turns import one_at_a_time
-from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, as_floats, checked, choice, take
+from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, checked, choice, take
 from supple.assembly.memory import Pose
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
@@ -27,7 +27,7 @@ from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA, D_
 from supple.exact.joint_law import joint_force
-from supple.exact.kinematics import POSES
+from supple.exact.states import checked_state
 from supple.model.joints import NV
 from supple.model.model import Model, count
 
@@ -126,7 +126,7 @@ class QuasiStatics(Pushed):
         self.error = error
         assembly = assemble(model, order)
         self._tables: TreeTables = tree_tables(model, assembly)
-        self._build(model, _state(model, q))
+        self._build(model, checked_state(model, q, None)[0])
 
     def __repr__(self) -> str:
         body = f"{self.model.name!r}, {self.model.n_bodies:,} joints"
@@ -163,7 +163,7 @@ class QuasiStatics(Pushed):
 
     def set_state(self, q: ArrayLike) -> None:
         """Put all joints somewhere else: everything is computed anew, O(n)."""
-        self._q[:] = _state(self.model, q)
+        self._q[:] = checked_state(self.model, q, None)[0]
         self._assemble()
 
     # --- forces ---------------------------------------------------------------------------------------------------
@@ -500,11 +500,3 @@ def _zeros(n: int) -> Ints:
 def _checked_error(value: Any) -> float:
     error: float = take("error", value, NOT_NEGATIVE)
     return error
-
-
-def _state(model: Model, q: ArrayLike | None) -> Floats:
-    x = model.neutral() if q is None else as_floats("q", q)
-    if x.shape != (model.nq,):
-        raise StateError(f"q has shape {x.shape}; expected ({model.nq},)")
-    POSES(model, x, None, None, None)  # refuses what is not finite or not of unit length, by name
-    return x.copy()

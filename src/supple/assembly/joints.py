@@ -7,7 +7,8 @@ import math
 from supple.assembly.frames import BASIS
 from supple.assembly.turning import Turn
 from supple.model.joints import JointType
-from supple.spatial.algebra import Mat3, Vec3, cross, dot, rotation_of, transpose, turn_x, turn_z
+from supple.model.moving import move_joint
+from supple.spatial.algebra import Mat3, Vec3, cross, rotation_of, transpose, turn_x, turn_z
 from supple.spatial.compiler import helper
 from supple.spatial.matrices import new_matrix
 from supple.spatial.sixes import make_six
@@ -126,58 +127,5 @@ def motion_in_basis(tree, b, a):
 
 @helper
 def advance(tree, j, q, x, factor):
-    """Move joint j by factor times x, which is constant in its body's frame: what model.integrate does."""
-    kind, i, k = tree.joint[j], tree.iq[j], tree.iv[j]
-    if kind in (REVOLUTE, PRISMATIC, SCREW):
-        q[i] += factor * x[k]
-    elif kind in (CYLINDRICAL, UNIVERSAL):
-        q[i] += factor * x[k]
-        q[i + 1] += factor * x[k + 1]
-    elif kind == PLANAR:
-        a, u, v = factor * x[k + 2], factor * x[k], factor * x[k + 1]
-        c, s = math.cos(a), math.sin(a)
-        p, r = turned_share(a, s, c)
-        u, v = p * u - r * v, r * u + p * v
-        q[i] += q[i + 2] * u - q[i + 3] * v
-        q[i + 1] += q[i + 3] * u + q[i + 2] * v
-        c, s = q[i + 2] * c - q[i + 3] * s, q[i + 3] * c + q[i + 2] * s
-        length = 1.0 / math.sqrt(c * c + s * s)
-        q[i + 2], q[i + 3] = c * length, s * length
-    elif kind == BALL:
-        turn_quaternion(q, i, Vec3(factor * x[k], factor * x[k + 1], factor * x[k + 2]))
-    elif kind == FREE:
-        w = Vec3(factor * x[k + 3], factor * x[k + 4], factor * x[k + 5])
-        u = Vec3(factor * x[k], factor * x[k + 1], factor * x[k + 2])
-        angle2 = dot(w, w)
-        angle = math.sqrt(angle2)
-        # displacement in the body's frame: u + b w x u + c w x (w x u)
-        b = 0.5 - angle2 / 24.0 if angle < 1e-4 else (1.0 - math.cos(angle)) / angle2
-        c = 1.0 / 6.0 - angle2 / 120.0 if angle < 1e-4 else (angle - math.sin(angle)) / (angle2 * angle)
-        wu = cross(w, u)
-        u = u + wu * b + cross(w, wu) * c
-        u = rotation_of(q[i + 3], q[i + 4], q[i + 5], q[i + 6]) @ u
-        q[i] += u.x
-        q[i + 1] += u.y
-        q[i + 2] += u.z
-        turn_quaternion(q, i + 3, w)
-
-
-@helper
-def turned_share(a, s, c):
-    """sin a / a and (1 - cos a) / a."""
-    if abs(a) < 1e-4:
-        return 1.0 - a * a / 6.0, 0.5 * a
-    return s / a, (1.0 - c) / a
-
-
-@helper
-def turn_quaternion(q, i, w):
-    """The quaternion at q[i:] times that of the rotation vector w, of unit length."""
-    angle = math.sqrt(dot(w, w))
-    k = 0.5 - angle * angle / 48.0 if angle < 1e-4 else math.sin(0.5 * angle) / angle
-    x, y, z, s = w.x * k, w.y * k, w.z * k, math.cos(0.5 * angle)
-    a, b, c, d = q[i], q[i + 1], q[i + 2], q[i + 3]
-    u, v = d * x + a * s + b * z - c * y, d * y - a * z + b * s + c * x
-    o, r = d * z + a * y - b * x + c * s, d * s - a * x - b * y - c * z
-    length = 1.0 / math.sqrt(u * u + v * v + o * o + r * r)
-    q[i], q[i + 1], q[i + 2], q[i + 3] = u * length, v * length, o * length, r * length
+    """Move joint j by factor times x, which is constant in its body's frame."""
+    move_joint(tree.joint[j], q, tree.iq[j], x, tree.iv[j], factor, q)

@@ -1,4 +1,4 @@
-"""Two stretches A and B of a path joined at a joint, to C [QS (1) to (10)]. Letters are those of nodes.py.
+"""Two stretches A and B of a path joined at a joint, to C [QS (1) to (9)]. Letters are those of nodes.py.
 
 `*_forces` renews what depends on forces, where positions stay as they are.
 """

@@ -21,9 +21,10 @@ from supple import memory
 from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
 from supple.exact.motion import AXIS, Axes
-from supple.exact.refusals import MODEL, UNIT_TOLERANCE, refuse_not_finite, refuse_not_unit, refuse_singular
+from supple.exact.refusals import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, open_tables
 from supple.exact.threads import in_parallel
+from supple.model.manifold import UNIT_TOLERANCE
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.indexing import get, item

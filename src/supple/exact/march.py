@@ -29,6 +29,7 @@ from supple.exact.calls import (
 from supple.exact.chart import move_into, point_into, rate_into
 from supple.exact.joint_law import add_law
 from supple.exact.motion import AXIS, Axes
+from supple.exact.runge_kutta import RK4_NODES, RK4_WEIGHTS
 from supple.exact.tables import open_tables
 from supple.model.model import Model
 from supple.spatial.compiler import kernel
@@ -58,7 +59,7 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
     """
     h = ints_at(handle, (HEADER,))
     m = open_tables(h)
-    stages = 4 if integrator == RK4 else 1
+    stages = len(RK4_NODES) if integrator == RK4 else 1
     qs, x, vs, slope = scratch[0], scratch[1], scratch[2], scratch[3]
     a, sum_x, sum_a, tau = scratch[4], scratch[5], scratch[6], scratch[7]
     for step in range(steps):
@@ -72,7 +73,7 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
                     set_item(sum_x, j, 0.0)
                     set_item(sum_a, j, 0.0)
             else:
-                part = dt if stage == 3 else 0.5 * dt
+                part = RK4_NODES[stage] * dt
                 for j in range(m.nv):
                     set_item(x, j, part * item(slope, j))
                     set_item(vs, j, item(v, j) + part * item(a, j))
@@ -98,7 +99,7 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
                 return SINGULAR + (step << STATE_SHIFT)
             if stages > 1:
                 rate_into(m, x, qs, vs, slope)
-                weight = (1.0 if stage in (0, 3) else 2.0) / 6.0
+                weight = RK4_WEIGHTS[stage]
                 for j in range(m.nv):
                     set_item(sum_x, j, item(sum_x, j) + weight * item(slope, j))
                     set_item(sum_a, j, item(sum_a, j) + weight * item(a, j))

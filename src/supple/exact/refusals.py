@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from supple.arguments import instance
 from supple.errors import SingularError, StateError
-from supple.model.joints import UNIT_PART
+from supple.model.manifold import check_units
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
 MODEL = instance(Model)
-UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion may be from one
 
 
 def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
@@ -30,17 +29,7 @@ def refuse_not_finite(model: Model, name: str, x: Floats) -> NoReturn:
 
 
 def refuse_not_unit(model: Model, q: Floats) -> NoReturn:
-    for i in range(model.n_bodies):
-        for kind, (first, length) in UNIT_PART.items():
-            if model.joint_type[i] == kind:
-                at = int(model.q_index[i]) + first
-                norm = float(np.linalg.norm(q[at : at + length]))
-                if not abs(norm * norm - 1.0) <= UNIT_TOLERANCE:
-                    what = "quaternion" if length == 4 else "cosine and sine"
-                    raise StateError(
-                        f"joint {model.joint_names[i]!r}: the {what} in q[{at}:{at + length}] has length {norm:.9g}, "
-                        "not 1; use model.normalize(q)"
-                    )
+    check_units(model, q, np.arange(model.n_bodies))
     raise AssertionError("no part of q is off unit length")
 
 

@@ -1,38 +1,35 @@
 """From one step of a walker to the next: the motion of a body until a point of it comes down on a plane, compiled.
 
-The explicit Runge-Kutta method of order 8 by Dormand and Prince [Hairer, Norsett, Wanner 1993, Solving Ordinary
-Differential Equations I, II.5], with the coefficients of scipy.integrate.DOP853, around the articulated-body algorithm.
-No forces act but gravity and the joints' damping. For joints whose coordinates add.
+Dormand and Prince's explicit Runge-Kutta method of order 8 (runge_kutta.py), around the articulated-body algorithm. No
+forces act but gravity and the joints' damping. For joints whose coordinates add.
 
-The law of touchdown, which walking.events follows, too: the foot comes down at the first instant at which its height
-falls through zero and it is, at that instant, ahead of the support by more than `clearance`. A foot that scuffs the
-ground beside or behind the support does not come down [RR B2]. If the guard falls through `least` before, it is a fall.
-
-Crossings are looked for within each step (touchdown.py): in LOOKS parts of it, so that a foot that crosses the ground
-there and back within a step is found, unless it does so twice in a part. The instant is then corrected, and the
-touchdown judged, with whole steps of the method from where the last step began: it is as exact as the integration.
+Touchdowns and falls (touchdown.py) are looked for within each step: in LOOKS parts of it, so that a foot that crosses
+the ground there and back within a step is found, unless it does so twice in a part. The instant is then corrected, and
+the touchdown judged, with whole steps of the method from where the last step began: it is as exact as the integration.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import StateError
-from supple.exact import kinematics
-from supple.exact.aba import ABA, BODY_ROW, DOF_ROW, PATH_ROW, aba
-from supple.exact.calls import AXES, DOFS, EXTRA, HEADER, N_EXTRA, N_SLOTS, PATH, TURNS, WORK, Work, finite
+from supple.exact.aba import BODY_ROW, DOF_ROW, PATH_ROW, aba
+from supple.exact.calls import AXES, DOFS, EXTRA, HEADER, N_EXTRA, N_SLOTS, PATH, TURNS, WORK, finite
 from supple.exact.motion import AXIS, Axes
-from supple.exact.tables import host_tables, open_tables
+from supple.exact.runge_kutta import STAGES, blended, dop853, growth
+from supple.exact.tables import open_tables
 from supple.exact.touchdown import (
     FOOT,
     GUARD,
     LOOKS,
     NOWHERE,
+    WATCHED,
+    Footing,
     Taken,
     Watched,
     above,
@@ -42,9 +39,7 @@ from supple.exact.touchdown import (
     inside,
 )
 from supple.model.manifold import PLAIN
-from supple.model.model import Model
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.pointing import Pointing
 from supple.spatial.references import floats_at, ints_at
 from supple.spatial.trig import RING
 
@@ -52,8 +47,8 @@ Floats = NDArray[np.float64]
 
 TOUCHED, FELL, LATE, STUCK, FULL = range(5)
 ON_THE_WAY = -1
-STAGES = 12
-SAFETY, LEAST_FACTOR, MOST_FACTOR = 0.9, 0.2, 10.0
+
+_blended, _growth = helper(blended), helper(growth)
 
 
 @helper
@@ -94,25 +89,23 @@ def _advance(h, m, n, y, step, A, B, K, new):
 
 @helper
 def _error(n, y, new, step, K, E3, E5, rtol, atol):
-    """The error of a step as a share of what is allowed [HNW II.10]."""
+    """The error of a step as a share of what is allowed: rtol of a radian or a metre, and of velocities."""
     five, three = 0.0, 0.0
     for i in range(2 * n):
-        scale = atol + rtol * max(abs(y[i]), abs(new[i]))
+        scale = atol + rtol * (1.0 if i < n else max(abs(y[i]), abs(new[i])))
         e5, e3 = 0.0, 0.0
-        for s in range(STAGES + 1):
+        for s in range(STAGES):
             e5 += E5[s] * K[s, i]
             e3 += E3[s] * K[s, i]
         five += (e5 / scale) ** 2
         three += (e3 / scale) ** 2
-    if five == 0.0 and three == 0.0:
-        return 0.0
-    return abs(step) * five / np.sqrt((five + 0.01 * three) * 2 * n)
+    return _blended(five, three, step, 2 * n)
 
 
 @helper
 def _exactly(h, m, t, w, which, s, rate, A, B, K, out):
-    """The crossing near the share s of a step, where the height has this rate, by steps that end there; and how far
-    ahead the foot is. out: the state there. NOWHERE if there is none: the height came near zero only."""
+    """The crossing near the share s of a step, where the height has this rate, by steps that end there; and whether the
+    foot is far enough ahead. out: the state there. NOWHERE if there is none: the height came near zero only."""
     ahead, move, last = 0.0, 0.0, np.inf
     for _ in range(8):
         _advance(h, m, m.nv, t.y, s * t.step, A, B, K, out)
@@ -122,7 +115,7 @@ def _exactly(h, m, t, w, which, s, rate, A, B, K, out):
             break
         last = abs(move)
         s += move
-    return s if abs(move) < 1e-8 else NOWHERE, ahead
+    return s if abs(move) < 1e-8 else NOWHERE, ahead > 0.0
 
 
 @helper
@@ -141,7 +134,7 @@ def _looked_through(h, m, t, w, A, B, K, heights, part, there):
         if x != NOWHERE:
             s, ahead = _exactly(h, m, t, w, which, x / LOOKS, LOOKS * height(c, x)[1], A, B, K, part)
             sooner = s != NOWHERE and (end == ON_THE_WAY or s < first)
-            if sooner and (which == GUARD or ahead > w.clearance):
+            if sooner and (which == GUARD or ahead):
                 end, first = TOUCHED if which == FOOT else FELL, s
                 there[:] = part
     return end, first
@@ -152,14 +145,13 @@ _int, _real, _vector, _matrix = types.int64, types.float64, types.float64[::1], 
 
 @kernel(
     _int(
-        _int, types.int64[::1], _matrix, _matrix, *[_real] * 6, _vector, _vector,
-        _matrix, _vector, _vector, _vector, _matrix, _matrix, _matrix, _matrix,
+        _int, *WATCHED, *[_real] * 4, _vector, _vector, _matrix, _vector, _vector, _vector, _matrix, _matrix,
     ),
     "strides",
     effort=2,
 )  # fmt: skip
 def stride_kernel(
-    handle, bodies, points, plane, clearance, least, rtol, atol, longest, latest, clock, y, A, B, E3, E5, K, path, work,
+    handle, bodies, points, plane, clearance, least, path, work, rtol, atol, longest, latest, clock, y, A, B, E3, E5, K,
     trace,
 ):  # fmt: skip
     """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace.
@@ -174,19 +166,21 @@ def stride_kernel(
     w = Watched(bodies, points, plane, clearance, least, path, work)
     if not _rate(h, m, n, y, K[0]):
         return STUCK
+    rejected = False
     while clock[0] < latest:
         step = min(clock[1], longest, latest - clock[0])
         if step < 1e-13 * longest and step < latest - clock[0]:
             return STUCK
         good = _advance(h, m, n, y, step, A, B, K, new)
         error = _error(n, y, new, step, K, E3, E5, rtol, atol)
-        if not good or not finite(new) or not error <= 1.0:
-            clock[1] = step * (max(LEAST_FACTOR, SAFETY * error**-0.125) if good and error > 0.0 else LEAST_FACTOR)
+        if not good or not finite(new) or not error < 1.0:
+            rejected = True
+            clock[1] = step * _growth(error if good else np.inf, rejected)
             continue
         new_rate[:] = K[STAGES]
         end, s = _looked_through(h, m, Taken(y, new, K[0], new_rate, step, q), w, A, B, K, heights, part, there)
-        factor = MOST_FACTOR if error == 0.0 else min(MOST_FACTOR, SAFETY * error**-0.125)
-        clock[1] = step * max(LEAST_FACTOR, factor)
+        clock[1] = step * _growth(error, rejected)
+        rejected = False
         clock[0] += s * step
         y[:] = new if end == ON_THE_WAY else there
         K[0, :] = new_rate
@@ -202,21 +196,7 @@ def stride_kernel(
     return LATE
 
 
-@cache
-def _coefficients() -> tuple[Floats, ...]:
-    from scipy.integrate import DOP853
-
-    return tuple(np.ascontiguousarray(x) for x in (DOP853.A, DOP853.B, DOP853.E3, DOP853.E5))
-
-
 _kernel = cache(stride_kernel.load)
-
-
-class Place(NamedTuple):
-    """A point of a body, in its frame."""
-
-    body: int
-    point: Floats
 
 
 class Stride(NamedTuple):
@@ -229,30 +209,16 @@ class Stride(NamedTuple):
     trace: Floats  #: (steps, 1 + nq + nv): time, q, v; empty unless asked for
 
 
-class Strider(Pointing):
-    """A model ready to make strides. plane: rows of a normal and an offset, of a direction ahead and an offset."""
+class Strider:
+    """A model ready to make strides."""
 
-    _pointers = ("_work",)
-
-    def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float) -> None:
+    def __init__(self, footing: Footing) -> None:
+        model = footing.model
         if not np.isin(model.joint_type, PLAIN).all():
             bad = model.joint_names[int(np.flatnonzero(~np.isin(model.joint_type, PLAIN))[0])]
             raise StateError(f"joint {bad!r}: strides are for joints whose coordinates add; simulate takes any")
-        self._model = model
-        self._point()
-        n, slots = model.n_bodies, host_tables(model).n_slots
-        bodies = np.array([foot.body, guard.body])
-        points = np.array([foot.point, guard.point], dtype=np.float64)
-        self._watched: tuple[Any, ...] = (bodies, points, np.ascontiguousarray(plane), float(clearance), float(least))
-        self._n = model.nv
-        self._scratch = (
-            np.empty((STAGES + 1, 2 * model.nv)),
-            np.empty((slots, kinematics.PATH_ROW)),
-            np.empty((n, kinematics.BODY_ROW)),
-        )
-
-    def _point(self) -> None:
-        self._work: Work = self._model._work.get(ABA.name) or ABA.prepare(self._model)
+        self._footing, self._n = footing, model.nv
+        self._K = np.empty((STAGES + 1, 2 * model.nv))
 
     def __call__(
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0
@@ -260,6 +226,7 @@ class Strider(Pointing):
         """From q and v to the next touchdown, a fall, or `latest`; steps no longer than `longest`."""
         y, clock = np.concatenate([q, v]), np.array([0.0, 0.2 * longest, 0.0])
         trace = np.empty((rows, 1 + 2 * self._n))
-        how = rtol, atol, longest, latest
-        end = _kernel()(self._work.handle, *self._watched, *how, clock, y, *_coefficients(), *self._scratch, trace)
+        how, T = (rtol, atol, longest, latest), dop853()
+        footing = self._footing
+        end = _kernel()(footing.work.handle, *footing.given, *how, clock, y, T.A, T.B, T.E3, T.E5, self._K, trace)
         return Stride(int(end), float(clock[0]), y[: self._n], y[self._n :], trace[: int(clock[2])])

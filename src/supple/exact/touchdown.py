@@ -1,4 +1,8 @@
-"""Where within a step of a walker a point of it falls through a height: the search, compiled. See stride.py.
+"""The law of touchdown of a walker, and where within a step it holds: the search, compiled. See stride.py.
+
+The foot comes down at the first instant at which its height falls through zero and it is, at that instant, ahead of the
+support by more than `clearance`. A foot that scuffs the ground beside or behind the support does not come down [RR B2].
+If the guard falls through `least` before, it is a fall. `above` gives these three numbers, for strides and for events.
 
 A position within a step is that of the polynomial of degree five with the positions, velocities and accelerations of
 both ends. The heights there, at LOOKS + 1 instants, give a polynomial of the height itself; each part between two of
@@ -7,19 +11,31 @@ them is searched for a change of sign, or for an extremum beyond zero. x counts 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from supple.errors import StateError
 from supple.exact import kinematics
-from supple.exact.calls import AXES, TURNS
+from supple.exact.aba import ABA
+from supple.exact.calls import AXES, HEADER, TURNS, Work
 from supple.exact.kinematics import place_all
 from supple.exact.motion import AXIS, Axes
+from supple.exact.tables import host_tables, open_tables
+from supple.model.model import Model
 from supple.spatial.algebra import Vec3
-from supple.spatial.compiler import helper, part
-from supple.spatial.references import floats_at
+from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.pointing import Pointing
+from supple.spatial.references import floats_at, ints_at
 from supple.spatial.rows import load_mat, load_vec
 from supple.spatial.trig import RING
 
-FOOT, GUARD = range(2)
+Floats = NDArray[np.float64]
+
+FOOT, GUARD, AHEAD = range(3)
 NOWHERE = -1.0  #: instead of a place in a step
 LOOKS = 6  #: parts of a step in which crossings are looked for
 
@@ -49,11 +65,12 @@ class Taken(NamedTuple):
 
 @helper
 def above(h, m, q, w):
-    """How far the foot is above the ground, the guard above `least`; and how far ahead of the support the foot is."""
+    """How far the foot is above the ground, the guard above `least`; and how much further ahead of the support than
+    `clearance` the foot is: it comes down there if that is positive."""
     S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
     place_all(m, q, w.path, w.work, S)
     foot, guard = _point(m, w, FOOT), _point(m, w, GUARD)
-    return _along(w, 0, foot), _along(w, 0, guard) - w.least, _along(w, 1, foot)
+    return _along(w, 0, foot), _along(w, 0, guard) - w.least, _along(w, 1, foot) - w.clearance
 
 
 @helper
@@ -129,3 +146,57 @@ def _extremum(c, a, b, sign):
         x = 0.5 * (a + b)
         a, b = (x, b) if sign * height(c, x)[1] < 0.0 else (a, x)
     return 0.5 * (a + b)
+
+
+_real, _matrix = types.float64, types.float64[:, ::1]
+WATCHED = (types.int64[::1], _matrix, _matrix, _real, _real, _matrix, _matrix)  #: as kernels take it
+
+
+@kernel(types.UniTuple(_real, 3)(types.int64, *WATCHED, types.float64[::1]), "touchdown")
+def _above_kernel(handle, bodies, points, plane, clearance, least, path, work, q):
+    h = ints_at(handle, (HEADER,))
+    return above(h, open_tables(h), q, Watched(bodies, points, plane, clearance, least, path, work))
+
+
+_kernel = cache(_above_kernel.load)
+
+
+class Place(NamedTuple):
+    """A point of a body, in its frame."""
+
+    body: int
+    point: Floats
+
+
+class Footing(Pointing):
+    """The foot that swings and the guard of a model that stands on the other foot. plane: rows of a normal and an
+    offset, of a direction ahead and an offset."""
+
+    _pointers = ("work",)
+
+    def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float) -> None:
+        for place in (foot, guard):
+            if not 0 <= place.body < model.n_bodies:
+                raise StateError("a foot or guard of a walker is a frame of a body; one is fixed to the world")
+        self.model = model
+        self._point()
+        n, slots = model.n_bodies, host_tables(model).n_slots
+        self.given: tuple[Any, ...] = (
+            np.array([foot.body, guard.body], dtype=np.int64),
+            np.array([foot.point, guard.point], dtype=np.float64),
+            np.ascontiguousarray(plane, dtype=np.float64),
+            float(clearance),
+            float(least),
+            np.empty((slots, kinematics.PATH_ROW)),
+            np.empty((n, kinematics.BODY_ROW)),
+        )
+
+    def _point(self) -> None:
+        self.work: Work = self.model._work.get(ABA.name) or ABA.prepare(self.model)
+
+    def __call__(self, q: Floats) -> tuple[float, float, float]:
+        """`above` in a state."""
+        if q.shape != (self.model.nq,):
+            raise StateError(f"q has shape {q.shape}; expected ({self.model.nq},)")
+        out: tuple[float, float, float] = _kernel()(self.work.handle, *self.given, np.ascontiguousarray(q))
+        return out

@@ -29,8 +29,8 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import Triple, as_floats, checked_model
 from supple.errors import ModelError, StateError
 from supple.model.chain import End, chain_end
-from supple.model.joints import NQ, UNIT_PART, JointName, JointType
-from supple.model.manifold import checked
+from supple.model.joints import JointName
+from supple.model.manifold import check_units, checked
 from supple.model.model import Model
 from supple.model.report import Report
 from supple.model.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
@@ -38,9 +38,6 @@ from supple.model.top_joint import TopJoint, fit, top_joint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-UNIT_KINDS = np.isin(np.arange(len(NQ)), list(UNIT_PART))  #: joints with quaternions or cosine and sine
-UNIT_TOLERANCE = 1e-6  #: how far a quaternion may be from unit length
 
 
 class State(NamedTuple):
@@ -117,7 +114,7 @@ class Rerooted:
 
     def _carry(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> State:
         """A state of the old model in coordinates of the new one, its top joint being as given."""
-        _check_units(self._old, self.chain, q)
+        check_units(self._old, q, self.chain)
         together = self._together(q)
         out = State(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
         for joints in together:
@@ -261,17 +258,3 @@ def _of_one_state(name: str, x: ArrayLike, n: int) -> Floats:
     if out.ndim != 1:
         raise StateError(f"{name} has shape {out.shape}; a root is changed in one state, expected ({n},)")
     return out
-
-
-def _check_units(model: Model, chain: Ints, q: Floats) -> None:
-    kinds = model.joint_type[chain]
-    if not UNIT_KINDS[kinds].any():
-        return
-    for kind, (first, length) in UNIT_PART.items():
-        bodies = chain[kinds == kind]
-        parts = q[model.q_index[bodies][:, None] + np.arange(first, first + length)]
-        bad = np.abs(np.sum(parts * parts, axis=1) - 1.0) > UNIT_TOLERANCE
-        if bad.any():
-            who = model.joint_names[int(bodies[bad][0])]
-            what = "cosine and sine" if kind == JointType.PLANAR else "quaternion"
-            raise StateError(f"joint {who!r}: its {what} is not of unit length; model.normalize(q) makes it so")

@@ -194,7 +194,8 @@ class Track:
             return value_of(self._event, state), pair
 
         time, w, pair = polished(exactly, root, slope_at(self._value, root, a, b), self._looks.step, b - a)
-        if abs(w) > JUMP * span:
+        there = abs(w_a) if side * w > 0.0 else abs(w_b)  # on its own side: the other may be much further from zero
+        if abs(w) > max(JUMP * there, NEAR * span):
             time = first_instant(lambda t: side * exactly(t)[0] <= 0.0, a, b)
             w, pair = exactly(time)
         least = min(NEAR * span, JUMP * abs(w_b)) if w_b else NEAR * span  # what proves the crossing is not zero

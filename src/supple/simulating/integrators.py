@@ -14,13 +14,13 @@ for the classical one [Hairer, Norsett and Wanner 1993, II.6]; Euler's methods a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
+from supple.exact.runge_kutta import RK4_NODES, RK4_WEIGHTS, Tableau, blended, dop853, growth
 from supple.simulating.dynamics import Dynamics
 
 Floats = NDArray[np.float64]
@@ -64,10 +64,10 @@ def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
     n = f.model.nv
     x, qs, vs = np.zeros(n), q, v
     K: list[Floats] = []  # slopes of x and v
-    for c, after in ((0.0, 0.5), (0.5, 0.5), (0.5, 1.0), (1.0, 0.0)):
+    for c, after in zip(RK4_NODES, (*RK4_NODES[1:], None)):
         slope, a = f.chart.rate(x, qs, vs), f.acceleration(t + c * h, qs, vs)
         K.append(np.concatenate([slope, a]))
-        if after:
+        if after is not None:
             x, vs = (after * h) * slope, v + (after * h) * a
             qs = f.chart.point(q, x)
     middle = K[1] + K[2]
@@ -80,7 +80,7 @@ def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
     return inside
 
 
-RK4_END = (1 / 6, 2 / 6, 1 / 6)
+RK4_END = (RK4_WEIGHTS[0], RK4_WEIGHTS[1], RK4_WEIGHTS[3])
 
 
 def _rk4_inside(s: float) -> tuple[float, float, float]:
@@ -112,30 +112,7 @@ class FixedStep:
 
 # --- adaptive -------------------------------------------------------------------------------------------------------
 
-SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 10.0  #: of the next step's length [Hairer, Norsett and Wanner 1993, II.4]
 LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart ends at 2 pi
-
-
-class Tableau(NamedTuple):
-    """DOP853's coefficients: A, B, C of the method, E3 and E5 of its error, and what the interpolant adds."""
-
-    A: Floats
-    B: Floats
-    C: Floats
-    E3: Floats
-    E5: Floats
-    D: Floats
-    A_more: Floats
-    C_more: Floats
-
-
-@cache
-def tableau() -> Tableau:
-    """As SciPy has them."""
-    from scipy.integrate import DOP853
-
-    d = DOP853
-    return Tableau(d.A, d.B, d.C, d.E3, d.E5, d.D, d.A_EXTRA, d.C_EXTRA)
 
 
 class AdaptiveStep:
@@ -166,12 +143,12 @@ class AdaptiveStep:
         if time >= self.end:
             return self.last
         h = time - self.begin
-        y, _ = stages(self._f, self.begin, self._q, self._y0, h, tableau())
+        y, _ = stages(self._f, self.begin, self._q, self._y0, h, dop853())
         return self._f.chart.point(self._q, y[: self._n]), y[self._n :].copy()
 
     def _interpolant(self) -> Floats:
         """F of y(s) = y0 + s (F0 + (1 - s) (F1 + s (F2 + ...)))  [Hairer, Norsett and Wanner 1993, II.6]."""
-        T, h, K = tableau(), self._h, self._K
+        T, h, K = dop853(), self._h, self._K
         s = len(T.C)
         more = np.empty((s + 1 + len(T.C_more), len(self._y0)))
         more[:s] = K
@@ -213,7 +190,7 @@ class Adaptive:
 
     def step(self, f: Dynamics, t: float, q: Floats, v: Floats, until: float) -> AdaptiveStep:
         """The next step, which does not go beyond `until`."""
-        T, n = tableau(), f.model.nv
+        T, n = dop853(), f.model.nv
         y0 = np.concatenate([np.zeros(n), v])
         h, rejected, cause = min(self.h, self.longest), False, None
         while True:
@@ -236,23 +213,19 @@ class Adaptive:
             except SimulationError as e:  # so far off that nothing can be computed there: go less far
                 error, far, cause = np.inf, False, e
             if error < 1.0 and not far:
-                grow = FASTEST if error == 0.0 else min(FASTEST, SAFETY * error ** (-1 / 8))
                 cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: what was planned stays
-                self.h = self.h if cut else h * (min(1.0, grow) if rejected else grow)
+                self.h = self.h if cut else h * growth(error, rejected)
                 return AdaptiveStep(f, t, q, v, h, K, y)
-            h *= 0.5 if far else max(SLOWEST, SAFETY * error ** (-1 / 8))
             rejected = True
+            h *= 0.5 if far else growth(error, rejected)
 
     def _error(self, K: Floats, h: float, v0: Floats, v1: Floats) -> float:
         """Of the whole step, one being just good enough: DOP853's blend of orders 5 and 3. Coordinates count as they
         are (rtol of a radian or a metre), velocities relative to their size."""
-        T = tableau()
+        T = dop853()
         scale = self.atol + self.rtol * np.concatenate([np.ones(len(v0)), np.maximum(np.abs(v0), np.abs(v1))])
-        e5 = float(np.sum(((T.E5[:-1] @ K) / scale) ** 2))
-        e3 = float(np.sum(((T.E3[:-1] @ K) / scale) ** 2))
-        if e5 == 0.0 and e3 == 0.0:
-            return 0.0
-        error = abs(h) * e5 / float(np.sqrt((e5 + 0.01 * e3) * len(scale)))
+        five, three = (float(np.sum(((E @ K) / scale) ** 2)) for E in (T.E5, T.E3))
+        error = blended(five, three, h, len(scale))
         return error if np.isfinite(error) else np.inf
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from supple.arguments import FINITE, ROW, as_floats, take
-from supple.errors import SimulationError, StateError
-from supple.exact.energy import TOTALS
+from supple.arguments import FINITE, ROW, take
+from supple.errors import SimulationError
 from supple.exact.refusals import MODEL
+from supple.exact.states import checked_state as checked_state
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -44,18 +44,6 @@ class State:
 
     def __repr__(self) -> str:
         return f"<State of {self.model.name!r} at {self.time:.6g} s: q {_some(self.q)}, v {_some(self.v)}>"
-
-
-def checked_state(model: Model, q: ArrayLike, v: ArrayLike | None) -> tuple[Floats, Floats]:
-    """q and v as arrays of their own; refused by name where they are of the wrong shape, not finite, not of unit
-    length."""
-    x = as_floats("q", q).copy()
-    u = np.zeros(model.nv) if v is None else as_floats("v", v).copy()
-    for name, value, size in (("q", x, model.nq), ("v", u, model.nv)):
-        if value.shape != (size,):
-            raise StateError(f"{name} has shape {value.shape}; expected ({size},)")
-    TOTALS(model, x, u, None, None)
-    return x, u
 
 
 def lent(x: Floats) -> Floats:

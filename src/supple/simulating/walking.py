@@ -5,7 +5,8 @@ comes down it stays there without bounce or slip (impacts.py), and the tree is r
 [RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for each
 foot, with the support where it was first, and each step says how far it took the walker.
 
-One law of touchdown holds for `walk`, `gait` and the `events` of a simulation. Heights are counted from the support:
+One law of touchdown holds for `walk`, `gait` and the `events` of a simulation (exact/touchdown.py). Heights are counted
+from the support:
 
     touchdown   the first instant at which the foot's height falls through zero and, at that instant, the foot is ahead
                 of the support by more than `clearance`; a foot that scuffs the ground elsewhere does nothing
@@ -25,7 +26,8 @@ from supple.arguments import Vector, as_floats, checked, number, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
-from supple.exact.stride import FELL, FULL, LATE, TOUCHED, Place, Stride, Strider
+from supple.exact.stride import FELL, FULL, LATE, TOUCHED, Stride, Strider
+from supple.exact.touchdown import AHEAD, FOOT, GUARD, Footing, Place
 from supple.model.chain import chain_end
 from supple.model.model import Frame, Model, listed
 from supple.model.reroot import Rerooted
@@ -105,6 +107,21 @@ def from_support(model: Model, frame: Frame, q: Floats) -> Floats:
     return np.asarray(end.p + end.R @ frame.position - model.position[0])
 
 
+def standing(walker: Walker, model: Model) -> tuple[str, str]:
+    """The foot that a model of the walker stands on, and the one that swings."""
+    a, b = walker.feet
+    return (b, a) if model.frames[b].body == 0 else (a, b)
+
+
+def footing(walker: Walker, model: Model) -> Footing:
+    """The foot that swings and the guard, while the walker stands as this model has it."""
+    foot, guard = (model.frames[x] for x in (standing(walker, model)[1], walker.guard))
+    at = model.position[0]
+    plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
+    places = Place(foot.body, foot.position), Place(guard.body, guard.position)
+    return Footing(model, *places, plane, walker.clearance, walker.least)
+
+
 def events(walker: Walker) -> tuple[Event, Event]:
     """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
     scuffs the ground on its way is an event, too, and nothing happens.)
@@ -114,23 +131,26 @@ def events(walker: Walker) -> tuple[Event, Event]:
     """
     walker.check()
 
-    def swinging(model: Model) -> Frame:
-        feet = [model.frames[x] for x in walker.feet]
-        return feet[1] if feet[0].body == 0 else feet[0]
+    known = [footing(walker, walker.model)]
 
-    def height(state: State) -> float:
-        return float(walker.normal @ from_support(state.model, swinging(state.model), state.q))
+    def look(state: State) -> tuple[float, float, float]:
+        """The foot's height, the guard's, and how far ahead the foot is, as in `above`."""
+        now = known[0]
+        if now.model is not state.model:
+            now = known[0] = footing(walker, state.model)
+        return now(state.q)
 
     def land(state: State) -> State | None:
-        foot = swinging(state.model)
-        if walker.forward @ from_support(state.model, foot, state.q) <= walker.clearance:
+        if not look(state)[AHEAD] > 0.0:
             return None  # it scuffs the ground, which is ignored [RR B2]
-        hit = impact(state.model, state.q, state.v, body=foot.name, axis=walker.axis)
+        hit = impact(state.model, state.q, state.v, body=standing(walker, state.model)[1], axis=walker.axis)
         return state.replace(model=hit.model, q=hit.q, v=hit.v)
 
+    def height(state: State) -> float:
+        return look(state)[FOOT]
+
     def stands(state: State) -> float:
-        guard = state.model.frames[walker.guard]
-        return float(walker.normal @ from_support(state.model, guard, state.q)) - walker.least
+        return look(state)[GUARD]
 
     return Event("foot at the ground", height, -1, land), Event("fall", stands, -1, "stop")
 
@@ -180,11 +200,7 @@ class _Stance:
         self.model, self.feet, self.walker = model, feet, walker
         self.to: Rerooted | None = None
         self.next: _Stance | None = None
-        foot, guard = (model.frames[x] for x in (feet[1], walker.guard))
-        at = model.position[0]
-        plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
-        places = Place(foot.body, foot.position), Place(guard.body, guard.position)
-        self._stride = Strider(model, *places, plane, walker.clearance, walker.least)
+        self._stride = Strider(footing(walker, model))
 
     def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float, latest: float) -> Stride:
         """rows: of the trace; more are made if they do not suffice."""

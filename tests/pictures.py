@@ -1,0 +1,28 @@
+"""What a picture shows: the colours that are kept for its curves and bodies cover some of it.
+
+A curve of numbers that are not finite, or that are missing, is drawn as nothing: its colour is then only in the legend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy as np
+
+CURVE = 600  #: pixels, at least, of a curve with its markers; a line in a legend has 300 at most
+
+
+def covered(path: Path, colour: str) -> int:
+    """How many pixels have a colour, "#rrggbb"; those at its edges are mixed with others and do not count."""
+    from matplotlib.image import imread
+
+    pixels = np.rint(255 * np.asarray(imread(path))[..., :3]).astype(int)
+    wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+    return int((np.abs(pixels - wanted).max(axis=-1) <= 2).sum())
+
+
+def lacking(folder: Path, wanted: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], int]:
+    """Of pictures and the colours that each is to show: those that are missing, and how little there is of them."""
+    found = {(name, c): covered(folder / name, c) for name, colours in wanted.items() for c in colours}
+    return {key: pixels for key, pixels in found.items() if pixels < CURVE}
