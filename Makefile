@@ -36,7 +36,7 @@ bench: $(STAMP)
 lowest: RESOLUTION = lowest-direct
 newest: RESOLUTION = highest
 lowest newest: $(STAMP)
-	$(BIN)/uv venv --quiet --clear --python $(PYTHON) $(VENV)-$@
+	$(BIN)/uv venv --quiet --clear --seed --python $(PYTHON) $(VENV)-$@
 	$(BIN)/uv pip install --quiet --python $(VENV)-$@ --resolution $(RESOLUTION) --editable ".[dev]"
 	$(VENV)-$@/bin/supple compile
 	$(VENV)-$@/bin/pytest -n 2

@@ -97,16 +97,11 @@ def test_poses_and_totals(case):
     close(supple.center_of_mass(model, q), data.subtree_com[0])
 
 
-def full_matrix_arguments(data, M):
-    """The order of mj_fullM's arguments changed with version 4."""
-    return (data, M) if int(mujoco.__version__.split(".")[0]) >= 4 else (M, data.qM)
-
-
 def test_mass_matrix_and_bias(case):
     model, peer, data, q, _, _ = case
     mujoco.mj_forward(peer, data)
     M = np.zeros((peer.nv, peer.nv))
-    mujoco.mj_fullM(peer, *full_matrix_arguments(data, M))
+    mujoco.mj_fullM(peer, data, M)
     T = velocity_map(model, q)
     close(supple.mass_matrix(model, q), T.T @ M @ T)
     # bias at rest: the force of gravity (with velocities the map's own derivative would come in)
