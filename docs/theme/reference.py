@@ -28,7 +28,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     ),
     "Runs and recordings": (
         "simulating.run", "simulating.simulation", "simulating.result", "simulating.state", "simulating.forces",
-        "simulating.events", "record.export",
+        "simulating.events", "adaptive.acting", "record.export",
     ),
     "Errors": ("errors",),
 }  # fmt: skip
