@@ -37,4 +37,4 @@ chain = supple.AdaptiveDynamics(supple.trees.chain(20_000), active=50)
 chain.apply(15_000, force=(0.0, 0.0, 50.0))
 chain.pin(19_999)  # always free to move
 stats = chain.run(0.01, dt=1e-4)
-print(f"a chain of 20,000: {stats.active} joints move, the last among them: {19_999 in chain.active_joints}")
+print(f"a chain of 20,000: {stats.active_count} joints move, the last among them: {19_999 in chain.active_joints}")

@@ -44,7 +44,7 @@ def adaptive_steps(model: supple.Model, q: np.ndarray, v: np.ndarray, active: in
     for _ in range(5):
         ad.step(1e-3)
     R, x = ad.poses()
-    return np.concatenate([ad.q, ad.v, [*ad.energy()], ad.active_joints, R.ravel(), x.ravel()])
+    return np.concatenate([ad.q, ad.v, [ad.kinetic, ad.potential], ad.active_joints, R.ravel(), x.ravel()])
 
 
 def guaranteed_steps(model: supple.Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:

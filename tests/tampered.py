@@ -121,7 +121,7 @@ def everything(path: Path) -> list[Any]:
         for s in r.segments:
             out += [s.times, np.asarray(s.q), np.asarray(s.v), s.kinetic, s.potential, s.error, s.active_counts]
             out += [None if s.joint_wrenches is None else np.asarray(s.joint_wrenches)]
-            out += [s.active(i) for i in range(len(s))]
+            out += [s.active_joints(i) for i in range(len(s))]
             out += [getattr(s.model, f.name) for f in fields(supple.Model) if f.init and f.name != "report"]
             if len(s):
                 out += [supple.poses(s.model, s.q[0]).position]

@@ -126,7 +126,7 @@ class TwoLinks(NamedTuple):
 def two_link_state(model, q, v, support):
     """(4,) of a compass that stands on a leg: angles and rates of the stance and swing legs."""
     order = [model.bodies[x].index for x in (support, "left" if support == "right" else "right")]
-    R, w = supple.poses(model, q).rotation[order], supple.velocities(model, q, v, "world")[order]
+    R, w = supple.poses(model, q).rotation[order], supple.velocities(model, q, v).spatial[order]
     return np.concatenate([np.arctan2(-R[:, 0, 2], R[:, 2, 2]), -w[:, 1]])
 
 

@@ -18,17 +18,17 @@ from supple.cli import app
 
 #: Headings of the page of names, and the modules of which the names belong there. Those of no other come under REST.
 TOPICS: dict[str, tuple[str, ...]] = {
-    "Bodies and files": ("model.builder", "model.model", "model", "files", "model.clip"),
+    "Bodies and files": ("model.builder", "model.model", "model.report", "model", "files", "model.clip", "supple"),
     "Dynamics": ("exact.forward", "exact.rnea", "exact.crba", "exact.factor", "exact.treematrix", "exact.wrench"),
     "What joints carry": ("exact.joint_wrenches", "exact.virtual_hubs"),
-    "Kinematics and energy": ("exact.kinematics", "exact.energy"),
+    "Kinematics and energy": ("exact.kinematics", "exact.answers", "exact.energy"),
     "Only the joints that matter": ("adaptive.quasistatics", "adaptive.dynamics", "adaptive.camera"),
     "Another root, impacts, walkers": (
         "model.reroot", "simulating.impacts", "simulating.walking", "simulating.gaits", "simulating.capture",
     ),
     "Runs and recordings": (
         "simulating.run", "simulating.simulation", "simulating.result", "simulating.state", "simulating.forces",
-        "simulating.events", "record.export",
+        "simulating.events", "adaptive.acting", "record.export",
     ),
     "Errors": ("errors",),
 }  # fmt: skip
@@ -43,10 +43,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def names() -> Iterator[str]:
     """Every public name, by topic."""
     placed = {home for homes in TOPICS.values() for home in homes}
-    rest = dict.fromkeys(home for home in supple._MODULE_OF.values() if home not in placed)
+    home_of = {name: home.removeprefix("supple.") for name, home in supple._MODULE_OF.items()}
+    rest = dict.fromkeys(home for home in home_of.values() if home not in placed)
     for topic, homes in {**TOPICS, REST: tuple(rest)}.items():
         yield f"\n## {topic}\n"
-        for name in (n for home in homes for n in supple.__all__ if supple._MODULE_OF[n] == home):
+        for name in (n for home in homes for n in supple.__all__ if home_of[n] == home):
             yield from entry(name, getattr(supple, name))
 
 

@@ -37,8 +37,8 @@ from contextlib import suppress
 from dataclasses import MISSING, fields
 from decimal import Decimal
 from difflib import get_close_matches
-from functools import cache, wraps
-from inspect import Parameter, signature
+from functools import cache, partial, wraps
+from inspect import Parameter, getattr_static, signature
 from itertools import islice
 from numbers import Integral, Real
 from pathlib import Path
@@ -56,6 +56,7 @@ MOST = 10**8  #: of what is given as a list,
 UNSIZED = 10**6  #: or does not say how many it has: it may have no end
 
 F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
 
 
 class Kind(NamedTuple):
@@ -530,3 +531,25 @@ def _checked(function: Callable[..., Any], of: Any, error: type[SuppleError]) ->
         return function(*args, **named)
 
     return refusing
+
+
+def read_only(**instead: str) -> Callable[[C], C]:
+    """A class whose properties that cannot be set say so, and what to do instead."""
+
+    def decorate(kind: C) -> C:
+        for name in dir(kind):
+            part = getattr_static(kind, name)
+            if isinstance(part, property) and part.fset is None:
+                way = instead.get(name, "it follows from the rest")
+                setattr(kind, name, part.setter(partial(_refuse_setting, name, way)))
+        return kind
+
+    return decorate
+
+
+class ReadOnly(StateError, AttributeError):
+    """An attribute that cannot be set: ours, and what Python raises."""
+
+
+def _refuse_setting(name: str, way: str, of: Any, value: Any) -> None:
+    raise ReadOnly(f"{name} of {type(of).__name__} cannot be set: {way}")

@@ -35,7 +35,7 @@ WRONG, STOPPED = 2, 130  #: exit codes
 BENCHES = {
     "exact": "one call, batches and large bodies, beside Pinocchio and MuJoCo",
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
-    "quasistatics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
+    "quasi-statics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
     "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
 }
 

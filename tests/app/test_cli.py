@@ -194,7 +194,7 @@ def test_inspect_writes_formulas_with_this_robots_numbers(arm: Path):
 
 
 def test_inspect_measures_the_methods_on_request(arm: Path):
-    out = succeeds("inspect", arm, "--time")
+    out = succeeds("inspect", arm, "--timings")
     fastest = out.split("The fastest is method '")[1].split("'")[0]
     assert fastest in ("aba", "crba", "virtual-work", "dca")
     assert all(f"\n  {method} " in out.split("microseconds")[1] for method in ("aba", "crba", "virtual-work", "dca"))

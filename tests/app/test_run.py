@@ -97,7 +97,7 @@ def test_inspect_tells_what_a_robot_costs(arm):
     from supple.exact import costs
 
     model = supple.load(arm)
-    shown = succeeds("inspect", arm, "--time")
+    shown = succeeds("inspect", arm, "--timings")
     assert str(costs.factorization(model.expanded_parent)) in shown and str(costs.crba(model.parent)) in shown
     times = dict(re.findall(r"^  (aba|crba|virtual-work|dca) +([\d.]+)$", shown, re.MULTILINE))
     assert len(times) == 4 and f"fastest is method '{min(times, key=lambda k: float(times[k]))}'" in shown
@@ -122,7 +122,7 @@ BAD = {
     "run arm.urdf --dt -1": "dt must be a positive",
     "run arm.urdf --dt 0": "dt must be a positive",
     "run arm.urdf --dt 1e-12 --duration 1e300": "more than 1e+15 steps",
-    "run arm.urdf --rtol 1e-6": "rtol and atol are for integrator 'adaptive'",
+    "run arm.urdf --rtol 1e-6": "rtol and atol are for integrator 'dop853'",
     "run arm.urdf --plot run.docx": "a picture's name ends in one of",
     "run arm.urdf --plot no/run.png": "there is no folder no",
     "run arm.urdf --duration nan": "duration must be a finite number of seconds",

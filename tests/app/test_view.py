@@ -69,7 +69,7 @@ def test_recording_is_drawn_sought_played_and_picked(browser: Browser, run: supp
             return browser.settled()
 
         last = at(FRAMES - 1)
-        assert browser.numbers()["active joints"] == f"{len(run[FRAMES - 1].active)} of {LINKS}"  # type: ignore[arg-type]
+        assert browser.numbers()["active joints"] == f"{len(run[FRAMES - 1].active_joints)} of {LINKS}"  # type: ignore[arg-type]
         assert browser.active_pixels() > 20
         middle = at(FRAMES // 2)
         assert middle != last
@@ -97,7 +97,7 @@ def test_recording_is_drawn_sought_played_and_picked(browser: Browser, run: supp
         browser.wait(lambda: "joint" in browser.numbers(-1))
         picked = int(browser.numbers(-1)["body"].rpartition(" ")[2])
         assert browser.numbers(-1)["now"] == "active"
-        assert picked in run[FRAMES - 1].active  # type: ignore[operator]
+        assert picked in run[FRAMES - 1].active_joints  # type: ignore[operator]
 
         shown = browser.page.get_by_label("show links")
         shown.uncheck()
@@ -113,7 +113,7 @@ def test_live_run_is_steered(browser: Browser) -> None:
     model, q, second = scene.model, scene.q0.copy(), 11 * 89
     q[model.q_index[np.flatnonzero((model.parent < 0) & (np.arange(model.n_bodies) >= second))] + 1] += 50.0  # metres
     pushes = [supple.Push(b, 0.01 * f, p) for b, f, p in scene.pushes.each()]  # nobody is to fly away meanwhile
-    run = supple.simulation(model, q, method="adaptive", active=20, dt=scene.dt, forces=pushes, every=20)
+    run = supple.Simulation(model, q, method="adaptive", active=20, dt=scene.dt, forces=pushes, every=20)
     with going(run, scene.rods) as (url, live):
         browser.open(url)
 

@@ -45,7 +45,7 @@ def test_it_holds_every_module_and_nothing_else(wheel: Path):
     sources = {str(p.relative_to(ROOT / "src")) for p in (ROOT / "src" / "supple").rglob("*.py")}
     packed = {name for name in names if name.endswith(".py")}
     assert packed == sources
-    assert "supple/py.typed" in names
+    assert {"supple/py.typed", "supple/__init__.pyi"} <= names  # the latter has the public names
     assert any(name.endswith("LICENSE") for name in names)
     assert all(name.startswith(("supple/", "supple-")) for name in names)
 

@@ -110,7 +110,8 @@ def test_kinematics(case):
     model, peer, data, (q, v, a, _), _ = case
     pin.forwardKinematics(peer, data, q, v, a)
     poses = supple.poses(model, q)
-    velocities, accelerations = supple.velocities(model, q, v), supple.accelerations(model, q, v, a)
+    velocities = supple.velocities(model, q, v, "body").spatial
+    accelerations = supple.accelerations(model, q, v, a, "body").spatial
     for i, T in enumerate(turns(model)):
         close(poses.rotation[i] @ T, data.oMi[i + 1].rotation)
         close(poses.position[i], data.oMi[i + 1].translation)

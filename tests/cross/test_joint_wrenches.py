@@ -53,8 +53,8 @@ def test_every_joint_type_against_pinocchio(kinds):
     theirs = of_pinocchio(data, model.n_bodies)
     theirs = np.array([np.r_[T @ w[:3], T @ w[3:]] for T, w in zip(turns, theirs)])
     for method in METHODS:
-        close(supple.joint_wrenches(model, q, v, tau, wrenches, method=method), theirs, 1e-9)
-    close(supple.joint_wrenches(model, q, v, None, wrenches, a=np.array(a)), theirs, 1e-10)
+        close(supple.joint_wrenches(model, q, v, tau, wrenches, "child", method=method), theirs, 1e-9)
+    close(supple.joint_wrenches(model, q, v, None, wrenches, "child", a=np.array(a)), theirs, 1e-10)
 
 
 @pytest.mark.parametrize(("name", "floating"), REAL)
@@ -71,9 +71,9 @@ def test_robots_against_pinocchio(name, floating):
     names = [peer.names[i] for i in range(1, model.n_bodies + 1)]
     assert names == list(model.joint_names)
     for method in METHODS:
-        close(supple.joint_wrenches(model, q, v, tau, method=method), theirs, 1e-9)
+        close(supple.joint_wrenches(model, q, v, tau, frame="child", method=method), theirs, 1e-9)
     joint = model.joint_names[-1]
-    close(supple.joint_wrenches(model, q, v, tau, joint=joint), theirs[-1], 1e-9)
+    close(supple.joint_wrenches(model, q, v, tau, frame="child", joint=joint), theirs[-1], 1e-9)
 
 
 @pytest.mark.parametrize(("name", "floating"), REAL)

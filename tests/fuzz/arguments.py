@@ -25,10 +25,12 @@ from tests.fuzz.usual_values import instance, model_of, usual
 ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of what takes arrays of numbers
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
-MADE = (
-    "AdaptiveStats Approximation Factor Gait Impact Loads Model Multiplier Poses Rerooted Result TreeMatrix VirtualWork"
+ANSWERS = (
+    "AdaptiveStats Body Frame Happened Impact Joint Motions Moving Multiplier Named Pose Poses Remark Report "
+    "RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
 )
-PLAIN = "AdaptiveStats Controller Event Impact Limits Multiplier Poses Push Spring VirtualWork"
+MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
+PLAIN = f"{ANSWERS} Controller Event Limits Push Simulation Spring"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
 #: What may be infinite, or is not looked at as a whole, or when it is used.
@@ -63,7 +65,7 @@ def calls() -> tuple[Call, ...]:
             out += [] if name in PLAIN.split() else _methods(name, thing)
         elif inspect.isfunction(thing):
             out.append(_call(name, thing))
-    return (*out, *_methods("Push of it", supple.adaptive.pushes.Push))
+    return (*out, *_methods("Push of it", supple.Push))
 
 
 def _defined_in(x: Any, module: str) -> bool:
@@ -75,11 +77,11 @@ def _call(name: str, function: Callable[..., Any]) -> Call:
 
 
 def _methods(name: str, kind: type) -> list[Call]:
-    """The methods of a class, and what can be set."""
+    """The methods of a class, and what can be set. (Setters that only refuse are partial functions.)"""
     out = []
     for key in dir(kind):
         static = inspect.getattr_static(kind, key)
-        if isinstance(static, property) and static.fset is not None:
+        if isinstance(static, property) and static.fset is not None and not isinstance(static.fset, partial):
             value = inspect.Parameter(key, inspect.Parameter.POSITIONAL_ONLY)
             out.append(Call(f"{name}.{key} =", partial(_setter, name, key), (value,)))
         elif inspect.isfunction(static) and (not key.startswith("_") or key in OPERATORS):

@@ -63,7 +63,7 @@ WORDS = {
 }  # fmt: skip
 #: Of some calls, by their last name.
 OF_CALL: dict[tuple[str, str], Any] = {
-    ("active =", "active"): 2, ("measure =", "measure"): "absolute-joint", ("pin", "active"): True,
+    ("active =", "active"): 2, ("measure =", "measure"): "absolute-joint", ("pin", "moves"): True,
     ("add_body", "joint"): "ball", ("add_body", "parent"): 0, ("add_body", "lower"): -1.0,
     ("add_bodies", "parent"): [0, 1], ("add_bodies", "joint"): ["ball", "revolute"],
     ("add_bodies", "names"): ["u", "w"],
@@ -72,7 +72,7 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("Spring", "length"): 0.5, ("pendulum", "length"): 2.0, ("compass", "gravity"): 9.81, ("compass", "length"): 1.0,
     ("simplest_walker", "gravity"): 1.0, ("compass", "start"): "table", ("simplest_walker", "start"): "long",
     ("simplest_walker", "slope"): 0.009, ("simplest_walker", "length"): 1.0, ("compass", "slope"): 0.05,
-    ("molecule", "forces"): 1, ("from_parents", "parent"): [-1, 0, 0, 1], ("State", "active"): None,
+    ("molecule", "forces"): 1, ("from_parents", "parent"): [-1, 0, 0, 1], ("State", "active_joints"): None,
     ("Clip", "times"): np.arange(4.0), ("Clip", "feet"): (), ("citation", "papers"): "sf", ("gait", "most"): 20,
     ("place", "name"): "link1", ("moving_place", "name"): 1, ("Controller", "most"): 1.0, ("control", "most"): 1.0,
     ("joint_law", "rows"): np.array([[0, 0, 1, 0, 1, 0, np.inf, -np.inf, np.inf, 0, 0.0]]),

@@ -134,7 +134,7 @@ def test_it_walks_on_both_feet_alike_and_in_a_simulation(cycle):
     """Feet of 2^-50 of the hip's mass keep their digits on either leg."""
     steps = walk(cycle.walker, 4, trace=False, tolerance=1e-12)
     np.testing.assert_allclose([s.duration for s in steps], cycle.period, rtol=0, atol=1e-10)
-    how = dict(integrator="adaptive", rtol=1e-11, atol=1e-11, dt=0.1, events=events(cycle.walker))
+    how = dict(integrator="dop853", rtol=1e-11, atol=1e-11, dt=0.1, events=events(cycle.walker))
     run = supple.simulate(cycle.walker.model, cycle.walker.q, cycle.walker.v, duration=3.5 * cycle.period, **how)
     ends = [s.times[-1] for s in run.segments[:3]]
     np.testing.assert_allclose(ends, cycle.period * np.arange(1, 4), rtol=0, atol=1e-8)

@@ -131,7 +131,7 @@ def test_eigenvalues_of_light_feet(feet):
 
 def test_energy_is_constant_between_impacts(cycle):
     for step in walk(cycle.walker, 3):
-        kinetic, potential = step.energies()
+        kinetic, potential = step.kinetic, step.potential
         total = kinetic + potential
         assert len(total) > 30 and np.abs(total - total[0]).max() < 1e-9
 

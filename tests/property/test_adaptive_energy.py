@@ -85,9 +85,9 @@ def test_a_free_top_keeps_its_energy(joint, dt, off):
     builder.add_body("top", joint=joint, mass=1.0, inertia=(1.0, 2.0, 2.9))
     model = builder.build()
     ad = AdaptiveDynamics(model, None, [0.0] * (model.nv - 3) + [0.3, 2.0, 0.1])
-    before = ad.energy().total
+    before = ad.energy
     ad.run(400.0, dt)
-    assert ad.energy().total == pytest.approx(before, rel=off)
+    assert ad.energy == pytest.approx(before, rel=off)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -97,7 +97,7 @@ def test_the_step_is_of_second_order(seed):
     model = random_model(rng, 5, MOVING, chain=0.7)
     q, v, anchor = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(3)
     spring = supple.Spring(4, anchor, 20.0)
-    true = supple.simulate(model, q, v, duration=0.05, dt=0.05, integrator="adaptive", rtol=1e-12, atol=1e-13,
+    true = supple.simulate(model, q, v, duration=0.05, dt=0.05, integrator="dop853", rtol=1e-12, atol=1e-13,
                            forces=[spring]).final  # fmt: skip
     off = []
     for steps in (50, 100, 200):
@@ -183,13 +183,13 @@ def test_steps_so_short_that_all_is_rounding(dt, away):
 @pytest.mark.parametrize("change", ["anchor", "another", "removed"])
 def test_springs_that_change(change, options):
     ad = AdaptiveDynamics(trees.chain(30, general=False), update_every=20, **options)
-    spring = ad.spring("link29", anchor=ad.poses(["link29"])[1][0], stiffness=20.0)
+    spring = ad.spring("link29", anchor=ad.poses(["link29"]).position[0], stiffness=20.0)
     for _ in range(3):
         ad.run(0.05, 1e-3)
         if change == "anchor":
-            spring.set(anchor=ad.poses(["link29"])[1][0] + [0.1, 0, 0])
+            spring.set(anchor=ad.poses(["link29"]).position[0] + [0.1, 0, 0])
         elif change == "another":
-            ad.spring("link10", anchor=ad.poses(["link10"])[1][0] + [0.1, 0, 0], stiffness=20.0)
+            ad.spring("link10", anchor=ad.poses(["link10"]).position[0] + [0.1, 0, 0], stiffness=20.0)
         else:
             spring.remove()
             spring = ad.spring("link29", anchor=(0.2, 0.0, -20.0), stiffness=50.0)
@@ -200,7 +200,7 @@ def test_springs_that_change(change, options):
 
 @pytest.mark.parametrize("gravity", [(0, 0, -9.81), (0, 0, 0)])
 @pytest.mark.parametrize("what", ["torque", "control", "push"])
-@pytest.mark.parametrize("error", [1e-6, 1.0, 1e4])
+@pytest.mark.parametrize("error", [1e-3, 1.0, 1e2])
 def test_motors_in_the_guaranteed_mode(what, gravity, error):
     """Joints that are reached, and joints that move on with no acceleration: both do work."""
     ad = AdaptiveDynamics(trees.chain(3, general=False, gravity=gravity), np.full(3, 0.4), error=error, guaranteed=True)
@@ -245,13 +245,13 @@ def act(ad, way, rng, given):
     what = rng.integers(12)
     springs, pushes = given
     if what == 0:
-        anchor = ad.poses([body])[1][0] + 0.3 * x[0] * rng.integers(2)
+        anchor = ad.poses([body]).position[0] + 0.3 * x[0] * rng.integers(2)
         stiffness, damping = 10 ** rng.uniform(-1, 2) * mass, rng.integers(2) * mass
         springs.append(ad.spring(body, anchor, stiffness, 0.2 * x[1], damping))
     elif what == 1 and springs:
         springs.pop(int(rng.integers(len(springs)))).remove()
     elif what == 2 and springs:
-        springs[-1].set(anchor=ad.poses([body])[1][0] + 0.2 * x[0])
+        springs[-1].set(anchor=ad.poses([body]).position[0] + 0.2 * x[0])
     elif what == 3:
         force, torque = x[0] * mass * rng.choice([0.1, 1, 10]), x[2] * mass * rng.integers(2)
         pushes.append(ad.apply(body, force, 0.2 * x[1], torque, ("world", "body")[rng.integers(2)]))
@@ -334,10 +334,10 @@ def test_stable_springs_with_dampers(what, damped):
                 ad.spring("b", (0, 0, 0), (reach / 1e-3) ** 2, damping=damped / 1e-3)
             else:
                 ad.control(0, (reach / 1e-3) ** 2, damped / 1e-3, target=0.0)
-            before = ad.energy().kinetic + 0.5 * (reach / 1e-3 * q) ** 2
+            before = ad.kinetic + 0.5 * (reach / 1e-3 * q) ** 2
             for _ in range(300):
                 ad.step(1e-3)
-                after = ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2
+                after = ad.kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2
                 assert after <= 2.0 * before
             assert damped == 0.0 or after <= 0.1 * before
 
@@ -349,9 +349,9 @@ def test_stable_springs_with_dampers_in_the_guaranteed_mode(damped):
         for q, v in ((0.1, 0.0), (0.0, 100.0), (0.1, -100.0)):
             ad = slider(q, v, error=1e-6, guaranteed=True)
             ad.control(0, (reach / 1e-3) ** 2, damped / 1e-3, target=0.0)
-            before = ad.energy().kinetic + 0.5 * (reach / 1e-3 * q) ** 2
+            before = ad.kinetic + 0.5 * (reach / 1e-3 * q) ** 2
             ad.run(0.3, 1e-3)
-            assert ad.energy().kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2 <= 0.1 * before
+            assert ad.kinetic + 0.5 * (reach / 1e-3 * ad.q[0]) ** 2 <= 0.1 * before
 
 
 @pytest.mark.parametrize("ratio, reach", [(0.0, 1.2), (0.2, 1.2), (0.7, 1.2), (0.9, 1.0)])
@@ -384,11 +384,11 @@ def test_torques_that_change_at_every_step():
 
 def until_stopped(ad, dt, duration):
     """The most energy that was seen, and the message."""
-    seen = [ad.energy().total]
+    seen = [ad.energy]
     with pytest.raises(supple.SimulationError, match="energy grows without work being done") as caught:
         for _ in range(round(duration / dt)):
             ad.step(dt)
-            seen.append(ad.energy().total)
+            seen.append(ad.energy)
     return max(seen), str(caught.value)
 
 
@@ -410,7 +410,7 @@ def test_a_spring_too_stiff_for_the_step_is_seen_at_once(what, reach):
     there = (1.0 + (what == "limits")) * 0.5 * stiffness * 1e-6
     most, message = until_stopped(ad, 1e-3, 0.1)
     assert most < 50 * there, message
-    assert ad.energy().kinetic <= 2 * there
+    assert ad.kinetic <= 2 * there
 
 
 @pytest.mark.parametrize("reach, unstable", [(1.5, False), (2.5, False), (3.05, False), (3.2, True), (4.0, True)])
@@ -429,7 +429,7 @@ def test_dampers(what, reach, unstable):
         assert most < 20 * 0.5
     else:
         ad.run(0.2, 1e-3)
-        assert ad.energy().kinetic < 0.5
+        assert ad.kinetic < 0.5
 
 
 def test_a_pendulum_is_stopped_before_it_has_much_more_than_its_weight_can_give():
@@ -438,8 +438,8 @@ def test_a_pendulum_is_stopped_before_it_has_much_more_than_its_weight_can_give(
     ad = AdaptiveDynamics(scene.model, scene.q0)
     with pytest.raises(supple.SimulationError, match="energy grows"):
         ad.run(5.0, 1e-3)
-    assert ad.energy().total < 44.0
-    assert ad.energy().kinetic < 2 * 44.0
+    assert ad.energy < 44.0
+    assert ad.kinetic < 2 * 44.0
 
 
 @pytest.mark.parametrize(
@@ -450,15 +450,15 @@ def test_the_state_put_back_is_good_and_all_of_it(options):
     model = trees.chain(30)
     ad = AdaptiveDynamics(model, **options)
     ad.run(0.1, 1e-3)
-    before = ad.energy().kinetic
-    ad.spring(20, anchor=ad.poses([20])[1][0] + [0.1, 0.0, 0.0], stiffness=1e6)
+    before = ad.kinetic
+    ad.spring(20, anchor=ad.poses([20]).position[0] + [0.1, 0.0, 0.0], stiffness=1e6)
     there = before + 0.5 * 1e6 * 0.01
     with pytest.raises(supple.SimulationError):
         ad.run(1.0, 1e-3)
-    assert ad.energy().kinetic <= 2 * there
+    assert ad.kinetic <= 2 * there
     again = AdaptiveDynamics(model, ad.q, ad.v, **options)
     again.spring(20, anchor=ad._pushes[0]._row[3:6], stiffness=1e6)
-    assert ad.energy().total == pytest.approx(again.energy().total, rel=1e-12)
+    assert ad.energy == pytest.approx(again.energy, rel=1e-12)
     ad.step(1e-6)
     again.step(1e-6)
     np.testing.assert_allclose(ad.v, again.v, rtol=0, atol=1e-9 * np.abs(again.v).max())
@@ -481,9 +481,9 @@ def test_the_guard_is_awake_after_forces_changed(how, reach):
         force = ad.apply("b", force=(-1e5, 0, 0)) if how == "push" else ad.spring("b", (0, 0, 0), 1e4)
         ad.run(*((0.01, 1e-3) if how == "push" else (np.pi / 200, np.pi / 20000)))
         force.remove()
-    assert ad.energy().kinetic < 1.0
+    assert ad.kinetic < 1.0
     ad.spring("b", ad.q[0] * np.array([1.0, 0, 0]) + [1e-3, 0, 0], (reach / 1e-3) ** 2)
-    there = ad.energy().total
+    there = ad.energy
     most, message = until_stopped(ad, 1e-3, 0.1)
     assert most < 50 * there, message
 
@@ -498,7 +498,7 @@ def test_the_guard_is_awake_while_torques_change(every):
             if i % every == 0:
                 ad.torque(0, 1e-9 * (i % 2))
             ad.step(1e-3)
-            most = max(most, ad.energy().total)
+            most = max(most, ad.energy)
     assert most < 10 * 0.5
 
 
@@ -515,15 +515,15 @@ def test_strong_dampers_in_bodies_of_several_joints(reach, unstable):
         ad = AdaptiveDynamics(model, q, v)
         for j in range(model.n_bodies):
             ad.control(j, 0.0, float(damping[j]))
-        before, most = ad.energy().kinetic, 0.0
+        before, most = ad.kinetic, 0.0
         if not unstable:
             ad.run(0.01, 1e-3)
-            assert ad.energy().kinetic < before
+            assert ad.kinetic < before
             continue
         with pytest.raises(supple.SimulationError, match="energy grows"):
             for _ in range(300):
                 ad.step(1e-3)
-                most = max(most, ad.energy().kinetic)
+                most = max(most, ad.kinetic)
         assert most < 50 * before, seed
 
 
@@ -535,7 +535,7 @@ def test_the_joint_that_moves_fastest_is_named():
         model = random_model(rng, 10, MOVING, chain=0.7)
         ad = AdaptiveDynamics(model, model.random(rng), rng.standard_normal(model.nv), active=2, update_every=2)
         body, seen = int(rng.integers(10)), []
-        ad.spring(body, ad.poses([body])[1][0] + 0.1 * rng.standard_normal(3), 10 ** rng.uniform(6, 10))
+        ad.spring(body, ad.poses([body]).position[0] + 0.1 * rng.standard_normal(3), 10 ** rng.uniform(6, 10))
         explain = ad._explain
 
         def listen(ended, dt, ad=ad, seen=seen, explain=explain):

@@ -45,10 +45,10 @@ def test_looks_and_moves_the_same(case):
     r = np.einsum("nij,nj->ni", old_poses.rotation, new.shift)
     near(poses.position[new.number], old_poses.position + r)
     near(poses.position[new.number[body]], point)
-    near(at_old_origins(model, q, new, supple.velocities(new.model, new.q, new.v, "world")),
-         supple.velocities(model, q, v, "world"))  # fmt: skip
-    near(at_old_origins(model, q, new, supple.accelerations(new.model, new.q, new.v, new.a, "world")),
-         supple.accelerations(model, q, v, a, "world"))  # fmt: skip
+    near(at_old_origins(model, q, new, supple.velocities(new.model, new.q, new.v).spatial),
+         supple.velocities(model, q, v).spatial)  # fmt: skip
+    near(at_old_origins(model, q, new, supple.accelerations(new.model, new.q, new.v, new.a).spatial),
+         supple.accelerations(model, q, v, a).spatial)  # fmt: skip
     near(supple.kinetic_energy(new.model, new.q, new.v), supple.kinetic_energy(model, q, v))
     near(supple.potential_energy(new.model, new.q), supple.potential_energy(model, q))
     near(supple.momentum(new.model, new.q, new.v), supple.momentum(model, q, v))
@@ -80,7 +80,7 @@ def test_inverse_and_forward_dynamics_are_the_same(case):
     pushes = rng.standard_normal((model.n_bodies, 6))
     tau = supple.inverse_dynamics(model, q, v, a, pushes)
     hold = np.zeros((model.n_bodies, 6))
-    hold[root] = supple.joint_wrenches(model, q, v, a=a, wrenches=pushes)[root]
+    hold[root] = supple.joint_wrenches(model, q, v, frame="child", a=a, wrenches=pushes)[root]
     wrenches = new.wrenches(pushes + hold)
     forces = new.forces(tau)
     near(supple.inverse_dynamics(new.model, new.q, new.v, new.a, wrenches), forces, 1e-10)

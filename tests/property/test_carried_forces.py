@@ -151,7 +151,7 @@ def test_a_constant_tau_stays_at_its_joints(kind, back):
 
 
 @pytest.mark.parametrize("how", [{"method": m} for m in ("crba", "virtual-work", "dca")] + [
-    {"integrator": "adaptive"}, {"integrator": "semi-implicit", "dt": 2e-5}])  # fmt: skip
+    {"integrator": "dop853"}, {"integrator": "semi-implicit", "dt": 2e-5}])  # fmt: skip
 def test_by_every_method_and_integrator(how, monkeypatch):
     model, q, v = floating(11)
     rng = np.random.default_rng(0)

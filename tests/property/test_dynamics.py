@@ -69,7 +69,7 @@ def test_power_balance(system):
     """d/dt (kinetic + potential) = tau . v - damping v^2 + power of the wrenches."""
     model, q, v, tau, wrenches = system
     a = supple.forward_dynamics(model, q, v, tau, wrenches)
-    power = tau @ v - model.damping @ v**2 + np.sum(wrenches * supple.velocities(model, q, v))
+    power = tau @ v - model.damping @ v**2 + np.sum(wrenches * supple.velocities(model, q, v, "body").spatial)
     h = 1e-5
 
     def energy(s):

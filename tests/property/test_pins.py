@@ -26,7 +26,7 @@ def kept_momenta(model, q, v, active):
 def stop_and_check(ad, joint):
     """Pin a joint, moving or not, and compare with the dense formula."""
     model, q, v = ad.model, ad.q.copy(), ad.v.copy()
-    before, removed = ad.energy(), ad.stats.energy_removed
+    kinetic, potential, removed = ad.kinetic, ad.potential, ad.stats.energy_removed
     ad.pin(joint, False)
     right = kept_momenta(model, q, v, ad.active_joints)
     if not v[model.joints[joint].v].any():
@@ -34,12 +34,12 @@ def stop_and_check(ad, joint):
     near(ad.v, right, 1e-9)
     assert not ad.v[model.joints[joint].v].any()
     np.testing.assert_array_equal(ad.q, q)
-    after = ad.energy()
-    scale = max(1.0, before.kinetic)
-    assert after.kinetic <= before.kinetic + 1e-12 * scale
-    assert abs(after.kinetic - supple.kinetic_energy(model, q, right)) <= 1e-9 * scale
-    assert abs(ad.stats.energy_removed - removed - (before.kinetic - after.kinetic)) <= 1e-12 * scale
-    assert abs(after.potential - before.potential) <= 1e-9 * max(1.0, abs(before.potential))
+    scale = max(1.0, kinetic)
+    assert ad.kinetic <= kinetic + 1e-12 * scale
+    assert abs(ad.kinetic - supple.kinetic_energy(model, q, right)) <= 1e-9 * scale
+    assert abs(ad.stats.energy_removed - removed - (kinetic - ad.kinetic)) <= 1e-12 * scale
+    assert abs(ad.potential - potential) <= 1e-9 * max(1.0, abs(potential))
+    near(ad.energy, ad.kinetic + ad.potential, 1e-12)
 
 
 @SETTINGS
@@ -142,14 +142,14 @@ def test_a_budget_is_kept_with_pins(system, seed):
         active = ad.active_joints
         a = np.isin(model.dof_body, active)
         assert len(active) <= max(count, 0) and set(always) <= set(active.tolist())
-        assert not ad.v[~a].any() and ad.stats.active == len(active)
+        assert not ad.v[~a].any() and ad.stats.active_count == len(active)
         if step % every or fixed:
             H, C = supple.mass_matrix(model, q0), supple.inverse_dynamics(model, q0, v0, np.zeros(model.nv))
             near((ad.v - v0)[a] / dt, np.linalg.solve(H[np.ix_(a, a)], -C[a]), 1e-4)
 
 
 @FEW
-@given(systems(largest=20), st.integers(0, 2**32 - 1), st.floats(1e-6, 10.0))
+@given(systems(largest=20), st.integers(0, 2**32 - 1), st.floats(1e-3, 3.0))
 def test_an_error_is_kept_with_pins(system, seed, error):
     """What is stopped counts for no more than the error, and the certified mode holds for accelerations."""
     model, q, v, *_ = system
@@ -168,7 +168,7 @@ def test_an_error_is_kept_with_pins(system, seed, error):
     sure.step(1e-7)
     stays = ~np.isin(model.dof_body, sure.active_joints)
     assert sure.stats.acceleration_error <= error
-    assert exact[stays] @ exact[stays] <= error * (1 + 1e-9) + 1e-9
+    assert exact[stays] @ exact[stays] <= error**2 * (1 + 1e-9) + 1e-9
     near(sure.v[~stays] / 1e-7, exact[~stays], 1e-5)
 
 
@@ -182,7 +182,7 @@ def test_one_joint_of_a_long_chain():
         assert set(ad.active_joints.tolist()) == set(pins)
         for _ in range(10):
             ad.step(1e-3)
-            assert ad.stats.active == count and set(pins) <= set(ad.active_joints.tolist())
+            assert ad.stats.active_count == count and set(pins) <= set(ad.active_joints.tolist())
 
 
 def test_forces_of_joints_above_a_pinned_one_are_known():
@@ -241,5 +241,5 @@ def test_pins_of_a_given_list_are_refused():
     ad = AdaptiveDynamics(trees.chain(5), active=[1, 3, 3])
     assert ad.active == 2 and ad.active_joints.tolist() == [1, 3]
     for how in (True, False, None):
-        with pytest.raises(supple.StateError, match="fixed when this was made"):
+        with pytest.raises(supple.StateError, match="once and for all"):
             ad.pin(2, how)

@@ -56,7 +56,7 @@ def test_every_body_obeys_newton_and_euler(system):
     model, q, v, tau, wrenches = system
     a, carried = supple.virtual_work(model, q, v, tau, wrenches)
     R, x = supple.poses(model, q)
-    V, A = supple.velocities(model, q, v, "world"), supple.accelerations(model, q, v, a, "world")
+    V, A = supple.velocities(model, q, v).spatial, supple.accelerations(model, q, v, a).spatial
     for i in range(model.n_bodies):
         c, I, m = R[i] @ model.com[i], R[i] @ model.inertia[i] @ R[i].T, model.mass[i]
         w, dw = V[i, :3], A[i, :3]
@@ -139,7 +139,7 @@ def test_batches_equal_loops_and_joints_can_be_named(system, size):
 @given(systems())
 def test_multipliers_are_what_the_joint_forbids(system):
     model, q, v, tau, wrenches = system
-    carried = supple.joint_wrenches(model, q, v, tau, wrenches)
+    carried = supple.joint_wrenches(model, q, v, tau, wrenches, "child")
     found = supple.multipliers(model, q, v, tau, wrenches)
     assert len(found) == model.n_joints
     for i, (n, K) in enumerate(found):

@@ -61,7 +61,7 @@ def test_walk_and_simulate_agree_over_slopes_and_masses():
         walker = compass(slope=slope, hip_mass=hip, leg_mass=leg, leg_center=center)
         steps = walk(walker, 2, trace=False)
         times = np.cumsum([s.duration for s in steps])
-        how = dict(integrator="adaptive", rtol=1e-9, atol=1e-9, dt=0.02, events=events(walker))
+        how = dict(integrator="dop853", rtol=1e-9, atol=1e-9, dt=0.02, events=events(walker))
         run = supple.simulate(walker.model, walker.q, walker.v, duration=float(times[-1]) + 1e-3, **how)
         landed = [t for t, s in zip(times, steps) if s.landed]
         fell = [t for t, s in zip(times, steps) if s.end == FELL]

@@ -242,10 +242,10 @@ def test_values_are_shown_in_one_short_line():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda m, q: supple.simulate(m, q, duration=None), "duration must be .* iterate over supple.simulation"),
+        (lambda m, q: supple.simulate(m, q, duration=None), "duration must be .* iterate over supple.Simulation"),
         (lambda m, q: supple.simulate(m, q, duration=0.1, every="x"), "every must be a whole number"),
         (lambda m, q: supple.simulate(m, q, duration=0.1, record=5), "record must be the path of a file"),
-        (lambda m, q: supple.simulate(m, q, duration=0.1, integrator="adaptive", rtol="x"), "rtol must be a positive"),
+        (lambda m, q: supple.simulate(m, q, duration=0.1, integrator="dop853", rtol="x"), "rtol must be a positive"),
         (lambda m, q: supple.load_run(5), "path must be the path of a file, not 5"),
         (lambda m, q: supple.Spring(0, (0, 0, 0), "x"), "Spring: stiffness must be a finite number, not below zero"),
         (lambda m, q: supple.Limits(1.0, joints="knee"), "Limits: joints must be a list"),

@@ -36,7 +36,7 @@ def test_exports_have_the_same_numbers(tmp_path):
     r = supple.simulate(chain, duration=0.2, record=tmp_path / "qs.h5", joint_wrenches=True, **pulled)
     with np.load(supple.export(tmp_path / "qs.h5", to="npz")[0]) as arrays:
         np.testing.assert_array_equal(arrays["q"], r.q)
-        np.testing.assert_array_equal(arrays["active"], r.active_counts)
+        np.testing.assert_array_equal(arrays["active_counts"], r.active_counts)
         np.testing.assert_array_equal(arrays["joint_wrenches"], r.joint_wrenches)
         assert not arrays["v"].any() and arrays["v"].shape == r.v.shape
 

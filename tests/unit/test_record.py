@@ -62,7 +62,7 @@ def test_what_a_recording_has(tmp_path):
     np.testing.assert_array_equal(a.error, b.error)
     np.testing.assert_array_equal(a.active_counts, b.active_counts)
     for i in (0, 1, len(b) - 1):
-        np.testing.assert_array_equal(a[i].active, b[i].active)
+        np.testing.assert_array_equal(a[i].active_joints, b[i].active_joints)
     assert not a[1].v.any() and "v" not in h5py.File(tmp_path / "b.h5")["states/0"]
     model, how = bouncing()
     c = supple.simulate(model, duration=1.0, record=tmp_path / "c.h5", **how)

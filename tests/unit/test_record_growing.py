@@ -63,7 +63,7 @@ def whole(r: Recording) -> int:
     np.testing.assert_array_equal(segment.times, 0.1 * np.arange(n))
     np.testing.assert_array_equal(np.asarray(segment.q), q_of(n))
     np.testing.assert_array_equal(segment.q[n // 2], q_of(n)[n // 2])
-    np.testing.assert_array_equal(segment.active(n - 1), np.arange(3))
+    np.testing.assert_array_equal(segment.active_joints(n - 1), np.arange(3))
     return n
 
 

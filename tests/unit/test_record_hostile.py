@@ -99,7 +99,7 @@ def test_states_must_be_of_their_model_and_finite(tmp_path):
         _ = r.q
     r = supple.load_run(recorded(tmp_path / "c.h5", CHAIN, Q, V, active=[np.array([0, 12])] * 5))
     with pytest.raises(RecordingError, match="active has no joints"):
-        r.segments[0].active(0)
+        r.segments[0].active_joints(0)
 
 
 def bombs() -> dict[str, Any]:

@@ -125,7 +125,7 @@ def test_what_is_remembered_of_events_is_all_that_is_needed(name):
     """From a cursor just after an event, where only memory tells on which side of zero it is, through JSON."""
     model, how = CASES[name]
     how = {"duration": 0.5, "dt": 1e-3, "check_energy": False, "every": 50} | how
-    run = supple.simulation(model, **how)
+    run = supple.Simulation(model, **how)
     run.cursor.watched = True
     cursors = []
     for _ in run.samples():
@@ -135,7 +135,7 @@ def test_what_is_remembered_of_events_is_all_that_is_needed(name):
             cursors.append((len(run.events), replace(c, q=c.q.copy(), v=c.v.copy(), seen=restored(rows))))
     assert len(cursors) >= len(run.events) // 3 > 5
     for happened, cursor in cursors[:: max(1, len(cursors) // 8)]:
-        again = supple.simulation(model, **how)
+        again = supple.Simulation(model, **how)
         again.resume(cursor, {})
         list(again.samples())
         assert again.events == run.events[happened:]

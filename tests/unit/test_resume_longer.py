@@ -30,7 +30,7 @@ def motor(time: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 #: adaptive: step lengths are its own. The last step of each run in one go ends nowhere near the ends tried here.
-ADAPTIVE = {"integrator": "adaptive", "dt": 0.01}
+ADAPTIVE = {"integrator": "dop853", "dt": 0.01}
 HOW = {
     "smooth": (MODEL, {"q": MODEL.random(0), **ADAPTIVE}),
     "loose": (MODEL, {"q": MODEL.random(1), **ADAPTIVE, "rtol": 1e-4, "atol": 1e-4, "every": 3}),
@@ -119,10 +119,10 @@ def test_an_end_at_the_instant_of_an_event_changes_no_row(name, tmp_path):
 
 
 def test_an_event_on_the_grid_has_its_own_state():
-    """Of the adaptive integrator, whose other states on the grid are interpolated."""
+    """Of dop853, whose other states on the grid are interpolated."""
     b = supple.ModelBuilder("pendulum")
     b.add_body("bob", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
-    how = {"integrator": "adaptive", "rtol": 1e-3, "atol": 1e-3, "events": supple.Event("x", lambda s: s.q[0] - 0.3)}
+    how = {"integrator": "dop853", "rtol": 1e-3, "atol": 1e-3, "events": supple.Event("x", lambda s: s.q[0] - 0.3)}
     model, q = b.build(), [2.9]
     when = supple.simulate(model, q, duration=3.0, dt=0.01, **how).events[0].time
     for dt in (when / 100, when / 7):
@@ -165,7 +165,7 @@ def test_nothing_happens_for_as_long_as_you_like():
     """A body at rest: steps grow, but no longer than a hundred states that are kept, so that these stay exact."""
     b = supple.ModelBuilder("still", gravity=(0, 0, 0))
     b.add_body("a", mass=1.0, joint="prismatic", axis=(0, 0, 1))
-    run = supple.simulate(b.build(), [1.0], [0.5], duration=30.0, dt=0.01, integrator="adaptive")
+    run = supple.simulate(b.build(), [1.0], [0.5], duration=30.0, dt=0.01, integrator="dop853")
     np.testing.assert_allclose(run.q[:, 0], 1.0 + 0.5 * run.times, rtol=1e-14)
 
 

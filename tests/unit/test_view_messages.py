@@ -123,7 +123,7 @@ def test_one_state_cannot_be_left(capfd: pytest.CaptureFixture[str]) -> None:
 def test_run_goes_on_whatever_a_page_sends(capfd: pytest.CaptureFixture[str]) -> None:
     scene = scenes.molecule(40)
     how = dict(method="adaptive", active=5, dt=scene.dt, every=5, forces=scene.all_forces())
-    run = supple.simulation(scene.model, scene.q0, **how)  # type: ignore[arg-type]
+    run = supple.Simulation(scene.model, scene.q0, **how)  # type: ignore[arg-type]
     with going(run, scene.rods) as (url, live):
         client = Client(url)
         controls = {c.label: c for c in controls_of(live.server)}
@@ -138,7 +138,7 @@ def test_run_goes_on_whatever_a_page_sends(capfd: pytest.CaptureFixture[str]) ->
             ("active joints", 3, "3 active joints"),
             ("active joints", 10**9, f"{scene.model.n_joints} active joints"),
             ("error, log 10", 0, "error 1"),
-            ("error, log 10", 400, "error 1e+12"),
+            ("error, log 10", 400, "error 1e+06"),
             ("force", 1, "force x 1"),
             ("force", 1e9, "force x 3"),
             ("force", -5, "force x 0"),
@@ -161,7 +161,7 @@ def test_run_goes_on_whatever_a_page_sends(capfd: pytest.CaptureFixture[str]) ->
 
 def test_what_a_run_refuses_does_not_end_it() -> None:
     scene = scenes.molecule(40)
-    run = supple.simulation(scene.model, scene.q0, method="adaptive", active=10, dt=scene.dt, every=5)
+    run = supple.Simulation(scene.model, scene.q0, method="adaptive", active=10, dt=scene.dt, every=5)
     for joint in range(3):
         run.stepper.pin(joint)
     with going(run, scene.rods) as (url, live):
@@ -178,7 +178,7 @@ def test_what_a_run_refuses_does_not_end_it() -> None:
 def test_many_pages_speak_at_once(capfd: pytest.CaptureFixture[str]) -> None:
     scene = scenes.molecule(40)
     how = dict(method="adaptive", active=5, dt=scene.dt, every=5, forces=scene.all_forces())
-    run = supple.simulation(scene.model, scene.q0, **how)  # type: ignore[arg-type]
+    run = supple.Simulation(scene.model, scene.q0, **how)  # type: ignore[arg-type]
     with going(run, scene.rods) as (url, live):
         controls = [c for c in controls_of(live.server) if c.label != "Pause"]
 

@@ -133,9 +133,9 @@ def test_busy_port_is_refused() -> None:
 def test_pushes_scaled_before_a_run_are_pushes_of_that_size(method: str) -> None:
     model = supple.trees.chain(6)
     push, larger = supple.Push(5, (1.0, 2.0, 3.0)), supple.Push(5, (2.5, 5.0, 7.5))
-    one = supple.simulation(model, method=method, dt=1e-3, duration=0.05, forces=[push])
+    one = supple.Simulation(model, method=method, dt=1e-3, duration=0.05, forces=[push])
     one.scale_pushes(2.5)
-    other = supple.simulation(model, method=method, dt=1e-3, duration=0.05, forces=[larger])
+    other = supple.Simulation(model, method=method, dt=1e-3, duration=0.05, forces=[larger])
     *_, a = one
     *_, b = other
     assert np.array_equal(a.q, b.q)
@@ -146,14 +146,14 @@ def test_adaptive_dynamics_takes_another_error_while_it_runs() -> None:
     scene = scenes.molecule(200)
     ad = scene.adaptive_dynamics(active=20)
     ad.run(0.1, 0.01)
-    assert (ad.error, ad.stats.active) == (None, 20)
+    assert (ad.error, ad.stats.active_count) == (None, 20)
     ad.error = 0.0
     ad.run(0.5, 0.01)
     assert (ad.error, ad.active) == (0.0, None)
-    assert ad.stats.active > 150  # nothing that moves may be neglected
+    assert ad.stats.active_count > 150  # nothing that moves may be neglected
     ad.active = 7
     ad.run(0.5, 0.01)
-    assert (ad.error, ad.stats.active) == (None, 7)
+    assert (ad.error, ad.stats.active_count) == (None, 7)
     with pytest.raises(supple.StateError, match="below zero"):
         ad.error = -1.0
 
@@ -246,7 +246,7 @@ def test_watched_run_is_the_run_that_it_would_have_been(tmp_path: Path) -> None:
     how = dict(method="adaptive", active=10, dt=0.01, duration=1.0, forces=scene.all_forces())
     alone = supple.simulate(scene.model, scene.q0, **how)
     file = tmp_path / "run.h5"
-    _, seen = watched(supple.simulation(scene.model, scene.q0, **how), record=file)
+    _, seen = watched(supple.Simulation(scene.model, scene.q0, **how), record=file)
     assert not seen.about["steered"]
     assert np.array_equal(alone.q, seen.q)
     assert np.array_equal(alone.v, seen.v)
@@ -258,7 +258,7 @@ def test_watched_run_is_the_run_that_it_would_have_been(tmp_path: Path) -> None:
 def test_sliders_are_for_what_may_be_changed(active: Any) -> None:
     """With a list of active joints there is nothing to choose."""
     scene = scenes.molecule(20)
-    run = supple.simulation(scene.model, scene.q0, method="adaptive", active=active, dt=0.01, duration=0.01)
+    run = supple.Simulation(scene.model, scene.q0, method="adaptive", active=active, dt=0.01, duration=0.01)
     labels = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Live, "_slider", lambda live, name, slider: labels.append(name))
@@ -269,7 +269,7 @@ def test_sliders_are_for_what_may_be_changed(active: Any) -> None:
 def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
     scene = scenes.molecule(100)
     how = dict(method="quasi-statics", error=1e-2, dt=1e-4, duration=1e-3, forces=scene.all_forces())
-    run = supple.simulation(scene.model, scene.q0, **how)
+    run = supple.Simulation(scene.model, scene.q0, **how)
     look = Live.look
 
     def move(live: Any, sample: Any) -> None:
@@ -313,7 +313,7 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
         assert sum(player._plots._handles["energy (J)"].data[-1]) == 1  # up to the frame that is drawn: the first
 
     try:
-        run = supple.simulation(model, np.full(model.nq, 0.5), dt=1e-3, duration=0.01)
+        run = supple.Simulation(model, np.full(model.nq, 0.5), dt=1e-3, duration=0.01)
         run.cursor.watched = True
         result = follow(run, tmp_path / "run.h5", watch=look)
         player._grow()

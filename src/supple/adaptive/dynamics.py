@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
 from supple.adaptive.camera import camera_weights
-from supple.adaptive.hybrid import ALL, Energy, Hybrid, checked_active, checked_every
+from supple.adaptive.hybrid import ALL, REGION, Hybrid, checked_active, checked_every
+from supple.adaptive.measures import of_adaptive_dynamics
 from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
-from supple.arguments import ARRAY, NOT_NEGATIVE, POSITIVE, checked, take
+from supple.arguments import ARRAY, FLAG, NOT_NEGATIVE, POSITIVE, checked, read_only, take
 from supple.errors import StateError
 from supple.exact.states import checked_state
 from supple.model.model import count
@@ -35,16 +36,32 @@ class AdaptiveStats:
     time: float
     steps: int
     updates: int  #: of the active region
-    active: int  #: joints that move
+    active_count: int  #: joints that move
     reached: int  #: joints in the last acceleration update region
     rigid_front: int  #: nodes rigid, under nodes that are not
     force_region: int  #: nodes above bodies that are pushed
     energy_removed: float  #: by stopping joints, since the beginning
-    acceleration_error: float  #: of the last update: the acceleration metric of the joints that were not reached
-    velocity_error: float  #: of the last update: the velocity metric of the joints that were stopped
+    acceleration_error: float  #: of the last update: of the joints that were not reached, the root of their metric
+    velocity_error: float  #: of the last update: of the joints that were stopped, the root of their metric
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
+    measure: str  #: what the error is measured in, with its unit
+
+    @property
+    def error(self) -> float:
+        """What was left out at the last update, in the measure in which `error` is set."""
+        return self.acceleration_error if self.certified else self.velocity_error
 
 
+@read_only(
+    model="make another AdaptiveDynamics",
+    order="make another AdaptiveDynamics",
+    q="set_state(q, v) moves the joints",
+    v="set_state(q, v) moves the joints",
+    time="step(dt) and run(duration, dt) move on",
+    active_joints="active, error and pin(joint) choose them",
+    fixed="make another AdaptiveDynamics with active=[...]",
+    measure="guaranteed and the weights decide it",
+)
 @one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(Hybrid):
     """A body of which only some joints move, those that matter most just now.
@@ -53,10 +70,12 @@ class AdaptiveDynamics(Hybrid):
         ad.apply("hand", force=(0, 0, 10))
         ad.run(1.0, dt=1e-3)
 
-    active: how many joints may move; or a list of joints: these, always. error: instead of a number, what may be
-    neglected of the velocity metric, the sum of v.V v over joints. Every `update_every` steps the choice is made anew.
+    active: how many joints may move; or a list of joints: these, always. error: instead of a number, how large the
+    velocity of the joints that are stopped may be, [rad/s]: the root of the velocity metric, the sum of v.V v over
+    joints. Every `update_every` steps the choice is made anew.
     acceleration_region: how many joints are looked at beyond those that move, by their accelerations (a whole number),
-    or what may be neglected of the acceleration metric (any other number); by default as many as may move, or `error`.
+    or how large the acceleration of the others may be, the root of their metric [rad/s^2] (any other number); by
+    default as many as may move, or `error`.
 
     weights, velocity_weights: of joints in the two metrics, A and V: a number for each joint, or a dictionary by names
     of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
@@ -64,8 +83,10 @@ class AdaptiveDynamics(Hybrid):
     check_energy=False goes on where energy grows although nothing puts any in, which else raises SimulationError.
 
     guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
-    of the accelerations is certified: the metric of those taken for zero is at most `error`. It holds for those with
-    which velocities change, in the middle of the step.
+    of the accelerations is certified: the root of the metric of those treated as zero is at most `error` [rad/s^2]. It
+    holds for those with which velocities change, in the middle of the step. `measure` says what `error` is in.
+
+    Settings may be changed at any time: ad.active, ad.error, ad.update_every, ad.guaranteed, ...
 
     A step is half a drift, a kick and half a drift, with accelerations in the middle: of second order, and energies
     hardly drift. One costs O(active joints + forces), whatever n is.
@@ -80,7 +101,7 @@ class AdaptiveDynamics(Hybrid):
         """The tree, its active joints in orange, as a matplotlib figure; saved if a path is given."""
         return self.model.plot(path, mark=self.active_joints)  # type: ignore[arg-type]
 
-    # --- what is asked --------------------------------------------------------------------------------------------
+    # --- settings -------------------------------------------------------------------------------------------------
 
     @property
     def fixed(self) -> bool:
@@ -94,8 +115,9 @@ class AdaptiveDynamics(Hybrid):
 
     @active.setter
     def active(self, value: int) -> None:
-        if self._fixed or self._guaranteed:
-            raise StateError("which joints move was fixed when this was made")
+        if self._guaranteed:
+            raise StateError("with guaranteed=True as many joints move as the error asks for: set guaranteed = False")
+        self._refuse_if_fixed()
         most = checked_active(value)
         self._check_pins(self._pins, most)
         self._ask_for(most, 0.0)
@@ -106,14 +128,21 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def error(self) -> float | None:
-        """What may be neglected; None: as much as the number of joints asks for. May be changed at any time."""
+        """What may be left out, in `measure`; None: as much as the number of joints asks for. May be changed at any
+        time."""
         return self._error if self._most == ALL else None
 
     @error.setter
     def error(self, value: float) -> None:
-        if self._fixed:
-            raise StateError("which joints move was fixed when this was made")
+        self._refuse_if_fixed()
         self._ask_for(ALL, take("error", value, NOT_NEGATIVE))
+
+    @property
+    def measure(self) -> str:
+        """What `error` is measured in, with its unit: "velocity [rad/s]"; guaranteed, "acceleration [rad/s^2]"."""
+        weights, source = self._weighed
+        plain = weights[0 if self._guaranteed else 1] is None
+        return of_adaptive_dynamics(self._guaranteed, "" if plain else source or "given")
 
     @property
     def update_every(self) -> int:
@@ -126,20 +155,64 @@ class AdaptiveDynamics(Hybrid):
         if self._guaranteed and every != 1:
             raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
         self._hybrid.due = max(0, int(self._hybrid.due) + every - self._every)  # counted from the last choice
-        self._every = every
+        self._every_asked = every
         self._set_asked()
 
     @property
     def guaranteed(self) -> bool:
-        """Whether the error of the accelerations is certified at every step: as it was made."""
+        """Whether the error of the accelerations is certified at every step. May be changed at any time, O(n)."""
         return self._guaranteed
+
+    @guaranteed.setter
+    def guaranteed(self, value: bool) -> None:
+        wanted = take("guaranteed", value, FLAG)
+        if wanted == self._guaranteed:
+            return
+        self._refuse_if_fixed()
+        if self._most != ALL:
+            raise StateError("guaranteed=True promises an error: set error first")
+        with self._whole_or_not():
+            self._guaranteed = wanted
+            self._assemble(self.active_joints)
+
+    @property
+    def acceleration_region(self) -> float | None:
+        """How many joints are looked at by their accelerations, or what may be left out of them; None: as of the
+        active joints. May be changed at any time; with guaranteed=True it has no effect."""
+        return self._region
+
+    @acceleration_region.setter
+    def acceleration_region(self, value: float | None) -> None:
+        self._region = None if value is None else take("acceleration_region", value, REGION)
+        self._set_asked()
+        self._due()
+
+    @property
+    def check_energy(self) -> bool:
+        """Whether energy that grows although nothing puts any in raises SimulationError. May be changed at any time."""
+        return self._check_energy
+
+    @check_energy.setter
+    def check_energy(self, value: bool) -> None:
+        self._check_energy = take("check_energy", value, FLAG)
+        self._set_asked()
+
+    @property
+    def order(self) -> str | ArrayLike:
+        """Of the assembly tree."""
+        return self._order
 
     def _ask_for(self, most: int, error: float) -> None:
         self._most, self._error = most, error
-        if self._same_region:
-            self._reach, self._reach_error = most, error
         self._set_asked()
         self._due()
+
+    def _refuse_if_fixed(self) -> None:
+        if self._fixed:
+            raise StateError(
+                "which joints move was given as a list, once and for all: make another AdaptiveDynamics, with a number "
+                "of active joints or an error"
+            )
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Put the joints somewhere else: everything is computed anew, O(n)."""
@@ -149,20 +222,19 @@ class AdaptiveDynamics(Hybrid):
             self._assemble()
 
     @checked
-    def pin(self, joint: str | int, active: bool | None = True) -> None:
+    def pin(self, joint: str | int, moves: bool | None = True) -> None:
         """Keep a joint always active (True), never (False: it is locked, and stops if it moves), or neither (None).
 
         A joint that moves is stopped by an impulse along it: the others that are active keep their momenta, and
         `stats.energy_removed` grows by what that takes. Costs O(n).
         """
         part = self.model.joints[joint]  # type: ignore[index]
-        if self._fixed:
-            raise StateError("which joints move was fixed when this was made")
+        self._refuse_if_fixed()
         pins = self._pins.copy()
-        pins[part.index] = 0 if active is None else 1 if active else -1
+        pins[part.index] = 0 if moves is None else 1 if moves else -1
         self._check_pins(pins, self._most)
         with self._whole_or_not():
-            stops, before, were = active is False and self._v[part.v].any(), self._energy(), self.active_joints
+            stops, before, were = moves is False and self._v[part.v].any(), self._energies(), self.active_joints
             self._pins = pins
             if stops:
                 self._mark_active(were)  # those that will move, and the one that stops: its lock is not there yet
@@ -176,23 +248,45 @@ class AdaptiveDynamics(Hybrid):
                 k.velocities_kernel.load()(self._hybrid.address)
                 if not np.isfinite(self._v).all():
                     self._refuse_singular(None)
-                self._hybrid.removed += before.kinetic - self._energy().kinetic
+                self._hybrid.removed += before.kinetic - self._energies().kinetic
                 self._keep()
 
     @checked
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
         """Other weights in the metrics; costs O(n)."""
+        self._weigh(weights, velocity_weights)
+
+    @property
+    def weights(self) -> Weights:
+        """Of joints in the acceleration metric, as given. May be changed at any time, O(n)."""
+        return self._weighed[0][0]
+
+    @weights.setter
+    def weights(self, value: Weights) -> None:
+        self.set_weights(value, self._weighed[0][1])
+
+    @property
+    def velocity_weights(self) -> Weights:
+        """Of joints in the velocity metric, as given. May be changed at any time, O(n)."""
+        return self._weighed[0][1]
+
+    @velocity_weights.setter
+    def velocity_weights(self, value: Weights) -> None:
+        self.set_weights(self._weighed[0][0], value)
+
+    def _weigh(self, weights: Weights, velocity_weights: Weights, source: str = "") -> None:
         tables = WeightTable(self.model, weights), WeightTable(self.model, velocity_weights)
         with self._whole_or_not():
             self._weights, self._velocity_weights = tables
+            self._weighed = (weights, velocity_weights), source
             self._lay_out()
             self._assemble(self.active_joints)
 
     def look_from(self, eye: ArrayLike, target: ArrayLike | None = None, **options: Any) -> None:
-        """Weigh joints by what they move in the picture of a camera: see camera_weights, which takes the options. The
-        metrics are then in pixels squared, and so is `error`. Costs O(n log n); to be said again when it has moved."""
+        """Weigh joints by what they move in the picture of a camera: see camera_weights, which takes the options.
+        Errors are then in pixels. Costs O(n log n); to be said again when the camera has moved."""
         weights = camera_weights(self.model, self._q, eye, target, **options)
-        self.set_weights(weights, weights)
+        self._weigh(weights, weights, "camera")
 
     # --- moving ---------------------------------------------------------------------------------------------------
 
@@ -228,9 +322,20 @@ class AdaptiveDynamics(Hybrid):
 
     # --- what can be seen -----------------------------------------------------------------------------------------
 
-    def energy(self) -> Energy:
-        """Kinetic and potential energy; costs O(active joints)."""
-        return self._energy()
+    @property
+    def energy(self) -> float:
+        """Kinetic and potential energy, J; costs O(active joints), as each of them does."""
+        return sum(self._energies())
+
+    @property
+    def kinetic(self) -> float:
+        """Kinetic energy, J."""
+        return self._energies().kinetic
+
+    @property
+    def potential(self) -> float:
+        """Potential energy, J: of gravity, and of springs to the world."""
+        return self._energies().potential
 
     @property
     def stats(self) -> AdaptiveStats:
@@ -240,14 +345,15 @@ class AdaptiveDynamics(Hybrid):
             time=self.time,
             steps=int(hybrid.steps),
             updates=int(hybrid.updates),
-            active=int(hybrid.n_joints),
+            active_count=int(hybrid.n_joints),
             reached=int(hybrid.n_reached),
             rigid_front=int(front.sum()),
             force_region=int(hybrid.n_paths),
             energy_removed=float(hybrid.removed),
-            acceleration_error=float(hybrid.acceleration_rest),
-            velocity_error=float(hybrid.velocity_rest),
+            acceleration_error=float(np.sqrt(hybrid.acceleration_rest)),
+            velocity_error=float(np.sqrt(hybrid.velocity_rest)),
             certified=self._guaranteed,
+            measure=self.measure,
         )
 
     def regions(self) -> dict[str, Ints]:
@@ -258,19 +364,6 @@ class AdaptiveDynamics(Hybrid):
         forced = self._hybrid.on_path[node] != 0
         sets = {"active": active, "rigid": ~active, "forced": forced, "passive": ~active & ~forced}
         return {name: np.flatnonzero(x) for name, x in sets.items()}
-
-    @checked
-    def poses(self, bodies: Sequence[str | int] | None = None) -> tuple[Floats, Floats]:
-        """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
-
-        Costs O(active joints), and O(log n) for each body.
-        """
-        index = self._body_numbers(bodies)
-        self._energy()  # which notes where the reduced bodies are
-        out = np.empty((len(index), 12))
-        k.poses_kernel.load()(self._hybrid.address, index, out)
-        R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
-        return R, out[:, 9:].copy()
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
@@ -305,6 +398,10 @@ class AdaptiveDynamics(Hybrid):
         ):
             raise StateError("what was saved has numbers that are not finite")
         return given
+
+    def _poses_into(self, bodies: Ints, rows: Floats) -> None:
+        self._energies()  # which notes where the reduced bodies are
+        k.poses_kernel.load()(self._hybrid.address, bodies, rows)
 
     def _renew_joint(self, j: int) -> None:
         """The forces of a joint changed: known at once by the nodes above it that are rigid."""

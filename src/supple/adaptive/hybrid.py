@@ -54,15 +54,11 @@ REGION = Kind("a whole number of joints or a finite number, not below zero", _re
 USUAL_DIGITS, FEWEST_DIGITS = 2.0**-40, 1e-5  #: relative errors of the assembly tree
 
 
-class Energy(NamedTuple):
-    """Energies of a body; potential: of gravity and of springs to the world."""
+class Energies(NamedTuple):
+    """Of a body."""
 
     kinetic: float
-    potential: float
-
-    @property
-    def total(self) -> float:
-        return self.kinetic + self.potential
+    potential: float  #: of gravity, and of springs to the world
 
 
 class Hybrid(Pushed, Driven):
@@ -95,6 +91,7 @@ class Hybrid(Pushed, Driven):
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
         self._ask(active, error, update_every, acceleration_region, guaranteed)
+        self._weighed = (weights, velocity_weights), ""  #: as given, and where they come from
         self._q, self._v = checked_state(model, q, v)
         self._weights = WeightTable(model, weights)
         self._velocity_weights = WeightTable(model, velocity_weights)
@@ -125,12 +122,9 @@ class Hybrid(Pushed, Driven):
             self._error = error
         else:
             self._most = self.model.n_bodies if active is None else checked_active(active)
-        self._same_region = guaranteed or region is None  #: both regions are asked for in the same words
-        self._reach, self._reach_error = self._most, self._error
-        if region is not None and not guaranteed:
-            self._reach, self._reach_error = (min(region, ALL), 0.0) if isinstance(region, int) else (ALL, region)
+        self._region = region
         self._guaranteed = guaranteed
-        self._every = 1 if guaranteed else checked_every(update_every)
+        self._every_asked = checked_every(update_every)
 
     @property
     def time(self) -> float:
@@ -151,6 +145,18 @@ class Hybrid(Pushed, Driven):
         """The joints that move, by number."""
         joints: Ints = np.sort(self._hybrid.joints[: self._hybrid.n_joints])
         return joints
+
+    @property
+    def _every(self) -> int:
+        """Steps from one choice of active joints to the next."""
+        return 1 if self._guaranteed else self._every_asked
+
+    @property
+    def _reach(self) -> tuple[int, float]:
+        """How many joints the acceleration update region may have, and what may be neglected of the others."""
+        if self._guaranteed or self._region is None:
+            return self._most, self._error
+        return (min(self._region, ALL), 0.0) if isinstance(self._region, int) else (ALL, self._region)
 
     def _build(self) -> None:
         model, assembly, shared = self.model, self._assembly, self._shared
@@ -317,12 +323,12 @@ class Hybrid(Pushed, Driven):
         hybrid.kept_time, hybrid.kept_removed = hybrid.time, hybrid.removed
 
     def _set_asked(self) -> None:
-        """Tell the kernels what is asked."""
-        hybrid = self._hybrid
-        hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most, self._reach
+        """Tell the kernels the settings. Their metrics are sums of squares: the squares of errors."""
+        hybrid, (reach, reach_error) = self._hybrid, self._reach
+        hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most, reach
         hybrid.ways = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
         hybrid.ways |= 0 if self._check_energy else UNWATCHED
-        hybrid.error, hybrid.reach_error = self._error, self._reach_error
+        hybrid.error, hybrid.reach_error = self._error * self._error, reach_error * reach_error
 
     def _due(self) -> None:
         self._hybrid.due = 0
@@ -337,11 +343,11 @@ class Hybrid(Pushed, Driven):
         if wanted > most:
             raise StateError(f"{wanted} joints are to be always active, and only {most} may be")
 
-    def _energy(self) -> Energy:
+    def _energies(self) -> Energies:
         self._arrange_now()
         total = float(energy_kernel.load()(self._hybrid.address))
         kinetic = float(self._hybrid.kinetic)
-        return Energy(kinetic, total - kinetic)
+        return Energies(kinetic, total - kinetic)
 
     def _advance(self, count: int, dt: float) -> None:
         with self._lock:

@@ -3,56 +3,44 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.adaptive.acting import Push, Spring, acting
 from supple.adaptive.memory import OWN_PUSH, PUSH, SPRING, PushRow
 from supple.adaptive.turns import TakesTurns
 from supple.arguments import NotNegative, Triple, checked
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
+from supple.exact.answers import Poses
 from supple.model.inside import inside_turns
-from supple.model.model import Frame, Model, listed
+from supple.model.model import Frame, Model
 from supple.spatial.compiler import generation
 from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Rows = NDArray[np.void]  #: of PushRow
+Named = TypeVar("Named", Push, Spring)
 
 
-class Push:
-    """A force on a body, as .apply or .spring gave it: change it, or take it away."""
+class Applied:
+    """A force on a body as the kernels have it: behind the Push or Spring that .apply or .spring gave."""
 
     def __init__(self, owner: Pushed, body: int, row: Rows, turn: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
         self._turn = turn  #: from the axes in which vectors are given to those of the row
         self._at, self._there = 0, True  #: the number of its row among those of all; whether it has not been removed
 
-    def __repr__(self) -> str:
-        name = self._owner.model.body_names[self.body]
-        row = self._row[0]
-        vector, moment = listed(row["vector"]), row["moment"]
-        if row["kind"] == SPRING:
-            what = f"Spring on {name!r} to {vector}, {row['stiffness']:.4g} N/m"
-        else:
-            what = f"Push on {name!r}: force {vector}" + (f", torque {listed(moment)}" if moment.any() else "")
-        return f"<{what}{'' if self._there else ', removed'}>"
-
-    @checked
-    def set(self, force: Triple | None = None, torque: Triple | None = None, anchor: Triple | None = None) -> None:
-        """Another force or torque, or for a spring another anchor; the rest stays as it is."""
-        spring = self._row["kind"][0] == SPRING
-        if (anchor is not None) != spring and (anchor is not None or force is not None):
-            raise StateError("a spring has an anchor, and no force of its own; a force has no anchor")
-        vector = anchor if spring else force
+    def change(self, vector: ArrayLike | None, moment: ArrayLike | None) -> None:
+        """Another force, or anchor of a spring, and another moment; None: as it is."""
         with self._owner._lock:
             row = self._row.copy()
-            for value, name in ((vector, "vector"), (torque, "moment")):
+            for value, name in ((vector, "vector"), (moment, "moment")):
                 if value is not None:
                     row[name] = self._turn @ np.asarray(value)
             self._owner._change(self, row)
@@ -95,7 +83,7 @@ class Pushed(Pointing, TakesTurns, ABC):
     def _begin_pushes(self, model: Model) -> None:
         self._model = model
         self._begin_turns()
-        self._pushes: list[Push] = []
+        self._pushes: list[Applied] = []
         self._arranged = True  #: whether the kernels' arrays have all pushes: said when all of them do
         self._turns = inside_turns(model)
 
@@ -119,7 +107,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         row["kind"] = PUSH if frame == "world" else OWN_PUSH
         row["vector"], row["moment"] = turn @ np.asarray(force), turn @ np.asarray(torque)
         row["point"] = self._inside(place, point)
-        return self._add(place.body, row, turn)
+        return self._add(Push(place.name, force, point, torque, frame), place.body, row, turn)
 
     @checked
     def spring(
@@ -129,7 +117,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         stiffness: NotNegative,
         point: Triple = (0.0, 0.0, 0.0),
         damping: NotNegative = 0.0,
-    ) -> Push:
+    ) -> Spring:
         """A spring of no length at rest, from a point of a body (in its frame) to an anchor in the world.
 
         damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
@@ -138,7 +126,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         row = PushRow.zeros(1)
         row["kind"], row["stiffness"], row["damping"] = SPRING, stiffness, damping
         row["vector"], row["point"] = anchor, self._inside(place, point)
-        return self._add(place.body, row, np.eye(3))
+        return self._add(Spring(place.name, anchor, stiffness, point, damping), place.body, row, np.eye(3))
 
     # What the subclass does about it.
 
@@ -152,29 +140,52 @@ class Pushed(Pointing, TakesTurns, ABC):
     def _push_rows(self) -> Rows:
         """The rows as the kernels have them."""
 
+    @abstractmethod
+    def _poses_into(self, bodies: Ints, rows: Floats) -> None:
+        """Rows of rotations, of the frames that kernels have, and positions."""
+
     # Inside.
 
-    def _body_numbers(self, bodies: Any) -> Ints:
-        """Of bodies named or numbered; of all by default."""
-        if bodies is None:
-            return np.arange(self.model.n_bodies)
-        if isinstance(bodies, str) or not isinstance(bodies, Iterable):
+    @checked
+    def poses(self, bodies: Sequence[str | int] | None = None) -> Poses:
+        """As supple.poses, here and now: of some bodies or named frames, or of all bodies by default.
+
+        Costs O(log n) for each, and in adaptive dynamics O(active joints); nothing is disturbed.
+        """
+        if isinstance(bodies, str):
             raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
-        return np.array([self.model.body_index(b) for b in bodies], dtype=np.int64)
+        model = self.model
+        if bodies is None:
+            R, r = self._poses(np.arange(model.n_bodies))
+            return Poses(R, r, model)
+        places = tuple(model.place(name) for name in bodies)
+        on = np.array([place.body for place in places], dtype=np.int64)
+        R, r = np.tile(np.eye(3), (len(on), 1, 1)), np.zeros((len(on), 3))
+        R[on >= 0], r[on >= 0] = self._poses(on[on >= 0])
+        offsets = np.array([place.position for place in places]).reshape(-1, 3)
+        turns = np.array([place.rotation for place in places]).reshape(-1, 3, 3)
+        return Poses(R @ turns, r + np.einsum("nij,nj->ni", R, offsets), model, places)
+
+    def _poses(self, bodies: Ints) -> tuple[Floats, Floats]:
+        """Rotations and positions of bodies in the world."""
+        rows = np.empty((len(bodies), 12))
+        self._poses_into(bodies, rows)
+        return rows[:, :9].reshape(-1, 3, 3) @ self._turns[bodies].transpose(0, 2, 1), rows[:, 9:].copy()
 
     def _inside(self, place: Frame, point: ArrayLike) -> Floats:
         """A point of a place in the frame that kernels have of its body."""
         on_body = place.rotation @ np.asarray(point) + place.position
         return np.asarray(self._turns[place.body].T @ on_body)
 
-    def _add(self, body: int, row: Rows, turn: Floats) -> Push:
-        push = Push(self, body, row, turn)
+    def _add(self, force: Named, body: int, row: Rows, turn: Floats) -> Named:
+        push = Applied(self, body, row, turn)
         self._arranged = False
         self._pushes.append(push)
         self._pushes_changed()
-        return push
+        acting(force, push)
+        return force
 
-    def _remove(self, push: Push) -> None:
+    def _remove(self, push: Applied) -> None:
         left = [other for other in self._pushes if other is not push]
         if len(left) == len(self._pushes):
             raise StateError("this force has been removed already")
@@ -185,7 +196,7 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._no_longer_pushed(push.body)
         self._pushes_changed()
 
-    def _change(self, push: Push, row: Rows) -> None:
+    def _change(self, push: Applied, row: Rows) -> None:
         if not push._there:
             raise StateError("this force has been removed")
         push._row = row

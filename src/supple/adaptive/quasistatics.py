@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole as wh
+from supple.adaptive.measures import MEASURES, Measure, of_quasi_statics
 from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.turns import one_at_a_time
-from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, checked, choice, take
+from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.assembly.memory import Pose
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
@@ -33,8 +34,6 @@ from supple.model.model import Model, count
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Measure = Literal["relative-joint", "absolute-joint", "relative-linkage", "absolute-linkage"]
-MEASURES: tuple[str, ...] = get_args(Measure)
 MEASURE = choice(*MEASURES)
 _CODES = {
     "absolute-linkage": k.ABSOLUTE_LINKAGE,
@@ -60,6 +59,7 @@ class Approximation:
     bounds: tuple[float, float]  #: the error is between these, rounding included
     total: float  #: of all joints, computed or not: the root of the sum of squares of their accelerations
     nv: int
+    measure: str  #: what the error is measured in, with its unit
     whole: bool = (
         False  #: whether all joints were solved for at once, since the assembly tree would not have been right
     )
@@ -67,7 +67,7 @@ class Approximation:
 
     @property
     def error(self) -> float:
-        """The error is not larger than this, in the measure asked for. It is above what was asked only where float64
+        """The error is not larger than this, in `measure`. It is above what was asked only where float64
         cannot tell accelerations that well: near balance, when all digits of large forces cancel."""
         return self.bounds[1]
 
@@ -89,7 +89,13 @@ class Approximation:
         return out
 
 
-@one_at_a_time("model", "q", "refine", "step")
+@read_only(
+    model="make another QuasiStatics",
+    order="make another QuasiStatics",
+    q="set_state(q) moves the joints",
+    time="step(dt) moves on",
+)
+@one_at_a_time("model", "q", "time", "refine", "step")
 class QuasiStatics(Pushed):
     """A body under forces, moved as if it were at rest at every instant, within a promised error.
 
@@ -99,9 +105,9 @@ class QuasiStatics(Pushed):
             qs.step(1e-3)
 
     error: what is promised of the joint accelerations, in one of four measures [QS definition 2]. With e the difference
-    between the accelerations and what is taken for them, "absolute-linkage" is |e|, "relative-linkage" |e| / |qdd|,
-    "absolute-joint" the largest |e_j| of a joint, "relative-joint" that divided by the largest |qdd_j|. Zero means
-    exact: every joint is computed.
+    between the accelerations and what is taken for them, "absolute-linkage" is |e| [rad/s^2], "relative-linkage"
+    |e| / |qdd|, "absolute-joint" the largest |e_j| of a joint [rad/s^2], "relative-joint" that divided by the largest
+    |qdd_j|. Zero means exact: every joint is computed. Both may be changed at any time: qs.error, qs.measure.
 
     Velocities are zero throughout; a step of dt moves joints by dt^2 / 2 times their accelerations. A step costs as
     many nodes as it has joints to compute, and as lie above the bodies that are pushed; nothing in it grows with n.
@@ -118,7 +124,7 @@ class QuasiStatics(Pushed):
         measure: Measure = "relative-joint",
         order: str | ArrayLike = "balanced",
     ) -> None:
-        self.time = 0.0
+        self._time, self._order = 0.0, order
         self._begin_pushes(model)
         self._pace = Pace(model.n_bodies)
         self._stamp = 0  #: changes with every change of forces or state, and with every solution
@@ -133,10 +139,11 @@ class QuasiStatics(Pushed):
         forces = count(len(self._pushes), "force")
         return f"<QuasiStatics of {body} under {forces}: {self.measure} error {self.error:.3g}, at {self.time:.6g} s>"
 
-    # --- what is asked --------------------------------------------------------------------------------------------
+    # --- settings -------------------------------------------------------------------------------------------------
 
     @property
     def error(self) -> float:
+        """What is promised, in `measure`. May be changed at any time."""
         return self._error
 
     @error.setter
@@ -146,6 +153,7 @@ class QuasiStatics(Pushed):
 
     @property
     def measure(self) -> str:
+        """What `error` is measured in. May be changed at any time."""
         return self._measure
 
     @measure.setter
@@ -153,6 +161,16 @@ class QuasiStatics(Pushed):
         take("measure", value, MEASURE)
         self._measure, self._code = value, _CODES[value]
         self._changed()
+
+    @property
+    def order(self) -> str | ArrayLike:
+        """Of the assembly tree."""
+        return self._order
+
+    @property
+    def time(self) -> float:
+        """The sum of the steps taken, in seconds."""
+        return self._time
 
     @property
     def q(self) -> Floats:
@@ -233,7 +251,7 @@ class QuasiStatics(Pushed):
             else:
                 self._run(k.ADVANCE, 0.0, 0, factor)
             self._changed()
-            self.time += dt
+            self._time += dt
 
     def save(self) -> dict[str, NDArray[Any]]:
         """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
@@ -263,19 +281,6 @@ class QuasiStatics(Pushed):
             self._run_whole(wh.SOLVE | wh.SELECT, self._error)
         elif self._solved:
             self._run(k.RENEW | k.BEGIN | k.GO_ON, self._error, self._pace.budget, 0.0)
-
-    @checked
-    def poses(self, bodies: Sequence[str | int] | None = None) -> tuple[Floats, Floats]:
-        """Rotations (m, 3, 3) and positions (m, 3) in the world of some bodies, named or numbered; of all by default.
-
-        Costs O(log n) for each; nothing is disturbed.
-        """
-        index = self._body_numbers(bodies)
-        out = np.empty((len(index), 12))
-        self._run(k.SPANS, 0.0, 0, 0.0)
-        k.poses_kernel.load()(self._qs.address, index, out)
-        R = out[:, :9].reshape(-1, 3, 3) @ self._turns[index].transpose(0, 2, 1)
-        return R, out[:, 9:].copy()
 
     @checked
     def reach(self, error: NotNegative | None = None) -> int:
@@ -463,11 +468,16 @@ class QuasiStatics(Pushed):
         dofs = np.repeat(model.v_index[joints] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
         low, high, root = float(self._qs.low), float(self._qs.high), float(self._qs.root)
         accelerations, total = self._body.qdd[dofs], float(np.sqrt(root))
-        return Approximation(joints, dofs, accelerations, (low, high), total, model.nv, self._is_whole)
+        measure = of_quasi_statics(self._measure)
+        return Approximation(joints, dofs, accelerations, (low, high), total, model.nv, measure, self._is_whole)
 
     def _mark(self, node: int) -> None:
         k.mark_kernel.load()(self._qs.address, node, k.FORCES)
         self._changed()
+
+    def _poses_into(self, bodies: Ints, rows: Floats) -> None:
+        self._run(k.SPANS, 0.0, 0, 0.0)
+        k.poses_kernel.load()(self._qs.address, bodies, rows)
 
     def _pushes_changed(self) -> None:
         self._changed()

@@ -91,7 +91,7 @@ def show_costs(console: Console, model: Model, time: bool) -> None:
     least = min(found, key=lambda method: found[method].total())
     say(
         console,
-        f"\nThe fastest, by operations, is method {least!r}. --time measures all of them on this machine.",
+        f"\nThe fastest, by operations, is method {least!r}. --timings measures all of them on this machine.",
     )
 
 

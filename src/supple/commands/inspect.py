@@ -27,7 +27,7 @@ def inspect(
     file: File,
     floating_base: Floating = False,
     everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
-    time: Annotated[bool, typer.Option("--time", help="Measure every method of forward dynamics.")] = False,
+    timings: Annotated[bool, typer.Option("--timings", help="Measure every method of forward dynamics.")] = False,
 ) -> None:
     """What is in a file: its tree, masses and degrees of freedom, what in it is not used or looks wrong; what every
     method of forward dynamics costs on it, and which is the fastest."""
@@ -38,7 +38,7 @@ def inspect(
     model = supple.load(file, floating_base=floating_base)
     show_model(console, model, everything)
     show_problems(console, model, everything)
-    show_costs(console, model, time)
+    show_costs(console, model, timings)
 
 
 def show_model(console: Console, model: Model, everything: bool) -> None:

@@ -30,6 +30,7 @@ from supple.model.model import Joint, Model, unknown
 from supple.reading import read_text
 from supple.scenes import Scene
 from supple.simulating.forces import Limits, Push, Spring
+from supple.simulating.names import today
 from supple.simulating.simulation import Simulation
 
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
@@ -94,6 +95,7 @@ class Request:
         hints = get_type_hints(Request)
         if not isinstance(said, dict) or not said.keys() <= hints.keys():
             raise StateError("it has a request that is none")
+        said = today(said)
         request = Request(**{name: typed(name, x, hints[name]) for name, x in said.items() if x is not None})
         if request.scene in scenes.NAMES:
             make = scenes.NAMES[str(request.scene)]

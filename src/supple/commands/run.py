@@ -42,7 +42,7 @@ def run(
         ),
     ] = None,
     integrator: Annotated[
-        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or adaptive.", show_default="rk4")
+        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or dop853.", show_default="rk4")
     ] = None,
     dt: Annotated[
         float | None, typer.Option("--dt", help="Seconds of a step.", show_default="the scene's; 0.001 of a file")
@@ -51,14 +51,13 @@ def run(
         float | None, typer.Option("--duration", help="Seconds to follow it.", show_default="the scene's; 5 of a file")
     ] = None,
     every: Annotated[int, typer.Option("--every", help="Keep every so many steps.")] = 1,
-    error: Annotated[float | None, typer.Option("--error", help="What an adaptive method promises.")] = None,
+    error: Annotated[
+        float | None,
+        typer.Option("--error", help="What may be left out: relative-joint (quasi-statics), rad/s (adaptive)."),
+    ] = None,
     active: Annotated[int | None, typer.Option("--active", help="How many joints an adaptive method moves.")] = None,
-    rtol: Annotated[
-        float | None, typer.Option("--rtol", help="Of the adaptive integrator.", show_default="1e-9")
-    ] = None,
-    atol: Annotated[
-        float | None, typer.Option("--atol", help="Of the adaptive integrator.", show_default="1e-9")
-    ] = None,
+    rtol: Annotated[float | None, typer.Option("--rtol", help="Of integrator dop853.", show_default="1e-9")] = None,
+    atol: Annotated[float | None, typer.Option("--atol", help="Of integrator dop853.", show_default="1e-9")] = None,
     force: Annotated[Some, typer.Option("--force", help="A push, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z.")] = None,
     spring: Annotated[Some, typer.Option("--spring", help="A spring to a point, BODY:X,Y,Z,STIFFNESS.")] = None,
     torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,
@@ -198,7 +197,7 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if result.active_counts is not None:
         rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
     if result.error is not None:
-        rows["error"] = f"{result.error.max():.3g} at most"
+        rows["error"] = f"{result.error.max():.3g} at most; {result.measure}"
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import as_floats, choice, take
 from supple.errors import ModelError
+from supple.exact.answers import at_rest
 from supple.exact.calls import V_OR_NONE, Algorithm, Q
 from supple.exact.kinematics import P_, PATH_ROW, R_, V_, place_world
 from supple.exact.motion import joint_of, move, turn_ahead, zero_vec
@@ -73,9 +74,9 @@ def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
 TOTALS = Algorithm("energy and momentum", totals, PATH_ROW, 0, 0, (Q, V_OR_NONE, None, None), lambda m: (SIZE,))
 
 
-def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike) -> Any:
+def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Any:
     """Kinetic energy of the bodies and of the joints' armature: 1/2 v^T H v. A number, or (B,) for batches."""
-    v = as_floats("v", v)
+    v = as_floats("v", at_rest(model, v))
     out = TOTALS(model, q, v, None, None)[..., KINETIC]
     return _number(out + 0.5 * np.sum(model.armature * np.square(v), axis=-1))
 
@@ -90,11 +91,11 @@ def center_of_mass(model: Model, q: ArrayLike) -> Floats:
     return _center(model, TOTALS(model, q, None, None, None))
 
 
-def momentum(model: Model, q: ArrayLike, v: ArrayLike, about: Literal["com", "origin"] = "com") -> Floats:
+def momentum(model: Model, q: ArrayLike, v: ArrayLike | None = None, about: Literal["com", "origin"] = "com") -> Floats:
     """(6,) momentum along world axes, angular first, the angular part about the centre of mass or the world's
     origin."""
     take("momentum: about", about, ABOUT)
-    out = TOTALS(model, q, as_floats("v", v), None, None)
+    out = TOTALS(model, q, as_floats("v", at_rest(model, v)), None, None)
     linear, angular = out[..., LINEAR : LINEAR + 3], out[..., ANGULAR : ANGULAR + 3]
     if about == "com":
         angular = angular - np.cross(_center(model, out), linear)

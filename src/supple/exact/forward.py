@@ -12,6 +12,7 @@ from supple.errors import SingularError, StateError
 from supple.exact import crba as _crba
 from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
+from supple.exact.answers import at_rest
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_finite
 from supple.exact.crba import crba
 from supple.exact.dca import divide_and_conquer
@@ -68,7 +69,7 @@ ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}
 def forward_dynamics(
     model: Model,
     q: ArrayLike,
-    v: ArrayLike,
+    v: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
     method: Method = "aba",
@@ -76,7 +77,8 @@ def forward_dynamics(
     """The joint accelerations: qdd with H(q) qdd + C(q, v) = tau.
 
     q (nq,), v, tau (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin,
-    angular first (see supple.wrench). Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
+    angular first (see supple.wrench). v, tau or wrenches None means zeros. Any of them may have a leading batch axis;
+    the result is (nv,) or (B, nv).
 
     method:  "aba"    articulated-body algorithm, O(n): the one to use
              "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
@@ -89,6 +91,7 @@ def forward_dynamics(
     slower; or SingularError names the joint. "crba" and "dense" lose digits where moments of inertia are further apart
     than 1e8, and on paths of more than 200 bodies: they are compared and found again, too, or refused.
     """
+    v = at_rest(model, v)
     try:
         qdd: Any = model._fast[method](q, v, tau, wrenches)
     except (KeyError, AttributeError, TypeError):  # not called before, or no model or method at all

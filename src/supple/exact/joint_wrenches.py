@@ -11,16 +11,17 @@ from supple.arguments import checked
 from supple.errors import StateError
 from supple.exact import rnea
 from supple.exact.aba import ABA
+from supple.exact.answers import Poses, at_rest
 from supple.exact.digits import has_mobilities, is_long, keeps_digits, settled
 from supple.exact.forward import Method, forward_dynamics
-from supple.exact.kinematics import Poses, poses
+from supple.exact.kinematics import poses
 from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.model import Model, listed
 
 Floats = NDArray[np.float64]
-Frame = Literal["child", "parent", "world"]
+Frame = Literal["world", "child", "parent"]
 
 
 @checked
@@ -30,7 +31,7 @@ def joint_wrenches(
     v: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
-    frame: Frame = "child",
+    frame: Frame = "world",
     *,
     a: ArrayLike | None = None,
     method: Method | None = None,
@@ -39,8 +40,8 @@ def joint_wrenches(
     """(n_joints, 6) what each joint carries, moment first: row i is what the parent does to the child through joint i,
     actuators, constraint and all, the moment about the child's origin; the child does the opposite to the parent.
 
-    frame: the axes of the components: those of the child's body, of the parent's (the world's, for a body on the
-    world), or the world's. The row of a named joint is model.joints["knee"].index; or ask for one joint alone with
+    frame: the axes of the components: the world's, those of the child's body, or of the parent's (the world's, for a
+    body on the world). The row of a named joint is model.joints["knee"].index; or ask for one joint alone with
     joint="knee", and get (6,).
 
     Given forces tau, the motion follows by forward dynamics: method "virtual-work" gives joint wrenches as it goes,
@@ -95,7 +96,7 @@ def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | 
     else:
         as_it_goes = keeps_digits(model) or (is_long(model) and has_mobilities(model))
         method = method or ("virtual-work" if as_it_goes else "aba")
-        flat = _of_motion(model, q, np.zeros(model.nv) if v is None else v, tau, wrenches, method)
+        flat = _of_motion(model, q, at_rest(model, v), tau, wrenches, method)
     return flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6)
 
 

@@ -6,14 +6,13 @@ along world axes or the body's own. O(n), a Jacobian O(depth of the body).
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
-
 import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
 from supple.arguments import Triple, checked, choice, take
+from supple.exact.answers import Along, Motions, Poses, at_rest
 from supple.exact.calls import (
     A_OR_NONE,
     AXES,
@@ -67,21 +66,10 @@ from supple.spatial.rows import (
 from supple.spatial.trig import RING
 
 Floats = NDArray[np.float64]
-Along = Literal["body", "world"]
-FRAME = choice("body", "world")
+FRAME = choice("world", "body")
 
 R_, P_, V_, A_, PATH_ROW = 0, 9, 12, 18, 24
 BODY_ROW = 12  # R_ and P_ again, kept for every body
-
-
-class Poses(NamedTuple):
-    """World poses of all bodies: x_world = rotation @ x_body + position."""
-
-    rotation: Floats  #: (n_bodies, 3, 3), or (B, n_bodies, 3, 3)
-    position: Floats  #: (n_bodies, 3), or (B, n_bodies, 3)
-
-    def __repr__(self) -> str:
-        return f"<Poses: rotation {self.rotation.shape}, position {self.position.shape}>"
 
 
 @helper
@@ -237,23 +225,40 @@ ACCELERATIONS: dict[str, Algorithm] = {
 
 
 def poses(model: Model, q: ArrayLike) -> Poses:
-    """World rotation and position of every body's frame; with a leading axis for batches of q."""
+    """World rotation and position of every body's frame, and by name of every named frame: poses(model, q)["hand"].
+
+    A batch of q gives them a leading axis.
+    """
     out = POSES(model, q, None, None, None)
-    return Poses(out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:])
+    return Poses(out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:], model)
 
 
-def velocities(model: Model, q: ArrayLike, v: ArrayLike, frame: Along = "body") -> Floats:
-    """(n_bodies, 6) velocity of every body, angular first, at its origin, along its own axes or the world's."""
-    return _of(VELOCITIES, frame)(model, q, v, None, None)
+def velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None, frame: Along = "world") -> Motions:
+    """Velocity of every body and, by name, of every named frame, angular first, at its origin, along the world's axes
+    or its own. v None means at rest.
+
+    A batch gives a leading axis.
+    """
+    spatial = _of(VELOCITIES, frame)(model, q, at_rest(model, v), None, None)
+    return Motions(spatial, frame, model, _where(model, q, frame))
 
 
-def accelerations(model: Model, q: ArrayLike, v: ArrayLike, a: ArrayLike | None, frame: Along = "body") -> Floats:
-    """(n_bodies, 6) spatial acceleration of every body, angular first, at its origin; gravity is not in it.
+def accelerations(
+    model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, frame: Along = "world"
+) -> Motions:
+    """Spatial acceleration of every body and, by name, of every named frame, angular first, at its origin, along the
+    world's axes or its own; gravity is not in it. v or a None means zeros.
 
     The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer
     moved with the body would follow is that plus w x v.
     """
-    return _of(ACCELERATIONS, frame)(model, q, v, a, None)
+    spatial = _of(ACCELERATIONS, frame)(model, q, at_rest(model, v), a, None)
+    return Motions(spatial, frame, model, _where(model, q, frame))
+
+
+def _where(model: Model, q: ArrayLike, frame: Along) -> Floats | None:
+    """A copy of q, if where named frames are will be needed."""
+    return np.array(q, dtype=np.float64) if frame == "world" and model.frame_list else None
 
 
 def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:

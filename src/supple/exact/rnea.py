@@ -124,7 +124,11 @@ WITH_WRENCHES = Algorithm("rnea with wrenches", rnea, *_ROWS, _INPUTS, lambda m:
 
 
 def inverse_dynamics(
-    model: Model, q: ArrayLike, v: ArrayLike | None, a: ArrayLike | None, wrenches: ArrayLike | None = None
+    model: Model,
+    q: ArrayLike,
+    v: ArrayLike | None = None,
+    a: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
     """The joint forces that give accelerations a: tau = H(q) a + C(q, v), damping and armature included.
 

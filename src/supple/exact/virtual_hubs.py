@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import checked
 from supple.errors import SingularError
+from supple.exact.answers import at_rest
 from supple.exact.digits import keeps_digits, settled
 from supple.exact.virtual_pairs import KID, PAIRS, PLACE, START, tables_of
 from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES, constants_of
@@ -112,7 +113,7 @@ class VirtualWork(NamedTuple):
 def virtual_work(
     model: Model,
     q: ArrayLike,
-    v: ArrayLike,
+    v: ArrayLike | None = None,
     tau: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
     hubs: Hubs = "absorb",
@@ -129,7 +130,7 @@ def virtual_work(
     what they carry, as pieces of links are. Where digits are short, results are compared with those of other methods
     and found again in 32 digits, or refused (SingularError).
     """
-    flat = solved(model, q, v, tau, wrenches, hubs)
+    flat = solved(model, q, at_rest(model, v), tau, wrenches, hubs)
     return VirtualWork(flat[..., : model.nv], flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6))
 
 

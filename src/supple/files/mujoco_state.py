@@ -27,17 +27,19 @@ SHARED = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointTy
 
 
 @arguments.checked
-def to_mujoco(model: Model, q: ArrayLike, v: ArrayLike) -> tuple[Floats, Floats]:
-    """MuJoCo's qpos and qvel of a state; q (nq,) or (B, nq), v (nv,) or (B, nv)."""
+def to_mujoco(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """MuJoCo's qpos and qvel of a state; q (nq,) or (B, nq), v (nv,) or (B, nv), None means zeros."""
     source = _quaternion_order(model)
+    v = np.zeros(model.nv) if v is None else v
     q, v = _same_batch(checked("q", q, model.nq), checked("v", v, model.nv))
     return q[..., source].copy(), _turn_linear(model, q, v, to_world=True)
 
 
 @arguments.checked
-def from_mujoco(model: Model, qpos: ArrayLike, qvel: ArrayLike) -> tuple[Floats, Floats]:
-    """q and v of MuJoCo's qpos and qvel; qpos (nq,) or (B, nq), qvel (nv,) or (B, nv)."""
+def from_mujoco(model: Model, qpos: ArrayLike, qvel: ArrayLike | None = None) -> tuple[Floats, Floats]:
+    """q and v of MuJoCo's qpos and qvel; qpos (nq,) or (B, nq), qvel (nv,) or (B, nv), None means zeros."""
     source = _quaternion_order(model)
+    qvel = np.zeros(model.nv) if qvel is None else qvel
     qpos, qvel = _same_batch(checked("qpos", qpos, model.nq), checked("qvel", qvel, model.nv))
     q = np.empty_like(qpos)
     q[..., source] = qpos

@@ -40,7 +40,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-class State(NamedTuple):
+class RerootedState(NamedTuple):
+    """q, v and a of a model with another root; v and a are None where they were not given."""
+
     q: Floats
     v: Floats | None
     a: Floats | None
@@ -100,7 +102,7 @@ class Rerooted:
         )
         return bare._in(q, v, a, end, self.top, end.p + end.R @ shift[bare.chain[-1]])
 
-    def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> State:
+    def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> RerootedState:
         """The same change of root in another state of the old model: q, v and a of the new one, which stays the same.
 
         The new joint is taken to be where the body has its point now: on ground that is the same everywhere, the result
@@ -112,11 +114,13 @@ class Rerooted:
         origin = end.p + end.R @ self.shift[body]
         return self._carry(q, v, a, end, replace(self._new_top, position=origin), origin)
 
-    def _carry(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> State:
+    def _carry(
+        self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats
+    ) -> RerootedState:
         """A state of the old model in coordinates of the new one, its top joint being as given."""
         check_units(self._old, q, self.chain)
         together = self._together(q)
-        out = State(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
+        out = RerootedState(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
         for joints in together:
             joints.position(q, out.q)
             for x, to in ((v, out.v), (a, out.a)):

@@ -85,7 +85,7 @@ def _blocks(segment: RecordedSegment) -> Iterator[tuple[dict[str, NDArray[Any]],
         if error is not None:
             scalars["error"] = error[part]
         if counts is not None:
-            scalars["active"] = counts[part]
+            scalars["active_count"] = counts[part]
         yield scalars, segment.q[part], segment.v[part]
 
 
@@ -109,9 +109,10 @@ def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for number, segment in enumerate(segments):
             prefix = "" if len(segments) == 1 else f"{number}/"
-            arrays: dict[str, Any] = {"time": segment.times, "q": segment.q, "v": segment.v}
+            arrays: dict[str, Any] = {"times": segment.times, "q": segment.q, "v": segment.v}
             arrays |= {"kinetic": segment.kinetic, "potential": segment.potential}
-            more = {"error": segment.error, "active": segment.active_counts, "joint_wrenches": segment.joint_wrenches}
+            more = {"error": segment.error, "active_counts": segment.active_counts}
+            more["joint_wrenches"] = segment.joint_wrenches
             for name, x in (arrays | {k: v for k, v in more.items() if v is not None}).items():
                 with archive.open(f"{prefix}{name}.npy", "w", force_zip64=True) as f:
                     _npy(f, x)

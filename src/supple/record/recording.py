@@ -329,7 +329,7 @@ class RecordedSegment:
     def active_counts(self) -> Ints | None:
         return None if self._ends is None else np.diff(self._ends)
 
-    def active(self, i: int) -> Ints | None:
+    def active_joints(self, i: int) -> Ints | None:
         """The joints that were active at state i."""
         if self._ends is None:
             return None

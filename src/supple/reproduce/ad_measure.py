@@ -44,7 +44,7 @@ class Run:
 
 def run(ad: AdaptiveDynamics, dt: float, looks: int, between: int) -> Run:
     """looks times so many steps."""
-    times, q, joints, energy, removed = [ad.time], [ad.q.copy()], [ad.active_joints], [ad.energy().total], [0.0]
+    times, q, joints, energy, removed = [ad.time], [ad.q.copy()], [ad.active_joints], [ad.energy], [0.0]
     seconds = []
     for _ in range(looks):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def run(ad: AdaptiveDynamics, dt: float, looks: int, between: int) -> Run:
         times.append(ad.time)
         q.append(ad.q.copy())
         joints.append(ad.active_joints)
-        energy.append(ad.energy().total)
+        energy.append(ad.energy)
         removed.append(ad.stats.energy_removed)
     return Run(np.array(times), np.array(q), joints, np.array(energy), np.array(removed), float(np.median(seconds)))
 

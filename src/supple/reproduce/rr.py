@@ -124,10 +124,10 @@ def portraits(report: Report, found: Gait) -> None:
     report.figure("rr-strip.png", caption, figures.strip(found.walker, steps[:3]))
     drift, closes = 0.0, 0.0
     for step in steps:
-        total = np.add(*step.energies())
+        total = step.energy
         drift = max(drift, float(np.ptp(total)))
         closes = max(closes, abs(step.energy_lost - found.energy_lost))
-    first = [step.energies()[1][0] for step in steps[:2]]
+    first = [step.potential[0] for step in steps[:2]]
     report.claims(
         [
             Claim("8.7", "a steady gait from Table 1: forty steps", "yes", _yes(_walks(40)), _walks(40)),

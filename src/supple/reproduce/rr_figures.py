@@ -57,14 +57,14 @@ def energies(steps: Sequence[Step]) -> Figure:
     ax = figure.subplots()
     corners: list[tuple[str, float, float]] = []
     for i, step in enumerate(steps):
-        kinetic, potential = step.energies()
+        kinetic, potential = step.kinetic, step.potential
         colour, prime = (BLUE, RED)[i % 2], "'" * i
         ax.plot(kinetic, potential, color=colour, linewidth=1.8, label=("first", "second")[i % 2] + " step")
         top = int(potential.argmax())
         corners += [(f"A{prime}", kinetic[0], potential[0]), (f"B{prime}", kinetic[top], potential[top])]
         corners += [(f"C{prime}", kinetic[-1], potential[-1])]
-        ax.plot([step.kinetic[0], step.kinetic[1]], [potential[-1]] * 2, color=GREY, linestyle="--", linewidth=1.2)
-    after = steps[-1].kinetic[1]
+        ax.plot(list(step.impact_kinetic), [potential[-1]] * 2, color=GREY, linestyle="--", linewidth=1.2)
+    after = steps[-1].impact_kinetic[1]
     corners.append(("A" + "'" * len(steps), after, corners[-1][2]))
     for name, x, y in corners:
         ax.plot(x, y, "o", color="black", markersize=4)

@@ -59,11 +59,11 @@ def promises(n: int, seed: int) -> Promises:
     new = reroot(model, q, v, a, body=int(rng.integers(n)), point=rng.standard_normal(3), joint="free")
     there, here = poses(model, q), poses(new.model, new.q)
     arm = np.einsum("nij,nj->ni", there.rotation, new.shift)
-    moves = velocities(new.model, new.q, new.v, "world")[new.number]  # type: ignore[arg-type]
+    moves = velocities(new.model, new.q, new.v).spatial[new.number]
     moves[:, 3:] -= np.cross(moves[:, :3], arm)
     held = np.zeros((n, 6))
     root = int(new.chain[0])
-    held[root] = joint_wrenches(model, q, v, a=a)[root]
+    held[root] = joint_wrenches(model, q, v, frame="child", a=a)[root]
     tau, wrenches = new.forces(inverse_dynamics(model, q, v, a)), new.wrenches(held)
     # there and back by computing, where `undo` would give the old model itself
     back = reroot(new.model, new.q, body=int(new.number[root]), point=there.position[root], joint=new.top)
@@ -71,10 +71,10 @@ def promises(n: int, seed: int) -> Promises:
     return Promises(
         _off(back.model.position[order], model.position),
         max(_off(here.position[new.number] - arm, there.position), _off(here.rotation[new.number], there.rotation)),
-        _off(kinetic_energy(new.model, new.q, new.v), kinetic_energy(model, q, v)),  # type: ignore[arg-type]
-        _off(moves, velocities(model, q, v, "world")),
+        _off(kinetic_energy(new.model, new.q, new.v), kinetic_energy(model, q, v)),
+        _off(moves, velocities(model, q, v).spatial),
         _off(inverse_dynamics(new.model, new.q, new.v, new.a, wrenches), tau),
-        _off(forward_dynamics(new.model, new.q, new.v, tau, wrenches), new.a),  # type: ignore[arg-type]
+        _off(forward_dynamics(new.model, new.q, new.v, tau, wrenches), new.a),
     )
 
 

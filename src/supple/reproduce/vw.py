@@ -162,7 +162,7 @@ def operations(report: Report, quick: bool) -> None:
         "count of 1999 that on one processor it is about three times the articulated-body algorithm. Ours executes "
         f"{dca[chains[0]]:.1f} times as much on {chains[0]} hinges, {dca[chains[-1]]:.1f} times on {chains[-1]}, and "
         f"at most {dca_star:.1f} times on stars, whose end links are absorbed and not joined: rows of six numbers go "
-        "through registers whole, the zeros of triangles included. `supple bench quasistatics` tells what that is in "
+        "through registers whole, the zeros of triangles included. `supple bench quasi-statics` tells what that is in "
         "time."
     )
     columns = ["star, n end links", *(f"n = {n}" for n in stars), "growth"]

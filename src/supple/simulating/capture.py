@@ -121,7 +121,7 @@ def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Su
     clip = moving.clip
     if not clip.feet:
         raise StateError("the clip does not say which bodies are feet: give it `feet`, their names")
-    P, V = poses(clip.model, clip.q), velocities(clip.model, clip.q, moving.v, "world")
+    P, V = poses(clip.model, clip.q), velocities(clip.model, clip.q, moving.v).spatial
     low, slow = np.empty((2, len(clip), len(clip.feet)))
     for k, foot in enumerate(clip.feet):
         points = []

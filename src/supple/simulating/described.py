@@ -66,7 +66,8 @@ def _name(x: Any) -> str:
 def given(run: Simulation) -> dict[str, Any]:
     """Settings, forces and events of a run, the same whether defaults are said or left out; bodies and joints by their
     names."""
-    out = {name: described(value) for name, value in (run.settings | run.given).items() if name != "duration"}
+    settings = {name: x for name, x in run.settings.items() if name not in ("duration", "error_measure")}
+    out = {name: described(value) for name, value in (settings | run.given).items()}
     for force in out["forces"]:
         if isinstance(force, dict):
             _by_name(run.model, force)

@@ -328,7 +328,7 @@ def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
         found = stepper.solve()
         return found.joints, float(found.error)
     active = stepper.active_joints.copy() if hasattr(stepper, "active_joints") else None
-    error = getattr(getattr(stepper, "stats", None), "acceleration_error", None)
+    error = getattr(getattr(stepper, "stats", None), "error", None)
     return active, None if error is None else float(error)
 
 

@@ -64,7 +64,7 @@ class Dynamics(Pointing):
         out = np.empty((len(q), self.model.n_bodies, 6))
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
-            out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, method=self.method)  # type: ignore[arg-type]
+            out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=self.method)  # type: ignore[arg-type]
         return out
 
 
@@ -113,10 +113,10 @@ def energy_grew(state: State, last: State, dt: float, integrator: str) -> Simula
     model = state.model
     H_v = inverse_dynamics(model, state.q, None, state.v) - inverse_dynamics(model, state.q, None, None)
     joint = model.joint_names[int(model.dof_body[int(np.argmax(state.v * H_v))])]
-    if integrator == "adaptive":
-        advice = "the adaptive integrator's tolerances are too loose; use a smaller rtol and atol"
+    if integrator == "dop853":
+        advice = "the tolerances of integrator 'dop853' are too loose; use a smaller rtol and atol"
     else:
-        better = "'adaptive'" if integrator == "rk4" else "'rk4' or 'adaptive'"
+        better = "'dop853'" if integrator == "rk4" else "'rk4' or 'dop853'"
         advice = (
             f"steps of {dt:g} s are too long for integrator {integrator!r}; use a smaller dt, or integrator {better}"
         )

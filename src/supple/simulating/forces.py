@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, Triple, as_floats, checked, shown
+from supple.adaptive.acting import Push, Spring
+from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floats, checked, shown
 from supple.errors import StateError
 from supple.exact import joint_law
 from supple.exact.kinematics import poses, velocities
@@ -27,33 +28,6 @@ Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Floats]
 
 SMALL = 500  #: bodies, up to which states are best computed in batches
-
-
-@checked
-@dataclass(frozen=True)
-class Push:
-    """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's.
-    The body may also be a named frame."""
-
-    body: str | int
-    force: Triple = (0.0, 0.0, 0.0)
-    point: Triple = (0.0, 0.0, 0.0)
-    torque: Triple = (0.0, 0.0, 0.0)
-    frame: Literal["world", "body"] = "world"
-
-
-@checked
-@dataclass(frozen=True)
-class Spring:
-    """A spring, with a damper along the point's velocity, from a point of a body (in its frame) to an anchor in the
-    world. length: at rest; zero pulls straight to the anchor. The body may also be a named frame."""
-
-    body: str | int
-    anchor: Triple
-    stiffness: NotNegative
-    point: Triple = (0.0, 0.0, 0.0)
-    damping: NotNegative = 0.0
-    length: NotNegative = 0.0
 
 
 @checked
@@ -205,7 +179,7 @@ class WorldForces:
             away = pose.position[self.bodies[self.n :]] + at - self.anchor
             pull = -self._tension(away) * away
             if self.damped:
-                twist = velocities(self.model, q, v, frame="world")[self.bodies[self.n :]]
+                twist = velocities(self.model, q, v).spatial[self.bodies[self.n :]]
                 pull -= self.damping[:, None] * (twist[:, 3:] + np.cross(twist[:, :3], at))
             force[self.n :] = _turn(Rt[self.n :], pull)
         out = np.zeros((self.model.n_bodies, 6))

@@ -53,7 +53,7 @@ class Impact:
 def impact(
     model: Model,
     q: ArrayLike,
-    v: ArrayLike,
+    v: ArrayLike | None = None,
     *,
     body: str | int,
     point: Triple | None = None,
@@ -88,7 +88,7 @@ def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: F
 def momenta_before(model: Model, q: Floats, v: Floats, new: Rerooted) -> tuple[Floats, Floats]:
     """Of the old tree, in the new one's order: the momentum of each body in its frame, about its new origin, and of
     each joint's rotor. (About the old origin first, that of a light foot would be lost beside a heavy hip's.)"""
-    V = velocities(model, q, v, "body")
+    V = velocities(model, q, v, "body").spatial
     w = V[..., :3]
     linear = model.mass[:, None] * (V[..., 3:] + np.cross(w, model.com))
     angular = np.einsum("nij,...nj->...ni", model.inertia, w) + np.cross(model.com - new.shift, linear)

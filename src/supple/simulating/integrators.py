@@ -3,7 +3,7 @@
     "euler"          explicit Euler, order 1:      q moves with v, v with a
     "semi-implicit"  symplectic Euler, order 1:    v moves first, q with the new v
     "rk4"            the classical Runge-Kutta method, order 4, on the manifold
-    "adaptive"       Dormand and Prince's method of order 8 (DOP853), on the manifold, whose steps are as long as the
+    "dop853"         Dormand and Prince's method of order 8 (DOP853), on the manifold, whose steps are as long as the
                      tolerances allow; between them an interpolant of order 7
 
 Runge-Kutta methods work in a chart about the step's beginning (exact/chart.py), so quaternions stay of unit length and

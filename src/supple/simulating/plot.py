@@ -29,10 +29,10 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
     axes[0].plot(t, potential, label="potential")
     axes[0].set_ylabel("J")
     axes[0].set_title(f"{result.model.name}: {_how(result)}", loc="left")
-    for color, segment in enumerate(_names(result, joints)):
+    for number, segment in enumerate(_names(result, joints)):
         name, parts = segment
         for k, (times, values) in enumerate(parts):
-            axes[1].plot(times, values, f"C{color % 10}", label=name if k == 0 else None)
+            axes[1].plot(times, values, f"C{number % 10}", label=name if k == 0 else None)
     axes[1].set_ylabel("rad, m")
     if counts is not None:
         axes[2].plot(t, counts, label="active joints")

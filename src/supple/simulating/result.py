@@ -14,6 +14,7 @@ from supple.arguments import checked, take, whole
 from supple.errors import StateError, printable
 from supple.model.model import Model
 from supple.simulating.events import Happened
+from supple.simulating.names import measure_of
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ class Segment(Protocol):
     def joint_wrenches(self) -> Floats | None: ...
     @property
     def active_counts(self) -> Ints | None: ...
-    def active(self, i: int) -> Ints | None: ...
+    def active_joints(self, i: int) -> Ints | None: ...
     def __len__(self) -> int: ...
 
 
@@ -66,7 +67,7 @@ class Stretch:
     def active_counts(self) -> Ints | None:
         return None if self.active_sets is None else np.array([len(x) for x in self.active_sets], dtype=np.int64)
 
-    def active(self, i: int) -> Ints | None:
+    def active_joints(self, i: int) -> Ints | None:
         return None if self.active_sets is None else self.active_sets[i]
 
 
@@ -98,10 +99,8 @@ class Result:
         k = i % n
         for s in self.segments:
             if k < len(s):
-                error = s.error
-                return State(
-                    float(s.times[k]), s.q[k], s.v[k], s.model, s.active(k), None if error is None else float(error[k])
-                )
+                error = None if s.error is None else float(s.error[k])
+                return State(float(s.times[k]), s.q[k], s.v[k], s.model, s.active_joints(k), error)
             k -= len(s)
         raise AssertionError
 
@@ -148,9 +147,14 @@ class Result:
 
     @property
     def error(self) -> Floats | None:
-        """(k,) of quasi-statics, the certified error; of adaptive dynamics, the acceleration metric of what its last
-        update did not reach."""
+        """(k,) of leaving out joints, in `measure`: of quasi-statics, and of adaptive dynamics with guaranteed=True,
+        certified; of other adaptive dynamics, at the last choice of active joints. None: nothing was left out."""
         return None if self.segments[0].error is None else self._all("error")
+
+    @property
+    def measure(self) -> str | None:
+        """What the error is measured in, with its unit; None where there is none."""
+        return None if self.segments[0].error is None else measure_of(self.about)
 
     @property
     def joint_wrenches(self) -> Floats | None:

@@ -21,6 +21,7 @@ from supple.simulating.described import difference, given, other_start
 from supple.simulating.drivers import Cursor
 from supple.simulating.dynamics import EnergyGuard
 from supple.simulating.events import Happened
+from supple.simulating.names import today
 from supple.simulating.simulation import Simulation
 from supple.simulating.state import checked_state
 from supple.simulating.watch import restored, saved
@@ -93,7 +94,7 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
     if not (is_number(time) and is_number(h) and type(step) is int and step >= 0 and h >= 0):
         raise _Unfit("its checkpoint has no time, step or length of a step")
     slack = 1e-6 * run.dt + 1e-9 * abs(time)
-    # A step may end between two instants of the grid; one of the adaptive integrator may have begun long before.
+    # A step may end between two instants of the grid; one of dop853 may have begun long before.
     if time > (step + 1) * run.dt + slack or (not prefix and time < (step - 1) * run.dt - slack):
         raise _Unfit(f"it is at {time:.6g} s after {step} steps of {run.dt:g} s")
     events = len(run.given["events"])
@@ -133,7 +134,7 @@ def _refuse_another_run(run: Simulation, r: Recording) -> None:
     begun, c = r.segments[0], run.cursor
     refuse_other_model(r.path, begun.model, run.model)
     start = other_start(run.model, (begun.q[0], np.asarray(begun.v[0])), (c.q, c.v))
-    what = f"from another start: {start}" if start is not None else difference(r.given, given(run))
+    what = f"from another start: {start}" if start is not None else difference(today(r.given), given(run))
     if what is not None:
         raise RecordingError(
             f"{r.path} was recorded {what}; give the same to resume it, or overwrite it (overwrite=True, --overwrite)"

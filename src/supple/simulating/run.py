@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time as clock
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from inspect import Signature, signature
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -13,22 +14,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from supple import memory
-from supple.arguments import Count, Seconds, checked, checked_as, number
+from supple.arguments import checked, checked_as, number
 from supple.errors import RecordingError, SimulationError
 from supple.model.model import Model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, given
-from supple.simulating.events import Event, Happened
+from supple.simulating.events import Happened
+from supple.simulating.names import today
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, Stretch
 from supple.simulating.resuming import checkpoint, go_on
-from supple.simulating.simulation import Integrator, Method, Sample, Simulation
+from supple.simulating.simulation import Sample, Simulation
 from supple.writing import check_target
 
 #: What `simulate` asks of a duration.
 ENDING = number(
-    "a finite number of seconds, not below zero (for a run without an end iterate over supple.simulation(...))", 0.0
+    "a finite number of seconds, not below zero (for a run without an end iterate over supple.Simulation(...))", 0.0
 )
 
 
@@ -39,28 +41,21 @@ def simulate(
     v: ArrayLike | None = None,
     *,
     duration: Annotated[float, ENDING],
-    dt: Seconds = 1e-3,
-    integrator: Integrator | None = None,
-    method: Method = "aba",
-    forces: Any = (),
-    tau: ArrayLike | Callable[..., Any] | None = None,
-    events: Iterable[Event] | Event = (),
-    every: Count = 1,
-    joint_wrenches: bool = False,
     record: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
     progress: bool = False,
-    **options: Any,
+    **settings: Any,
 ) -> Result:
     """Follow a body through time.
 
     q, v: where it begins; the neutral position, at rest, by default. duration, dt: seconds. Every `every`-th step is
-    kept, and the last; an adaptive integrator steps as it likes, and is asked where it is every dt.
+    kept, and the last; "dop853" steps as it likes, and is asked where it is every dt. All settings but duration,
+    record, resume, overwrite and progress are those of supple.Simulation.
 
     method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
     measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
-    others: "rk4" (by default), "euler", "semi-implicit", or "adaptive" with rtol and atol (1e-9, by default).
+    others: "rk4" (by default), "euler", "semi-implicit", or "dop853" with rtol and atol (1e-9, by default).
     forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches; (time, q, v, model)
     are told the model, as they must be if an event gives it another root. tau: constant forces at the joints, or a
     function. They stay at their points and joints whatever the root. events: see supple.Event. joint_wrenches:
@@ -75,11 +70,18 @@ def simulate(
     finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
     with .time, .joint, the last good .state, and .result with all that was good.
     """
-    run = Simulation(
-        model, q, v, duration=duration, dt=dt, integrator=integrator, method=method, forces=forces, tau=tau,
-        events=events, every=every, joint_wrenches=joint_wrenches, **options,
-    )  # fmt: skip
+    run = Simulation(model, q, v, duration=duration, **settings)
     return follow(run, record, resume=resume, overwrite=overwrite, progress=progress)
+
+
+def _whole_signature() -> Signature:
+    """Of `simulate`, with the settings, which Simulation alone lists."""
+    own, takes = (dict(signature(x).parameters) for x in (simulate, Simulation))
+    _, (_, options) = own.popitem(), takes.popitem()
+    return signature(simulate).replace(parameters=[*(takes | own).values(), options])
+
+
+simulate.__signature__ = _whole_signature()  # type: ignore[attr-defined]
 
 
 class Keeper(Protocol):
@@ -199,7 +201,7 @@ def load_run(path: str | Path) -> Result:
         r.close()
         raise
     state = r.state
-    about = r.about | {"versions": r.versions, "steered": bool(state.get("steered"))}
+    about = today(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
     return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r, rods)

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.measures import of_quasi_statics
 from supple.adaptive.quasistatics import QuasiStatics
-from supple.arguments import FINITE, Count, Kind, Positive, Seconds, checked, choice, number, take
+from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
 from supple.errors import StateError
 from supple.model.model import Model
 from supple.simulating import drivers
@@ -31,9 +32,9 @@ from supple.simulating.watch import Watch
 
 Floats = NDArray[np.float64]
 
-INTEGRATORS = (*FIXED, "adaptive")
-TOLERANCE = 1e-9  #: of the adaptive integrator, relative and absolute, unless said
-LONGEST = 100  #: states that are kept in a step of the adaptive integrator, at most: what is between is interpolated
+INTEGRATORS = (*FIXED, "dop853")
+TOLERANCE = 1e-9  #: of integrator "dop853", relative and absolute, unless said
+LONGEST = 100  #: states that are kept in a step of "dop853", at most: what is between is interpolated
 MOST_STEPS = 1e15  #: beyond, times of steps that follow each other are the same number
 
 
@@ -102,10 +103,23 @@ class Sample:
         return Sample(piece, self.kinetic[:row], self.potential[:row], None if w is None else w[:row])
 
 
+@read_only(
+    **dict.fromkeys(
+        ("method", "integrator", "model", "dt", "every", "duration", "forces", "tau", "joint_wrenches", "rtol", "atol"),
+        "a run goes on as it was begun; make another Simulation",
+    ),
+    time="iterating moves on",
+    stepper="the method decides it",
+    push_scale="scale_pushes(scale) changes it",
+)
 class Simulation:
     """A run that is about to begin, or under way: iterate over its states, or over its samples (`samples`).
 
-    The arguments are those of `simulate`. `cursor` is where it is; a run that is given another's cursor continues it.
+        for state in supple.Simulation(model, q, v, dt=1e-3):
+            ...
+
+    It goes on for ever unless a duration is given. `simulate` takes the same settings, follows a run to its end and
+    keeps its states; its description says what the settings are.
     """
 
     @checked
@@ -129,34 +143,32 @@ class Simulation:
         check_energy: bool = True,
         **options: Any,
     ) -> None:
-        self.method, self.model, self.dt = method, model, dt
-        self.integrator = _integrator(method, integrator)
+        self._method, self._model = method, model
+        self._integrator = _integrator(method, integrator)
         end = np.inf if duration is None else duration
-        if MOST_STEPS * self.dt < end < np.inf:
-            raise StateError(
-                f"{end:g} s are more than {MOST_STEPS:g} steps of {self.dt:g} s; take longer or fewer steps"
-            )
-        self.grid = Grid(self.dt, min(every, int(MOST_STEPS)), end)
+        if MOST_STEPS * dt < end < np.inf:
+            raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
+        self.grid = Grid(dt, min(every, int(MOST_STEPS)), end)
         self.events: list[Happened] = []
-        self.joint_wrenches, self._check_energy = joint_wrenches, check_energy
+        self._joint_wrenches, self._check_energy = joint_wrenches, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
         self._watch = Watch(events, self.dt)
         q, v = checked_state(model, model.neutral() if q is None else q, v)
-        self.cursor = Cursor(model, q, v, h=self.dt)
+        self.cursor = Cursor(model, q, v, h=dt)
         self._adaptive: Adaptive | None = None
-        if self.integrator == "adaptive":
+        if self.integrator == "dop853":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
             longest = min(LONGEST * self.dt * self.grid.every, self._watch.longest)
             self._adaptive = Adaptive(rtol, atol, self.dt, longest=longest)
         elif rtol is not None or atol is not None:
-            raise StateError("rtol and atol are for integrator 'adaptive'; steps of fixed length have none")
+            raise StateError("rtol and atol are for integrator 'dop853'; steps of fixed length have none")
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
-        self.push_scale, self._rescaled = 1.0, False
+        self._push_scale, self._rescaled = 1.0, False
         self.guard: EnergyGuard | None = None  #: of the segment that it is in
         self.steered = False  #: whether somebody changed it while it went on; its events say how
         self._pushes: list[tuple[Push, Any]] = []
-        self.stepper: Any = None
+        self._stepper: Any = None
         self.rods: Floats | None = (
             None  #: (n_bodies, 2, 3) between which points bodies are drawn, where a scene says so
         )
@@ -177,13 +189,96 @@ class Simulation:
         return deepcopy(self, {id(self.model): self.model})
 
     @property
+    def method(self) -> str:
+        return self._method
+
+    @property
+    def integrator(self) -> str:
+        """Its name; empty where the method steps in its own way."""
+        return self._integrator
+
+    @property
+    def model(self) -> Model:
+        """The model that it began with; an event may have given it another."""
+        return self._model
+
+    @property
+    def dt(self) -> float:
+        return self.grid.dt
+
+    @property
+    def every(self) -> int:
+        return self.grid.every
+
+    @property
+    def duration(self) -> float:
+        """Infinite, if none was given."""
+        return self.grid.end
+
+    @property
+    def forces(self) -> tuple[Any, ...]:
+        return self._forces
+
+    @property
+    def tau(self) -> Any:
+        return self._tau
+
+    @property
+    def joint_wrenches(self) -> bool:
+        return self._joint_wrenches
+
+    @property
+    def check_energy(self) -> bool:
+        """Whether energy that grows although nothing puts any in stops it. May be changed at any time."""
+        return self._check_energy
+
+    @check_energy.setter
+    def check_energy(self, value: bool) -> None:
+        self._check_energy = take("check_energy", value, FLAG)
+        self.guard = self.guard if value else None
+        if isinstance(self._stepper, AdaptiveDynamics):
+            self._stepper.check_energy = value
+
+    @property
+    def rtol(self) -> float | None:
+        return None if self._adaptive is None else self._adaptive.rtol
+
+    @property
+    def atol(self) -> float | None:
+        return None if self._adaptive is None else self._adaptive.atol
+
+    @property
+    def time(self) -> float:
+        """Where it is, in seconds."""
+        return self.cursor.time
+
+    @property
+    def stepper(self) -> Any:
+        """The QuasiStatics or AdaptiveDynamics that steps, whose settings may be changed; None for other methods."""
+        return self._stepper
+
+    @property
+    def push_scale(self) -> float:
+        """How many times every supple.Push acts."""
+        return self._push_scale
+
+    @property
     def settings(self) -> dict[str, Any]:
         """How it is run, in words and numbers."""
         out: dict[str, Any] = {"method": self.method, "integrator": self.integrator}
         out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
         if self._adaptive is not None:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
+        if self._measure is not None:
+            out["error_measure"] = self._measure
         return out | {name: value for name, value in self._options.items() if value is not None}
+
+    @property
+    def _measure(self) -> str | None:
+        """What the error is measured in."""
+        if isinstance(self._stepper, QuasiStatics):
+            return of_quasi_statics(self._stepper.measure)
+        return getattr(self._stepper, "measure", None)
 
     @property
     def given(self) -> dict[str, Any]:
@@ -191,6 +286,8 @@ class Simulation:
         given, and what is checked and kept."""
         defaults = OWN[self.method].defaults if self.method in OWN else {}
         unsaid = {name: x for name, x in defaults.items() if self._options.get(name) is None}
+        if self.method == "adaptive" and self._options.get("error") is not None:
+            unsaid["error_measure"] = self._measure  # which decides what the number means
         out: dict[str, Any] = unsaid | {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
         return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy}
 
@@ -265,10 +362,10 @@ class Simulation:
     def _make_stepper(self) -> None:
         c = self.cursor
         watched = {"check_energy": self._check_energy} if self.method == "adaptive" else {}
-        self.stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
-        self._pushes = drivers.load_stepper(self.stepper, self._forces, self._tau)
+        self._stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
+        self._pushes = drivers.load_stepper(self._stepper, self._forces, self._tau)
         if isinstance(self.stepper, QuasiStatics):
-            self.stepper.time = c.time
+            self.stepper._time = c.time
 
     @property
     def may_stop(self) -> bool:
@@ -282,9 +379,9 @@ class Simulation:
 
     def scale_pushes(self, scale: float) -> None:
         """From the next step on, every supple.Push is so many times what it was given as."""
-        self.push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True
+        self._push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True
         for made in self._made:
-            made.forces.scale_pushes(self.push_scale)
+            made.forces.scale_pushes(self._push_scale)
         for given, push in self._pushes:
             push.set(force=scale * np.asarray(given.force), torque=scale * np.asarray(given.torque))
 
@@ -318,12 +415,6 @@ class Simulation:
     def __repr__(self) -> str:
         how = f"{self.method}, {self.integrator}" if self.integrator else self.method
         return f"<Simulation of {self.cursor.model.name!r} at {self.cursor.time:.6g} s: {how}, dt={self.dt:g}>"
-
-
-def simulation(model: Model, q: ArrayLike | None = None, v: ArrayLike | None = None, **how: Any) -> Simulation:
-    """A run to iterate over: `for state in supple.simulation(model, q, v, dt=1e-3): ...`, for ever unless a duration is
-    given. Takes what `simulate` takes, but for recording and progress."""
-    return Simulation(model, q, v, **how)
 
 
 def _integrator(method: str, integrator: str | None) -> str:

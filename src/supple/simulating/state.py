@@ -27,8 +27,8 @@ class State:
     q: Floats
     v: Floats
     model: Model
-    active: Ints | None = None  #: the joints that were computed, where not all were
-    error: float | None = None  #: what the method says of those that were not
+    active_joints: Ints | None = None  #: those that were computed, by number, where not all were
+    error: float | None = None  #: of leaving out the others, in the measure of the run (Result.measure)
 
     def __post_init__(self) -> None:
         q, v = self.q, self.v

@@ -106,9 +106,7 @@ def motion(model: Model, q: Floats, v: Floats, duration: float, tolerance: float
 
 def height(model: Model, foot: str, normal: Floats, q: Floats) -> Floats:
     """(n,) how the height of a frame changes with q."""
-    frame = model.frames[foot]
-    at = poses(model, around(model, q))
-    places = at.position[:, frame.body] + at.rotation[:, frame.body] @ frame.position
+    places = poses(model, around(model, q))[foot].position
     return np.asarray(derivative(model, places @ normal)[0])
 
 

@@ -76,9 +76,10 @@ class Walker:
             if x.shape != (size,) or not np.isfinite(x).all():
                 raise StateError(f"walker {self.name!r}: {name} must be {size} finite numbers")
 
-    def at(self, q: ArrayLike, v: ArrayLike) -> Walker:
-        """The same walker in another state."""
-        return replace(self, q=np.array(as_floats("at: q", q)), v=np.array(as_floats("at: v", v)))
+    def at(self, q: ArrayLike, v: ArrayLike | None = None) -> Walker:
+        """The same walker in another state; v None means at rest."""
+        still = np.zeros(self.model.nv) if v is None else v
+        return replace(self, q=np.array(as_floats("at: q", q)), v=np.array(as_floats("at: v", still)))
 
     @property
     def pace(self) -> float:
@@ -126,7 +127,7 @@ def events(walker: Walker) -> tuple[Event, Event]:
     """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
     scuffs the ground on its way is an event, too, and nothing happens.)
 
-    simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="adaptive", ...) walks as `walk` does,
+    simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="dop853", ...) walks as `walk` does,
     through the world, and takes forces and controllers.
     """
     walker.check()
@@ -172,7 +173,7 @@ class Step:
     before: tuple[Floats, Floats]
     after: tuple[Floats, Floats]
     energy_lost: float
-    kinetic: tuple[float, float]  #: energy before and after the impact
+    impact_kinetic: tuple[float, float]  #: kinetic energy before and after the impact
     travel: Floats  #: (3,) from the support to where the other foot came down
     trace: Floats  #: (k, 1 + nq + nv): time since `begin`, q, v
 
@@ -185,12 +186,36 @@ class Step:
     def landed(self) -> bool:
         return self.end == TOUCHED
 
-    def energies(self) -> tuple[Floats, Floats]:
-        """Kinetic and potential energy along the trace; potential energy counts from the world's origin."""
-        n = self.model.nq
-        q, v = np.ascontiguousarray(self.trace[:, 1 : 1 + n]), np.ascontiguousarray(self.trace[:, 1 + n :])
+    @property
+    def times(self) -> Floats:
+        """(k,) of the trace, in seconds since the walk began."""
+        return self.begin + self.trace[:, 0]
+
+    @property
+    def q(self) -> Floats:
+        """(k, nq) along the trace."""
+        return np.ascontiguousarray(self.trace[:, 1 : 1 + self.model.nq])
+
+    @property
+    def v(self) -> Floats:
+        """(k, nv) along the trace."""
+        return np.ascontiguousarray(self.trace[:, 1 + self.model.nq :])
+
+    @property
+    def kinetic(self) -> Floats:
+        """(k,) energy along the trace."""
+        return np.asarray(kinetic_energy(self.model, self.q, self.v))
+
+    @property
+    def potential(self) -> Floats:
+        """(k,) energy along the trace, counted from the world's origin."""
         rise = -self.model.total_mass * float(self.model.gravity @ self.origin)
-        return kinetic_energy(self.model, q, v), potential_energy(self.model, q) + rise
+        return np.asarray(potential_energy(self.model, self.q) + rise)
+
+    @property
+    def energy(self) -> Floats:
+        """(k,) kinetic and potential."""
+        return self.kinetic + self.potential
 
 
 class _Stance:

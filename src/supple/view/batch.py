@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact.kinematics import Poses
+from supple.exact.answers import Poses
 from supple.model.geometry import quaternion_from_rotation
 from supple.view.colours import Bytes
 

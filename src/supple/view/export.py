@@ -69,7 +69,7 @@ def export_html(
         serializer: Any = None
         for k, i in enumerate(chosen):
             state = timeline.state(i)
-            stage.show(state.model, state.q, state.active, state.error)
+            stage.show(state.model, state.q, state.active_joints, state.error)
             if serializer is None:  # what is there now is where it begins
                 serializer = server.get_scene_serializer()
             if k + 1 < len(chosen):
@@ -110,7 +110,7 @@ def export_gif(
     pictures: list[Any] = []
     for k, i in enumerate(chosen):
         state = timeline.state(i)
-        painted = paint(by, state.model.n_bodies, state.active, state.error, timeline.largest_error)
+        painted = paint(by, state.model.n_bodies, state.active_joints, state.error, timeline.largest_error)
         pictures.append(_draw(shapes.of(state), with_world(poses(state.model, state.q)), painted, camera))
         tell(k + 1, len(chosen))
     span = float(timeline.times[chosen[-1]] - timeline.times[chosen[0]]) / timeline.speed

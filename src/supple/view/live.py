@@ -21,7 +21,7 @@ from supple.view.timeline import fit_speed
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
 LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and makes no haste afterwards
 LOOKS = 0.5  #: seconds between two looks at where the camera is
-DECADES = {"relative": (-9.0, 0.0), "other": (-12.0, 12.0)}  #: of the error's slider
+DECADES = {"relative": (-9.0, 0.0), "other": (-9.0, 6.0)}  #: of the error's slider
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
 
 
@@ -61,6 +61,7 @@ class Live:
         self._anew = True  #: whether these are no more to be relied on
         gui = server.gui
         self._panel = Panel(server, run.stepper is not None, self._again)
+        self._panel.measure = str(run.settings.get("error_measure", ""))
         self._panel.stage.rods = rods
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
@@ -111,9 +112,9 @@ class Live:
             now = len(stepper.active_joints) if stepper.active is None else min(stepper.active, n)
             self._slider("active", gui.add_slider("active joints", 0, n, 1, now))
         if chooses or isinstance(stepper, QuasiStatics):
-            low, high = DECADES["relative" if "relative" in getattr(stepper, "measure", "") else "other"]
+            low, high = DECADES["relative" if "relative" in stepper.measure else "other"]
             now = np.log10(stepper.error) if stepper.error else low
-            hint = "of what may be neglected, instead of a number of joints; following the camera, in pixels squared"
+            hint = f"of what may be left out, not a number of joints: {stepper.measure}; for the camera, in pixels"
             error = gui.add_slider("error, log 10", low, high, 0.1, float(np.clip(round(now, 1), low, high)), hint=hint)
             self._slider("error", error)
         if self.run.has_pushes:
@@ -163,6 +164,7 @@ class Live:
                 ad.set_weights(*(self.run.settings.get(name) for name in ("weights", "velocity_weights")))
                 self._camera = None
                 self._steered("weights of its own")
+                self._panel.measure = ad.measure
             return
         camera = max(cameras, key=lambda c: float(c.update_timestamp))
         here = np.array([*camera.position, *camera.look_at, camera.fov, camera.aspect, camera.image_height])
@@ -173,7 +175,7 @@ class Live:
             ad.look_from(camera.position, camera.look_at, focal=focal, view_angle=min(whole, 3.0))
             if self._camera is None:
                 self._steered("weights of a camera")
-            self._camera = here
+            self._camera, self._panel.measure = here, ad.measure
 
     def _steered(self, how: str) -> None:
         """From now on the run is not the one that was asked for: it remembers, and its recording says so."""

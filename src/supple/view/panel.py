@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import printable
-from supple.exact.kinematics import Poses
+from supple.exact.answers import Poses
 from supple.simulating.state import State
 from supple.view.colours import MEANING, legend
 from supple.view.stage import Stage
@@ -29,6 +29,7 @@ class Panel:
         self.server, self._changed = server, changed
         self.stage = Stage(server, self.pick)
         self.picked: int | None = None
+        self.measure = ""  #: what the error is measured in
         self.refused = ""  #: what the page asked for last, and why it cannot be had
         self._said = server.gui.add_html("")
         self._chooses = chooses
@@ -68,8 +69,8 @@ class Panel:
         self._legend.content = legend(stage.by)
         if stage.visible != self._shown.value:
             stage.visible = self._shown.value
-        pose = stage.show(state.model, state.q, state.active, state.error)
-        self._said.content = said(state, energy, self.refused)
+        pose = stage.show(state.model, state.q, state.active_joints, state.error)
+        self._said.content = said(state, energy, self.measure, self.refused)
         picked = self.picked  # which another thread may change meanwhile
         if picked is not None and picked < state.model.n_bodies:
             wrench = None if joint_wrench is None else joint_wrench(picked)
@@ -118,13 +119,13 @@ def speed_control(gui: Any, now: float, more: str = "") -> Any:
     return gui.add_number("speed", now, min=SPEEDS[0], max=SPEEDS[1], hint=f"seconds of the run in a second{more}")
 
 
-def said(state: State, energy: float, refused: str = "") -> str:
+def said(state: State, energy: float, measure: str = "", refused: str = "") -> str:
     """A state in a few words, as HTML."""
     rows = {"time": f"{state.time:.6g} s", "energy": f"{energy:.6g} J"}
-    if state.active is not None:
-        rows["active joints"] = f"{len(state.active)} of {state.model.n_joints}"
+    if state.active_joints is not None:
+        rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:
-        rows["error"] = f"{state.error:.3g}"
+        rows["error"] = f"{state.error:.3g}, {measure}" if measure else f"{state.error:.3g}"
     if refused:
         rows["refused"] = refused
     return _table(rows)
@@ -143,8 +144,8 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
         "q": _list(state.q[joint.q]),
         "v": _list(state.v[joint.v]),
     }
-    if state.active is not None:
-        rows["now"] = "active" if body in state.active else "rigid"
+    if state.active_joints is not None:
+        rows["now"] = "active" if body in state.active_joints else "rigid"
     if wrench is not None:
         rows["joint carries"] = f"moment {_list(wrench[:3])} Nm, force {_list(wrench[3:])} N"
     return _table(rows)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ViewError, printable
-from supple.exact.kinematics import Poses, poses
+from supple.exact.answers import Poses
+from supple.exact.kinematics import poses
 from supple.model.model import Model
 from supple.view.batch import Batch, with_world
 from supple.view.colours import By, paint

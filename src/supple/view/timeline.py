@@ -45,7 +45,7 @@ class Timeline:
     def state(self, i: int) -> State:
         n, k = self._where(i)
         s, error = self.segments[n], None if self.error is None else float(self.error[i])
-        return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active(k), error)
+        return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active_joints(k), error)
 
     def wrench(self, i: int, body: int) -> Floats | None:
         """What the joint of a body carries, where that was kept."""

@@ -1,4 +1,4 @@
-"""`supple bench quasistatics`: divide and conquer beside our ABA, and steps of quasi-statics beside both."""
+"""`supple bench quasi-statics`: divide and conquer beside our ABA, and steps of quasi-statics beside both."""
 
 from __future__ import annotations
 
