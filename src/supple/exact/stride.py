@@ -38,7 +38,7 @@ from supple.exact.touchdown import (
 )
 from supple.model.manifold import PLAIN
 from supple.spatial import fields
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integer, Number
 from supple.spatial.indexing import from_entry
 from supple.spatial.pointing import Pointing
@@ -84,7 +84,7 @@ class Striding(Struct):
     heights = fields.Floats()
 
 
-@helper
+@part  # the articulated-body algorithm once, and not wherever a rate is wanted
 def _rate(x, y, out):
     """The derivative of y = (q, v); whether the mass matrix is regular."""
     m, n = x.aba.model, x.n
