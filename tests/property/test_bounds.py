@@ -45,8 +45,8 @@ bush = random_model(rng, 30, ("revolute", "ball"), chain=0.0, world=0.0)
 for m in (model, bush, trees.chain(20)):
     q, (v, x) = m.random(rng), rng.standard_normal((2, m.nv))
     w = rng.standard_normal((m.n_bodies, 6))
-    found = {name: counting.run(a, m, q, v, x, w, hand)[1] for name, a in algorithms.items()}
-    found["dca"] = counting_dca.run(m, q, v, x, w, hand)[1]
+    found = {name: counting.run(a, m, q, v, x, w)[1] for name, a in algorithms.items()}
+    found["dca"] = counting_dca.run(m, q, v, x, w)[1]
     for name in {"aba", "crba", "virtual work", "virtual-work by pairs", "unit-vector", "dca"} & set(found):
         np.testing.assert_allclose(found[name][: m.nv], found["aba"], rtol=1e-7, atol=1e-7, err_msg=name)
 print(*algorithms, sep="\\n")

@@ -152,22 +152,20 @@ def test_a_wall_never_pulls():
 def test_work_is_the_integral_of_the_force(seed):
     """Of a controller with a largest force, and walls on both sides, over ways that cross all of them."""
     rng = np.random.default_rng(seed)
-    row = np.zeros(joint_law.LAW)
-    row[joint_law.STIFFNESS_], row[joint_law.DAMPER_] = rng.uniform(0, 30, 2) * (rng.random(2) < 0.8)
-    row[joint_law.REST_], row[joint_law.RATE_] = rng.standard_normal(2)
-    row[joint_law.MOST_] = rng.uniform(0, 30) if rng.random() < 0.7 else np.inf
-    row[joint_law.LOWER_], row[joint_law.UPPER_] = (
-        np.sort(rng.uniform(-1, 1, 2)) if rng.random() < 0.7 else (-np.inf, np.inf)
-    )
-    row[joint_law.WALL_], row[joint_law.LOSS_] = rng.uniform(0, 100, 2)
+    law = np.zeros(1, joint_law.Law.dtype).view(np.recarray)[0]
+    law.stiffness, law.damper = rng.uniform(0, 30, 2) * (rng.random(2) < 0.8)
+    law.rest, law.rate = rng.standard_normal(2)
+    law.most = rng.uniform(0, 30) if rng.random() < 0.7 else np.inf
+    law.lower, law.upper = np.sort(rng.uniform(-1, 1, 2)) if rng.random() < 0.7 else (-np.inf, np.inf)
+    law.wall, law.loss = rng.uniform(0, 100, 2)
     x, y = rng.uniform(-2, 2, 2)
     force, n, total = joint_law.law_kernel.load(), 2000, 0.0
     for q in x + (y - x) * (np.arange(n) + 0.5) / n:
         tau = np.zeros(1)
-        force(row, np.array([q]), np.zeros(1), tau)
+        force(np.array(law.tolist()), np.array([q]), np.zeros(1), tau)
         total += tau[0] * (y - x) / n
-    near(joint_law.law_work.py_func(row, 0, x, y), total, 1e-4)
-    near(joint_law.law_work.py_func(row, 0, x, y), -joint_law.law_work.py_func(row, 0, y, x), 1e-12)
+    near(joint_law.law_work.py_func(law, x, y), total, 1e-4)
+    near(joint_law.law_work.py_func(law, x, y), -joint_law.law_work.py_func(law, y, x), 1e-12)
 
 
 def test_controllers_and_limits_are_replaced_and_laws_add_up():

@@ -14,7 +14,7 @@ import pytest
 import supple
 from supple.adaptive.pushes import Pushed
 from supple.errors import RecordingError, StateError
-from supple.exact.calls import Work
+from supple.exact.calls import HostWork
 from supple.exact.chart import chart
 from supple.exact.tables import host_tables
 
@@ -242,7 +242,7 @@ def test_parts_of_a_model(way):
 def test_what_is_not_copied(tmp_path, way):
     """Scratch of a model, and open files: they say so."""
     supple.forward_dynamics(MODEL, Q, V)
-    work: Work = MODEL._work["aba"]
+    work: HostWork = MODEL._work["aba"]
     for scratch in (work, host_tables(MODEL), chart(MODEL)):
         with pytest.raises(StateError, match="is not copied or pickled: it is scratch of a model, which can be"):
             way(scratch)

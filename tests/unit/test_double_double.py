@@ -10,7 +10,7 @@ from numba import njit
 from numba.core import config
 
 from supple.spatial.compiler import OPTIONS
-from supple.spatial.double_double import pairs_at
+from supple.spatial.double_double import pair_vector
 from supple.spatial.references import address_of
 
 FEW = 4 * 2.0**-104
@@ -23,8 +23,8 @@ def operations():
 
     @njit(**OPTIONS)  # with contraction, as in kernels
     def run(x, out):
-        a, b, c = pairs_at(x, (3,))[0], pairs_at(x, (3,))[1], pairs_at(x, (3,))[2]
-        to = pairs_at(out, (8,))
+        a, b, c = pair_vector(x)[0], pair_vector(x)[1], pair_vector(x)[2]
+        to = pair_vector(out)
         to[0], to[1], to[2], to[3] = a + b, a - b, a * b, a / b
         to[4], to[5], to[6] = a + 0.1, 0.1 / b, -a
         to[7] = a * b + c if a < b else a * b - c

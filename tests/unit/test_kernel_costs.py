@@ -15,7 +15,7 @@ NAMES = {"aba": "ABA", "crba": "CRBA + LTDL", "virtual-work": "virtual work"}
 
 
 def test_formulas_are_what_is_counted():
-    """Random forests of every joint type. Sliders hang on joints that turn: below sliders alone they save additions."""
+    """Random forests of every joint type."""
     systems = [f"forest:{seed}" for seed in (1, 2)]
     kinds = set()
     for name, found in counts(systems, "supple.reproduce.vw_counts").items():

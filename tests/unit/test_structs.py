@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import types
+from numba import config, types
 
-from supple.spatial.algebra import RigidInertia, Vec3
+from supple.exact.tables import aligned
+from supple.spatial.algebra import RigidInertia, Sym3, Vec3
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.fields import Floats, Integer, Integers, Number, Numbers, Six, Value
+from supple.spatial.fields import Address, Floats, Integer, Integers, Number, Numbers, Six, Value
+from supple.spatial.lanes import WIDTH, lanes_type, lanes_vector
 from supple.spatial.matrices import Mat6, new_matrix, product_of_rows
 from supple.spatial.sixes import absolute, dot
 from supple.spatial.structs import Embedded, Following, Link, Several, Struct, Table
@@ -155,7 +157,7 @@ def test_plain_python_checks_every_index():
     code = (
         "import numpy as np\n"
         "from supple.spatial.structs import Struct, Table\n"
-        "from supple.spatial.fields import Floats, Integer, Number\n"
+        "from supple.spatial.fields import Address, Floats, Integer, Number\n"
         "class Row(Struct):\n    x = Number()\n"
         "class Body(Struct):\n    n = Integer()\n    q = Floats()\n    rows = Table(Row)\n"
         "body = Body.of(n=2, q=np.zeros(2), rows=Row.zeros(2))\n"
@@ -194,3 +196,43 @@ def test_a_copy_has_arrays_of_its_own_and_their_addresses(again):
     np.testing.assert_array_equal(other.q, [0.0, 1.5, 2.5])
     np.testing.assert_array_equal(body.q, [0.0, 1.0, 2.0])
     assert (other.count, body.count) == (2, 0)
+
+
+class Rigid(Struct):
+    inertia = Value(RigidInertia)
+    where = Address()
+
+
+rigid_lanes, rigid_among, rigid_table = Rigid.lanes_table, Rigid.among, Rigid.table_of(lanes_type)
+
+
+@kernel(types.void(types.int64, types.int64), "struct test, lanes")
+def of_lanes(to, address):
+    """Some numbers are the same for all states: the mass."""
+    q = lanes_vector(address)
+    h = Vec3(q[0], q[1], q[2])
+    rigid_lanes(to)[1].inertia = RigidInertia(2.0, h, Sym3(q[0], q[0], q[0], q[0], q[0], q[1]))
+    row = rigid_among(lanes_vector(to), 0)
+    row.inertia = rigid_table(to)[1].inertia + rigid_table(to)[1].inertia
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="registers are for compiled code")
+def test_a_struct_of_registers_takes_numbers_that_are_the_same_for_all():
+    to, q = aligned((2 * Rigid.words, WIDTH)), aligned((3, WIDTH))
+    q[:] = np.arange(3.0 * WIDTH).reshape(3, WIDTH)
+    of_lanes.load()(to.ctypes.data, q.ctypes.data)
+    expected = np.stack([np.full(WIDTH, 2.0), *q, *[q[0]] * 5, q[1]])
+    np.testing.assert_array_equal(to[Rigid.words : Rigid.words + 10], expected)
+    np.testing.assert_array_equal(to[:10], 2.0 * expected)
+
+
+@pytest.mark.skipif(config.DISABLE_JIT, reason="plain Python does not forbid it")
+def test_kernels_do_not_write_addresses():
+    """Compiled code reads them once."""
+
+    @kernel(types.void(Rigid.type), "struct test, addresses")
+    def write(x):
+        x.where = 3
+
+    with pytest.raises(Exception, match="addresses are written on the host"):
+        write.load()

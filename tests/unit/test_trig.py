@@ -12,21 +12,25 @@ import pytest
 from numba import njit
 
 from supple.spatial.compiler import OPTIONS
-from supple.spatial.lanes import WIDTH, lanes_at
+from supple.spatial.lanes import WIDTH, lanes_vector
+from supple.spatial.plain_structs import Table
 from supple.spatial.references import address_of
-from supple.spatial.trig import LARGEST, RING, sincos_ring
+from supple.spatial.trig import LARGEST, RING, Turn, sincos_ring
 
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="needs an extended long double")
 
 
+turns, lanes_turns = Turn.table, Turn.lanes_table
+
+
 @njit(**OPTIONS)
 def numbers(q, index, first, stop, ring):
-    sincos_ring(q, index, first, stop, ring)
+    sincos_ring(q, index, first, stop, turns(ring.ctypes.data))
 
 
 @njit(**OPTIONS)
-def lanes(q, nq, index, first, stop, ring):
-    sincos_ring(lanes_at(q, (nq,)), index, first, stop, lanes_at(ring, (RING, 2)))
+def lanes(q, index, first, stop, ring):
+    sincos_ring(lanes_vector(q), index, first, stop, lanes_turns(ring))
 
 
 @njit(**OPTIONS)
@@ -34,7 +38,7 @@ def all_numbers(q, index, out):
     ring = np.empty((RING, 2))
     for first in range(0, len(index), RING):
         stop = min(first + RING, len(index))
-        sincos_ring(q, index, first, stop, ring)
+        sincos_ring(q, index, first, stop, turns(ring.ctypes.data))
         out[first:stop] = ring[: stop - first]
 
 
@@ -121,7 +125,7 @@ def test_lanes_are_the_numbers():
     x[3] = [1e7, 0.1, -1e300, 2.0]
     q, ring = aligned((7, WIDTH)), aligned((RING, 2, WIDTH))
     q[:] = x
-    lanes(address_of(q), 7, np.arange(7), 0, 7, address_of(ring))
+    lanes(address_of(q), np.arange(7), 0, 7, address_of(ring))
     s, c = sincos(np.ascontiguousarray(x).ravel())
     np.testing.assert_array_equal(ring[:7, 0].ravel(), s)
     np.testing.assert_array_equal(ring[:7, 1].ravel(), c)
@@ -130,6 +134,6 @@ def test_lanes_are_the_numbers():
 def test_in_python():
     """With the compiler disabled, the function itself."""
     x, ring = np.array([0.5, -2.0]), np.zeros((RING, 2))
-    sincos_ring(x, np.array([1, 0]), 0, 2, ring)
+    sincos_ring(x, np.array([1, 0]), 0, 2, Table(Turn, address_of(ring), RING))
     np.testing.assert_array_equal(ring[:2], np.stack([np.sin(x[::-1]), np.cos(x[::-1])], axis=1))
     assert not ring[2:].any()

@@ -9,7 +9,7 @@ import supple
 from oracle import random_model
 from supple import memory
 from supple.exact.virtual_hubs import as_found, split_hubs
-from supple.exact.virtual_pairs import scratch_of, tables_of
+from supple.exact.virtual_pairs import hubs_of, scratch_of
 from supple.model.joints import JointType
 from supple.model.topology import n_children, subtree_ends
 from supple.reproduce import vw_reference as reference
@@ -90,13 +90,12 @@ def test_a_split_model_is_the_same_mechanism(seed):
 # --- pairs ----------------------------------------------------------------------------------------------------------
 
 
-def test_tables_of_joints_on_links():
-    model = supple.trees.from_parents([-1, 0, 1, 1, 0, 0, -1])
-    tables = tables_of(model)
-    assert tables[:, 0].tolist() == [0, 3, 5, 5, 5, 5, 5, 5]  # where the joints on each link begin ...
-    assert tables[:5, 2].tolist() == [1, 4, 5, 2, 3]  # ... among these
-    assert tables[:, 1].tolist() == [0, 6, 9, 9, 9, 9, 9, 9]  # pairs before those of each link
-    assert tables[:7, 3].tolist() == [0, 0, 0, 1, 1, 2, 0]
+def test_joints_on_links():
+    hubs = hubs_of(supple.trees.from_parents([-1, 0, 1, 1, 0, 0, -1]))
+    assert hubs["start"].tolist() == [0, 3, 5, 5, 5, 5, 5, 5]  # where the joints on each link begin ...
+    assert hubs["child"][:5].tolist() == [1, 4, 5, 2, 3]  # ... among these
+    assert hubs["first"].tolist() == [0, 6, 9, 9, 9, 9, 9, 9]  # pairs before those of each link
+    assert hubs["place"][:7].tolist() == [0, 0, 0, 1, 1, 2, 0]
 
 
 #: Relative to the largest. Pieces of a hub are lighter than what they carry, by as much as there are of them, which

@@ -6,35 +6,33 @@ from __future__ import annotations
 
 from supple.adaptive.momenta import across
 from supple.adaptive.reduced import zero
-from supple.exact.aba import A_, B_, D_, E_, F_, P_, U_, V_, Z_, accelerate, joint_force, u_
+from supple.exact.aba import accelerate, joint_force
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of
-from supple.exact.tables import HAS_CHILDREN, PARENT
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, crm, cross, shift_force, shift_motion
 from supple.spatial.compiler import helper
-from supple.spatial.rows import load_force, load_motion, load_vec, store_six
 
 
 @helper
 def parent_reach(x, b, j):
     """U / D of joint b's only degree of freedom, about the parent's origin. With it, nothing but products with what
     comes from the parent, or from below, waits for that."""
-    return shift_force(load_vec(x.work, b, P_), load_force(x.dofs, j, U_) * x.dofs[j, D_])
+    return shift_force(x.work.bodies[b].r, x.work.dofs[j].U * x.work.dofs[j].d)
 
 
 @helper
 def accelerate_joint(m, x, b):
     """The accelerations of joint b, after that of its parent [RBDA 7.51]. Returns the body's."""
     i, p, kind, j = joint_of(m, b)
-    z, above = load_vec(x.work, b, E_), load_motion(x.path, p, A_)
-    A = shift_motion(load_vec(x.work, b, P_), above)
+    z, above = x.work.bodies[b].z, x.work.path[p].A
+    A = shift_motion(x.work.bodies[b].r, above)
     if kind in (REVOLUTE, PRISMATIC):
-        a = x.dofs[j, u_] * x.dofs[j, D_] - above @ parent_reach(x, b, j)
+        a = x.work.dofs[j].u * x.work.dofs[j].d - above @ parent_reach(x, b, j)
         x.qdd[j] = a
         A = A + Revolute(z) * a if kind == REVOLUTE else A + Prismatic(z) * a
     else:
         for k in range(j, j + DOF[kind]):
-            A = accelerate(A, load_motion(x.axes.rows, k, 0), x.dofs, k, x.qdd)
-    store_six(x.path, i, A_, A)
+            A, x.qdd[k] = accelerate(A, x.work.S.axes[k].s, x.work.dofs[k])
+    x.work.path[i].A = A
     return A
 
 
@@ -42,8 +40,8 @@ def accelerate_joint(m, x, b):
 def move_again(m, x, b):
     """V and zeta of body b, at the velocities of x.half and where it is."""
     i, p, kind, j = joint_of(m, b)
-    r, z, v, S = load_vec(x.work, b, P_), load_vec(x.work, b, E_), x.half, x.axes
-    V = shift_motion(r, load_motion(x.path, p, V_))
+    r, z, v, S = x.work.bodies[b].r, x.work.bodies[b].z, x.half, x.work.S
+    V = shift_motion(r, x.work.path[p].V)
     if kind == REVOLUTE:
         w = z * v[j]
         c = Motion(cross(V.ang, w), cross(V.lin, w))
@@ -53,12 +51,12 @@ def move_again(m, x, b):
         V = V + v_J
         c = crm(V, v_J)
         if kind == UNIVERSAL:  # the second axis turns with the first
-            w1 = load_motion(S.rows, j, 0).ang * v[j]
-            w2 = load_motion(S.rows, j + 1, 0).ang * v[j + 1]
+            w1 = S.axes[j].s.ang * v[j]
+            w2 = S.axes[j + 1].s.ang * v[j + 1]
             c = Motion(c.ang + cross(w1, w2), c.lin)
-    zeta = shift_motion(r, load_motion(x.path, p, Z_)) + c
-    store_six(x.path, i, V_, V)
-    store_six(x.path, i, Z_, zeta)
+    zeta = shift_motion(r, x.work.path[p].zeta) + c
+    x.work.path[i].V = V
+    x.work.path[i].zeta = zeta
     return V, zeta
 
 
@@ -66,25 +64,25 @@ def move_again(m, x, b):
 def eliminate_again(m, x, b):
     """Joint b, which was eliminated before, under other forces [RBDA 7.45, 7.48]."""
     i, p, kind, j = joint_of(m, b)
-    f, below, z, r = load_force(x.work, b, F_), Force(zero(), zero()), load_vec(x.work, b, E_), load_vec(x.work, b, P_)
-    if m.bodies[b, HAS_CHILDREN]:
-        below = load_force(x.path, i, B_)
+    f, below, z, r = x.work.bodies[b].p, Force(zero(), zero()), x.work.bodies[b].z, x.work.bodies[b].r
+    if m.bodies[b].has_children:
+        below = x.work.path[i].pA
     if kind in (REVOLUTE, PRISMATIC):
         u = joint_force(m, x.drive, x.half, j)
         if kind == REVOLUTE:
             u = u - Revolute(z) @ f - Revolute(z) @ below
         else:
             u = u - Prismatic(z) @ f - Prismatic(z) @ below
-        x.dofs[j, u_] = u
+        x.work.dofs[j].u = u
         f = shift_force(r, f + below) + parent_reach(x, b, j) * u
     else:
         f = f + below
         for k in range(j + DOF[kind] - 1, j - 1, -1):
-            u = joint_force(m, x.drive, x.half, k) - load_motion(x.axes.rows, k, 0) @ f
-            x.dofs[k, u_] = u
-            f = f + load_force(x.dofs, k, U_) * (u * x.dofs[k, D_])
+            u = joint_force(m, x.drive, x.half, k) - x.work.S.axes[k].s @ f
+            x.work.dofs[k].u = u
+            f = f + x.work.dofs[k].U * (u * x.work.dofs[k].d)
         f = shift_force(r, f)
-    if m.bodies[b, PARENT] >= 0:
+    if m.bodies[b].parent >= 0:
         if i != p:  # not the last child: those after it have already put theirs there
-            f = f + load_force(x.path, p, B_)
-        store_six(x.path, p, B_, f)
+            f = f + x.work.path[p].pA
+        x.work.path[p].pA = f

@@ -22,7 +22,6 @@ from supple.assembly.poses import beyond_joint, pose_at, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import DOF
 from supple.exact.rnea import rigid_force
-from supple.exact.tables import DAMPING, IV, KIND
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
 
@@ -139,9 +138,9 @@ def convert(hybrid):
     without_joints(hybrid, True, True, True)
     drive_joints(m, hybrid, x, x.v)
     for b in range(m.n):
-        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
+        iv, k = m.bodies[b].iv, DOF[m.bodies[b].kind]
         for j in range(iv, iv + k):
-            body.force[j] = x.drive[j] - m.dofs[j, DAMPING] * x.v[j]
+            body.force[j] = x.drive[j] - m.dofs[j].damping * x.v[j]
     seen, paths = hybrid.n_seen, hybrid.n_paths
     for k in range(seen):
         i = hybrid.seen[k]

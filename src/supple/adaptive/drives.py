@@ -11,19 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.joint_law import (
-    COORDINATE_,
-    DAMPER_,
-    DOF_,
-    LAW,
-    LOWER_,
-    STIFFNESS_,
-    UPPER_,
-    checked_rows,
-    controller_rows,
-    joint_force,
-    limit_rows,
-)
+from supple.exact.joint_law import LAW, by_name, checked_rows, controller_rows, joint_force, limit_rows
 from supple.model.model import Model
 from supple.spatial.structs import Held
 
@@ -92,7 +80,7 @@ class Driven(ABC):
         else:
             self._walls = self._append(rows)
         self._renew_joints(rows)
-        return len(np.unique(self.model.dof_body[rows[:, DOF_].astype(np.int64)]))
+        return len(np.unique(self.model.dof_body[by_name(rows)["dof"].astype(np.int64)]))
 
     def joint_law(self, rows: Floats) -> None:
         """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
@@ -111,9 +99,10 @@ class Driven(ABC):
 
     def _renew_joints(self, rows: Floats) -> None:
         """The forces of rows changed; a limit that is not touched has none."""
-        x = self._q[rows[:, COORDINATE_].astype(np.int64)]
-        felt = (rows[:, [STIFFNESS_, DAMPER_]] > 0).any(axis=1) | (x < rows[:, LOWER_]) | (x > rows[:, UPPER_])
-        for j in np.unique(self.model.dof_body[rows[felt, DOF_].astype(np.int64)]):
+        law = by_name(rows)
+        x = self._q[law["coordinate"].astype(np.int64)]
+        felt = (law["stiffness"] > 0) | (law["damper"] > 0) | (x < law["lower"]) | (x > law["upper"])
+        for j in np.unique(self.model.dof_body[law["dof"][felt].astype(np.int64)]):
             self._renew_joint(int(j))
 
     def _rows(self) -> Floats:
@@ -132,6 +121,6 @@ class Driven(ABC):
         added = np.arange(first, self._n_rows)
         self._rows()[added] = rows
         links = hybrid.controlled
-        for row, dof in zip(added.tolist(), rows[:, DOF_].astype(np.int64).tolist()):
+        for row, dof in zip(added.tolist(), by_name(rows)["dof"].astype(np.int64).tolist()):
             links[nv + row], links[dof] = links[dof], 1 + row
         return added

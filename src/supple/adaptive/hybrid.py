@@ -167,7 +167,8 @@ class Hybrid(Pushed, Driven):
         self._body = shared.body(model, self._q)
         self._body.loads, self._body.load_at = np.zeros(int(sizes.sum())), np.cumsum(sizes) - sizes
         self._reduced = ReducedTables(n, nv)
-        self._reduced.tables[2][:] = np.stack([model.armature, model.damping], axis=1)
+        dofs = self._reduced.tables["dofs"]
+        dofs["armature"], dofs["damping"] = model.armature, model.damping
         of_nodes = ("flags", "must", "on_path", "seen", "expanded", "queue", "piece")
         of_dofs = ("drive", "controls", "momentum", "half", "gain", "effort", "impulse")
         self._hybrid = HybridBody.of(
@@ -181,7 +182,7 @@ class Hybrid(Pushed, Driven):
             piece_pose=Pose.zeros(m),
             motion=Move.zeros(m),
             joints=_zeros(n + 1),
-            reduced=self._reduced.words,
+            reduced=self._reduced.struct,
             world=Pose.zeros(n + 1),
             moves=Move.zeros(n + 1),
             push_leaf=_zeros(0),
@@ -203,7 +204,7 @@ class Hybrid(Pushed, Driven):
 
     def _point(self) -> None:
         self._kernel = k.run_kernel.load()
-        self._hybrid.reduced = self._reduced.words
+        self._hybrid.reduced = self._reduced.struct
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:

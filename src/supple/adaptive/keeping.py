@@ -5,7 +5,6 @@ from __future__ import annotations
 from supple.adaptive.ledger import LOOK, look
 from supple.adaptive.reduced_tree import open_reduced
 from supple.exact.motion import DOF
-from supple.exact.tables import IV, KIND
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 
@@ -39,8 +38,8 @@ def fastest(m, hybrid, x):
     """The joint that moves fastest, or whose velocity is not a number."""
     worst, most = 0, -1.0
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for k in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for k in range(iv, iv + DOF[m.bodies[b].kind]):
             v = abs(x.v[k])
             if not v <= most:
                 worst, most = hybrid.joints[b], v

@@ -46,25 +46,23 @@ from supple.adaptive.reduced import (
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.joints import advance
 from supple.assembly.poses import pose_at
-from supple.exact.aba import A_, F_, Y_, joint_force
-from supple.exact.joint_law import COORDINATE_, LAW, law_work
+from supple.exact.aba import joint_force
+from supple.exact.joint_law import LAW, law_among, law_work
 from supple.exact.motion import DOF, joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
-from supple.exact.tables import IV, KIND
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.rows import load_rigid, store_six
 
 
 @helper
 def own_work(hybrid, x, j, way):
     """The work of the torque, controllers and limits of degree of freedom j, as they are at rest, on its way."""
-    nv, work, row = x.v.shape[0], hybrid.controls[j] * way, hybrid.controlled[j]
+    work, row = hybrid.controls[j] * way, hybrid.controlled[j]
     while row > 0:
-        k = nv + LAW * (row - 1)
-        q = x.q[int(hybrid.controls[k + COORDINATE_])]
-        work += law_work(hybrid.controls, k, q, q + way)
-        row = hybrid.controlled[nv + row - 1]
+        law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
+        q = x.q[int(law.coordinate)]
+        work += law_work(law, q, q + way)
+        row = hybrid.controlled[x.nv + row - 1]
     return work
 
 
@@ -74,8 +72,8 @@ def drift(hybrid, m, x, dt):
     body, tree = hybrid.body, hybrid.body.tree
     work = 0.0
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
             work += own_work(hybrid, x, j, dt * x.v[j])
         advance(tree, hybrid.joints[b], body.q, hybrid.v, dt)
     hybrid.work += work
@@ -122,8 +120,9 @@ def evaluate_again(m, hybrid, x, second):
     k1."""
     now = x.half if second else x.v
     weight, ahead = (0.5, hybrid.dt) if second else (0.25, 0.5 * hybrid.dt)
-    world_at_rest(m, x.q, x.path)
-    store_six(x.path, 0, A_, Motion(zero(), zero()))
+    world = x.work.path[0]
+    world.zeta = world_at_rest(m, 0.0, world)
+    x.work.path[0].A = Motion(zero(), zero())
     for b in range(m.n):
         accelerate_joint(m, x, b)
         _, _, kind, iv = joint_of(m, b)
@@ -135,10 +134,10 @@ def evaluate_again(m, hybrid, x, second):
             x.half[j] = u
             x.drive[j] = own_force(hybrid, x, j, u)
         V, zeta = move_again(m, x, b)
-        f = rigid_force(load_rigid(x.work, b, Y_), V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
+        f = rigid_force(x.work.bodies[b].I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
         if is_pushed(hybrid, b):
             f = f - push_again(hybrid, b, V, second)
-        store_six(x.work, b, F_, f)
+        x.work.bodies[b].p = f
     for b in range(m.n - 1, -1, -1):
         eliminate_again(m, x, b)
 
@@ -161,7 +160,7 @@ def change_velocities(m, hybrid, x):
     counted: that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
     velocities."""
     given, drag, squares, dt = 0.0, 0.0, 0.0, hybrid.dt
-    store_six(x.path, 0, A_, Motion(zero(), zero()))
+    x.work.path[0].A = Motion(zero(), zero())
     for b in range(m.n):
         A = accelerate_joint(m, x, b)
         _, _, kind, iv = joint_of(m, b)
@@ -205,8 +204,8 @@ def close(hybrid, drag, squares):
 def swap_velocities(m, x):
     """x.v and x.half take each other's place."""
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
             v = x.v[j]
             x.v[j] = x.half[j]
             x.half[j] = v
@@ -224,8 +223,8 @@ def imposed_kick(hybrid):
     swap_velocities(m, x)
     dt, work, drag, squares = hybrid.dt, 0.0, 0.0, 0.0
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
             mean, force = x.v[j] + 0.5 * dt * x.qdd[j], joint_force(m, x.drive, x.half, j)
             work += (x.impulse[j] - force) * mean
             taken, square = change_velocity(hybrid, x, j, force)

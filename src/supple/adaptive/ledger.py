@@ -38,12 +38,10 @@ from supple.adaptive.memory import SPRING, HybridBody
 from supple.adaptive.reduced import is_pushed, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.poses import pose_at
-from supple.exact.joint_law import COORDINATE_, LAW, REST_, law_work
+from supple.exact.joint_law import LAW, law_among, law_work
 from supple.exact.motion import DOF
-from supple.exact.tables import DAMPING, IV, KIND, RIGID
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.rows import load_rigid
 
 LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
 ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
@@ -64,7 +62,7 @@ def potential(m, hybrid):
         R, X = pose_at(hybrid.world, rb)
         Y = hybrid.world_inertia
         if rb > 0:
-            Y = load_rigid(m.rows, rb - 1, RIGID)
+            Y = m.shapes[rb - 1].I
         total -= dot(m.gravity, X * Y.m + R @ Y.h)
         size += g * (Y.m * length(X) + length(Y.h))
         for k in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
@@ -85,12 +83,12 @@ def joint_sizes(m, hybrid, x):
     velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
     size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
             v, rest = x.v[j], own_force(hybrid, x, j, 0.0)
             size += abs(rest) + 2.0 * abs(hybrid.controls[j])
             squares += v * v
-            power += (m.dofs[j, DAMPING] * v + rest - own_force(hybrid, x, j, v)) * v
+            power += (m.dofs[j].damping * v + rest - own_force(hybrid, x, j, v)) * v
         if is_pushed(hybrid, b):
             R, _ = pose_at(hybrid.world, (b + 1))
             V = Motion(R @ hybrid.moves[b + 1].w, R @ hybrid.moves[b + 1].v)
@@ -101,16 +99,15 @@ def joint_sizes(m, hybrid, x):
 @helper
 def stretch(m, hybrid, x):
     """The energy of springs, of joints and of pushes, above that of their rest."""
-    total, nv = 0.0, x.v.shape[0]
+    total = 0.0
     for b in range(m.n):
-        iv = m.bodies[b, IV]
-        for j in range(iv, iv + DOF[m.bodies[b, KIND]]):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
             row = hybrid.controlled[j]
             while row > 0:
-                k = nv + LAW * (row - 1)
-                q = x.q[int(hybrid.controls[k + COORDINATE_])]
-                total += abs(law_work(hybrid.controls, k, q, hybrid.controls[k + REST_]))
-                row = hybrid.controlled[nv + row - 1]
+                law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
+                total += abs(law_work(law, x.q[int(law.coordinate)], law.rest))
+                row = hybrid.controlled[x.nv + row - 1]
         R, X = pose_at(hybrid.world, (b + 1))
         for k in range(hybrid.push_start[b + 1], hybrid.push_start[b + 2]):
             push = hybrid.reduced_pushes[k]

@@ -10,6 +10,7 @@ body b + 1.
 
 from __future__ import annotations
 
+from supple.adaptive.reduced_tree import ReducedTree
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
 from supple.spatial.algebra import Force, Motion, RigidInertia, Vec3
 from supple.spatial.fields import Floats, Integer, Integers, Number, Numbers, Value
@@ -152,7 +153,7 @@ class HybridBody(Struct):
     joints = Integers()  # by row
     n_joints = Integer()
     n_angles = Integer()
-    reduced = Integers()  # addresses of its tables [reduced_tree.py]
+    reduced = Link(ReducedTree)
     world_inertia = Value(RigidInertia)  # of what is rigid with the world
     world = Table(Pose)  # of reduced bodies
     moves = Table(Move)  # of reduced bodies

@@ -8,12 +8,9 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import is_pushed, joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.aba import A_, B_, E_, F_, P_, Y_
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
-from supple.exact.tables import ARMATURE, HAS_CHILDREN, IV, KIND, PARENT
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
 
 MOMENTUM, IMPULSE, NEEDED = range(3)  # what project finds
 
@@ -27,7 +24,7 @@ def across(kind, z, S, j, x):
         return Motion(zero(), z * x[j])
     out = Motion(zero(), zero())
     for k in range(j, j + DOF[kind]):
-        out = out + load_motion(S.rows, k, 0) * x[k]
+        out = out + S.axes[k].s * x[k]
     return out
 
 
@@ -42,45 +39,43 @@ def project(hybrid, what):
     Returns its product with v.
     """
     m, x = open_reduced(hybrid)
-    path, work, S = x.path, x.work, x.axes
+    path, bodies, S = x.work.path, x.work.bodies, x.work.S
     rates, out = (x.v, x.momentum) if what == MOMENTUM else (x.qdd, x.impulse)
-    store_six(path, 0, A_, Motion(zero(), zero()))
+    path[0].A = Motion(zero(), zero())
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)) + across(
-            kind, load_vec(work, b, E_), S, j, rates
-        )
-        store_six(path, i, A_, A)
-        F = load_rigid(work, b, Y_) @ A
+        A = shift_motion(bodies[b].r, path[p].A) + across(kind, bodies[b].z, S, j, rates)
+        path[i].A = A
+        F = bodies[b].I @ A
         if what == NEEDED:
-            F = F + load_force(work, b, F_)
+            F = F + bodies[b].p
         if what != MOMENTUM and is_pushed(hybrid, b):
             push = hybrid.pushed[b + 1].given + hybrid.pushed[b + 1].drag
             F = F + push if what == NEEDED else F - push
-        store_six(work, b, F_, F)
+        bodies[b].p = F
     total = 0.0
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        F, z = load_force(work, b, F_), load_vec(work, b, E_)
-        if m.bodies[b, HAS_CHILDREN]:
-            F = F + load_force(path, i, B_)
+        F, z = bodies[b].p, bodies[b].z
+        if m.bodies[b].has_children:
+            F = F + path[i].pA
         for k in range(j, j + DOF[kind]):
             if kind == REVOLUTE:
                 h = Revolute(z) @ F
             elif kind == PRISMATIC:
                 h = Prismatic(z) @ F
             else:
-                h = load_motion(S.rows, k, 0) @ F
-            h += m.dofs[k, ARMATURE] * rates[k]
+                h = S.axes[k].s @ F
+            h += m.dofs[k].armature * rates[k]
             if what == IMPULSE:
                 h -= x.drive[k]
             out[k] = h
             total += h * x.v[k]
-        if m.bodies[b, PARENT] >= 0:
-            F = shift_force(load_vec(work, b, P_), F)
+        if m.bodies[b].parent >= 0:
+            F = shift_force(bodies[b].r, F)
             if i != p:  # not the last child: those after it have already put theirs there
-                F = F + load_force(path, p, B_)
-            store_six(path, p, B_, F)
+                F = F + path[p].pA
+            path[p].pA = F
     return total
 
 
@@ -100,7 +95,7 @@ def velocities_of(hybrid):
     m, x = open_reduced(hybrid)
     energy = 0.0
     for b in range(m.n):
-        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
+        iv, k = m.bodies[b].iv, DOF[m.bodies[b].kind]
         for j in range(iv, iv + k):
             x.v[j] = x.qdd[j]
             energy += 0.5 * x.momentum[j] * x.v[j]

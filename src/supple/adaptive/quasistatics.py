@@ -26,7 +26,7 @@ from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
-from supple.exact.aba import ABA, D_
+from supple.exact.aba import ABA
 from supple.exact.joint_law import joint_force
 from supple.exact.states import checked_state
 from supple.model.joints import NV
@@ -370,7 +370,7 @@ class QuasiStatics(Pushed):
         self._body.external["f"] = qs.gravity = qs.n_pushed = qs.n_paths = qs.digits = 0
         off = 0.0
         if self._run_whole(wh.SOLVE | wh.WEIGHTLESS, 0.0) > 0.0:
-            inertia = 1.0 / self._aba.scratch[4][:, D_]
+            inertia = 1.0 / self._aba.dofs["d"]
             torque = np.random.default_rng(0).standard_normal(len(force))
             for power in (0.0, 0.5, 1.0):
                 force[:] = torque * inertia**power

@@ -13,11 +13,10 @@ from supple.adaptive.memory import OWN_PUSH, SPRING, HybridBody
 from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
 from supple.assembly.poses import set_pose
-from supple.exact.aba import E_, F_, P_, R_, V_, Y_, Z_, eliminate_joints, with_joints
-from supple.exact.joint_law import COORDINATE_, LAW, law_force
+from supple.exact.aba import eliminate_joints, with_joints
+from supple.exact.joint_law import LAW, law_among, law_force
 from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import rigid_force
-from supple.exact.tables import ARMATURE, IV, KIND, RIGID
 from supple.spatial.algebra import (
     Force,
     RigidInertia,
@@ -30,19 +29,6 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.rows import (
-    load_mat,
-    load_motion,
-    load_rigid,
-    load_vec,
-    store_mat,
-    store_rigid,
-    store_six,
-    store_vec,
-)
-
-X_ = 21  #: of a row of `path`: where the body's origin is in the world
-
 
 _int = types.int64
 
@@ -55,7 +41,7 @@ def zero():
 @helper
 def at_rest(m):
     """The same tree without gravity."""
-    return Reduced(m.n, m.bodies, m.rows, m.dofs, zero(), m.angles)
+    return Reduced(m.n, m.n_angles, m.bodies, m.shapes, m.dofs, zero(), m.angles)
 
 
 @helper
@@ -116,9 +102,9 @@ def without_joints(hybrid, moving, pushed, note):
     v = x.v if moving else x.zeros
     if not moving:
         m = at_rest(m)
-    path, work, S = x.path, x.work, x.axes
-    world_at_rest(m, x.q, path)
-    store_vec(path, 0, X_, zero())
+    path, bodies, S = x.work.path, x.work.bodies, x.work.S
+    path[0].zeta = world_at_rest(m, 0.0, path[0])
+    path[0].X = zero()
     if note:
         set_pose(hybrid.world, 0, identity(), zero())
         world = hybrid.moves[0]
@@ -127,10 +113,10 @@ def without_joints(hybrid, moving, pushed, note):
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
         done = turn_ahead(m, x.q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), x.q, v, S)
-        Y = load_rigid(m.rows, b, RIGID)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        X = load_vec(path, p, X_) + r
+        R, r, V, c = move(m, b, path[p].R, path[p].V, x.q, v, S)
+        Y = m.shapes[b].I
+        zeta = shift_motion(r, path[p].zeta) + c
+        X = path[p].X + r
         Y = turn_rigid(R, Y)
         f = rigid_force(Y, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
         if pushed and is_pushed(hybrid, b):
@@ -139,18 +125,18 @@ def without_joints(hybrid, moving, pushed, note):
             row = hybrid.pushed[b + 1]
             row.V, row.given, row.drag = V, given, drag
             set_pose(hybrid.world, b + 1, R, X)
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        store_vec(path, i, X_, X)
-        store_vec(work, b, P_, r)
-        store_vec(work, b, E_, z_axis(R))
-        store_six(work, b, F_, f)
-        store_rigid(work, b, Y_, Y)
+        path[i].R = R
+        path[i].V = V
+        path[i].zeta = zeta
+        path[i].X = X
+        bodies[b].r = r
+        bodies[b].z = z_axis(R)
+        bodies[b].p = f
+        bodies[b].I = Y
         if note:
             kinetic += 0.5 * (V @ (Y @ V))
             for k in range(j, j + DOF[kind]):
-                kinetic += 0.5 * m.dofs[k, ARMATURE] * v[k] * v[k]
+                kinetic += 0.5 * m.dofs[k].armature * v[k] * v[k]
             set_pose(hybrid.world, b + 1, R, X)
             frame = hybrid.moves[b + 1]
             frame.w, frame.dw, frame.v = V.ang @ R, zeta.ang @ R, V.lin @ R
@@ -163,11 +149,11 @@ def without_joints(hybrid, moving, pushed, note):
 @helper
 def own_force(hybrid, x, j, v):
     """What degree of freedom j's joint does of its own: its actuator, controllers and limits."""
-    nv, f, row = x.v.shape[0], hybrid.controls[j], hybrid.controlled[j]
+    f, row = hybrid.controls[j], hybrid.controlled[j]
     while row > 0:
-        k = nv + LAW * (row - 1)
-        f += law_force(hybrid.controls, k, x.q[int(hybrid.controls[k + COORDINATE_])], v)
-        row = hybrid.controlled[nv + row - 1]
+        law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
+        f += law_force(law, x.q[int(law.coordinate)], v)
+        row = hybrid.controlled[x.nv + row - 1]
     return f
 
 
@@ -175,7 +161,7 @@ def own_force(hybrid, x, j, v):
 def drive_joints(m, hybrid, x, v):
     """The forces of all active joints, at velocities v."""
     for b in range(m.n):
-        iv, k = m.bodies[b, IV], DOF[m.bodies[b, KIND]]
+        iv, k = m.bodies[b].iv, DOF[m.bodies[b].kind]
         for j in range(iv, iv + k):
             x.drive[j] = own_force(hybrid, x, j, v[j])
 
@@ -186,5 +172,5 @@ def joint_passes(hybrid, moving):
     momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
     if moving:
-        return eliminate_joints(m, x.q, x.v, x.drive, x.path, x.work, x.axes, x.dofs)
-    return with_joints(m, x.q, x.zeros, x.momentum, x.qdd, x.path, x.work, x.axes, x.dofs)
+        return eliminate_joints(m, x.v, x.drive, x.work)
+    return with_joints(m, x.zeros, x.momentum, x.qdd, x.work)

@@ -7,22 +7,50 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact.aba import BODY_ROW, DOF_ROW, PATH_ROW
-from supple.exact.motion import AXIS, Axes
-from supple.exact.tables import BODY, ROW, aligned, realigned
+from supple.exact import calls
+from supple.exact.aba import AbaBody, AbaDof, AbaPath
+from supple.exact.motion import Axes, Axis
+from supple.exact.tables import Body, DofTraits, aligned_rows, realigned
+from supple.spatial.algebra import Mat3, RigidInertia, Vec3
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import as_array
+from supple.spatial.fields import Floats, Integers, Number, Value
+from supple.spatial.indexing import LINE
 from supple.spatial.pointing import Pointing
-from supple.spatial.references import address_of, floats_at, int_vector, ints_at
-from supple.spatial.trig import RING
+from supple.spatial.structs import Held, Struct, Table
+from supple.spatial.trig import RING, Turn
+
+
+class ReducedShape(Struct, align=LINE):
+    """Of a reduced body, as BodyShape of exact/tables.py; its inertia is not split."""
+
+    tree_R = Value(Mat3)
+    tree_p = Value(Vec3)
+    I = Value(RigidInertia)
+    pitch = Number()
+
+
+class ReducedTree(Struct):
+    """The tables."""
+
+    bodies = Table(Body)
+    shapes = Table(ReducedShape)
+    dofs = Table(DofTraits)
+    angles = Integers()  # room for those of the tree
+    path = Table(AbaPath)
+    rows = Table(AbaBody)
+    dof_rows = Table(AbaDof)
+    axes = Table(Axis)
+    ring = Table(Turn)
+    zero_v = Floats()
 
 
 class Reduced(NamedTuple):
     """The hybrid body as exact/aba.py takes a model."""
 
     n: Any
+    n_angles: Any
     bodies: Any
-    rows: Any
+    shapes: Any
     dofs: Any
     gravity: Any
     angles: Any
@@ -31,6 +59,7 @@ class Reduced(NamedTuple):
 class Scratch(NamedTuple):
     """What the articulated-body algorithm needs to work on it."""
 
+    nv: Any
     q: Any
     v: Any
     drive: Any
@@ -41,61 +70,47 @@ class Scratch(NamedTuple):
     gain: Any
     effort: Any
     impulse: Any
-    path: Any
-    work: Any
-    axes: Any
-    dofs: Any
+    work: Any  #: exact.calls.Scratch
     angles: Any  #: room for those of the tree
-
-
-_BODIES, _ROWS, _DOFS, _ANGLES, _PATH, _WORK, _AXES, _RING, _SCRATCH, _ZEROS = range(10)
 
 
 @helper
 def open_reduced(hybrid):
     """The reduced tree as it is now, and scratch."""
     body, h = hybrid.body, hybrid.reduced
-    n, nq, nv = body.tree.n, body.nq, body.nv
-    m = Reduced(
-        hybrid.n_joints,
-        ints_at(h[_BODIES], (n + 1, BODY)),
-        floats_at(h[_ROWS], (n + 1, ROW)),
-        floats_at(h[_DOFS], (nv, 2)),
-        hybrid.gravity,
-        ints_at(h[_ANGLES], (hybrid.n_angles,)),
-    )
+    m = Reduced(hybrid.n_joints, hybrid.n_angles, h.bodies, h.shapes, h.dofs, hybrid.gravity, h.angles)
+    work = calls.Scratch(h.path, h.rows, h.dof_rows, Axes(h.axes, h.ring), h.zero_v, 0, 0, body.nv)
     return m, Scratch(
-        as_array(body.q, nq),
-        as_array(hybrid.v, nv),
-        as_array(hybrid.drive, nv),
-        as_array(body.qdd, nv),
-        floats_at(h[_ZEROS], (nv,)),
-        as_array(hybrid.momentum, nv),
-        as_array(hybrid.half, nv),
-        as_array(hybrid.gain, nv),
-        as_array(hybrid.effort, nv),
-        as_array(hybrid.impulse, nv),
-        floats_at(h[_PATH], (n + 1, PATH_ROW)),
-        floats_at(h[_WORK], (n + 1, BODY_ROW)),
-        Axes(floats_at(h[_AXES], (nv, AXIS)), floats_at(h[_RING], (RING, 2))),
-        floats_at(h[_SCRATCH], (nv, DOF_ROW)),
-        int_vector(h[_ANGLES], 2 * n),
+        body.nv,
+        body.q,
+        hybrid.v,
+        hybrid.drive,
+        body.qdd,
+        h.zero_v,
+        hybrid.momentum,
+        hybrid.half,
+        hybrid.gain,
+        hybrid.effort,
+        hybrid.impulse,
+        work,
+        h.angles,
     )
 
 
 class ReducedTables(Pointing):
-    """The tables, and their addresses."""
+    """The tables, beginning with cache lines, and their struct."""
 
-    _pointers = ("words",)
+    _pointers = ("struct",)
 
     def __init__(self, n: int, nv: int) -> None:
-        self.tables: list[NDArray[Any]] = [
-            np.zeros((n + 1, BODY), dtype=np.int64), aligned((n + 1, ROW)), np.zeros((nv, 2)),
-            np.zeros(2 * n, dtype=np.int64), aligned((n + 1, PATH_ROW)), aligned((n + 1, BODY_ROW)),
-            aligned((nv, AXIS)), aligned((RING, 2)), aligned((nv, DOF_ROW)), np.zeros(nv),
-        ]  # fmt: skip
+        self.tables: dict[str, NDArray[Any]] = dict(
+            bodies=Body.zeros(n + 1), shapes=aligned_rows(ReducedShape, n + 1), dofs=DofTraits.zeros(nv),
+            angles=np.zeros(2 * n, dtype=np.int64), path=aligned_rows(AbaPath, n + 1),
+            rows=aligned_rows(AbaBody, n + 1), dof_rows=aligned_rows(AbaDof, nv), axes=aligned_rows(Axis, nv),
+            ring=aligned_rows(Turn, RING), zero_v=np.zeros(nv),
+        )  # fmt: skip
         self._point()
 
     def _point(self) -> None:
-        self.tables = [realigned(a) if a.dtype == np.float64 else a for a in self.tables]
-        self.words = np.array([address_of(a) for a in self.tables], dtype=np.int64)
+        self.tables = {name: realigned(a) for name, a in self.tables.items()}
+        self.struct: Held = ReducedTree.of(**self.tables)

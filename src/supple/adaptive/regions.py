@@ -14,23 +14,8 @@ from supple.assembly.loads import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import TURNS
-from supple.exact.tables import (
-    ANGLE,
-    HAS_CHILDREN,
-    IQ,
-    IV,
-    KIND,
-    PARENT,
-    PARENT_SLOT,
-    PITCH,
-    RIGID,
-    SLOT,
-    TREE_P,
-    TREE_R,
-)
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
 from supple.spatial.compiler import helper, part
-from supple.spatial.rows import load_rigid, store_mat, store_rigid, store_vec
 
 
 @helper
@@ -51,7 +36,7 @@ def add_rigid(m, hybrid, rb, R, r, Y):
     if rb == 0:
         hybrid.world_inertia = hybrid.world_inertia + Y
     else:
-        store_rigid(m.rows, rb - 1, RIGID, load_rigid(m.rows, rb - 1, RIGID) + Y)
+        m.shapes[rb - 1].I = m.shapes[rb - 1].I + Y
 
 
 @helper
@@ -61,20 +46,20 @@ def add_joint(hybrid, m, angles, rb, j, R, r):
     b = hybrid.n_joints
     kind, iq = tree.joint[j], tree.iq[j]
     hybrid.joints[b] = j
-    m.bodies[b, PARENT] = rb - 1
-    m.bodies[b, KIND] = kind
-    m.bodies[b, IQ] = iq
-    m.bodies[b, IV] = tree.iv[j]
-    m.bodies[b, HAS_CHILDREN] = 0
+    m.bodies[b].parent = rb - 1
+    m.bodies[b].kind = kind
+    m.bodies[b].iq = iq
+    m.bodies[b].iv = tree.iv[j]
+    m.bodies[b].has_children = 0
     n = hybrid.n_angles
-    m.bodies[b, ANGLE] = n
+    m.bodies[b].angle = n
     for k in range(TURNS[kind]):
         angles[n + k] = iq + k
     hybrid.n_angles = n + TURNS[kind]
-    store_mat(m.rows, b, TREE_R, R)
-    store_vec(m.rows, b, TREE_P, r)
-    store_rigid(m.rows, b, RIGID, no_inertia())
-    m.rows[b, PITCH] = tree.pitch[j]
+    m.shapes[b].tree_R = R
+    m.shapes[b].tree_p = r
+    m.shapes[b].I = no_inertia()
+    m.shapes[b].pitch = tree.pitch[j]
     hybrid.n_joints = b + 1
     return b + 1
 
@@ -168,18 +153,18 @@ def set_slots(m, n):
     """As topology.slots: the last child of a body takes its place, any other one of its own."""
     first = True
     for b in range(n - 1, -1, -1):  # PARENT_SLOT says, for now, whether b is the last child
-        p = m.bodies[b, PARENT]
+        p = m.bodies[b].parent
         if p < 0:
-            m.bodies[b, PARENT_SLOT] = 1 if first else 0
+            m.bodies[b].parent_slot = 1 if first else 0
             first = False
         else:
-            m.bodies[b, PARENT_SLOT] = 0 if m.bodies[p, HAS_CHILDREN] else 1
-            m.bodies[p, HAS_CHILDREN] = 1
+            m.bodies[b].parent_slot = 0 if m.bodies[p].has_children else 1
+            m.bodies[p].has_children = 1
     for b in range(n):
-        p = m.bodies[b, PARENT]
-        above = 0 if p < 0 else m.bodies[p, SLOT]
-        m.bodies[b, SLOT] = above if m.bodies[b, PARENT_SLOT] else b + 1
-        m.bodies[b, PARENT_SLOT] = above
+        p = m.bodies[b].parent
+        above = 0 if p < 0 else m.bodies[p].slot
+        m.bodies[b].slot = above if m.bodies[b].parent_slot else b + 1
+        m.bodies[b].parent_slot = above
 
 
 @part

@@ -28,7 +28,6 @@ from supple.assembly.passes import renew
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
-from supple.exact.tables import IV, KIND
 from supple.spatial.compiler import helper, kernel
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
@@ -94,7 +93,7 @@ def rigidify(hybrid, dropped):
         return 1.0
     for b in range(m.n):
         if hybrid.flags[tree.node_of[hybrid.joints[b]]] != CURRENT:
-            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+            for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
                 x.v[k] = 0.0
             hybrid.dropped[hybrid.n_dropped] = hybrid.joints[b]
             hybrid.n_dropped += 1
@@ -104,7 +103,7 @@ def rigidify(hybrid, dropped):
         after, smallest = velocities_of(hybrid)
         m, x = open_reduced(hybrid)
         for b in range(m.n):
-            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+            for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
                 more -= x.impulse[k] * x.v[k]
         hybrid.removed += before - after
         hybrid.stopped += before - after - 0.5 * hybrid.dt * more
@@ -133,7 +132,7 @@ def update_active_region(hybrid):
     if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
         for b in range(m.n):
             flags = hybrid.flags[tree.node_of[hybrid.joints[b]]]
-            for k in range(m.bodies[b, IV], m.bodies[b, IV] + DOF[m.bodies[b, KIND]]):
+            for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
                 if not flags & UPDATE:
                     x.qdd[k] = 0.0
                 if flags & (CURRENT | HELD) != CURRENT:

@@ -36,22 +36,17 @@ from supple.adaptive.memory import SPRING, QuasiStaticBody
 from supple.adaptive.momenta import across
 from supple.adaptive.reduced import push_force
 from supple.assembly.joints import advance
-from supple.exact.aba import A_, B_, BODY_ROW, D_, DOF_ROW, E_, F_, P_, PATH_ROW, Y_, with_joints, without_joint
-from supple.exact.calls import AXES, DOFS, HEADER, N_SLOTS, PATH, TURNS, WORK
-from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, turn_ahead, world_at_rest
-from supple.exact.tables import ARMATURE, HAS_CHILDREN, PARENT, open_tables
+from supple.exact.aba import aba_scratch, with_joints, without_joint
+from supple.exact.calls import call_at, no_wrenches
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, State, joint_of, turn_ahead, world_at_rest
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import as_array
-from supple.spatial.references import floats_at, ints_at
-from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_rigid, store_six, store_vec
-from supple.spatial.trig import RING
+from supple.spatial.references import float_vector
 
 SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 UNIT = 2.0**-53  #: of rounding
 SAFETY, LEAST = 32.0, 1024.0
 LUCK = 32.0
-X_ = 21  #: of a row of `path`: where the body's origin is in the world
 
 
 @helper
@@ -66,35 +61,35 @@ def along(kind, z, S, k, f):
         return Revolute(z) @ f
     if kind == PRISMATIC:
         return Prismatic(z) @ f
-    return load_motion(S.rows, k, 0) @ f
+    return S.axes[k].s @ f
 
 
 @helper
-def load_bodies(m, qs, q, path, work, S):
+def load_bodies(m, qs, state, work):
     """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes, whose magnitudes go to
     `carried`."""
-    world_at_rest(m, q, path)
-    store_vec(path, 0, X_, zero())
+    path, bodies = work.path, work.bodies
+    path[0].zeta = world_at_rest(m, 0.0, path[0])
+    path[0].X = zero()
     done, next_ = 0, 0
     for b in range(m.n):
         i, p, _, _ = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        above = load_vec(path, p, X_)
-        R, Y = without_joint(m, b, q, m.zeros, False, m.outward, path, work, S)
-        store_rigid(work, b, Y_, Y)
-        X = above + load_vec(work, b, P_)
-        store_vec(path, i, X_, X)
+        done = turn_ahead(m, state.q, work.S, done, b)
+        above = path[p].X
+        R, bodies[b].I = without_joint(m, b, state, work)
+        X = above + bodies[b].r
+        path[i].X = X
         qs.carried[b].force = 0.0
         qs.carried[b].moment = 0.0
         if next_ < qs.n_pushed and qs.pushed[next_] == b:
-            f = load_force(work, b, F_)
+            f = bodies[b].p
             weight, moment = push_sizes(qs, next_, X)
             qs.carried[b].force = weight
             qs.carried[b].moment = moment
             for k in range(qs.push_start[next_], qs.push_start[next_ + 1]):
                 push = push_force(qs.pushes[k], R, X, Motion(zero(), zero()))
                 f = f - push
-            store_six(work, b, F_, f)
+            bodies[b].p = f
             next_ += 1
 
 
@@ -112,26 +107,26 @@ def push_sizes(qs, x, X):
 
 
 @helper
-def measure_noise(m, qs, force, work, S, dofs):
+def measure_noise(m, qs, force, work):
     """`noise` of every degree of freedom. Returns the largest acceleration that so large a force would give its joint
     on its own."""
-    most = 0.0
+    most, bodies, dofs, S = 0.0, work.bodies, work.dofs, work.S
     for b in range(m.n - 1, -1, -1):
         _, _, kind, j = joint_of(m, b)
-        f = load_force(work, b, F_)
+        f = bodies[b].p
         weight = qs.carried[b].force + length(f.lin)
         moment = qs.carried[b].moment + length(f.ang)
         for k in range(j, j + DOF[kind]):
             carried = moment if kind == REVOLUTE else weight
             if kind != REVOLUTE and kind != PRISMATIC:
-                s = load_motion(S.rows, k, 0)
+                s = S.axes[k].s
                 carried = length(s.ang) * moment + length(s.lin) * weight
             noise = abs(force[k]) + carried
             qs.noise[k] = noise
-            most = max(most, noise * dofs[k, D_])
-        p = m.bodies[b, PARENT]
+            most = max(most, noise * dofs[k].d)
+        p = m.bodies[b].parent
         if p >= 0:
-            moment += length(load_vec(work, b, P_)) * weight
+            moment += length(bodies[b].r) * weight
             qs.carried[p].force += weight
             qs.carried[p].moment += moment
     return most
@@ -194,38 +189,37 @@ def advance_all(qs, factor):
 
 
 @helper
-def probe_forces(m, qs, tau, qdd, path, work, S, dofs, out):
+def probe_forces(m, qs, tau, qdd, work, out):
     """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, to which what moves
     the bodies now belongs, with signs that look random. Returns how the former compares with the latter, by what the
     joint that moves most, on its own, would do. After load_bodies; takes the bodies' own forces away."""
-    store_six(path, 0, A_, Motion(zero(), zero()))
+    path, bodies, dofs, S = work.path, work.bodies, work.dofs, work.S
+    path[0].A = Motion(zero(), zero())
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
-        A = shift_motion(load_vec(work, b, P_), load_motion(path, p, A_)) + across(
-            kind, load_vec(work, b, E_), S, j, qdd
-        )
-        store_six(path, i, A_, A)
-        f = load_rigid(work, b, Y_) @ A
+        A = shift_motion(bodies[b].r, path[p].A) + across(kind, bodies[b].z, S, j, qdd)
+        path[i].A = A
+        f = bodies[b].I @ A
         qs.carried[b].force += length(f.lin)
         qs.carried[b].moment += length(f.ang)
-        store_six(work, b, F_, load_force(work, b, F_) + f)
-    noise, most = UNIT * measure_noise(m, qs, tau, work, S, dofs), 0.0
+        bodies[b].p = bodies[b].p + f
+    noise, most = UNIT * measure_noise(m, qs, tau, work), 0.0
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        f = load_force(work, b, F_)
-        if m.bodies[b, HAS_CHILDREN]:
-            f = f + load_force(path, i, B_)
+        f = bodies[b].p
+        if m.bodies[b].has_children:
+            f = f + path[i].pA
         for k in range(j, j + DOF[kind]):
             sign = 1.0 if (k * k + 3 * k >> 2) & 1 else -1.0
-            left = tau[k] - along(kind, load_vec(work, b, E_), S, k, f) - m.dofs[k, ARMATURE] * qdd[k]
-            most = max(most, abs(left) * dofs[k, D_])
+            left = tau[k] - along(kind, bodies[b].z, S, k, f) - m.dofs[k].armature * qdd[k]
+            most = max(most, abs(left) * dofs[k].d)
             out[k] = left + sign * UNIT * qs.noise[k]
-        store_six(work, b, F_, Force(zero(), zero()))
-        if m.bodies[b, PARENT] >= 0:
-            f = shift_force(load_vec(work, b, P_), f)
+        bodies[b].p = Force(zero(), zero())
+        if m.bodies[b].parent >= 0:
+            f = shift_force(bodies[b].r, f)
             if i != p:  # not the last child: those after it have already put theirs there
-                f = f + load_force(path, p, B_)
-            store_six(path, p, B_, f)
+                f = f + path[p].pA
+            path[p].pA = f
     return quotient(most, noise)
 
 
@@ -237,23 +231,19 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
     """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D, or of PROBE what is left
     of the equations of motion, in parts of the noise."""
     body = qs.body
-    h = ints_at(handle, (HEADER,))
-    m = open_tables(h)
+    call = call_at(handle)
+    m, work = call.model, aba_scratch(call)
     smallest, left = 1.0e300, 0.0
     if tasks & (SOLVE | PROBE):
-        q, tau, out = as_array(body.q, body.nq), as_array(body.force, body.nv), as_array(body.qdd, body.nv)
-        path, bodies = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
-        S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
-        dofs = floats_at(h[DOFS], (m.nv, DOF_ROW))
-        load_bodies(m, qs, q, path, bodies, S)
+        still, tau, out = float_vector(m.zero_v, m.nv), body.force, body.qdd
+        load_bodies(m, qs, State(body.q, still, still, False, no_wrenches()), work)
         if tasks & PROBE:
-            noise, probe = as_array(qs.noise, body.nv), as_array(qs.probe, body.nv)
-            left = probe_forces(m, qs, tau, out, path, bodies, S, dofs, probe)
-            tau, out = probe, noise
+            left = probe_forces(m, qs, tau, out, work, qs.probe)
+            tau, out = qs.probe, qs.noise
         elif tasks & WEIGHTLESS:
             for b in range(m.n):
-                store_six(bodies, b, F_, Force(zero(), zero()))
-        smallest = with_joints(m, q, m.zeros, tau, out, path, bodies, S, dofs)
+                work.bodies[b].p = Force(zero(), zero())
+        smallest = with_joints(m, still, tau, out, work)
         if tasks & PROBE:
             most, squares = 0.0, 0.0
             for j in range(m.nv):
@@ -262,7 +252,7 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
             qs.amplification_in_all = SAFETY * quotient(math.sqrt(squares), qs.noise_level)
         else:
             add_up(qs)
-            qs.noise_level = UNIT * measure_noise(m, qs, tau, bodies, S, dofs)
+            qs.noise_level = UNIT * measure_noise(m, qs, tau, work)
             qs.queue_length = 0
             qs.n_visited = 0
     if tasks & SELECT:

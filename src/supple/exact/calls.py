@@ -20,35 +20,38 @@ from numpy.typing import NDArray
 from supple import memory
 from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
-from supple.exact.motion import AXIS, Axes
+from supple.exact.motion import Axes, Axis, State
 from supple.exact.refusals import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
-from supple.exact.tables import ALIGNMENT, OWN, aligned, host_tables, open_tables
+from supple.exact.tables import ALIGNMENT, Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel
 from supple.model.manifold import UNIT_TOLERANCE
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
-from supple.spatial.indexing import get, item
-from supple.spatial.lanes import WIDTH, lanes_at
+from supple.spatial.fields import Address, Integer
+from supple.spatial.lanes import WIDTH, lanes_vector
 from supple.spatial.pointing import Unmoved
 from supple.spatial.references import (
     ARGUMENTS,
     ODD,
     OK,
     ONE_ARGUMENT,
-    address_of,
+    PREFIX,
+    data_of,
     fits_matrix,
     fits_vector,
+    float_vector,
     floats_at,
     floats_of,
     function_of,
     header_of,
-    ints_at,
+    int_vector,
     is_none,
     new_array,
     release,
     status_object,
 )
-from supple.spatial.trig import RING
+from supple.spatial.structs import Held, Link, Struct
+from supple.spatial.trig import RING, Turn
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4
 STATE_SHIFT = 8  #: a batch kernel returns status + (state << 8)
@@ -58,14 +61,125 @@ REGISTER = 8 * WIDTH  #: bytes
 Floats = NDArray[np.float64]
 
 
+# --- what a core works with -----------------------------------------------------------------------------------------
+
+
+class Call(Struct):
+    """What the kernels of an algorithm find at one address: the model, and scratch."""
+
+    model = Link(Tables)
+    n_slots = Integer()
+    n_extra = Integer()
+    n_out = Integer()
+    n_dims = Integer()
+    dims = Address()  # the shape of the result
+    path = Address()
+    bodies = Address()
+    dofs = Address()
+    axes = Address()
+    ring = Address()
+    extra = Address()
+    constants = Address()
+    hubs = Address()
+
+
+call_at = Call.at
+
+
+class Rows(NamedTuple):
+    """What structs an algorithm keeps its numbers in."""
+
+    path: type[Struct]  #: for each slot: what bodies pass on to children and parents
+    bodies: type[Struct] | None = None  #: for each body
+    dofs: type[Struct] | None = None  #: for each degree of freedom, besides its axis
+    constants: type[Struct] | None = None  #: for each body: numbers of the model
+    hubs: type[Struct] | None = None  #: integers of the model
+
+
+class Scratch(NamedTuple):
+    """What a core works with, each a table of structs."""
+
+    path: Any
+    bodies: Any
+    dofs: Any
+    S: Any  #: Axes
+    extra: Any  #: a vector of numbers
+    constants: Any  #: of float64, also in lanes
+    hubs: Any  #: integers
+    n_out: Any  #: how many numbers the result has
+
+
+@helper
+def _no_table(address):
+    return address
+
+
+def _table(struct: type[Struct] | None) -> Any:
+    return _no_table if struct is None else struct.table
+
+
+def _lanes_table(struct: type[Struct] | None) -> Any:
+    return _no_table if struct is None else struct.lanes_table
+
+
+_axis_table, _turn_table, _wrench_table = Axis.table, Turn.table, Wrench.table
+_axis_lanes, _turn_lanes, _wrench_lanes = Axis.lanes_table, Turn.lanes_table, Wrench.lanes_table
+
+
+@helper
+def no_wrenches():
+    """Of a State that is not pushed."""
+    return _wrench_table(0)
+
+
+def scratch_opener(rows: Rows) -> tuple[Any, Any]:
+    """What opens the scratch of a call; and that of four states in lanes, at an address, with where it ends."""
+    path, bodies, dofs, constants, hubs = map(_table, rows)
+    path_lanes, bodies_lanes, dofs_lanes = map(_lanes_table, rows[:3])
+    path_bytes, body_bytes, dof_bytes = (REGISTER * (0 if x is None else x.words) for x in rows[:3])
+    axis_bytes, ring_bytes = REGISTER * Axis.words, REGISTER * RING * Turn.words
+
+    def opened(call):
+        return Scratch(
+            path(call.path),
+            bodies(call.bodies),
+            dofs(call.dofs),
+            Axes(_axis_table(call.axes), _turn_table(call.ring)),
+            float_vector(call.extra, call.n_extra),
+            constants(call.constants),
+            hubs(call.hubs),
+            call.n_out,
+        )
+
+    def opened_lanes(call, at_path):
+        m = call.model
+        at_bodies = at_path + call.n_slots * path_bytes
+        at_dofs = at_bodies + m.n * body_bytes
+        at_axes = at_dofs + m.nv * dof_bytes
+        at_ring = at_axes + m.nv * axis_bytes
+        at_extra = at_ring + ring_bytes
+        return Scratch(
+            path_lanes(at_path),
+            bodies_lanes(at_bodies),
+            dofs_lanes(at_dofs),
+            Axes(_axis_lanes(at_axes), _turn_lanes(at_ring)),
+            lanes_vector(at_extra),
+            constants(call.constants),
+            hubs(call.hubs),
+            call.n_out,
+        )
+
+    return helper(opened), helper(opened_lanes)
+
+
 # --- compiled checks and the lanes' coming and going ----------------------------------------------------------------
 
 
 @njit(**dict(INLINE, fastmath={"reassoc"}))  # so that the sum is taken several entries at a time
-def finite(x):
-    """Whether all entries are finite; one pass, no branches."""
+def finite(x, n):
+    """Whether all n entries are finite; one pass, no branches."""
     total = 0.0
-    for i in range(x.shape[0]):
+    for i in range(n):
         total += x[i] * 0.0
     return total == 0.0
 
@@ -73,11 +187,10 @@ def finite(x):
 @helper
 def has_unit_parts(m, q):
     """Whether every quaternion (and cosine with sine) has unit length."""
-    for k in range(m.units.shape[0]):
-        square = 0.0
-        first = get(m.units, k, 0)
-        for i in range(first, first + get(m.units, k, 1)):
-            square += item(q, i) * item(q, i)
+    for k in range(m.n_units):
+        square, part = 0.0, m.units[k]
+        for i in range(part.first, part.first + part.length):
+            square += q[i] * q[i]
         if not (abs(square - 1.0) <= UNIT_TOLERANCE):
             return False
     return True
@@ -85,11 +198,17 @@ def has_unit_parts(m, q):
 
 @helper
 def state_status(m, q):
-    if not finite(q):
+    if not finite(q, m.nq):
         return NOT_FINITE
     if not has_unit_parts(m, q):
         return NOT_UNIT
     return OK
+
+
+@helper
+def row_of(a, i):
+    """Row i of a matrix, as a vector."""
+    return float_vector(a.ctypes.data + 8 * i * a.shape[1], a.shape[1])
 
 
 @helper
@@ -115,83 +234,30 @@ def scatter(address, first, stop, target):
 
 # --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
-PATH, WORK, AXES, TURNS, DOFS, EXTRA, CONSTANTS, TABLES, N_TABLES, N_SLOTS, N_EXTRA, N_OUT, N_DIMS, DIMS = range(
-    OWN, OWN + 14
-)
-HEADER = DIMS + 3
-
-_BATCH = types.int64(types.int64, *[types.Array(types.float64, 2, "C")] * 5, types.int64, types.int64,
-                     types.Array(types.float64, 1, "C"))  # fmt: skip
+_matrix = types.float64[:, ::1]
+_BATCH = types.int64(types.int64, *[_matrix] * 5, types.int64, types.int64, types.float64[::1])
 
 
-class Extras(NamedTuple):
-    """What a core that has tables takes last."""
-
-    scratch: Any  #: (extra,)
-    constants: Any  #: (n, constant_row), the same for all states
-    tables: Any  #: (any number, table_row) integers
-
-
-def make_kernels(
-    name: str,
-    core: Any,
-    path_row: int,
-    body_row: int,
-    dof_row: int,
-    constant_row: int,
-    table_row: int,
-    only_q: bool,
-    needs_v: bool,
-    needs_x: bool,
-) -> tuple[Kernel, Kernel]:
+def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bool, bool]) -> tuple[Kernel, Kernel]:
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
     states at a time.
 
-    core(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra) returns a number that is positive unless
-    the model is singular there or the result has overflown. v and x have length nv and may be None where they are not
-    needed; out and extra are flat, but extra is (n, constant_row) of float64 where a body has so many constants, and
-    Extras where there are tables.
+    core(m, state, out, scratch) returns a number that is positive unless the model is singular there or the result has
+    overflown. needs: whether v is needed, and what else is known of the joints; where they are not, they may be None.
     """
-    if table_row:
+    opened, opened_lanes = scratch_opener(rows)
+    needs_v, needs_known = needs
 
-        def extra_of(h, m, scratch):
-            tables = ints_at(h[TABLES], (h[N_TABLES], table_row))
-            return Extras(scratch, floats_at(h[CONSTANTS], (m.n, constant_row)), tables)
-
-    elif constant_row:
-
-        def extra_of(h, m, scratch):
-            return floats_at(h[CONSTANTS], (m.n, constant_row))
-
-    else:
-
-        def extra_of(h, m, scratch):
-            return scratch
-
-    extra_of = helper(extra_of)
-
-    def run(h, m, q, v, x, has_wrenches, wrenches):
+    def run(header, call, state):
         """The result as a new array, or a status."""
-        status = state_status(m, q)
+        m = call.model
+        status = state_status(m, state.q)
         if status != OK:
             return status_object(status)
-        array = new_array(h, h[N_DIMS], h.ctypes.data + 8 * DIMS)
-        out = floats_of(array, (h[N_OUT],))
-        good = core(
-            m,
-            q,
-            v,
-            x,
-            has_wrenches,
-            wrenches,
-            out,
-            floats_at(h[PATH], (h[N_SLOTS], path_row)),
-            floats_at(h[WORK], (m.n, body_row)),
-            Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
-            floats_at(h[DOFS], (m.nv, dof_row)),
-            extra_of(h, m, floats_at(h[EXTRA], (h[N_EXTRA],))),
-        )
-        if good > 0.0 and finite(out):
+        array = new_array(header, call.n_dims, call.dims)
+        out = floats_of(array, call.n_out)
+        good = core(m, state, out, opened(call))
+        if good > 0.0 and finite(out, call.n_out):
             return array
         release(array)
         return status_object(NOT_FINITE if good > 0.0 else SINGULAR)
@@ -199,82 +265,74 @@ def make_kernels(
     run = helper(run)
 
     def single(self, arguments, count):
-        h = header_of(self, HEADER)
-        m = open_tables(h)
+        h = header_of(self)
+        call = call_at(h[PREFIX])
+        m = call.model
         if count != 4:
             return status_object(ODD)
-        given = ints_at(arguments, (4,))
-        q_, v_, x_, wrenches_ = given[0], given[1], given[2], given[3]
-        has_v, has_x, has_wrenches = not is_none(h, v_), not is_none(h, x_), not is_none(h, wrenches_)
-        if not fits_vector(h, q_, m.nq):
+        given = int_vector(arguments, 4)
+        q, v, known, wrenches = given[0], given[1], given[2], given[3]
+        has_v, has_known, pushed = not is_none(h, v), not is_none(h, known), not is_none(h, wrenches)
+        if not fits_vector(h, q, m.nq):
             return status_object(ODD)
-        if (needs_v or has_v) and not fits_vector(h, v_, m.nv):
+        if (needs_v or has_v) and not fits_vector(h, v, m.nv):
             return status_object(ODD)
-        if (needs_x or has_x) and not fits_vector(h, x_, m.nv):
+        if (needs_known or has_known) and not fits_vector(h, known, m.nv):
             return status_object(ODD)
-        if has_wrenches and not fits_matrix(h, wrenches_, m.n, 6):
+        if pushed and not fits_matrix(h, wrenches, m.n, 6):
             return status_object(ODD)
-        q = floats_of(q_, (m.nq,))
-        v = floats_of(v_, (m.nv,)) if has_v else m.zeros
-        x = floats_of(x_, (m.nv,)) if has_x else m.zeros
-        wrenches = floats_of(wrenches_, (m.n, 6)) if has_wrenches else m.outward
-        return run(h, m, q, v, x, has_wrenches, wrenches)
+        state = State(
+            floats_of(q, m.nq),
+            float_vector(data_of(v) if has_v else m.zero_v, m.nv),
+            float_vector(data_of(known) if has_known else m.zero_v, m.nv),
+            pushed,
+            _wrench_table(data_of(wrenches) if pushed else 0),
+        )
+        return run(h, call, state)
 
-    def single_q(self, q_):
-        h = header_of(self, HEADER)
-        m = open_tables(h)
-        if not fits_vector(h, q_, m.nq):
+    def single_q(self, q):
+        h = header_of(self)
+        call = call_at(h[PREFIX])
+        m = call.model
+        if not fits_vector(h, q, m.nq):
             return status_object(ODD)
-        return run(h, m, floats_of(q_, (m.nq,)), m.zeros, m.zeros, False, m.outward)
+        zeros = float_vector(m.zero_v, m.nv)
+        return run(h, call, State(floats_of(q, m.nq), zeros, zeros, False, _wrench_table(0)))
 
-    def batch(handle, q, v, x, wrenches, out, first, stop, scratch):
-        h = ints_at(handle, (HEADER,))
-        m = open_tables(h)
-        n_out, n_extra, n_slots = h[N_OUT], h[N_EXTRA], h[N_SLOTS]
+    def batch(handle, q, v, known, wrenches, out, first, stop, scratch):
+        call = call_at(handle)
+        m, n_out = call.model, call.n_out
         at_q = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
         at_v = at_q + m.nq * REGISTER
-        at_x = at_v + m.nv * REGISTER
-        at_wrenches = at_x + m.nv * REGISTER
+        at_known = at_v + m.nv * REGISTER
+        at_wrenches = at_known + m.nv * REGISTER
         at_out = at_wrenches + m.n * 6 * REGISTER
-        at_extra = at_out + n_out * REGISTER
-        at_good = at_extra + n_extra * REGISTER
-        at_path = at_good + REGISTER
-        at_work = at_path + n_slots * path_row * REGISTER
-        at_axes = at_work + m.n * body_row * REGISTER
-        at_turns = at_axes + m.nv * AXIS * REGISTER
-        at_dofs = at_turns + RING * 2 * REGISTER
-        good = floats_at(at_good, (WIDTH,))
+        at_good = at_out + n_out * REGISTER
+        work = opened_lanes(call, at_good + REGISTER)
+        good = float_vector(at_good, WIDTH)
         floats_at(at_v, (2 * m.nv * WIDTH,))[:] = 0.0
-        has_wrenches = wrenches.shape[1] > 0
-        for state in range(first, stop, WIDTH):
-            gather(q, state, stop, at_q)
-            gather(v, state, stop, at_v)
-            gather(x, state, stop, at_x)
-            gather(wrenches, state, stop, at_wrenches)
-            lanes_at(at_good, (1,))[0] = core(
-                m,
-                lanes_at(at_q, (m.nq,)),
-                lanes_at(at_v, (m.nv,)),
-                lanes_at(at_x, (m.nv,)),
-                has_wrenches,
-                lanes_at(at_wrenches, (m.n, 6)),
-                lanes_at(at_out, (n_out,)),
-                lanes_at(at_path, (n_slots, path_row)),
-                lanes_at(at_work, (m.n, body_row)),
-                Axes(lanes_at(at_axes, (m.nv, AXIS)), lanes_at(at_turns, (RING, 2))),
-                lanes_at(at_dofs, (m.nv, dof_row)),
-                extra_of(h, m, lanes_at(at_extra, (n_extra,))),
-            )
-            scatter(at_out, state, stop, out)
-            for lane in range(min(WIDTH, stop - state)):
-                s = state + lane
-                status = state_status(m, q[s])
+        state = State(
+            lanes_vector(at_q),
+            lanes_vector(at_v),
+            lanes_vector(at_known),
+            wrenches.shape[1] > 0,
+            _wrench_lanes(at_wrenches),
+        )
+        for s in range(first, stop, WIDTH):
+            gather(q, s, stop, at_q)
+            gather(v, s, stop, at_v)
+            gather(known, s, stop, at_known)
+            gather(wrenches, s, stop, at_wrenches)
+            lanes_vector(at_good)[0] = core(m, state, lanes_vector(at_out), work)
+            scatter(at_out, s, stop, out)
+            for lane in range(min(WIDTH, stop - s)):
+                status = state_status(m, row_of(q, s + lane))
                 if status == OK and not good[lane] > 0.0:
                     status = SINGULAR
-                if status == OK and not finite(out[s]):
+                if status == OK and not finite(row_of(out, s + lane), n_out):
                     status = NOT_FINITE
                 if status != OK:
-                    return status + (s << STATE_SHIFT)
+                    return status + ((s + lane) << STATE_SHIFT)
         return OK
 
     one = Kernel(single_q, ONE_ARGUMENT, name) if only_q else Kernel(single, ARGUMENTS, name)
@@ -301,28 +359,49 @@ TAU = Argument("tau", lambda m: (m.nv,), optional=True)
 WRENCHES = Argument("wrenches", lambda m: (m.n_bodies, 6), optional=True)
 
 
-@dataclass
-class Work(Unmoved):
+class HostWork(Unmoved):
     """One algorithm's scratch for one model, and the entry point that uses it."""
 
-    run: Callable[..., Any]  #: gives the result as an array, or a status
-    handle: int  #: the address of the header, for batches
-    shape: tuple[int, ...]
-    header: NDArray[np.int64]
-    scratch: tuple[Floats, ...]
-    lane_size: int  #: float64 numbers that a batch needs for each lane
+    def __init__(self, algorithm: Algorithm, model: Model) -> None:
+        host, rows, shape = host_tables(model), algorithm.rows, algorithm.output(model)
+        n, nv, n_extra = model.n_bodies, model.nv, algorithm.extra(model)
+        self.shape = shape
+        self.path = aligned_rows(rows.path, host.n_slots)
+        self.bodies, self.dofs = _rows_for(rows.bodies, n), _rows_for(rows.dofs, nv)
+        self.axes, self.ring, self.extra = aligned_rows(Axis, nv), aligned_rows(Turn, RING), aligned((n_extra,))
+        self.call: Held = Call.of(
+            model=host, n_slots=host.n_slots, n_extra=n_extra, n_out=math.prod(shape), n_dims=len(shape),
+            dims=np.array(shape, dtype=np.int64), path=self.path, bodies=self.bodies, dofs=self.dofs, axes=self.axes,
+            ring=self.ring, extra=self.extra, constants=_given(algorithm.constants, model),
+            hubs=_given(algorithm.hubs, model),
+        )  # fmt: skip
+        self.run = function_of(algorithm.single, self.call)  #: gives the result as an array, or a status
+        self.handle = self.call.address  #: for batches
+        #: float64 numbers that a batch needs for each lane
+        self.lane_size = model.nq + 2 * nv + 6 * n + math.prod(shape) + 1 + sum(x.nbytes for x in self.scratch) // 8
+
+    @property
+    def scratch(self) -> tuple[NDArray[Any], ...]:
+        return self.path, self.bodies, self.dofs, self.axes, self.ring, self.extra
+
+
+def _rows_for(struct: type[Struct] | None, n: int) -> NDArray[Any]:
+    return np.empty(0) if struct is None else aligned_rows(struct, n)
+
+
+def _given(make: Callable[[Model], NDArray[Any]] | None, model: Model) -> NDArray[Any]:
+    return np.empty(0) if make is None else make(model)
 
 
 @dataclass
 class Algorithm:
     """A core and what the calls around it must know.
 
-    path_row, body_row, dof_row: numbers of scratch a slot (what bodies pass on to children and parents), a body, and a
-    degree of freedom (besides the axes S, which all have).
-    inputs: of the four a core takes (q, v, x, wrenches), in that order, None where it takes none.
-    output: the shape of the result. extra: how many numbers of scratch beside the rows; or constants: the model's
-    numbers (n_bodies, constant_row) that a core takes in its place; or tables, integers (any, table_row), and both
-    (Extras).
+    rows: what it keeps its numbers in.
+    inputs: of the four a core takes (q, v, what else is known of the joints, wrenches), in that order, None where it
+    takes none.
+    output: the shape of the result. extra: how many numbers of scratch beside the rows. constants, hubs: make those
+    of the model.
     inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint. refuse: the
     same for cores that find more than that: raises if the scratch tells what is wrong.
     like: another algorithm of the same core, whose result has another size: the kernels are that one's.
@@ -330,61 +409,38 @@ class Algorithm:
 
     name: str
     core: Any
-    path_row: int
-    body_row: int
-    dof_row: int
+    rows: Rows
     inputs: tuple[Argument, Argument | None, Argument | None, Argument | None]
     output: Callable[[Model], tuple[int, ...]]
     extra: Callable[[Model], int] = lambda model: 0
-    constants: Callable[[Model], Floats] | None = None
-    constant_row: int = 0
-    tables: Callable[[Model], NDArray[np.int64]] | None = None
-    table_row: int = 0
-    inverse_D: Callable[[Model, Work], Floats] | None = None
-    refuse: Callable[[Model, Work], None] | None = None
+    constants: Callable[[Model], NDArray[Any]] | None = None
+    hubs: Callable[[Model], NDArray[Any]] | None = None
+    inverse_D: Callable[[Model, HostWork], Floats] | None = None
+    refuse: Callable[[Model, HostWork], None] | None = None
     like: Algorithm | None = None
     only_q: bool = field(init=False)
     single: Kernel = field(init=False)
     batch: Kernel = field(init=False)
 
     def __post_init__(self) -> None:
-        needs = [x is not None and not x.optional for x in self.inputs]
+        _, needs_v, needs_known, _ = (x is not None and not x.optional for x in self.inputs)
         self.only_q = all(x is None for x in self.inputs[1:])
         if self.like is not None:
             self.single, self.batch = self.like.single, self.like.batch
             return
-        rows = self.path_row, self.body_row, self.dof_row, self.constant_row, self.table_row
-        self.single, self.batch = make_kernels(self.name, self.core, *rows, self.only_q, needs[1], needs[2])
+        self.single, self.batch = make_kernels(self.name, self.core, self.rows, self.only_q, (needs_v, needs_known))
 
-    def scratch_sizes(self, model: Model) -> tuple[tuple[int, ...], ...]:
-        """The shapes of what a core takes behind its result: path, work, the two parts of S, dofs, extra."""
-        n, nv, slots = model.n_bodies, model.nv, host_tables(model).n_slots
-        axes = (nv, AXIS), (RING, 2)
-        return (slots, self.path_row), (n, self.body_row), *axes, (nv, self.dof_row), (self.extra(model),)
-
-    def prepare(self, model: Model) -> Work:
+    def prepare(self, model: Model) -> HostWork:
         """Compile or load the entry point and make the scratch; kept with the model."""
-        shape, n_extra, sizes = self.output(model), self.extra(model), self.scratch_sizes(model)
-        scratch = tuple(aligned(size) for size in sizes)
-        constants = np.empty(0) if self.constants is None else self.constants(model)
-        tables = np.empty(0, dtype=np.int64) if self.tables is None else self.tables(model)
-        n_out = math.prod(shape)
-        dims = [*shape, *[0] * (3 - len(shape))]
-        own = [*map(address_of, scratch), address_of(constants), address_of(tables), len(tables)]
-        own += [sizes[0][0], n_extra, n_out, len(shape), *dims]
-        words = host_tables(model).words + own
-        header = np.array(words, dtype=np.int64)
-        lane_size = model.nq + 2 * model.nv + 6 * model.n_bodies + n_out + 1 + sum(map(math.prod, sizes))
-        run = function_of(self.single, words, host_tables(model), scratch, constants, tables)
-        made = Work(run, address_of(header), shape, header, scratch, lane_size)
-        work: Work = model._work.setdefault(self.name, made)  # another thread may have been quicker, and use its own
+        made = HostWork(self, model)
+        work: HostWork = model._work.setdefault(self.name, made)  # another thread may have been quicker
         model._fast[self.name] = work.run
         return work
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
         """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
         try:
-            work: Work = model._work.get(self.name) or self.prepare(model)
+            work: HostWork = model._work.get(self.name) or self.prepare(model)
         except AttributeError:
             take("model", model, MODEL)
             raise
@@ -421,7 +477,7 @@ class Algorithm:
         return arrays, size
 
     def _one(self, model: Model, arrays: list[Floats | None]) -> Floats:
-        work: Work = model._work.get(self.name) or self.prepare(model)
+        work: HostWork = model._work.get(self.name) or self.prepare(model)
         out = work.run(*(arrays[:1] if self.only_q else arrays))
         if out.__class__ is int:
             self._explain(model, work, out, arrays)
@@ -429,7 +485,7 @@ class Algorithm:
         return result
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
-        work: Work = model._work.get(self.name) or self.prepare(model)
+        work: HostWork = model._work.get(self.name) or self.prepare(model)
         flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
         numbers = size * math.prod(work.shape)
         memory.require(numbers, f"the result ({self.name}) for a batch of {size:,} states", "use smaller batches")
@@ -469,7 +525,7 @@ class Algorithm:
         shape = argument.shape(model)
         return np.ascontiguousarray(np.broadcast_to(x, (size, *shape))).reshape(size, math.prod(shape))
 
-    def _explain(self, model: Model, work: Work, status: int, arrays: list[Floats | None]) -> NoReturn:
+    def _explain(self, model: Model, work: HostWork, status: int, arrays: list[Floats | None]) -> NoReturn:
         for argument, x in zip(self.inputs, arrays):
             if argument is not None and x is not None and not np.isfinite(x).all():
                 refuse_not_finite(model, argument.name, x)

@@ -19,7 +19,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.tables import IQ, IV, KIND, OWN, host_tables, open_tables
+from supple.exact.tables import Tables, host_tables
 from supple.model.model import Model
 from supple.model.moving import (
     BALL,
@@ -34,9 +34,8 @@ from supple.model.moving import (
     turn_quaternion,
 )
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.indexing import get, item, set_item
 from supple.spatial.pointing import Unmoved
-from supple.spatial.references import address_of, ints_at
+from supple.spatial.references import vector
 from supple.spatial.rows import set_vec
 
 
@@ -44,64 +43,64 @@ from supple.spatial.rows import set_vec
 def move_into(m, q, v, h, out):
     """out = q moved by v for h along the exponential map. out may be q itself."""
     for b in range(m.n):
-        move_joint(get(m.bodies, b, KIND), q, get(m.bodies, b, IQ), v, get(m.bodies, b, IV), h, out)
+        move_joint(m.bodies[b].kind, q, m.bodies[b].iq, v, m.bodies[b].iv, h, out)
 
 
 @helper
 def point_into(m, q, x, out):
     """out = the position at x in the chart about q. out may be q itself."""
     for b in range(m.n):
-        kind, k, j = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+        kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
         if kind == BALL:
             turn_quaternion(q, k, triple(x, j), out)
         elif kind == FREE:
             set_vec(out, k, triple(q, k) + triple(x, j))
             turn_quaternion(q, k + 3, triple(x, j + 3), out)
         elif kind == PLANAR:
-            set_item(out, k, item(q, k) + item(x, j))
-            set_item(out, k + 1, item(q, k + 1) + item(x, j + 1))
-            turn_planar(q, k + 2, item(x, j + 2), out)
+            out[k] = q[k] + x[j]
+            out[k + 1] = q[k + 1] + x[j + 1]
+            turn_planar(q, k + 2, x[j + 2], out)
         else:
             for i in range(DOF[kind]):
-                set_item(out, k + i, item(q, k + i) + item(x, j + i))
+                out[k + i] = q[k + i] + x[j + i]
 
 
 @helper
 def rate_into(m, x, q, v, out):
     """out = dx/dt at x, where the position is q and moves by v."""
     for b in range(m.n):
-        kind, k, j = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
+        kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
         if kind == BALL:
             set_vec(out, j, right_inverse(triple(x, j), triple(v, j)))
         elif kind == FREE:
             set_vec(out, j, rotation_at(q, k + 3) @ triple(v, j))
             set_vec(out, j + 3, right_inverse(triple(x, j + 3), triple(v, j + 3)))
         elif kind == PLANAR:
-            c, s = item(q, k + 2), item(q, k + 3)
-            set_item(out, j, c * item(v, j) - s * item(v, j + 1))
-            set_item(out, j + 1, s * item(v, j) + c * item(v, j + 1))
-            set_item(out, j + 2, item(v, j + 2))
+            c, s = q[k + 2], q[k + 3]
+            out[j] = c * v[j] - s * v[j + 1]
+            out[j + 1] = s * v[j] + c * v[j + 1]
+            out[j + 2] = v[j + 2]
         else:
             for i in range(DOF[kind]):
-                set_item(out, j + i, item(v, j + i))
+                out[j + i] = v[j + i]
 
 
 _vector = types.float64[::1]
 
 
-@kernel(types.void(types.int64, _vector, _vector, types.float64, _vector), "moves")
-def move_kernel(header, q, v, h, out):
-    move_into(open_tables(ints_at(header, (OWN,))), q, v, h, out)
+@kernel(types.void(Tables.type, _vector, _vector, types.float64, _vector), "moves")
+def move_kernel(m, q, v, h, out):
+    move_into(m, vector(q), vector(v), h, vector(out))
 
 
-@kernel(types.void(types.int64, _vector, _vector, _vector), "chart, points")
-def point_kernel(header, q, x, out):
-    point_into(open_tables(ints_at(header, (OWN,))), q, x, out)
+@kernel(types.void(Tables.type, _vector, _vector, _vector), "chart, points")
+def point_kernel(m, q, x, out):
+    point_into(m, vector(q), vector(x), vector(out))
 
 
-@kernel(types.void(types.int64, _vector, _vector, _vector, _vector), "chart, rates")
-def rate_kernel(header, x, q, v, out):
-    rate_into(open_tables(ints_at(header, (OWN,))), x, q, v, out)
+@kernel(types.void(Tables.type, _vector, _vector, _vector, _vector), "chart, rates")
+def rate_kernel(m, x, q, v, out):
+    rate_into(m, vector(x), vector(q), vector(v), vector(out))
 
 
 Floats = NDArray[np.float64]
@@ -112,9 +111,8 @@ class Chart(Unmoved):
 
     def __init__(self, model: Model) -> None:
         self._nq, self._nv = model.nq, model.nv
-        self._kept = host_tables(model)
-        self._header = np.array(self._kept.words, dtype=np.int64)
-        self._at = address_of(self._header)
+        self._tables = host_tables(model)
+        self._at = self._tables.address
         self._move, self._point, self._rate = (k.load() for k in (move_kernel, point_kernel, rate_kernel))
 
     def move(self, q: Floats, v: Floats, h: float) -> Floats:

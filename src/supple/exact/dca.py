@@ -42,22 +42,32 @@ from supple.assembly.passes import (
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError
-from supple.exact.aba import ABA, PATH_ROW, R_, V_, Z_, joint_force
+from supple.exact.aba import ABA, joint_force
 from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
 from supple.exact.digits import has_mobilities, keeps_digits, settled
-from supple.exact.motion import AXIS, REVOLUTE, Axes, joint_of, move, turn_ahead, turn_of, world_at_rest
-from supple.exact.tables import KIND, OWN, RIGID, SPLIT, aligned, host_tables, open_tables
+from supple.exact.motion import (
+    REVOLUTE,
+    Axes,
+    Axis,
+    State,
+    joint_of,
+    move,
+    turn_ahead,
+    turn_of,
+    turned_inertia,
+    world_at_rest,
+)
+from supple.exact.tables import Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
-from supple.spatial.algebra import crf, rotate_force, shift_motion, transpose
+from supple.spatial.algebra import Mat3, Motion, crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.fields import Six
+from supple.spatial.fields import Six, Value
 from supple.spatial.indexing import LINE, fetch_from
 from supple.spatial.matrices import Mat6
-from supple.spatial.references import OK, address_of, floats_at, ints_at
-from supple.spatial.rows import load_force, load_mat, load_motion, load_turned, store_mat, store_six
-from supple.spatial.structs import Struct
-from supple.spatial.trig import RING
+from supple.spatial.references import OK, address_of, vector
+from supple.spatial.structs import Held, Link, Struct, Table
+from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,35 +85,49 @@ class SavedBody(Struct):
     b1 = Six()
 
 
-saved_among = SavedBody.among
+class DcaPath(Struct, align=LINE):
+    """What bodies pass on in pass 0, as in aba.py."""
+
+    R = Value(Mat3)
+    V = Value(Motion)
+    zeta = Value(Motion)
+
+
+class Forces(Struct):
+    """What pass 0 works with."""
+
+    model = Link(Tables)
+    path = Table(DcaPath)
+    axes = Table(Axis)
+    ring = Table(Turn)
+    turns = Table(Turn)  # how revolute joints are turned
+
+
+saved_among, wrenches_at, turns_at = SavedBody.among, Wrench.table, Turn.table
 
 
 @helper
-def forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, path, S, body, turns):
+def forces_on_bodies(x, state, body):
     """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces; how
     revolute joints are turned."""
-    world_at_rest(m, q, path)
+    m, path, S = x.model, x.path, Axes(x.axes, x.ring)
+    path[0].zeta = world_at_rest(m, state.q[0], path[0])
     done = 0
     for b in range(m.n):
-        i, p, _, _ = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        zeta = shift_motion(r, load_motion(path, p, Z_)) + c
-        f = rotate_force(transpose(R), Y @ zeta + crf(V, Y @ V))
-        if has_wrenches:
-            f = f - rotate_force(load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, Z_, zeta)
-        kind = m.bodies[b, KIND]
+        i, p, kind, _ = joint_of(m, b)
+        done = turn_ahead(m, state.q, S, done, b)
+        R, r, V, c = move(m, b, path[p].R, path[p].V, state.q, state.v, S)
+        I = turned_inertia(R, m.shapes[b])
+        zeta = shift_motion(r, path[p].zeta) + c
+        f = rotate_force(transpose(R), I @ zeta + crf(V, I @ V))
+        if state.pushed:
+            f = f - rotate_force(m.outward[b].R, state.wrenches[b].f)
+        path[i].R, path[i].V, path[i].zeta = R, V, zeta
         body.external[b].f = force_in_basis(body.tree, b, f) * -1.0
         if kind == REVOLUTE:
-            cos, sin = turn_of(m, b, S, 0)
-            turns[2 * b] = cos
-            turns[2 * b + 1] = sin
+            x.turns[b].cos, x.turns[b].sin = turn_of(m, b, S, 0)
     for j in range(m.nv):
-        body.force[j] = joint_force(m, tau, v, j)
+        body.force[j] = joint_force(m, state.known, state.v, j)
 
 
 @helper
@@ -121,7 +145,7 @@ def assemble_nodes(body, turns, order, start, stop, save_at):
                 fetch_from(body.numbers, body.node_at[soon], RIGID_WORDS // LINE)
         kind, j, pivot = tree.kind[i], tree.item[i], 1.0e300
         if kind == JOIN and is_lean(tree, j):
-            pivot = lean_join(body, i, turns[2 * j], turns[2 * j + 1])
+            pivot = lean_join(body, i, turns[j].cos, turns[j].sin)
         elif kind == LEAF and tree.left[i] < 0:  # its matrices are constant
             if not tree.lone[i]:
                 sides, f = sides_of_leaf(tree, i, False), body.external[j].f
@@ -147,7 +171,7 @@ def accelerate_nodes(body, turns, order, start, stop, save_at):
         kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
         if kind == JOIN:
             if is_lean(tree, j):
-                lean_down(body, i, turns[2 * j], turns[2 * j + 1])
+                lean_down(body, i, turns[j].cos, turns[j].sin)
             else:
                 join_down(body, i)
         elif kind == LIGHT:
@@ -168,29 +192,27 @@ _f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1
 _body = AssembledBody.type
 
 
-@kernel(_int(_int, _body, _f1, _f1, _f1, _f1, _f2, types.boolean, _int, _int, _int, _int), "dca, forces", nogil=True)
-def forces_kernel(handle, body, turns, q, v, tau, wrenches, has_wrenches, path, slots, ring, axes):
+@kernel(_int(Forces.type, _body, _f1, _f1, _f1, _f2, types.boolean), "dca, forces", nogil=True)
+def forces_kernel(forces, body, q, v, tau, wrenches, pushed):
     """Pass 0. Returns a status."""
-    m = open_tables(ints_at(handle, (OWN,)))
-    status = state_status(m, q)
+    state = State(vector(q), vector(v), vector(tau), pushed, wrenches_at(wrenches.ctypes.data))
+    status = state_status(forces.model, state.q)
     if status == OK:
-        S = Axes(floats_at(axes, (m.nv, AXIS)), floats_at(ring, (RING, 2)))
-        shelf = floats_at(path, (slots, PATH_ROW))
-        forces_on_bodies(m, q, v, tau, has_wrenches, wrenches, shelf, S, body, turns)
+        forces_on_bodies(forces, state, body)
     return status
 
 
-@kernel(_int(_body, _f1, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
+@kernel(_int(_body, _int, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
 def assemble_kernel(body, turns, order, save_at, start, stop):
     """Pass 1. Returns OK, or SINGULAR and the node."""
-    smallest, worst = assemble_nodes(body, turns, order, start, stop, save_at)
+    smallest, worst = assemble_nodes(body, turns_at(turns), order, start, stop, save_at)
     return OK if smallest > 0.0 else SINGULAR + (max(worst, 0) << STATE_SHIFT)
 
 
-@kernel(_int(_body, _f1, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
+@kernel(_int(_body, _int, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
 def accelerate_kernel(body, turns, order, save_at, start, stop):
     """Pass 2. Returns OK."""
-    accelerate_nodes(body, turns, order, start, stop, save_at)
+    accelerate_nodes(body, turns_at(turns), order, start, stop, save_at)
     return OK
 
 
@@ -253,7 +275,6 @@ class Layout:
         self.joint_at = np.ascontiguousarray(begins[1])
         self.closing_at = np.zeros(m, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
-        self.header = np.array(host_tables(model).words, dtype=np.int64)
         self.kept: list[Scratch] = []  #: for one state at a time
 
 
@@ -261,7 +282,6 @@ class Scratch:
     """What a thread needs to work on a state."""
 
     def __init__(self, model: Model, layout: Layout) -> None:
-        self.turns = np.ones(2 * model.n_bodies)  # cosine and sine of revolute joints
         shared = dict(
             tree=layout.tables.tree,
             numbers=aligned((layout.size,)),
@@ -279,10 +299,21 @@ class Scratch:
         self.bodies = [AssembledBody.of(**shared, closings=np.zeros(closing_words(6))) for _ in layout.parts]
         worst = int(rigid_kernel.load()(self.bodies[0].address))
         self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
-        slots = host_tables(model).n_slots
-        self.kept = aligned((slots, PATH_ROW)), aligned((RING, 2)), aligned((model.nv, AXIS))
-        path, ring, axes = map(address_of, self.kept)
-        self.places = path, slots, ring, axes
+        self.forces = forces_of(model)
+        self.turns = address_of(self.forces.turns)
+
+
+def forces_of(model: Model) -> Held:
+    """What pass 0 needs."""
+    host, turns = host_tables(model), Turn.zeros(model.n_bodies)
+    turns["cos"] = turns["sin"] = 1.0
+    return Forces.of(
+        model=host,
+        path=aligned_rows(DcaPath, host.n_slots),
+        axes=aligned_rows(Axis, model.nv),
+        ring=aligned_rows(Turn, RING),
+        turns=turns,
+    )
 
 
 @kernel(_int(_body), "rigid bodies of an assembly", effort=2)
@@ -331,15 +362,14 @@ def divide_and_conquer(
     out = np.empty((B, model.nv))
     lost: list[int] = []  # nodes at which a pivot was not positive
     forces, up, down = forces_kernel.load(), assemble_kernel.load(), accelerate_kernel.load()
-    handle, fixed = address_of(layout.header), (layout.order, layout.save_at)
+    fixed = layout.order, layout.save_at
 
     def solve(i: int, scratch: Scratch, alone: bool) -> int:
         """One state; alone, on several threads."""
         for body in scratch.bodies:
             body.q, body.qdd = flat_q[i], out[i]
         at, arguments = scratch.bodies[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
-        pushing = pushes[i], pushed
-        status = scratch.status or int(forces(handle, at, scratch.turns, *arguments, *pushing, *scratch.places))
+        status = scratch.status or int(forces(scratch.forces.address, at, *arguments, pushes[i], pushed))
         *below, top = (
             (body.address, scratch.turns, *fixed, *bounds) for body, bounds in zip(scratch.bodies, layout.parts)
         )

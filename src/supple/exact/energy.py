@@ -11,67 +11,61 @@ from supple.arguments import as_floats, choice, take
 from supple.errors import ModelError
 from supple.exact.answers import at_rest
 from supple.exact.calls import V_OR_NONE, Algorithm, Q
-from supple.exact.kinematics import P_, PATH_ROW, R_, V_, place_world
-from supple.exact.motion import joint_of, move, turn_ahead, zero_vec
-from supple.exact.tables import RIGID, SPLIT
+from supple.exact.kinematics import MOVING, place_world
+from supple.exact.motion import joint_of, move, turn_ahead, turned_inertia, zero_vec
 from supple.model.model import Model
-from supple.spatial.algebra import (
-    Motion,
-    cross,
-    dot,
-)
+from supple.spatial.algebra import Motion, Vec3, cross, dot
 from supple.spatial.compiler import helper
+from supple.spatial.fields import Number, Value
 from supple.spatial.lanes import number_like
-from supple.spatial.rows import (
-    load_mat,
-    load_motion,
-    load_turned,
-    load_vec,
-    store_mat,
-    store_six,
-    store_vec,
-)
+from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]
 
 ABOUT = choice("com", "origin")
-KINETIC, POTENTIAL, MOMENT, LINEAR, ANGULAR, SIZE = 0, 1, 2, 5, 8, 11
+
+
+class Totals(Struct):
+    """Of all bodies, about the world's origin."""
+
+    kinetic = Number()
+    potential = Number()
+    moment = Value(Vec3)  # first moment of mass
+    linear = Value(Vec3)  # momentum
+    angular = Value(Vec3)
+
+
+totals_among = Totals.among
+KINETIC, POTENTIAL, MOMENT, LINEAR, ANGULAR = Totals.offsets.values()
 
 
 @helper
-def totals(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    """Kinetic and potential energy, first moment of mass, linear momentum, angular momentum; about the world's
-    origin."""
-    place_world(path, q)
-    zero = zero_vec(q[0])
-    store_six(path, 0, V_, Motion(zero, zero))
-    kinetic = number_like(q[0], 0.0)
+def totals(m, state, out, work):
+    path, zero = work.path, zero_vec(state.q[0])
+    place_world(state.q[0], path[0])
+    path[0].V = Motion(zero, zero)
+    kinetic = number_like(state.q[0], 0.0)
     moment, linear, angular = zero, zero, zero
     done = 0
     for b in range(m.n):
         i, p, _, _ = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        R, r, V, _ = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        P = load_vec(path, p, P_) + r
-        Y = load_turned(R, m.rows, b, RIGID, SPLIT)
-        momentum = Y @ V  # about the body's origin
+        done = turn_ahead(m, state.q, work.S, done, b)
+        R, r, V, _ = move(m, b, path[p].R, path[p].V, state.q, state.v, work.S)
+        P = path[p].P + r
+        I = turned_inertia(R, m.shapes[b])
+        momentum = I @ V  # about the body's origin
         kinetic = kinetic + 0.5 * (V @ momentum)
-        moment = moment + P * Y.m + Y.h
+        moment = moment + P * I.m + I.h
         linear = linear + momentum.lin
         angular = angular + momentum.ang + cross(P, momentum.lin)
-        store_mat(path, i, R_, R)
-        store_vec(path, i, P_, P)
-        store_six(path, i, V_, V)
-    out[KINETIC] = kinetic
-    out[POTENTIAL] = -dot(moment, m.gravity)
-    for k in range(3):
-        out[MOMENT + k] = moment[k]
-        out[LINEAR + k] = linear[k]
-        out[ANGULAR + k] = angular[k]
+        path[i].R, path[i].P, path[i].V = R, P, V
+    found = totals_among(out, 0)
+    found.kinetic, found.potential = kinetic, -dot(moment, m.gravity)
+    found.moment, found.linear, found.angular = moment, linear, angular
     return 1.0
 
 
-TOTALS = Algorithm("energy and momentum", totals, PATH_ROW, 0, 0, (Q, V_OR_NONE, None, None), lambda m: (SIZE,))
+TOTALS = Algorithm("energy and momentum", totals, MOVING, (Q, V_OR_NONE, None, None), lambda m: (Totals.words,))
 
 
 def kinetic_energy(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Any:

@@ -13,47 +13,37 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.aba import without_joint
-from supple.exact.calls import CONSTANTS, HEADER, N_SLOTS
-from supple.exact.motion import AXIS, DOF, PRISMATIC, REVOLUTE, Axes, joint_of, turn_ahead, world_at_rest
-from supple.exact.tables import ALIGNMENT, host_tables, open_tables
-from supple.exact.threads import in_parallel
-from supple.exact.virtual_work import (
-    BODY_ROW,
-    C_,
-    CONSTANT_ROW,
-    DOF_ROW,
-    E_,
-    F_,
-    J_,
-    LIGHTNESS,
-    P_,
-    PATH_ROW,
-    TURNING,
-    V_,
-    VIRTUAL_WORK,
-    Z_,
-    close_joints,
+from supple.exact.aba import AbaDof, without_joint
+from supple.exact.calls import Scratch, call_at, row_of
+from supple.exact.motion import (
+    DOF,
+    PRISMATIC,
+    REVOLUTE,
+    Axes,
+    Axis,
+    State,
+    joint_of,
+    turn_ahead,
+    turned_split,
+    world_at_rest,
 )
+from supple.exact.tables import ALIGNMENT, Wrench, host_tables
+from supple.exact.threads import in_parallel
+from supple.exact.virtual_work import VIRTUAL_WORK, LinkBody, LinkConstants, LinkPath, close_joints
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, Sym3, Vec3, cross, inverse_sym, rotate_force
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.double_double import high, make_pair, pairs_at
-from supple.spatial.indexing import get, item
-from supple.spatial.references import OK, floats_at, ints_at
-from supple.spatial.rows import (
-    load_force,
-    load_mat,
-    load_motion,
-    load_turned_sym,
-    load_vec,
-    store_six,
-    store_sym,
-    store_vec,
-)
-from supple.spatial.trig import RING
+from supple.spatial.double_double import high, make_pair, pair_type, pair_vector
+from supple.spatial.references import OK, float_vector
+from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]
+
+wide_path_at, wide_bodies_at = LinkPath.table_of(pair_type), LinkBody.table_of(pair_type)
+wide_dofs_at, wide_axes_at = AbaDof.table_of(pair_type), Axis.table_of(pair_type)
+path_at, bodies_at, constants_at = LinkPath.table, LinkBody.table, LinkConstants.table
+dofs_at, axes_at, ring_at, wrenches_at = AbaDof.table, Axis.table, Turn.table, Wrench.table
+PATH, BODY, DOF_WORDS, AXIS, TURNS = LinkPath.words, LinkBody.words, AbaDof.words, Axis.words, RING * Turn.words
 
 
 @helper
@@ -63,32 +53,33 @@ def wide(x):
 
 
 @helper
-def wide_links(m, q, v, has_wrenches, wrenches, path, work, S, constants, wide_work, wide_S):
-    """What free_links gives, in 32 digits."""
-    world_at_rest(m, q, path)
+def wide_motion(x):
+    return Motion(wide(x.ang), wide(x.lin))
+
+
+@helper
+def wide_links(m, state, work, to):
+    """What free_links gives, from `work` in float64, to scratch of 32 digits."""
+    world = work.path[0]
+    world.zeta = world_at_rest(m, state.q[0], world)
     done = 0
     for b in range(m.n):
         i, _, kind, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        R, Y = without_joint(m, b, q, v, has_wrenches, wrenches, path, work, S)
-        w = get(constants, b, LIGHTNESS)
-        s = load_turned_sym(R, constants, b, TURNING)
+        done = turn_ahead(m, state.q, work.S, done, b)
+        R, I = without_joint(m, b, state, work)
+        w = work.constants[b].w
+        s = turned_split(R, work.constants[b])
         x, y = wide(Vec3(s.xx, s.xy, s.xz)), wide(Vec3(s.yy, s.yz, s.zz))
-        c, J = wide(Y.h * w), Sym3(x.x, x.y, x.z, y.x, y.y, y.z)
-        V, zeta = load_motion(path, i, V_), load_motion(path, i, Z_)
-        f = force_of(w, c, J, Motion(wide(V.ang), wide(V.lin)), Motion(wide(zeta.ang), wide(zeta.lin)))
-        if has_wrenches:
-            push = rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
+        c, J = wide(I.h * w), Sym3(x.x, x.y, x.z, y.x, y.y, y.z)
+        f = force_of(w, c, J, wide_motion(work.path[i].V), wide_motion(work.path[i].zeta))
+        if state.pushed:
+            push = rotate_force(R @ m.outward[b].R, state.wrenches[b].f)
             f = f - Force(wide(push.ang), wide(push.lin))
-        store_vec(wide_work, b, P_, wide(load_vec(work, b, P_)))
-        store_vec(wide_work, b, E_, wide(load_vec(work, b, E_)))
-        store_six(wide_work, b, F_, f)
-        store_vec(wide_work, b, C_, c)
-        store_sym(wide_work, b, J_, J)
+        body, found = to.bodies[b], work.bodies[b]
+        body.r, body.z, body.p, body.c, body.J = wide(found.r), wide(found.z), f, c, J
         if kind != REVOLUTE and kind != PRISMATIC:
             for k in range(j, j + DOF[kind]):
-                axis = load_motion(S.rows, k, 0)
-                store_six(wide_S.rows, k, 0, Motion(wide(axis.ang), wide(axis.lin)))
+                to.S.axes[k].s = wide_motion(work.S.axes[k].s)
 
 
 @helper
@@ -106,31 +97,32 @@ _f1, _f2, _int = types.float64[::1], types.float64[:, ::1], types.int64
 @kernel(_int(_int, _f2, _f2, _f2, _f2, _f2, _int, _int, _f1), "virtual work in 32 digits", effort=4, nogil=True)
 def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
     """States first ... stop - 1, which others have found to be good: qdd and the joints' forces. Returns OK."""
-    h = ints_at(handle, (HEADER,))
-    m = open_tables(h)
-    n, nv, slots = m.n, m.nv, h[N_SLOTS]
-    at_work = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
-    at_path = at_work + 16 * n * BODY_ROW
-    at_axes = at_path + 16 * slots * PATH_ROW
+    call = call_at(handle)
+    m = call.model
+    n, nv, slots, n_out = m.n, m.nv, call.n_slots, m.nv + 6 * m.n
+    constants = constants_at(call.constants)
+    at_bodies = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+    at_path = at_bodies + 16 * n * BODY
+    at_axes = at_path + 16 * slots * PATH
     at_dofs = at_axes + 16 * nv * AXIS
-    at_out = at_dofs + 16 * nv * DOF_ROW
-    at_plain_work = at_out + 16 * (nv + 6 * n)
-    at_plain_path = at_plain_work + 8 * n * BODY_ROW
-    at_plain_axes = at_plain_path + 8 * slots * PATH_ROW
+    at_out = at_dofs + 16 * nv * DOF_WORDS
+    at_plain_bodies = at_out + 16 * n_out
+    at_plain_path = at_plain_bodies + 8 * n * BODY
+    at_plain_axes = at_plain_path + 8 * slots * PATH
     at_ring = at_plain_axes + 8 * nv * AXIS
-    S = Axes(floats_at(at_plain_axes, (nv, AXIS)), floats_at(at_ring, (RING, 2)))
-    path, work = floats_at(at_plain_path, (slots, PATH_ROW)), floats_at(at_plain_work, (n, BODY_ROW))
-    constants = floats_at(h[CONSTANTS], (n, CONSTANT_ROW))
-    wide_S = Axes(pairs_at(at_axes, (nv, AXIS)), pairs_at(at_axes, (1, 1)))
-    wide_work, found = pairs_at(at_work, (n, BODY_ROW)), pairs_at(at_out, (nv + 6 * n,))
-    wide_path, dofs = pairs_at(at_path, (slots, PATH_ROW)), pairs_at(at_dofs, (nv, DOF_ROW))
-    for state in range(first, stop):
-        pushes = floats_at(wrenches[state].ctypes.data, (n, 6))
-        has_wrenches = wrenches.shape[1] > 0
-        wide_links(m, q[state], v[state], has_wrenches, pushes, path, work, S, constants, wide_work, wide_S)
-        close_joints(m, make_pair(0.0, 0.0), v[state], tau[state], found, wide_path, wide_work, wide_S, dofs, constants)
-        for k in range(nv + 6 * n):
-            out[state, k] = high(item(found, k))
+    found, ring, none = pair_vector(at_out), ring_at(at_ring), float_vector(at_out, 0)
+    S, wide_S = Axes(axes_at(at_plain_axes), ring), Axes(wide_axes_at(at_axes), ring)
+    work = Scratch(path_at(at_plain_path), bodies_at(at_plain_bodies), dofs_at(0), S, none, constants, 0, n_out)
+    wide_work = Scratch(
+        wide_path_at(at_path), wide_bodies_at(at_bodies), wide_dofs_at(at_dofs), wide_S, none, constants, 0, n_out
+    )
+    for s in range(first, stop):
+        pushes, pushed = wrenches_at(wrenches.ctypes.data + 8 * s * wrenches.shape[1]), wrenches.shape[1] > 0
+        state = State(row_of(q, s), row_of(v, s), row_of(tau, s), pushed, pushes)
+        wide_links(m, state, work, wide_work)
+        close_joints(m, make_pair(0.0, 0.0), state.v, state.known, found, wide_work)
+        for k in range(n_out):
+            out[s, k] = high(found[k])
     return OK
 
 
@@ -141,8 +133,8 @@ def extended(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats) 
     """
     work = model._work.get(VIRTUAL_WORK.name) or VIRTUAL_WORK.prepare(model)
     n, nv, slots, size = model.n_bodies, model.nv, host_tables(model).n_slots, len(q)
-    numbers = n * BODY_ROW + slots * PATH_ROW + nv * AXIS
-    room = 3 * numbers + 2 * nv * DOF_ROW + 2 * (nv + 6 * n) + 2 * RING + ALIGNMENT // 8
+    numbers = n * BODY + slots * PATH + nv * AXIS
+    room = 3 * numbers + 2 * nv * DOF_WORDS + 2 * (nv + 6 * n) + TURNS + ALIGNMENT // 8
     out, run = np.empty((size, nv + 6 * n)), extended_kernel.load()
 
     def part(bounds: tuple[int, int]) -> int:

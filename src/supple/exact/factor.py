@@ -22,12 +22,14 @@ from supple.exact.ltdl import (
     SOLVE,
     SOLVE_L,
     SOLVE_LT,
+    Factoring,
     apply_kernel,
     factorize_kernel,
     refactorize_kernel,
 )
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
-from supple.spatial.references import ODD, OK, address_of, function_of, header_prefix
+from supple.spatial.references import ODD, OK, Object, function_of
+from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]
 
@@ -35,20 +37,17 @@ Floats = NDArray[np.float64]
 class _Entry:
     """What the entry points need of a pattern; kept with it."""
 
-    __slots__ = ("run", "tables", "words")
-
     def __init__(self, pattern: Pattern) -> None:
         memory.require(
             pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
         )
-        dense = (
-            pattern.n if pattern.order is None else -1
-        )  # dense rows are read as they are only if packed in that order
-        self.tables = (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)  # kept: addresses are taken
-        self.words = [*header_prefix(), pattern.n, pattern.size, dense, *map(address_of, self.tables)]
-        self.run = {
-            form: function_of(factorize_kernel, [*self.words, code], self.tables) for form, code in _FORMS.items()
-        }
+        self.packing = pattern.packing
+        #: dense rows are read as they are only if packed in that order
+        self.dense_rows = pattern.n if pattern.order is None else -1
+        self.run = {form: function_of(factorize_kernel, self.factoring(form)) for form in _FORMS}
+
+    def factoring(self, form: str) -> Held:
+        return Factoring.of(packing=self.packing, dense_rows=self.dense_rows, form=_FORMS[form])
 
 
 class Factor:
@@ -96,9 +95,11 @@ class Factor:
         if self._values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
         entry: _Entry = self.pattern.entry or self.pattern._keep(_Entry(self.pattern))
-        refusals = (StateError, _ODD_MESSAGE, SingularError, _SINGULAR_MESSAGE)
-        words = [*entry.words, _FORMS[self.form], address_of(self._values), *map(id, refusals)]
-        return function_of(refactorize_kernel, words, entry.tables, self._values, refusals)
+        factoring = entry.factoring(self.form)
+        factoring.values = self._values
+        factoring.odd_class, factoring.odd_message = Object(StateError), Object(_ODD_MESSAGE)
+        factoring.singular_class, factoring.singular_message = Object(SingularError), Object(_SINGULAR_MESSAGE)
+        return function_of(refactorize_kernel, factoring)
 
     @property
     def L(self) -> Floats:
@@ -165,7 +166,7 @@ class Factor:
         out = np.empty_like(rows)
         pattern, unit = self._pattern, self._form == "ltdl"
         values = self._values.reshape(math.prod(batch), self._values.shape[-1])
-        apply_kernel.load()(values, pattern.packed_parent, pattern.starts, pattern.depth, rows, out, operation, unit)
+        apply_kernel.load()(pattern.packing.address, values, rows, out, operation, unit)
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 

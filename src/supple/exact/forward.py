@@ -9,23 +9,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import choice, take
 from supple.errors import SingularError, StateError
-from supple.exact import crba as _crba
-from supple.exact import rnea as _rnea
 from supple.exact.aba import ABA
 from supple.exact.answers import at_rest
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V, Work, refuse_not_finite
-from supple.exact.crba import crba
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, Rows, V, refuse_not_finite
+from supple.exact.crba import CrbaDof, crba, dense_shape, packed_size
 from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
 from supple.exact.ltdl import ltdl, solve_ltdl
+from supple.exact.motion import State
 from supple.exact.refusals import MODEL
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.tables import host_tables
 from supple.exact.virtual_hubs import accelerations as by_virtual_work
 from supple.model.model import Model
+from supple.spatial.algebra import Force, Mat3, Motion, RigidInertia, Vec3
 from supple.spatial.compiler import helper
+from supple.spatial.fields import Value
+from supple.spatial.indexing import LINE
 from supple.spatial.lanes import number_like
 from supple.spatial.references import ODD
+from supple.spatial.structs import Struct
 
 Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -33,34 +36,52 @@ METHOD = choice(*METHODS)
 Floats = NDArray[np.float64]
 
 
+class ForwardPath(Struct, align=LINE):
+    """Of rnea.py and crba.py, one after the other."""
+
+    R = Value(Mat3)
+    V = Value(Motion)
+    A = Value(Motion)
+    F = Value(Force)
+    O = Value(Vec3)
+    Ic = Value(RigidInertia)
+
+
+class ForwardBody(Struct):
+    r = Value(Vec3)
+    z = Value(Vec3)
+    F = Value(Force)
+    O = Value(Vec3)
+    I = Value(RigidInertia)
+
+
 @helper
-def crba_ltdl(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, H):
+def crba_ltdl(m, state, qdd, work):
     """qdd = H^-1 (tau - C), H packed and factored in place [SF (1), section 6]."""
+    H, tau = work.extra, state.known
     for j in range(m.nv):
-        H[j] = number_like(q[0], 0.0)  # H is not needed yet: it lends its room to zero accelerations
-    rnea(m, q, v, H, has_wrenches, wrenches, qdd, path, work, S, dofs, H)
+        H[j] = number_like(state.q[0], 0.0)  # H is not needed yet: it lends its room to zero accelerations
+    rnea(m, State(state.q, state.v, H, state.pushed, state.wrenches), qdd, work)  # C
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
-    crba(m, q, H, path, work, S, dofs, False)
-    smallest = ltdl(H, m.starts, m.depth, m.ends)
-    solve_ltdl(H, m.lam, m.starts, m.depth, qdd)
+    crba(m, state.q, H, work, False)
+    smallest = ltdl(H, m.packing)
+    solve_ltdl(H, m.packing, qdd)
     return smallest
 
 
-def _inverse_D(model: Model, work: Work) -> Floats:
+def _inverse_D(model: Model, work: HostWork) -> Floats:
     with np.errstate(divide="ignore"):
-        return np.reciprocal(work.scratch[5][host_tables(model).pattern.diagonal])
+        return np.reciprocal(work.extra[host_tables(model).pattern.diagonal])
 
 
 CRBA_LTDL = Algorithm(
     "crba",
     crba_ltdl,
-    max(_rnea.PATH_ROW, _crba.PATH_ROW),
-    max(_rnea.BODY_ROW, _crba.BODY_ROW),
-    _crba.DOF_ROW,
+    Rows(ForwardPath, ForwardBody, CrbaDof),
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv,),
-    extra=lambda m: _crba.packed_size(m) + m.nv,
+    extra=lambda m: packed_size(m) + m.nv,
     inverse_D=_inverse_D,
 )
 ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}
@@ -136,7 +157,7 @@ def _unit_vectors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floa
             except (StateError, SingularError) as e:
                 raise type(e)(f"state {i} of the batch: {e}") from None
         return out
-    _crba.dense_shape(model)
+    dense_shape(model)
     if arrays[2] is not None and not np.isfinite(arrays[2]).all():  # the others are checked below
         refuse_not_finite(model, "tau", arrays[2])
     bias = RNEA.general(model, arrays[0], arrays[1], None, arrays[3])

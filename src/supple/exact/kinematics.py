@@ -15,33 +15,29 @@ from supple.arguments import Triple, checked, choice, take
 from supple.exact.answers import Along, Motions, Poses, at_rest
 from supple.exact.calls import (
     A_OR_NONE,
-    AXES,
-    HEADER,
-    N_SLOTS,
-    PATH,
     STATE_SHIFT,
-    TURNS,
-    WORK,
     Algorithm,
+    HostWork,
     Q,
+    Rows,
     V,
-    Work,
+    call_at,
+    row_of,
+    scratch_opener,
     state_status,
 )
 from supple.exact.motion import (
-    AXIS,
     DOF,
     PRISMATIC,
     REVOLUTE,
-    Axes,
     joint_motion,
     joint_of,
     move,
     place,
     turn_ahead,
+    unit_mat,
     zero_vec,
 )
-from supple.exact.tables import IV, KIND, PARENT, open_tables
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,
@@ -53,110 +49,111 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.lanes import number_like
-from supple.spatial.references import OK, floats_at, ints_at
-from supple.spatial.rows import (
-    load_mat,
-    load_motion,
-    load_vec,
-    store_mat,
-    store_six,
-    store_vec,
-)
-from supple.spatial.trig import RING
+from supple.spatial.fields import Value
+from supple.spatial.references import OK
+from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]
 FRAME = choice("world", "body")
 
-R_, P_, V_, A_, PATH_ROW = 0, 9, 12, 18, 24
-BODY_ROW = 12  # R_ and P_ again, kept for every body
+
+class PosePath(Struct):
+    """What bodies pass on."""
+
+    R = Value(Mat3)  # rotation
+    P = Value(Vec3)  # where the origin is in the world
+    V = Value(Motion)  # velocity
+    A = Value(Motion)  # acceleration, of motion alone
+
+
+class Pose(Struct):
+    R = Value(Mat3)
+    P = Value(Vec3)
+
+
+class Spatial(Struct):
+    """A velocity or an acceleration."""
+
+    x = Value(Motion)
+
+
+pose_among, spatial_among = Pose.among, Spatial.among
+MOVING, PLACED = Rows(PosePath), Rows(PosePath, Pose)
+placed_scratch, _ = scratch_opener(PLACED)
 
 
 @helper
-def place_world(path, q):
-    """Row 0 is the world."""
-    one, o = number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(path, 0, R_, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
-    store_vec(path, 0, P_, Vec3(o, o, o))
+def place_world(number, world):
+    """The world's row."""
+    world.R = unit_mat(number)
+    world.P = zero_vec(number)
 
 
 @helper
-def place_all(m, q, path, work, S):
+def place_all(m, q, work):
     """R and world position P of every body, and the axes of its joint."""
-    place_world(path, q)
+    path, bodies, S = work.path, work.bodies, work.S
+    place_world(q[0], path[0])
     done = 0
     for b in range(m.n):
         i, p, _, _ = joint_of(m, b)
         done = turn_ahead(m, q, S, done, b)
-        R, r = place(m, b, load_mat(path, p, R_), q, S)
-        P = load_vec(path, p, P_) + r
-        store_mat(path, i, R_, R)
-        store_vec(path, i, P_, P)
-        store_mat(work, b, R_, R)
-        store_vec(work, b, P_, P)
+        R, r = place(m, b, path[p].R, q, S)
+        P = path[p].P + r
+        path[i].R, path[i].P = R, P
+        bodies[b].R, bodies[b].P = R, P
 
 
 @helper
-def _poses(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    place_all(m, q, path, work, S)
+def _poses(m, state, out, work):
+    place_all(m, state.q, work)
     for b in range(m.n):
-        R, P = load_mat(work, b, R_) @ load_mat(m.outward, b, 0), load_vec(work, b, P_)
-        for k in range(3):
-            _put(out, 12 * b + 3 * k, R[k])
-        _put(out, 12 * b + 9, P)
+        pose, body = pose_among(out, 12 * b), work.bodies[b]
+        pose.R, pose.P = body.R @ m.outward[b].R, body.P
     return 1.0
 
 
 @helper
-def _put(out, at, x):
-    out[at] = x.x
-    out[at + 1] = x.y
-    out[at + 2] = x.z
-
-
-@helper
-def _motions(m, q, v, a, out, path, S, of_acceleration, own_axes):
+def _motions(m, state, out, work, of_acceleration, own_axes):
     """Velocities, or accelerations (of motion alone: gravity is not in them), of all bodies at their origins."""
-    place_world(path, q)
-    zero = zero_vec(q[0])
-    store_six(path, 0, V_, Motion(zero, zero))
-    store_six(path, 0, A_, Motion(zero, zero))
+    path, S = work.path, work.S
+    place_world(state.q[0], path[0])
+    zero = zero_vec(state.q[0])
+    path[0].V = path[0].A = Motion(zero, zero)
     done = 0
     for b in range(m.n):
         i, p, _, _ = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
+        done = turn_ahead(m, state.q, S, done, b)
+        R, r, V, c = move(m, b, path[p].R, path[p].V, state.q, state.v, S)
+        path[i].R, path[i].V = R, V
+        x = V
         if of_acceleration:
-            A = shift_motion(r, load_motion(path, p, A_)) + c + joint_motion(m, b, R, a, S)
-            store_six(path, i, A_, A)
-        x = load_motion(path, i, A_ if of_acceleration else V_)
+            x = shift_motion(r, path[p].A) + c + joint_motion(m, b, R, state.known, S)
+            path[i].A = x
         if own_axes:
-            x = rotate_motion(transpose(R @ load_mat(m.outward, b, 0)), x)
-        _put(out, 6 * b, x.ang)
-        _put(out, 6 * b + 3, x.lin)
+            x = rotate_motion(transpose(R @ m.outward[b].R), x)
+        spatial_among(out, 6 * b).x = x
     return 1.0
 
 
 @helper
-def _velocities_world(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    return _motions(m, q, v, v, out, path, S, False, False)
+def _velocities_world(m, state, out, work):
+    return _motions(m, state, out, work, False, False)
 
 
 @helper
-def _velocities_body(m, q, v, x, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    return _motions(m, q, v, v, out, path, S, False, True)
+def _velocities_body(m, state, out, work):
+    return _motions(m, state, out, work, False, True)
 
 
 @helper
-def _accelerations_world(m, q, v, a, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    return _motions(m, q, v, a, out, path, S, True, False)
+def _accelerations_world(m, state, out, work):
+    return _motions(m, state, out, work, True, False)
 
 
 @helper
-def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, path, work, S, dofs, extra):
-    return _motions(m, q, v, a, out, path, S, True, True)
+def _accelerations_body(m, state, out, work):
+    return _motions(m, state, out, work, True, True)
 
 
 @kernel(
@@ -167,60 +164,53 @@ def _accelerations_body(m, q, v, a, has_wrenches, wrenches, out, path, work, S, 
 )
 def _jacobian(handle, q, body, point, J, own_axes):
     """J (B, 6, nv) of a point in the frame of a body; returns a status and the state at fault."""
-    h = ints_at(handle, (HEADER,))
-    m = open_tables(h)
-    path, work = floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)), floats_at(h[WORK], (m.n, BODY_ROW))
-    S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
+    call = call_at(handle)
+    m, work = call.model, placed_scratch(call)
     zero = Vec3(0.0, 0.0, 0.0)
     J[:] = 0.0
     for s in range(q.shape[0]):
-        status = state_status(m, q[s])
+        status = state_status(m, row_of(q, s))
         if status != OK:
             return status + (s << STATE_SHIFT)
-        place_all(m, q[s], path, work, S)
+        place_all(m, row_of(q, s), work)
         b = body
-        R = load_mat(work, b, R_) @ load_mat(m.outward, b, 0)
-        P = load_vec(work, b, P_) + R @ Vec3(point[0], point[1], point[2])
-        axes = transpose(R) if own_axes else Mat3(Vec3(1.0, 0.0, 0.0), Vec3(0.0, 1.0, 0.0), Vec3(0.0, 0.0, 1.0))
+        R = work.bodies[b].R @ m.outward[b].R
+        P = work.bodies[b].P + R @ Vec3(point[0], point[1], point[2])
+        axes = transpose(R) if own_axes else unit_mat(0.0)
         while b >= 0:
-            r = P - load_vec(work, b, P_)
-            kind, j = m.bodies[b, KIND], m.bodies[b, IV]
-            z = z_axis(load_mat(work, b, R_))
+            r = P - work.bodies[b].P
+            kind, j = m.bodies[b].kind, m.bodies[b].iv
+            z = z_axis(work.bodies[b].R)
             for k in range(j, j + DOF[kind]):
                 if kind == REVOLUTE:
                     s_k = Motion(z, zero)
                 elif kind == PRISMATIC:
                     s_k = Motion(zero, z)
                 else:
-                    s_k = load_motion(S.rows, k, 0)
+                    s_k = work.S.axes[k].s
                 column = rotate_motion(axes, shift_motion(r, s_k))
                 for c in range(3):
                     J[s, c, k] = column.ang[c]
                     J[s, 3 + c, k] = column.lin[c]
-            b = m.bodies[b, PARENT]
+            b = m.bodies[b].parent
     return OK
 
 
-POSES = Algorithm("poses", _poses, PATH_ROW, BODY_ROW, 0, (Q, None, None, None), lambda m: (m.n_bodies, 12))
+POSES = Algorithm("poses", _poses, PLACED, (Q, None, None, None), lambda m: (m.n_bodies, 12))
+_BY_V, _BY_A = (Q, V, None, None), (Q, V, A_OR_NONE, None)
+
+
+def _sixes(model: Model) -> tuple[int, int]:
+    return model.n_bodies, 6
+
+
 VELOCITIES: dict[str, Algorithm] = {
-    "world": Algorithm("velocities", _velocities_world, PATH_ROW, 0, 0, (Q, V, None, None), lambda m: (m.n_bodies, 6)),
-    "body": Algorithm(
-        "velocities, own axes", _velocities_body, PATH_ROW, 0, 0, (Q, V, None, None), lambda m: (m.n_bodies, 6)
-    ),
+    "world": Algorithm("velocities", _velocities_world, MOVING, _BY_V, _sixes),
+    "body": Algorithm("velocities, own axes", _velocities_body, MOVING, _BY_V, _sixes),
 }
 ACCELERATIONS: dict[str, Algorithm] = {
-    "world": Algorithm(
-        "accelerations", _accelerations_world, PATH_ROW, 0, 0, (Q, V, A_OR_NONE, None), lambda m: (m.n_bodies, 6)
-    ),
-    "body": Algorithm(
-        "accelerations, own axes",
-        _accelerations_body,
-        PATH_ROW,
-        0,
-        0,
-        (Q, V, A_OR_NONE, None),
-        lambda m: (m.n_bodies, 6),
-    ),
+    "world": Algorithm("accelerations", _accelerations_world, MOVING, _BY_A, _sixes),
+    "body": Algorithm("accelerations, own axes", _accelerations_body, MOVING, _BY_A, _sixes),
 }
 
 
@@ -286,7 +276,7 @@ def jacobian(
     memory.require(6 * model.nv * len(states), f"jacobians for a batch of {len(states):,}", "use smaller batches")
     J = np.zeros((len(states), 6, model.nv))
     if index >= 0:
-        work: Work = model._work.get("poses") or POSES.prepare(model)
+        work: HostWork = model._work.get("poses") or POSES.prepare(model)
         status = _jacobian.load()(work.handle, states, index, np.ascontiguousarray(at), J, frame == "body")
         if status != OK:
             if size is None:

@@ -4,6 +4,10 @@ L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. Th
 where its diagonal would be stands L_kk (LTL) or D_k (LTDL). The reciprocals of those numbers follow the rows: a
 packed factor has n numbers more than the matrix.
 
+    symbol   what
+    a        the packed numbers: of H, then of L and D; behind them the reciprocals
+    p        how they are packed [packing.py]; lambda is p.parent
+
 Costs [SF Table 1]: factorize D1 div + D2 (m+a) (LTL: and n square roots); solve n div + 2 D1 (m+a) (LTL: 2n div).
 Divisions by a row's diagonal are done as n reciprocals and D1 products.
 """
@@ -18,9 +22,10 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from supple.exact.packing import Packing
 from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
-from supple.spatial.indexing import get, item, set_item
+from supple.spatial.fields import Address, Integer
 from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
 from supple.spatial.references import (
     ARGUMENTS,
@@ -30,14 +35,15 @@ from supple.spatial.references import (
     PREFIX,
     fits_matrix,
     fits_vector,
-    floats_at,
+    float_vector,
     floats_of,
     header_of,
-    ints_at,
+    int_vector,
     none_object,
     refuse,
     status_object,
 )
+from supple.spatial.structs import Link, Struct
 
 Floats = NDArray[np.float64]
 
@@ -45,81 +51,80 @@ Floats = NDArray[np.float64]
 
 
 @helper
-def ltdl(a, starts, depth, ends):
+def ltdl(a, p):
     """Replace packed H by L and, on the diagonal, D; the reciprocals 1/D go behind the rows.
 
     SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of
     it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order. Returns the smallest D.
     """
-    n = starts.shape[0]
-    inverse = a.shape[0] - n
     smallest = number_like(a[0], np.inf)
-    for i in range(n - 1, -1, -1):
-        _collect(a, starts, depth[i], i, ends[i], inverse)
-        D = item(a, item(starts, i) + item(depth, i) - 1)
-        set_item(a, inverse + i, 1.0 / D)
+    for i in range(p.n - 1, -1, -1):
+        _collect(a, p, i)
+        D = a[p.starts[i] + p.depth[i] - 1]
+        a[p.size + i] = 1.0 / D
         smallest = smaller(D, smallest)
-    for i in range(n):
-        _scale(a, starts[i], depth[i], a[inverse + i])
+    for i in range(p.n):
+        _scale(a, p.starts[i], p.depth[i], a[p.size + i])
     return smallest
 
 
 @helper
-def ltl(a, starts, depth, ends):
+def ltl(a, p):
     """Replace packed H by L [SF section 2], D^(1/2) times the L of the LTDL form; 1/L_kk go behind the rows.
 
     Returns the first row that is not positive, or -1.
     """
-    n = starts.shape[0]
-    inverse = a.shape[0] - n
-    for i in range(n - 1, -1, -1):
-        _collect(a, starts, depth[i], i, ends[i], inverse)
-        diagonal = a[starts[i] + depth[i] - 1]
-        if not 0.0 < diagonal < np.inf:
+    for i in range(p.n - 1, -1, -1):
+        _collect(a, p, i)
+        D = a[p.starts[i] + p.depth[i] - 1]
+        if not 0.0 < D < np.inf:
             return i
-        a[inverse + i] = 1.0 / diagonal
-    for i in range(n):
-        _scale(a, starts[i], depth[i], a[inverse + i])
-        root = math.sqrt(a[starts[i] + depth[i] - 1])
-        for c in range(starts[i], starts[i] + depth[i] - 1):
+        a[p.size + i] = 1.0 / D
+    for i in range(p.n):
+        _scale(a, p.starts[i], p.depth[i], a[p.size + i])
+        diagonal = p.starts[i] + p.depth[i] - 1
+        root = math.sqrt(a[diagonal])
+        for c in range(p.starts[i], diagonal):
             a[c] *= root
-        a[starts[i] + depth[i] - 1] = root
-        a[inverse + i] = 1.0 / root
+        a[diagonal] = root
+        a[p.size + i] = 1.0 / root
     return -1
 
 
-def _collect(a: Any, starts: Any, length: int, i: int, end: int, inverse: int) -> None:
-    """Row i, of that length, minus what its descendants i+1 ... end-1 take out of it; their A_ki become L_ki."""
-    for k in range(i + 1, end):
-        weight = a[starts[k] + length - 1] * a[inverse + k]  # L_ki = A_ki / A_kk
+def _collect(a: Any, p: Any, i: int) -> None:
+    """Row i minus what its descendants k take out of it; their A_ki become L_ki."""
+    length = p.depth[i]
+    for k in range(i + 1, p.ends[i]):
+        L_ki = a[p.starts[k] + length - 1] * a[p.size + k]  # A_ki / A_kk
         for c in range(length):
-            a[starts[i] + c] -= a[starts[k] + c] * weight
-        a[starts[k] + length - 1] = weight
+            a[p.starts[i] + c] -= a[p.starts[k] + c] * L_ki
+        a[p.starts[k] + length - 1] = L_ki
 
 
 @helper
-def _collect_numbers(a, starts, length, i, end, inverse):
+def _collect_numbers(a, p, i):
     """The same, eight columns at a time while there are more than four: two registers, then one, filled up by fillers.
 
     The last descendant first: the row just finished, i + 1, is wanted last, when its reciprocal is there. A_ki stay as
     they are until _scale, so that no row waits for that.
     """
-    row, c = item(starts, i), 0
+    starts, inverse, length, end = p.starts, p.size, p.depth[i], p.ends[i]
+    row, c = starts[i], 0
     while c + BLOCK < length:
         x, y = load_four(a, row + c), load_four(a, row + c + BLOCK)
         for k in range(end - 1, i, -1):
-            other = item(starts, k)
-            weight = item(a, other + length - 1) * item(a, inverse + k)
-            x = x - load_four(a, other + c) * weight
-            y = y - load_four(a, other + c + BLOCK) * weight
+            other = starts[k]
+            L_ki = a[other + length - 1] * a[inverse + k]
+            x = x - load_four(a, other + c) * L_ki
+            y = y - load_four(a, other + c + BLOCK) * L_ki
         store_four(a, row + c, x)
         store_four(a, row + c + BLOCK, y)
         c += 2 * BLOCK
     if c < length:
         x = load_four(a, row + c)
         for k in range(end - 1, i, -1):
-            other = item(starts, k)
-            x = x - load_four(a, other + c) * (item(a, other + length - 1) * item(a, inverse + k))
+            other = starts[k]
+            x = x - load_four(a, other + c) * (a[other + length - 1] * a[inverse + k])
         store_four(a, row + c, x)
 
 
@@ -142,107 +147,117 @@ def _compiled_scale(a: Any, start: Any, length: Any, factor: Any) -> Any:
 
 
 @overload(_collect, jit_options=INLINE, strict=False)
-def _compiled_collect(a: Any, starts: Any, length: Any, i: Any, end: Any, inverse: Any) -> Any:
+def _compiled_collect(a: Any, p: Any, i: Any) -> Any:
     return _collect if a.dtype == lanes_type else _collect_numbers.py_func
 
 
 @helper
-def solve_Lt(a, lam, starts, depth, x, unit):
+def solve_Lt(a, p, x, unit):
     """x = L^-T x [SF appendix A]."""
-    n = lam.shape[0]
-    for i in range(n - 1, -1, -1):
+    for i in range(p.n - 1, -1, -1):
         if not unit:
-            x[i] *= a[a.shape[0] - n + i]
-        j, at = lam[i], starts[i] + depth[i] - 2
+            x[i] *= a[p.size + i]
+        j, at = p.parent[i], p.starts[i] + p.depth[i] - 2
         while j >= 0:
             x[j] -= a[at] * x[i]
-            j = lam[j]
+            j = p.parent[j]
             at -= 1
 
 
 @helper
-def solve_L(a, lam, starts, depth, x, unit):
+def solve_L(a, p, x, unit):
     """x = L^-1 x"""
-    n = lam.shape[0]
-    for i in range(n):
-        j, at = lam[i], starts[i] + depth[i] - 2
+    for i in range(p.n):
+        j, at = p.parent[i], p.starts[i] + p.depth[i] - 2
         total = x[i]
         while j >= 0:
             total -= a[at] * x[j]
-            j = lam[j]
+            j = p.parent[j]
             at -= 1
-        x[i] = total if unit else total * a[a.shape[0] - n + i]
+        x[i] = total if unit else total * a[p.size + i]
 
 
 @helper
-def solve_ltdl(a, lam, starts, depth, x):
+def solve_ltdl(a, p, x):
     """x = H^-1 x = L^-1 D^-1 L^-T x"""
-    n = lam.shape[0]
-    solve_Lt(a, lam, starts, depth, x, True)
-    for i in range(n):
-        x[i] *= a[a.shape[0] - n + i]
-    solve_L(a, lam, starts, depth, x, True)
+    solve_Lt(a, p, x, True)
+    for i in range(p.n):
+        x[i] *= a[p.size + i]
+    solve_L(a, p, x, True)
 
 
 @helper
-def mul_L(a, lam, starts, depth, x, y, unit):
+def mul_L(a, p, x, y, unit):
     """y = L x"""
-    for i in range(lam.shape[0]):
-        j, at = lam[i], starts[i] + depth[i] - 1
+    for i in range(p.n):
+        j, at = p.parent[i], p.starts[i] + p.depth[i] - 1
         total = x[i] if unit else a[at] * x[i]
         while j >= 0:
             at -= 1
             total += a[at] * x[j]
-            j = lam[j]
+            j = p.parent[j]
         y[i] = total
 
 
 @helper
-def mul_Lt(a, lam, starts, depth, x, y, unit):
+def mul_Lt(a, p, x, y, unit):
     """y = L^T x"""
-    for i in range(lam.shape[0]):
-        j, at = lam[i], starts[i] + depth[i] - 1
+    for i in range(p.n):
+        j, at = p.parent[i], p.starts[i] + p.depth[i] - 1
         y[i] = x[i] if unit else a[at] * x[i]
         while j >= 0:
             at -= 1
             y[j] += a[at] * x[i]
-            j = lam[j]
+            j = p.parent[j]
 
 
 # --- entry points ---------------------------------------------------------------------------------------------------
 
-_N, _SIZE, _DENSE, _LAM, _STARTS, _DEPTH, _ENDS, _FORM, _HEADER = range(PREFIX, PREFIX + 9)
-_VALUES, _ODD_CLASS, _ODD_MESSAGE, _SINGULAR_CLASS, _SINGULAR_MESSAGE, _AGAIN_HEADER = range(_HEADER, _HEADER + 6)
 LTDL, LTL = 0, 1
 MUL_L, MUL_LT, SOLVE_L, SOLVE_LT, SOLVE = range(5)
 
 
+class Factoring(Struct):
+    """What the entry points find at one address."""
+
+    packing = Link(Packing)
+    dense_rows = Integer()  # of a dense matrix that is read as it is; -1: none is
+    form = Integer()
+    values = Address()  # of the factor that refactorize renews
+    odd_class = Address()  # what it raises, as objects
+    odd_message = Address()
+    singular_class = Address()
+    singular_message = Address()
+
+
+packing_at, factoring_at = Packing.at, Factoring.at
+
+
 @helper
-def factor_into(h, a, H_):
-    """Factors of a dense (n, n) or packed matrix, into packed values a. Returns OK, ODD, or 2 + the row at fault."""
-    n, size = h[_N], h[_SIZE]
-    lam, starts, depth, ends = (ints_at(h[_LAM], (n,)), ints_at(h[_STARTS], (n,)), ints_at(h[_DEPTH], (n,)),
-                                ints_at(h[_ENDS], (n,)))  # fmt: skip
-    if fits_vector(h, H_, size):
-        packed = floats_of(H_, (size,))
-        for c in range(size):
+def factor_into(h, factoring, a, H):
+    """Factors of a dense (n, n) or packed matrix, an object, into packed values a. Returns OK, ODD, or 2 + the row at
+    fault."""
+    p = factoring.packing
+    if fits_vector(h, H, p.size):
+        packed = floats_of(H, p.size)
+        for c in range(p.size):
             a[c] = packed[c]
-    elif fits_matrix(h, H_, h[_DENSE], n):
-        H = floats_of(H_, (n, n))
-        for k in range(n):
-            j, at = k, item(starts, k) + item(depth, k) - 1
+    elif fits_matrix(h, H, factoring.dense_rows, p.n):
+        dense = floats_of(H, p.n * p.n)
+        for k in range(p.n):
+            j, at = k, p.starts[k] + p.depth[k] - 1
             while j >= 0:
-                set_item(a, at, get(H, k, j))
-                j = item(lam, j)
+                a[at] = dense[p.n * k + j]
+                j = p.parent[j]
                 at -= 1
     else:
         return ODD
-    if h[_FORM] == LTL:
-        bad = ltl(a, starts, depth, ends)
+    if factoring.form == LTL:
+        bad = ltl(a, p)
         return OK if bad < 0 else 2 + bad
-    ltdl(a, starts, depth, ends)
-    for k in range(n - 1, -1, -1):
-        if not 0.0 < a[size + k] < np.inf:  # 1/D; what is not a number anywhere in H reaches one of them
+    ltdl(a, p)
+    for k in range(p.n - 1, -1, -1):
+        if not 0.0 < a[p.size + k] < np.inf:  # 1/D; what is not a number anywhere in H reaches one of them
             return 2 + k
     return OK
 
@@ -250,50 +265,53 @@ def factor_into(h, a, H_):
 @kernel(ARGUMENTS, "factorize")
 def factorize_kernel(self, arguments, count):
     """factorize(values, H) into new packed values. Returns the status."""
-    h, given = header_of(self, _HEADER), ints_at(arguments, (2,))
-    return status_object(factor_into(h, floats_of(given[0], (h[_SIZE] + h[_N],)), given[1]))
+    h, given = header_of(self), int_vector(arguments, 2)
+    factoring = factoring_at(h[PREFIX])
+    p = factoring.packing
+    return status_object(factor_into(h, factoring, floats_of(given[0], p.size + p.n), given[1]))
 
 
 @kernel(ONE_ARGUMENT, "refactorize")
-def refactorize_kernel(self, H_):
-    """refactorize(H) into the values that the header names. Returns None, or raises."""
-    h = header_of(self, _AGAIN_HEADER)
-    status = factor_into(h, floats_at(h[_VALUES], (h[_SIZE] + h[_N],)), H_)
+def refactorize_kernel(self, H):
+    """refactorize(H) into the values that the struct names. Returns None, or raises."""
+    h = header_of(self)
+    factoring = factoring_at(h[PREFIX])
+    p = factoring.packing
+    status = factor_into(h, factoring, float_vector(factoring.values, p.size + p.n), H)
     if status == ODD:
-        return refuse(h[_ODD_CLASS], h[_ODD_MESSAGE])
+        return refuse(factoring.odd_class, factoring.odd_message)
     if status != OK:
-        return refuse(h[_SINGULAR_CLASS], h[_SINGULAR_MESSAGE])
+        return refuse(factoring.singular_class, factoring.singular_message)
     return none_object(h)
 
 
-_floats2, _floats3, _ints = types.float64[:, ::1], types.float64[:, :, ::1], types.int64[::1]
+_floats2, _floats3 = types.float64[:, ::1], types.float64[:, :, ::1]
 
 
-@kernel(
-    types.void(_floats2, _ints, _ints, _ints, _floats3, _floats3, types.int64, types.boolean),
-    "products of factors",
-)
-def apply_kernel(values, lam, starts, depth, x, y, operation, unit):
+@kernel(types.void(types.int64, _floats2, _floats3, _floats3, types.int64, types.boolean), "products of factors")
+def apply_kernel(packing, values, x, y, operation, unit):
     """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n).
 
     Holds the interpreter's lock: nobody else factors into these values meanwhile.
     """
+    p = packing_at(packing)
     for b in range(x.shape[0]):
-        a = values[b]
+        a = float_vector(values.ctypes.data + 8 * b * values.shape[1], values.shape[1])
         for c in range(x.shape[1]):
-            to = y[b, c]
+            at = 8 * p.n * (b * x.shape[1] + c)
+            given, to = float_vector(x.ctypes.data + at, p.n), float_vector(y.ctypes.data + at, p.n)
             if operation == MUL_L:
-                mul_L(a, lam, starts, depth, x[b, c], to, unit)
+                mul_L(a, p, given, to, unit)
                 continue
             if operation == MUL_LT:
-                mul_Lt(a, lam, starts, depth, x[b, c], to, unit)
+                mul_Lt(a, p, given, to, unit)
                 continue
-            for i in range(lam.shape[0]):
-                to[i] = x[b, c, i]
+            for i in range(p.n):
+                to[i] = given[i]
             if operation in (SOLVE_LT, SOLVE):
-                solve_Lt(a, lam, starts, depth, to, unit)
+                solve_Lt(a, p, to, unit)
             if operation == SOLVE and unit:
-                for i in range(lam.shape[0]):
-                    to[i] *= a[a.shape[0] - lam.shape[0] + i]
+                for i in range(p.n):
+                    to[i] *= a[p.size + i]
             if operation in (SOLVE_L, SOLVE):
-                solve_L(a, lam, starts, depth, to, unit)
+                solve_L(a, p, to, unit)

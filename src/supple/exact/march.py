@@ -5,38 +5,22 @@ What acts are forces at the joints: a constant vector, and a law (joint_law.py).
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.aba import ABA, BODY_ROW, DOF_ROW, PATH_ROW, aba
-from supple.exact.calls import (
-    AXES,
-    DOFS,
-    EXTRA,
-    HEADER,
-    N_EXTRA,
-    N_SLOTS,
-    NOT_FINITE,
-    PATH,
-    SINGULAR,
-    STATE_SHIFT,
-    TURNS,
-    WORK,
-    Work,
-    finite,
-)
+from supple.exact.aba import ABA, aba, aba_scratch
+from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, HostWork, call_at, finite, no_wrenches, row_of
 from supple.exact.chart import move_into, point_into, rate_into
 from supple.exact.joint_law import add_law
-from supple.exact.motion import AXIS, Axes
+from supple.exact.motion import State
 from supple.exact.runge_kutta import RK4_NODES, RK4_WEIGHTS
-from supple.exact.tables import open_tables
 from supple.model.model import Model
-from supple.spatial.compiler import kernel
-from supple.spatial.indexing import item, set_item
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.pointing import Pointing
-from supple.spatial.references import OK, floats_at, ints_at
-from supple.spatial.trig import RING
+from supple.spatial.references import OK, vector
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +28,93 @@ EULER, SEMI_IMPLICIT, RK4 = range(3)
 FIXED_STEP = {"euler": EULER, "semi-implicit": SEMI_IMPLICIT, "rk4": RK4}
 
 
+class Step(NamedTuple):
+    """Room for a step, each a vector."""
+
+    q: Any  #: of a stage
+    x: Any  #: in the chart about where the step begins
+    v: Any
+    slope: Any  #: dx/dt
+    a: Any
+    sum_x: Any  #: weighted sums of the slopes
+    sum_a: Any
+    tau: Any
+
+
+class Acting(NamedTuple):
+    """The forces at the joints."""
+
+    force: Any  #: (nv,) constant
+    law: Any  #: flat
+    law_size: Any
+
+
 _vector, _matrix, _int = types.float64[::1], types.float64[:, ::1], types.int64
+
+
+@helper
+def step_room(rows):
+    return Step(
+        row_of(rows, 0),
+        row_of(rows, 1),
+        row_of(rows, 2),
+        row_of(rows, 3),
+        row_of(rows, 4),
+        row_of(rows, 5),
+        row_of(rows, 6),
+        row_of(rows, 7),
+    )
+
+
+@helper
+def accelerate(m, acting, y, work):
+    """The accelerations of a stage. Returns the smallest D."""
+    for j in range(m.nv):
+        y.tau[j] = acting.force[j]
+    add_law(acting.law, acting.law_size, y.q, y.v, y.tau)
+    return aba(m, State(y.q, y.v, y.tau, False, no_wrenches()), y.a, work)
+
+
+@helper
+def begin_stage(m, q, v, dt, stage, y):
+    """Where a stage of RK4 is; the first is where the step begins."""
+    if stage == 0:
+        for k in range(m.nq):
+            y.q[k] = q[k]
+        for j in range(m.nv):
+            y.v[j] = v[j]
+            y.x[j] = y.sum_x[j] = y.sum_a[j] = 0.0
+        return
+    part = RK4_NODES[stage] * dt
+    for j in range(m.nv):
+        y.x[j] = part * y.slope[j]
+        y.v[j] = v[j] + part * y.a[j]
+    point_into(m, q, y.x, y.q)
+
+
+@helper
+def end_stage(m, stage, y):
+    """Add its slopes."""
+    rate_into(m, y.x, y.q, y.v, y.slope)
+    weight = RK4_WEIGHTS[stage]
+    for j in range(m.nv):
+        y.sum_x[j] += weight * y.slope[j]
+        y.sum_a[j] += weight * y.a[j]
+
+
+@helper
+def end_step(m, integrator, q, v, dt, y):
+    """Where the step ends, to y."""
+    end = y.sum_a if integrator == RK4 else y.a
+    for j in range(m.nv):
+        y.v[j] = v[j] + dt * end[j]
+        y.x[j] = dt * y.sum_x[j]
+    if integrator == RK4:
+        point_into(m, q, y.x, y.q)
+    elif integrator == SEMI_IMPLICIT:
+        move_into(m, q, y.v, dt, y.q)
+    else:
+        move_into(m, q, v, dt, y.q)
 
 
 @kernel(
@@ -57,68 +127,24 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
 
     Returns OK; or a status and which step could not be taken: q and v are then what they were before it.
     """
-    h = ints_at(handle, (HEADER,))
-    m = open_tables(h)
-    stages = len(RK4_NODES) if integrator == RK4 else 1
-    qs, x, vs, slope = scratch[0], scratch[1], scratch[2], scratch[3]
-    a, sum_x, sum_a, tau = scratch[4], scratch[5], scratch[6], scratch[7]
+    call = call_at(handle)
+    m, work = call.model, aba_scratch(call)
+    acting = Acting(vector(force), vector(law), law.shape[0])
+    q0, v0, y = vector(q), vector(v), step_room(scratch)
     for step in range(steps):
-        for stage in range(stages):
-            if stage == 0:
-                for k in range(m.nq):
-                    set_item(qs, k, item(q, k))
-                for j in range(m.nv):
-                    set_item(vs, j, item(v, j))
-                    set_item(x, j, 0.0)
-                    set_item(sum_x, j, 0.0)
-                    set_item(sum_a, j, 0.0)
-            else:
-                part = RK4_NODES[stage] * dt
-                for j in range(m.nv):
-                    set_item(x, j, part * item(slope, j))
-                    set_item(vs, j, item(v, j) + part * item(a, j))
-                point_into(m, q, x, qs)
-            for j in range(m.nv):
-                set_item(tau, j, item(force, j))
-            add_law(law, qs, vs, tau)
-            good = aba(
-                m,
-                qs,
-                vs,
-                tau,
-                False,
-                m.outward,
-                a,
-                floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)),
-                floats_at(h[WORK], (m.n, BODY_ROW)),
-                Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
-                floats_at(h[DOFS], (m.nv, DOF_ROW)),
-                floats_at(h[EXTRA], (h[N_EXTRA],)),
-            )
-            if not good > 0.0:
+        for stage in range(len(RK4_NODES) if integrator == RK4 else 1):
+            begin_stage(m, q0, v0, dt, stage, y)
+            if not accelerate(m, acting, y, work) > 0.0:
                 return SINGULAR + (step << STATE_SHIFT)
-            if stages > 1:
-                rate_into(m, x, qs, vs, slope)
-                weight = RK4_WEIGHTS[stage]
-                for j in range(m.nv):
-                    set_item(sum_x, j, item(sum_x, j) + weight * item(slope, j))
-                    set_item(sum_a, j, item(sum_a, j) + weight * item(a, j))
-        end = sum_a if stages > 1 else a
-        for j in range(m.nv):
-            set_item(vs, j, item(v, j) + dt * item(end, j))
-            set_item(x, j, dt * item(sum_x, j))
-        if integrator == RK4:
-            point_into(m, q, x, qs)
-        elif integrator == SEMI_IMPLICIT:
-            move_into(m, q, vs, dt, qs)
-        else:
-            move_into(m, q, v, dt, qs)
-        if not (finite(qs[: m.nq]) and finite(vs[: m.nv])):
+            if integrator == RK4:
+                end_stage(m, stage, y)
+        end_step(m, integrator, q0, v0, dt, y)
+        if not (finite(y.q, m.nq) and finite(y.v, m.nv)):
             return NOT_FINITE + (step << STATE_SHIFT)
         for k in range(m.nq):
-            set_item(q, k, item(qs, k))
+            q0[k] = y.q[k]
         for j in range(m.nv):
-            set_item(v, j, item(vs, j))
+            v0[j] = y.v[j]
         if (step + 1) % every == 0:
             row = (step + 1) // every - 1
             kept_q[row, :] = q
@@ -139,7 +165,7 @@ class March(Pointing):
         self._point()
 
     def _point(self) -> None:
-        self._work: Work = self._model._work.get(ABA.name) or ABA.prepare(self._model)
+        self._work: HostWork = self._model._work.get(ABA.name) or ABA.prepare(self._model)
         self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:

@@ -1,22 +1,28 @@
 """How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
 
-Everything is along world axes. S.rows has a row for each degree of freedom: its axis, 6 numbers (not kept for
-revolute and prismatic joints, whose axis is the body's z). S.ring has the sines and cosines of the angles that come
-next.
+    symbol   what
+    R, r     rotation of a body; its origin as seen from its parent's
+    V, c     its velocity; the acceleration that velocities alone cause
+    s        S.axes[k].s: the axis of degree of freedom k (not kept for revolute and prismatic joints, whose axis is the
+             body's z)
+
+Everything is along world axes. S.ring has the sines and cosines of the angles that come next.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from supple.exact.tables import ANGLE, IQ, IV, KIND, PARENT_SLOT, PITCH, SLOT, TREE_P, TREE_R
 from supple.model.joints import NV, JointType
 from supple.spatial.algebra import (
     Mat3,
     Motion,
+    RigidInertia,
+    Sym3,
     Vec3,
     crm,
     cross,
+    outer_sym,
     rotation_of,
     shift_motion,
     turn_x,
@@ -26,15 +32,9 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item
+from supple.spatial.fields import Value
 from supple.spatial.lanes import number_like
-from supple.spatial.rows import (
-    load_mat,
-    load_motion,
-    load_vec,
-    store_mat,
-    store_six,
-)
+from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, sincos_ring
 
 REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
@@ -46,16 +46,30 @@ TURNS = tuple(
     {REVOLUTE: 1, SCREW: 1, CYLINDRICAL: 1, UNIVERSAL: 2}.get(k, 0) for k in range(len(NV))
 )  #: angles by kind
 
-SIN, COS = 0, 1  #: columns of a ring
-AXIS = 6  #: numbers of an axis
 AHEAD = RING // 2  #: angles taken at once
+
+
+class Axis(Struct):
+    """Of a degree of freedom."""
+
+    s = Value(Motion)
 
 
 class Axes(NamedTuple):
     """What the joints of one state look like just now."""
 
-    rows: Any  #: (nv, 6)
-    ring: Any  #: (RING, 2)
+    axes: Any  #: an Axis for each degree of freedom
+    ring: Any  #: RING turns
+
+
+class State(NamedTuple):
+    """What the algorithms are given."""
+
+    q: Any
+    v: Any
+    known: Any  #: of the joints: their forces tau, or, of inverse dynamics, their accelerations
+    pushed: Any  #: whether there are wrenches
+    wrenches: Any  #: a Wrench for each body
 
 
 @helper
@@ -66,27 +80,49 @@ def zero_vec(x):
 
 
 @helper
-def joint_of(m, b):
-    """Of body b: its slot, its parent's (see topology.slots), its joint's kind and first degree of freedom."""
-    return get(m.bodies, b, SLOT), get(m.bodies, b, PARENT_SLOT), get(m.bodies, b, KIND), get(m.bodies, b, IV)
+def unit_mat(x):
+    """The unit matrix, likewise."""
+    one, o = number_like(x, 1.0), number_like(x, 0.0)
+    return Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one))
 
 
 @helper
-def world_at_rest(m, q, path):
-    """Slot 0 is the world: R at 0, velocity at 9, and at 15 an acceleration of -gravity, which stands for gravity."""
-    zero, one, o = zero_vec(q[0]), number_like(q[0], 1.0), number_like(q[0], 0.0)
-    store_mat(path, 0, 0, Mat3(Vec3(one, o, o), Vec3(o, one, o), Vec3(o, o, one)))
-    store_six(path, 0, 9, Motion(zero, zero))
-    store_six(path, 0, 15, Motion(zero, Vec3(o - m.gravity.x, o - m.gravity.y, o - m.gravity.z)))
+def joint_of(m, b):
+    """Of body b: its slot, its parent's (see topology.slots), its joint's kind and first degree of freedom."""
+    body = m.bodies[b]
+    return body.slot, body.parent_slot, body.kind, body.iv
+
+
+@helper
+def world_at_rest(m, number, world):
+    """The world's R and V, as its row is to have them. Returns its acceleration: -gravity, which stands for gravity."""
+    zero, o, g = zero_vec(number), number_like(number, 0.0), m.gravity
+    world.R = unit_mat(number)
+    world.V = Motion(zero, zero)
+    return Motion(zero, Vec3(o - g.x, o - g.y, o - g.z))
+
+
+@helper
+def turned_split(R, split):
+    """R (k 1 + s s^T + t t^T) R^T = k 1 + (R s)(R s)^T + (R t)(R t)^T: two vectors to turn instead of a matrix."""
+    s, t, k = R @ split.s, R @ split.t, split.k
+    I = outer_sym(s, s) + outer_sym(t, t)
+    return Sym3(I.xx + k, I.xy, I.xz, I.yy + k, I.yz, I.zz + k)
+
+
+@helper
+def turned_inertia(R, shape):
+    """A body's inertia along axes turned by R."""
+    return RigidInertia(shape.mass, R @ shape.h, turned_split(R, shape))
 
 
 @helper
 def turn_ahead(m, q, S, done, b):
     """See to it that the sines and cosines of body b's joint are in the ring, into which `done` have gone so far;
     returns how many then have. They are made in batches, a little ahead of their use."""
-    wanted = get(m.bodies, b, ANGLE) + TURNS[get(m.bodies, b, KIND)]
+    wanted = m.bodies[b].angle + TURNS[m.bodies[b].kind]
     while done < wanted:
-        stop = min(done + AHEAD, m.angles.shape[0])
+        stop = min(done + AHEAD, m.n_angles)
         sincos_ring(q, m.angles, done, stop, S.ring)
         done = stop
     return done
@@ -95,24 +131,24 @@ def turn_ahead(m, q, S, done, b):
 @helper
 def turn_of(m, b, S, k):
     """Cosine and sine of the k-th angle of body b's joint."""
-    row = (get(m.bodies, b, ANGLE) + k) & (RING - 1)
-    return get(S.ring, row, COS), get(S.ring, row, SIN)
+    turn = S.ring[(m.bodies[b].angle + k) & (RING - 1)]
+    return turn.cos, turn.sin
 
 
 @helper
 def place(m, b, R_p, q, S):
     """R, r of body b: its rotation, and its origin as seen from its parent's, whose rotation is R_p. Fills S."""
-    kind, k, j = get(m.bodies, b, KIND), get(m.bodies, b, IQ), get(m.bodies, b, IV)
-    tree = load_mat(m.rows, b, TREE_R)
-    r = R_p @ load_vec(m.rows, b, TREE_P)
+    body, shape = m.bodies[b], m.shapes[b]
+    kind, tree = body.kind, shape.tree_R
+    r = R_p @ shape.tree_p
     if kind == REVOLUTE:
         c, s = turn_of(m, b, S, 0)
         R = R_p @ turn_z(tree, c, s)  # in this order only one product waits for the parent
     elif kind == PRISMATIC:
         R = R_p @ tree
-        r = r + z_axis(R) * item(q, k)
+        r = r + z_axis(R) * q[body.iq]
     else:
-        R, r = _place_others(m, b, kind, k, j, R_p @ tree, r, q, S)
+        R, r = _place_others(m, b, R_p @ tree, r, q, S)
     return R, r
 
 
@@ -122,89 +158,90 @@ def move(m, b, R_p, V_p, q, v, S):
 
     c = V x S v, plus what axes that turn within the joint add (universal joints: the second axis turns with the first).
     """
-    kind, j = get(m.bodies, b, KIND), get(m.bodies, b, IV)
+    kind, j = m.bodies[b].kind, m.bodies[b].iv
     R, r = place(m, b, R_p, q, S)
     V = shift_motion(r, V_p)
     if kind == REVOLUTE:
-        w = z_axis(R) * item(v, j)
+        w = z_axis(R) * v[j]
         c = Motion(cross(V.ang, w), cross(V.lin, w))
         V = Motion(V.ang + w, V.lin)
     elif kind == PRISMATIC:
-        u = z_axis(R) * item(v, j)
-        c = Motion(zero_vec(item(v, j)), cross(V.ang, u))
+        u = z_axis(R) * v[j]
+        c = Motion(zero_vec(v[j]), cross(V.ang, u))
         V = Motion(V.ang, V.lin + u)
     else:
         v_J = joint_motion(m, b, R, v, S)
         V = V + v_J
         c = crm(V, v_J)
         if kind == UNIVERSAL:
-            w1 = load_motion(S.rows, j, 0).ang * item(v, j)
-            w2 = load_motion(S.rows, j + 1, 0).ang * item(v, j + 1)
+            w1 = S.axes[j].s.ang * v[j]
+            w2 = S.axes[j + 1].s.ang * v[j + 1]
             c = Motion(c.ang + cross(w1, w2), c.lin)
     return R, r, V, c
 
 
 @helper
-def _place_others(m, b, kind, k, j, R, r, q, S):
-    o = zero_vec(item(q, k))
+def _place_others(m, b, R, r, q, S):
+    kind, k, j, axes = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv, S.axes
+    o = zero_vec(q[k])
     if kind == SCREW:
         z = z_axis(R)
-        pitch = get(m.rows, b, PITCH)
+        pitch = m.shapes[b].pitch
         c, s = turn_of(m, b, S, 0)
         R = turn_z(R, c, s)
-        r = r + z * (pitch * item(q, k))
-        store_six(S.rows, j, 0, Motion(z, z * pitch))
+        r = r + z * (pitch * q[k])
+        axes[j].s = Motion(z, z * pitch)
     elif kind == CYLINDRICAL:
         z = z_axis(R)
         c, s = turn_of(m, b, S, 0)
         R = turn_z(R, c, s)
-        r = r + z * item(q, k + 1)
-        store_six(S.rows, j, 0, Motion(z, o))
-        store_six(S.rows, j + 1, 0, Motion(o, z))
+        r = r + z * q[k + 1]
+        axes[j].s = Motion(z, o)
+        axes[j + 1].s = Motion(o, z)
     elif kind == UNIVERSAL:
-        store_six(S.rows, j, 0, Motion(x_axis(R), o))
+        axes[j].s = Motion(x_axis(R), o)
         c, s = turn_of(m, b, S, 0)
         R = turn_x(R, c, s)
-        store_six(S.rows, j + 1, 0, Motion(z_axis(R), o))
+        axes[j + 1].s = Motion(z_axis(R), o)
         c, s = turn_of(m, b, S, 1)
         R = turn_z(R, c, s)
     elif kind == PLANAR:
-        r = r + x_axis(R) * item(q, k) + y_axis(R) * item(q, k + 1)
+        r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
         # bring cosine and sine to unit length; they are within 1e-6 of it, so two terms give all digits
-        d = item(q, k + 2) * item(q, k + 2) + item(q, k + 3) * item(q, k + 3) - 1.0
+        d = q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0
         to_unit = 1.0 - 0.5 * d + 0.375 * d * d
-        R = turn_z(R, item(q, k + 2) * to_unit, item(q, k + 3) * to_unit)
-        store_six(S.rows, j, 0, Motion(o, x_axis(R)))
-        store_six(S.rows, j + 1, 0, Motion(o, y_axis(R)))
-        store_six(S.rows, j + 2, 0, Motion(z_axis(R), o))
+        R = turn_z(R, q[k + 2] * to_unit, q[k + 3] * to_unit)
+        axes[j].s = Motion(o, x_axis(R))
+        axes[j + 1].s = Motion(o, y_axis(R))
+        axes[j + 2].s = Motion(z_axis(R), o)
     elif kind == BALL:
-        R = R @ rotation_of(item(q, k), item(q, k + 1), item(q, k + 2), item(q, k + 3))
-        store_six(S.rows, j, 0, Motion(x_axis(R), o))
-        store_six(S.rows, j + 1, 0, Motion(y_axis(R), o))
-        store_six(S.rows, j + 2, 0, Motion(z_axis(R), o))
+        R = R @ rotation_of(q[k], q[k + 1], q[k + 2], q[k + 3])
+        axes[j].s = Motion(x_axis(R), o)
+        axes[j + 1].s = Motion(y_axis(R), o)
+        axes[j + 2].s = Motion(z_axis(R), o)
     elif kind == FREE:
-        r = r + R @ Vec3(item(q, k), item(q, k + 1), item(q, k + 2))
-        R = R @ rotation_of(item(q, k + 3), item(q, k + 4), item(q, k + 5), item(q, k + 6))
-        store_six(S.rows, j, 0, Motion(o, x_axis(R)))
-        store_six(S.rows, j + 1, 0, Motion(o, y_axis(R)))
-        store_six(S.rows, j + 2, 0, Motion(o, z_axis(R)))
-        store_six(S.rows, j + 3, 0, Motion(x_axis(R), o))
-        store_six(S.rows, j + 4, 0, Motion(y_axis(R), o))
-        store_six(S.rows, j + 5, 0, Motion(z_axis(R), o))
+        r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
+        R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
+        axes[j].s = Motion(o, x_axis(R))
+        axes[j + 1].s = Motion(o, y_axis(R))
+        axes[j + 2].s = Motion(o, z_axis(R))
+        axes[j + 3].s = Motion(x_axis(R), o)
+        axes[j + 4].s = Motion(y_axis(R), o)
+        axes[j + 5].s = Motion(z_axis(R), o)
     return R, r
 
 
 @helper
 def joint_motion(m, b, R, x, S):
     """S x: the motion across joint b for rates (or accelerations) x."""
-    kind, j = get(m.bodies, b, KIND), get(m.bodies, b, IV)
-    o = zero_vec(item(x, j))
+    kind, j = m.bodies[b].kind, m.bodies[b].iv
+    o = zero_vec(x[j])
     if kind == REVOLUTE:
-        out = Motion(z_axis(R) * item(x, j), o)
+        out = Motion(z_axis(R) * x[j], o)
     elif kind == PRISMATIC:
-        out = Motion(o, z_axis(R) * item(x, j))
+        out = Motion(o, z_axis(R) * x[j])
     else:
         out = Motion(o, o)
         for i in range(j, j + DOF[kind]):
-            out = out + load_motion(S.rows, i, 0) * item(x, i)
+            out = out + S.axes[i].s * x[i]
     return out

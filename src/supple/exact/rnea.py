@@ -1,10 +1,10 @@
 """Inverse dynamics by the recursive Newton-Euler algorithm [RBDA ch. 5].
 
-    symbol   what                                                       kept in
-    R        rotation of the body                                       path R_
-    V, A     velocity; acceleration (with -gravity added throughout)    path V_, A_
-    r, z     origin as seen from the parent's; the joint's axis         work P_, E_
-    F        force on the body; what its children ask of it             work F_, path B_
+    symbol   what
+    R, V     rotation of the body; velocity                              of `path`
+    A        acceleration, with -gravity added throughout
+    F        force on the body, of `bodies`; what its children take, of `path`
+    r, z     origin as seen from the parent's; the joint's axis          of `bodies`
 
 Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 """
@@ -16,15 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
+from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, Rows
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, world_at_rest
-from supple.exact.tables import ARMATURE, DAMPING, HAS_CHILDREN, PARENT, RIGID
+from supple.exact.tables import Wrench
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,
+    Mat3,
+    Motion,
     Prismatic,
     Revolute,
     RigidInertia,
+    Vec3,
     cross,
     rotate_force,
     shift_force,
@@ -32,95 +35,99 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, set_item
+from supple.spatial.fields import Value
+from supple.spatial.indexing import LINE
 from supple.spatial.references import ODD
-from supple.spatial.rows import (
-    load_force,
-    load_mat,
-    load_motion,
-    load_sym,
-    load_vec,
-    set_six,
-    store_mat,
-    store_six,
-    store_vec,
-)
+from supple.spatial.structs import Struct
 
-R_, V_, A_, B_, PATH_ROW = 0, 9, 15, 24, 32
-P_, E_, F_, BODY_ROW = 0, 3, 6, 12
+
+class RneaPath(Struct, align=LINE):
+    """What bodies pass on."""
+
+    R = Value(Mat3)  # rotation
+    V = Value(Motion)  # velocity
+    A = Value(Motion)  # acceleration, with -gravity added throughout
+    F = Value(Force)  # what the children take
+
+
+class RneaBody(Struct):
+    r = Value(Vec3)  # origin as seen from the parent's
+    z = Value(Vec3)  # the joint's axis, where that is the body's z
+    F = Value(Force)  # the force on the body
+
+
+ROWS = Rows(RneaPath, RneaBody)
+wrench_among = Wrench.among
 
 
 @helper
-def rnea(m, q, v, a, has_wrenches, wrenches, tau, path, work, S, dofs, extra):
+def rnea(m, state, tau, work):
     """tau of one state (or of four, in lanes), damping and armature included; after it, where there is room, the six
     numbers of every joint's force, about its body's origin."""
-    world_at_rest(m, q, path)
+    v, a, S, path, bodies = state.v, state.known, work.S, work.path, work.bodies
+    path[0].A = world_at_rest(m, state.q[0], path[0])
     done = 0
     for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        done = turn_ahead(m, q, S, done, b)
-        R, r, V, c = move(m, b, load_mat(path, p, R_), load_motion(path, p, V_), q, v, S)  # [RBDA 5.14]
-        A = shift_motion(r, load_motion(path, p, A_)) + c + joint_motion(m, b, R, a, S)  # [RBDA 5.15]
-        Y = RigidInertia(get(m.rows, b, RIGID), load_vec(m.rows, b, RIGID + 1), load_sym(m.inertias, b, 0))
-        F = newton_euler(R, Y, V, A)
-        if has_wrenches:
-            F = F - rotate_force(R @ load_mat(m.outward, b, 0), load_force(wrenches, b, 0))
-        store_mat(path, i, R_, R)
-        store_six(path, i, V_, V)
-        store_six(path, i, A_, A)
-        store_vec(work, b, P_, r)
-        store_vec(work, b, E_, z_axis(R))
-        store_six(work, b, F_, F)
+        i, p, _, _ = joint_of(m, b)
+        done = turn_ahead(m, state.q, S, done, b)
+        R, r, V, c = move(m, b, path[p].R, path[p].V, state.q, v, S)  # [RBDA 5.14]
+        A = shift_motion(r, path[p].A) + c + joint_motion(m, b, R, a, S)  # [RBDA 5.15]
+        I = RigidInertia(m.shapes[b].mass, m.shapes[b].h, m.inertias[b].I)
+        F = newton_euler(R, I, V, A)
+        if state.pushed:
+            F = F - rotate_force(R @ m.outward[b].R, state.wrenches[b].f)
+        here, body = path[i], bodies[b]
+        here.R, here.V, here.A = R, V, A
+        body.r, body.z, body.F = r, z_axis(R), F
 
     for b in range(m.n - 1, -1, -1):
         i, p, kind, j = joint_of(m, b)
-        F = load_force(work, b, F_)
-        if get(m.bodies, b, HAS_CHILDREN):
-            F = F + load_force(path, i, B_)
-        if tau.shape[0] > m.nv:
-            set_six(tau, m.nv + 6 * b, F)
-        z = load_vec(work, b, E_)
+        F = bodies[b].F
+        if m.bodies[b].has_children:
+            F = F + path[i].F
+        if work.n_out > m.nv:
+            wrench_among(tau, m.nv + 6 * b).f = F
+        z = bodies[b].z
         if kind == REVOLUTE:
-            set_item(tau, j, Revolute(z) @ F + _own(m, v, a, j))  # [RBDA 5.18]
+            tau[j] = Revolute(z) @ F + _own(m, v, a, j)  # [RBDA 5.18]
         elif kind == PRISMATIC:
-            set_item(tau, j, Prismatic(z) @ F + _own(m, v, a, j))
+            tau[j] = Prismatic(z) @ F + _own(m, v, a, j)
         else:
             for k in range(j, j + DOF[kind]):
-                set_item(tau, k, load_motion(S.rows, k, 0) @ F + _own(m, v, a, k))
-        if get(m.bodies, b, PARENT) >= 0:
-            F = shift_force(load_vec(work, b, P_), F)  # [RBDA 5.20]
+                tau[k] = S.axes[k].s @ F + _own(m, v, a, k)
+        if m.bodies[b].parent >= 0:
+            F = shift_force(bodies[b].r, F)  # [RBDA 5.20]
             if i != p:  # not the last child: those after it have already put theirs there
-                F = F + load_force(path, p, B_)
-            store_six(path, p, B_, F)
+                F = F + path[p].F
+            path[p].F = F
     return 1.0
 
 
 @helper
-def newton_euler(R, Y, V, A):
-    """I A + V x* I V [RBDA 5.16], the inertia Y in the body's axes and all else along the world's: cheaper than turning
+def newton_euler(R, I, V, A):
+    """I A + V x* I V [RBDA 5.16], the inertia I in the body's axes and all else along the world's: cheaper than turning
     the inertia."""
     a = (A.lin + cross(V.ang, V.lin)) @ R  # R^T x
-    return rotate_force(R, rigid_force(Y, V.ang @ R, A.ang @ R, a))
+    return rotate_force(R, rigid_force(I, V.ang @ R, A.ang @ R, a))
 
 
 @helper
-def rigid_force(Y, w, dw, a):
+def rigid_force(I, w, dw, a):
     """The force on a body that turns with w and dw and whose origin, as a point, accelerates by a: m a + dw x h +
     w x (w x h), and about the origin the moment I dw + w x I w + h x a."""
-    lin = a * Y.m + cross(dw, Y.h) + cross(w, cross(w, Y.h))
-    return Force(Y.I @ dw + cross(w, Y.I @ w) + cross(Y.h, a), lin)
+    lin = a * I.m + cross(dw, I.h) + cross(w, cross(w, I.h))
+    return Force(I.I @ dw + cross(w, I.I @ w) + cross(I.h, a), lin)
 
 
 @helper
 def _own(m, v, a, j):
     """What the joint itself takes: damping and armature."""
-    return item(v, j) * get(m.dofs, j, DAMPING) + item(a, j) * get(m.dofs, j, ARMATURE)
+    return v[j] * m.dofs[j].damping + a[j] * m.dofs[j].armature
 
 
-_ROWS = PATH_ROW, BODY_ROW, 0
 _INPUTS = Q, V_OR_NONE, A_OR_NONE, WRENCHES
-RNEA = Algorithm("rnea", rnea, *_ROWS, _INPUTS, lambda m: (m.nv,))
-WITH_WRENCHES = Algorithm("rnea with wrenches", rnea, *_ROWS, _INPUTS, lambda m: (m.nv + 6 * m.n_bodies,), like=RNEA)
+RNEA = Algorithm("rnea", rnea, ROWS, _INPUTS, lambda m: (m.nv,))
+WITH_WRENCHES = Algorithm("rnea with wrenches", rnea, ROWS, _INPUTS, lambda m: (m.nv + 6 * m.n_bodies,), like=RNEA)
 
 
 def inverse_dynamics(

@@ -18,17 +18,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import StateError
-from supple.exact.aba import BODY_ROW, DOF_ROW, PATH_ROW, aba
-from supple.exact.calls import AXES, DOFS, EXTRA, HEADER, N_EXTRA, N_SLOTS, PATH, TURNS, WORK, finite
-from supple.exact.motion import AXIS, Axes
+from supple.exact.aba import ABA, aba, aba_scratch
+from supple.exact.calls import Call, finite, no_wrenches
+from supple.exact.motion import State
 from supple.exact.runge_kutta import STAGES, blended, dop853, growth
-from supple.exact.tables import open_tables
 from supple.exact.touchdown import (
     FOOT,
     GUARD,
     LOOKS,
     NOWHERE,
-    WATCHED,
     Footing,
     Taken,
     Watched,
@@ -39,9 +37,13 @@ from supple.exact.touchdown import (
     inside,
 )
 from supple.model.manifold import PLAIN
-from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import floats_at, ints_at
-from supple.spatial.trig import RING
+from supple.spatial import fields
+from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.fields import Integer, Number
+from supple.spatial.indexing import from_entry
+from supple.spatial.pointing import Pointing
+from supple.spatial.references import float_vector
+from supple.spatial.structs import Held, Link, Struct
 
 Floats = NDArray[np.float64]
 
@@ -51,65 +53,85 @@ ON_THE_WAY = -1
 _blended, _growth = helper(blended), helper(growth)
 
 
-@helper
-def _rate(h, m, n, y, out):
+class Clock(Struct):
+    time = Number()
+    step = Number()  # the length to try next
+    rejected = Integer()  # whether the last one tried was not good enough
+    rows = Integer()  # of the trace, filled
+
+
+class Striding(Struct):
+    """All that a stride needs. Vectors of states and rates have 2 n numbers, q and v."""
+
+    aba = Link(Call)
+    watched = Link(Watched)
+    n = Integer()
+    size = Integer()  # 2 n
+    rtol = Number()
+    atol = Number()
+    longest = Number()  # step
+    latest = Number()  # time
+    A = fields.Floats()  # the method's coefficients
+    B = fields.Floats()
+    E3 = fields.Floats()
+    E5 = fields.Floats()
+    K = fields.Floats()  # the rates of its stages
+    after = fields.Floats()  # the state after a step
+    after_rate = fields.Floats()
+    tried = fields.Floats()
+    there = fields.Floats()
+    q = fields.Floats()
+    heights = fields.Floats()
+
+
+@part  # the articulated-body algorithm once, and not wherever a rate is wanted
+def _rate(x, y, out):
     """The derivative of y = (q, v); whether the mass matrix is regular."""
-    good = aba(
-        m,
-        y[:n],
-        y[n:],
-        m.zeros,
-        False,
-        m.outward,
-        out[n:],
-        floats_at(h[PATH], (h[N_SLOTS], PATH_ROW)),
-        floats_at(h[WORK], (m.n, BODY_ROW)),
-        Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2))),
-        floats_at(h[DOFS], (m.nv, DOF_ROW)),
-        floats_at(h[EXTRA], (h[N_EXTRA],)),
-    )
+    m, n = x.aba.model, x.n
+    state = State(y, from_entry(y, n), float_vector(m.zero_v, n), False, no_wrenches())
+    good = aba(m, state, from_entry(out, n), aba_scratch(x.aba))
     for j in range(n):
         out[j] = y[n + j]
     return good > 0.0
 
 
 @helper
-def _advance(h, m, n, y, step, A, B, K, new):
-    """One step of the method from y, whose rate is K[0]; the rate at its end is K[STAGES]."""
-    good = True
+def _advance(x, y, step, new):
+    """One step of the method from y, whose rate is K_0, to new; the rate at its end is K_STAGES."""
+    good, size, K = True, x.size, x.K
     for s in range(1, STAGES + 1):
-        for i in range(2 * n):
-            x = 0.0
+        for i in range(size):
+            total = 0.0
             for r in range(s):
-                x += (A[s, r] if s < STAGES else B[r]) * K[r, i]
-            new[i] = y[i] + step * x
-        good = _rate(h, m, n, new, K[s]) and good
+                total += (x.A[STAGES * s + r] if s < STAGES else x.B[r]) * K[size * r + i]
+            new[i] = y[i] + step * total
+        good = _rate(x, new, from_entry(K, size * s)) and good
     return good
 
 
 @helper
-def _error(n, y, new, step, K, E3, E5, rtol, atol):
+def _error(x, y, step):
     """The error of a step as a share of what is allowed: rtol of a radian or a metre, and of velocities."""
     five, three = 0.0, 0.0
-    for i in range(2 * n):
-        scale = atol + rtol * (1.0 if i < n else max(abs(y[i]), abs(new[i])))
+    for i in range(x.size):
+        scale = x.atol + x.rtol * (1.0 if i < x.n else max(abs(y[i]), abs(x.after[i])))
         e5, e3 = 0.0, 0.0
         for s in range(STAGES):
-            e5 += E5[s] * K[s, i]
-            e3 += E3[s] * K[s, i]
+            e5 += x.E5[s] * x.K[x.size * s + i]
+            e3 += x.E3[s] * x.K[x.size * s + i]
         five += (e5 / scale) ** 2
         three += (e3 / scale) ** 2
-    return _blended(five, three, step, 2 * n)
+    return _blended(five, three, step, x.size)
 
 
 @helper
-def _exactly(h, m, t, w, which, s, rate, A, B, K, out):
+def _exactly(x, t, which, s, rate):
     """The crossing near the share s of a step, where the height has this rate, by steps that end there; and whether the
-    foot is far enough ahead. out: the state there. NOWHERE if there is none: the height came near zero only."""
+    foot is far enough ahead. x.tried: the state there. NOWHERE if there is none: the height came near zero only."""
     ahead, move, last = 0.0, 0.0, np.inf
     for _ in range(8):
-        _advance(h, m, m.nv, t.y, s * t.step, A, B, K, out)
-        now = above(h, m, out, w)
+        _advance(x, t.y, s * t.step, x.tried)
+        now = above(x.tried, x.watched)
         ahead, move = now[2], -now[which] / rate
         if not abs(move) < min(0.1, 0.5 * last) or not 0.0 < s + move <= 1.0:
             break
@@ -119,76 +141,79 @@ def _exactly(h, m, t, w, which, s, rate, A, B, K, out):
 
 
 @helper
-def _looked_through(h, m, t, w, A, B, K, heights, part, there):
-    """How a step ends, and after which share of it: TOUCHED or FELL, with the state there, or ON_THE_WAY."""
-    for i in range(LOOKS + 1):
-        heights[FOOT, i], heights[GUARD, i], _ = inside(h, m, t, w, i / LOOKS)
+def _looked_through(x, t):
+    """How a step ends, and after which share of it: TOUCHED or FELL, with the state x.there, or ON_THE_WAY."""
+    looks = LOOKS + 1
+    for i in range(looks):
+        x.heights[i], x.heights[looks + i], _ = inside(t, x.watched, i / LOOKS)
     for which in range(2):
-        differences(heights[which], heights[2 + which])
+        differences(from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which)))
     end, first = ON_THE_WAY, 1.0
     for i in range(2 * LOOKS):
-        which, c = i % 2, heights[2 + i % 2]
-        if which == 0 and end != ON_THE_WAY:
+        which = i % 2
+        heights, c = from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which))
+        if which == FOOT and end != ON_THE_WAY:
             break
-        x = crossing(c, heights[which], i // 2)
-        if x != NOWHERE:
-            s, ahead = _exactly(h, m, t, w, which, x / LOOKS, LOOKS * height(c, x)[1], A, B, K, part)
+        place = crossing(c, heights, i // 2)
+        if place != NOWHERE:
+            s, ahead = _exactly(x, t, which, place / LOOKS, LOOKS * height(c, place)[1])
             sooner = s != NOWHERE and (end == ON_THE_WAY or s < first)
             if sooner and (which == GUARD or ahead):
                 end, first = TOUCHED if which == FOOT else FELL, s
-                there[:] = part
+                copy(x.tried, x.there, x.size)
     return end, first
 
 
-_int, _real, _vector, _matrix = types.int64, types.float64, types.float64[::1], types.float64[:, ::1]
+@helper
+def copy(a, b, n):
+    """b = a"""
+    for i in range(n):
+        b[i] = a[i]
 
 
-@kernel(
-    _int(
-        _int, *WATCHED, *[_real] * 4, _vector, _vector, _matrix, _vector, _vector, _vector, _matrix, _matrix,
-    ),
-    "strides",
-    effort=2,
-)  # fmt: skip
-def stride_kernel(
-    handle, bodies, points, plane, clearance, least, path, work, rtol, atol, longest, latest, clock, y, A, B, E3, E5, K,
-    trace,
-):  # fmt: skip
-    """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace.
+@helper
+def _step(x, clock, y):
+    """One step, if it is good; if not, the next is shorter. Returns how it ended, and whether it was taken."""
+    left = x.latest - clock.time
+    step = min(clock.step, x.longest, left)
+    if step < 1e-13 * x.longest and step < left:
+        return STUCK, False
+    good = _advance(x, y, step, x.after)
+    error = _error(x, y, step)
+    if not good or not finite(x.after, x.size) or not error < 1.0:
+        clock.rejected = 1
+        clock.step = step * _growth(error if good else np.inf, True)
+        return ON_THE_WAY, False
+    copy(from_entry(x.K, x.size * STAGES), x.after_rate, x.size)
+    end, s = _looked_through(x, Taken(y, x.after, x.K, x.after_rate, step, x.q))
+    clock.step = step * _growth(error, clock.rejected != 0)
+    clock.rejected = 0
+    clock.time += s * step
+    copy(x.after if end == ON_THE_WAY else x.there, y, x.size)
+    copy(x.after_rate, x.K, x.size)
+    return end, True
 
-    clock: time, the length of step to try next, rows of the trace filled. trace: time, q, v after every step.
-    """
-    h = ints_at(handle, (HEADER,))
-    m = open_tables(h)
-    n = m.nv
-    new, part, there, new_rate = np.empty(2 * n), np.empty(2 * n), np.empty(2 * n), np.empty(2 * n)
-    q, heights = np.empty(n), np.empty((4, LOOKS + 1))
-    w = Watched(bodies, points, plane, clearance, least, path, work)
-    if not _rate(h, m, n, y, K[0]):
+
+_vector, _matrix = types.float64[::1], types.float64[:, ::1]
+
+
+@kernel(types.int64(Striding.type, Clock.type, _vector, _matrix), "strides", effort=2)
+def stride_kernel(x, clock, y, trace):
+    """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace: time, q,
+    v after every step."""
+    now = float_vector(y.ctypes.data, x.size)
+    if not _rate(x, now, x.K):
         return STUCK
-    rejected = False
-    while clock[0] < latest:
-        step = min(clock[1], longest, latest - clock[0])
-        if step < 1e-13 * longest and step < latest - clock[0]:
+    while clock.time < x.latest:
+        end, taken = _step(x, clock, now)
+        if end == STUCK:
             return STUCK
-        good = _advance(h, m, n, y, step, A, B, K, new)
-        error = _error(n, y, new, step, K, E3, E5, rtol, atol)
-        if not good or not finite(new) or not error < 1.0:
-            rejected = True
-            clock[1] = step * _growth(error if good else np.inf, rejected)
+        if not taken:
             continue
-        new_rate[:] = K[STAGES]
-        end, s = _looked_through(h, m, Taken(y, new, K[0], new_rate, step, q), w, A, B, K, heights, part, there)
-        clock[1] = step * _growth(error, rejected)
-        rejected = False
-        clock[0] += s * step
-        y[:] = new if end == ON_THE_WAY else there
-        K[0, :] = new_rate
-        row = int(clock[2])
-        if row < trace.shape[0]:
-            trace[row, 0] = clock[0]
-            trace[row, 1:] = y
-            clock[2] = row + 1
+        if clock.rows < trace.shape[0]:
+            trace[clock.rows, 0] = clock.time
+            trace[clock.rows, 1:] = y
+            clock.rows += 1
         elif trace.shape[0] > 0:
             return FULL
         if end != ON_THE_WAY:
@@ -209,8 +234,10 @@ class Stride(NamedTuple):
     trace: Floats  #: (steps, 1 + nq + nv): time, q, v; empty unless asked for
 
 
-class Strider:
+class Strider(Pointing):
     """A model ready to make strides."""
+
+    _pointers = ("_striding",)
 
     def __init__(self, footing: Footing) -> None:
         model = footing.model
@@ -218,15 +245,23 @@ class Strider:
             bad = model.joint_names[int(np.flatnonzero(~np.isin(model.joint_type, PLAIN))[0])]
             raise StateError(f"joint {bad!r}: strides are for joints whose coordinates add; simulate takes any")
         self._footing, self._n = footing, model.nv
-        self._K = np.empty((STAGES + 1, 2 * model.nv))
+        self._point()
+
+    def _point(self) -> None:
+        model, n, T = self._footing.model, self._n, dop853()
+        work = model._work.get(ABA.name) or ABA.prepare(model)
+        room = {name: np.empty(2 * n) for name in ("after", "after_rate", "tried", "there")}
+        self._striding: Held = Striding.of(
+            aba=work.call, watched=self._footing.watched, n=n, size=2 * n, A=T.A, B=T.B, E3=T.E3, E5=T.E5,
+            K=np.empty(2 * n * (STAGES + 1)), q=np.empty(n), heights=np.empty(4 * (LOOKS + 1)), **room,
+        )  # fmt: skip
 
     def __call__(
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0
     ) -> Stride:
         """From q and v to the next touchdown, a fall, or `latest`; steps no longer than `longest`."""
-        y, clock = np.concatenate([q, v]), np.array([0.0, 0.2 * longest, 0.0])
+        y, clock, x = np.concatenate([q, v]), Clock.of(step=0.2 * longest), self._striding
+        x.rtol, x.atol, x.longest, x.latest = rtol, atol, longest, latest
         trace = np.empty((rows, 1 + 2 * self._n))
-        how, T = (rtol, atol, longest, latest), dop853()
-        footing = self._footing
-        end = _kernel()(footing.work.handle, *footing.given, *how, clock, y, T.A, T.B, T.E3, T.E5, self._K, trace)
-        return Stride(int(end), float(clock[0]), y[: self._n], y[self._n :], trace[: int(clock[2])])
+        end = _kernel()(x.address, clock.address, y, trace)
+        return Stride(int(end), float(clock.time), y[: self._n], y[self._n :], trace[: int(clock.rows)])

@@ -1,116 +1,108 @@
-"""A model as compiled code sees it: a few wide tables, one row a body, and the header through which a kernel finds
-them.
+"""A model as compiled code sees it: a few tables of structs, one row a body or a degree of freedom.
 
 Inside kernels body frames are turned so that the axis of a joint is z (universal joints: first axis x, second z; planar
 joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
-
-    bodies   (n, 8) int      parent, joint kind, first index in q, first index in v, slot, the parent's slot, whether
-                             anything hangs on it, its first angle
-    rows     (n, 24) float   tree rotation 9, tree offset 3, mass, first moment 3, the rotational inertia at the origin
-                             split as k 1 + s s^T + t t^T: k, s 3, t 3 (cheaper to turn than the matrix); pitch
-    inertias (n, 6) float    the rotational inertia again, as it is
-    outward  (n, 9) float
-    dofs     (nv, 2) float   armature, damping
-    angles   (k,) int        the angles among the coordinates: their indices in q
-    units    (k, 2) int      where unit vectors (quaternions; cosine and sine) sit in q: first index, length
-    lam      (nv,) int       the expanded parent array [SF section 2], -1 for the world
-    starts   (nv,) int       where row k of a matrix over that tree begins when its rows are packed (treematrix.py)
-    depth    (nv,) int       how many numbers it has
-    ends     (nv,) int       one past the last descendant of a degree of freedom
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.exact.packing import Packing
 from supple.exact.treematrix import Pattern
 from supple.model.inside import inside_inertias, inside_turns, tree_poses
 from supple.model.joints import UNIT_PART, JointType
 from supple.model.model import Model
 from supple.model.topology import slots
-from supple.spatial.algebra import (
-    Vec3,
-)
-from supple.spatial.compiler import helper
+from supple.spatial.algebra import Force, Mat3, Sym3, Vec3
+from supple.spatial.fields import Address, Integer, Integers, Number, Value
 from supple.spatial.pointing import Unmoved
-from supple.spatial.references import PREFIX, address_of, floats_at, header_prefix, ints_at
+from supple.spatial.references import address_of
+from supple.spatial.structs import Held, Link, Struct, Table
 
-PARENT, KIND, IQ, IV, SLOT, PARENT_SLOT, HAS_CHILDREN, ANGLE, BODY = range(9)
-TREE_R, TREE_P, RIGID, SPLIT, PITCH, ROW = 0, 9, 12, 16, 23, 24
-ARMATURE, DAMPING = range(2)
 ALIGNMENT = 64  #: bytes; a cache line
 
-(
-    _N,
-    _NQ,
-    _NV,
-    _BODIES,
-    _ROWS,
-    _OUTWARD,
-    _DOFS,
-    _UNITS,
-    _N_UNITS,
-    _GRAVITY,
-    _ZEROS,
-    _LAM,
-    _STARTS,
-    _DEPTH,
-    _ENDS,
-    _ANGLES,
-    _N_ANGLES,
-    _INERTIAS,
-) = range(PREFIX, PREFIX + 18)
-OWN = PREFIX + 18  #: where an algorithm's own words begin in a header
+
+class Body(Struct):
+    """How a body hangs in the tree."""
+
+    parent = Integer()  # -1: the world
+    kind = Integer()  # of its joint
+    iq = Integer()  # its joint's first index in q
+    iv = Integer()  # and in v
+    slot = Integer()  # [topology.slots]
+    parent_slot = Integer()
+    has_children = Integer()
+    angle = Integer()  # its joint's first angle, among all
 
 
-class Tables(NamedTuple):
-    """What open_tables gives a kernel."""
+class BodyShape(Struct):
+    """Where a body's joint is, and the body's inertia about its own origin. The rotational inertia is split,
+    I = k 1 + s s^T + t t^T: cheaper to turn than the matrix."""
 
-    n: Any
-    nq: Any
-    nv: Any
-    bodies: Any
-    rows: Any
-    outward: Any
-    dofs: Any
-    units: Any
-    gravity: Any
-    zeros: Any
-    lam: Any
-    starts: Any
-    depth: Any
-    ends: Any
-    angles: Any
-    inertias: Any
+    tree_R = Value(Mat3)  # the joint's frame in that of the parent, before it moves
+    tree_p = Value(Vec3)
+    mass = Number()
+    h = Value(Vec3)  # first moment
+    k = Number()
+    s = Value(Vec3)
+    t = Value(Vec3)
+    pitch = Number()
 
 
-@helper
-def open_tables(header):
-    """The tables of the model that a header is of."""
-    n, nv = header[_N], header[_NV]
-    g = floats_at(header[_GRAVITY], (3,))
-    return Tables(
-        n,
-        header[_NQ],
-        nv,
-        ints_at(header[_BODIES], (n, BODY)),
-        floats_at(header[_ROWS], (n, ROW)),
-        floats_at(header[_OUTWARD], (n, 9)),
-        floats_at(header[_DOFS], (nv, 2)),
-        ints_at(header[_UNITS], (header[_N_UNITS], 2)),
-        Vec3(g[0], g[1], g[2]),
-        floats_at(header[_ZEROS], (nv,)),
-        ints_at(header[_LAM], (nv,)),
-        ints_at(header[_STARTS], (nv,)),
-        ints_at(header[_DEPTH], (nv,)),
-        ints_at(header[_ENDS], (nv,)),
-        ints_at(header[_ANGLES], (header[_N_ANGLES],)),
-        floats_at(header[_INERTIAS], (n, 6)),
-    )
+class OwnInertia(Struct):
+    """The rotational inertia of a body, as it is."""
+
+    I = Value(Sym3)
+
+
+class Outward(Struct):
+    """The user's frame of a body in the one that kernels have."""
+
+    R = Value(Mat3)
+
+
+class DofTraits(Struct):
+    """What a degree of freedom has of its own."""
+
+    armature = Number()
+    damping = Number()
+
+
+class UnitPart(Struct):
+    """A unit vector among the coordinates: a quaternion, or cosine and sine."""
+
+    first = Integer()  # index in q
+    length = Integer()
+
+
+class Wrench(Struct):
+    """What pushes a body, in its frame; or what a joint carries."""
+
+    f = Value(Force)
+
+
+class Tables(Struct):
+    """The model."""
+
+    n = Integer()
+    nq = Integer()
+    nv = Integer()
+    n_units = Integer()
+    n_angles = Integer()
+    gravity = Value(Vec3)
+    bodies = Table(Body)
+    shapes = Table(BodyShape)
+    inertias = Table(OwnInertia)
+    outward = Table(Outward)
+    dofs = Table(DofTraits)
+    units = Table(UnitPart)
+    angles = Integers()  # the angles among the coordinates: their indices in q
+    zero_v = Address()  # nv zeros
+    packing = Link(Packing)  # of a matrix over the degrees of freedom
 
 
 class HostTables(Unmoved):
@@ -118,61 +110,57 @@ class HostTables(Unmoved):
 
     def __init__(self, model: Model) -> None:
         n = model.n_bodies
-        kind = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
         slot = slots(model.parent, model.subtree_end)
         self.n_slots = int(slot.max(initial=0)) + 1
-        self.angles = _angles(model)
-        self.bodies = np.ascontiguousarray(
-            np.stack(
-                [
-                    model.parent,
-                    kind,
-                    model.q_index,
-                    model.v_index,
-                    slot,
-                    np.where(model.parent < 0, 0, slot[model.parent]),
-                    model.subtree_end > np.arange(1, n + 1),
-                    np.searchsorted(self.angles, model.q_index),
-                ],
-                axis=1,
-            ),
-            dtype=np.int64,
-        )
+        angles = _angles(model)
         Q = inside_turns(model)
-        rows = aligned((n, ROW))
-        R, p = tree_poses(model, Q)
-        rows[:, TREE_R : TREE_R + 9] = R.reshape(n, 9)
-        rows[:, TREE_P : TREE_P + 3] = p
         h, I = inside_inertias(model, Q)
-        rows[:, RIGID] = model.mass
-        rows[:, RIGID + 1 : RIGID + 4] = h
-        self.inertias = aligned((n, 6))
-        upper = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-        for k, (i, j) in enumerate(upper):
-            self.inertias[:, k] = I[:, i, j]
-        rows[:, SPLIT : SPLIT + 7] = _splits(model, I)
-        rows[:, PITCH] = model.pitch
-        self.rows = rows
-        self.outward = np.ascontiguousarray(Q.transpose(0, 2, 1).reshape(n, 9))
-        self.dofs = np.ascontiguousarray(np.stack([model.armature, model.damping], axis=1))
-        parts = [(model.q_index[model.joint_type == t] + first, length) for t, (first, length) in UNIT_PART.items()]
-        self.units = np.concatenate(
-            [np.stack([start, np.full_like(start, length)], axis=1) for start, length in parts]
-        ).astype(np.int64)
-        self.units = np.ascontiguousarray(self.units[np.argsort(self.units[:, 0])])
-        self.gravity = np.array(model.gravity)
-        self.zeros = np.zeros(model.nv)
-        sizes = [n, model.nq, model.nv]
-        self.words = (
-            header_prefix() + sizes + [address_of(x) for x in (self.bodies, self.rows, self.outward, self.dofs)]
-        )
-        self.words += [address_of(self.units), len(self.units), address_of(self.gravity), address_of(self.zeros)]
         last = np.append(model.v_index, model.nv)
         ends = np.repeat(last[model.subtree_end], np.diff(last))
         self.pattern = Pattern(model.expanded_parent, ends)
-        pattern = self.pattern
-        self.words += [address_of(x) for x in (pattern.packed_parent, pattern.starts, pattern.depth, pattern.ends)]
-        self.words += [address_of(self.angles), len(self.angles), address_of(self.inertias)]
+        self.shapes = _shapes(model, Q, h, I)
+        self.tables: Held = Tables.of(
+            n=n, nq=model.nq, nv=model.nv, gravity=model.gravity, shapes=self.shapes, packing=self.pattern.packing
+        )
+        inertias, outward, dofs = aligned_rows(OwnInertia, n), Outward.zeros(n), DofTraits.zeros(model.nv)
+        inertias["I"] = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
+        outward["R"] = Q.transpose(0, 2, 1).reshape(n, 9)
+        dofs["armature"], dofs["damping"] = model.armature, model.damping
+        units = _units(model)
+        self.tables.bodies, self.tables.inertias, self.tables.outward = _bodies(model, slot, angles), inertias, outward
+        self.tables.dofs, self.tables.zero_v = dofs, np.zeros(model.nv)
+        self.tables.units, self.tables.n_units = units, len(units)
+        self.tables.angles, self.tables.n_angles = angles, len(angles)
+        self.address = self.tables.address
+
+
+def _bodies(model: Model, slot: NDArray[np.int64], angles: NDArray[np.int64]) -> NDArray[np.void]:
+    out = Body.zeros(model.n_bodies)
+    out["parent"], out["iq"], out["iv"] = model.parent, model.q_index, model.v_index
+    out["kind"] = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
+    out["slot"], out["parent_slot"] = slot, np.where(model.parent < 0, 0, slot[model.parent])
+    out["has_children"] = model.subtree_end > np.arange(1, model.n_bodies + 1)
+    out["angle"] = np.searchsorted(angles, model.q_index)
+    return out
+
+
+def _shapes(model: Model, Q: NDArray[np.float64], h: NDArray[np.float64], I: NDArray[np.float64]) -> NDArray[np.void]:
+    out = aligned_rows(BodyShape, model.n_bodies)
+    R, p = tree_poses(model, Q)
+    out["tree_R"], out["tree_p"] = R.reshape(-1, 9), p
+    out["mass"], out["h"], out["pitch"] = model.mass, h, model.pitch
+    split = _splits(model, I)
+    out["k"], out["s"], out["t"] = split[:, 0], split[:, 1:4], split[:, 4:]
+    return out
+
+
+def _units(model: Model) -> NDArray[np.void]:
+    parts = [(model.q_index[model.joint_type == t] + first, length) for t, (first, length) in UNIT_PART.items()]
+    first = np.concatenate([start for start, _ in parts])
+    out = UnitPart.zeros(len(first))
+    out["first"], out["length"] = first, np.repeat([length for _, length in parts], [len(start) for start, _ in parts])
+    ordered: NDArray[np.void] = out[np.argsort(first)]
+    return ordered
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -183,9 +171,14 @@ def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
     return raw[skip : skip + size].reshape(shape)
 
 
-def realigned(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same numbers, beginning with a cache line."""
-    out = aligned(x.shape)
+def aligned_rows(struct: type[Struct], n: int) -> NDArray[np.void]:
+    """n structs that begin with a cache line."""
+    return aligned((n * struct.words,)).view(struct.dtype)
+
+
+def realigned(x: NDArray[np.void]) -> NDArray[np.void]:
+    """The same structs, beginning with a cache line."""
+    out = aligned((x.nbytes // 8,)).view(x.dtype)
     out[...] = x
     return out
 
@@ -202,7 +195,7 @@ def _splits(model: Model, I: NDArray[np.float64]) -> NDArray[np.float64]:
     if "kin" not in model._work:
         return split_inertias(I)
     before, order, changed = model._work.pop("kin")
-    out: NDArray[np.float64] = before.rows[order, SPLIT : SPLIT + 7]
+    out: NDArray[np.float64] = np.column_stack([before.shapes[name][order] for name in ("k", "s", "t")])
     out[changed] = split_inertias(I[changed])
     return out
 
@@ -218,5 +211,5 @@ def _angles(model: Model) -> NDArray[np.int64]:
 def host_tables(model: Model) -> HostTables:
     tables: HostTables | None = model._work.get("tables")
     if tables is None:
-        tables = model._work.setdefault("tables", HostTables(model))  # never replaced: headers hold its addresses
+        tables = model._work.setdefault("tables", HostTables(model))  # never replaced: kernels hold its addresses
     return tables

@@ -19,19 +19,16 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import StateError
-from supple.exact import kinematics
-from supple.exact.aba import ABA
-from supple.exact.calls import AXES, HEADER, TURNS, Work
-from supple.exact.kinematics import place_all
-from supple.exact.motion import AXIS, Axes
-from supple.exact.tables import host_tables, open_tables
+from supple.exact.calls import Call
+from supple.exact.kinematics import POSES, place_all, placed_scratch
 from supple.model.model import Model
+from supple.spatial import fields
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.fields import Integers, Number
 from supple.spatial.pointing import Pointing
-from supple.spatial.references import floats_at, ints_at
-from supple.spatial.rows import load_mat, load_vec
-from supple.spatial.trig import RING
+from supple.spatial.references import vector
+from supple.spatial.structs import Held, Link, Struct
 
 Floats = NDArray[np.float64]
 
@@ -40,16 +37,15 @@ NOWHERE = -1.0  #: instead of a place in a step
 LOOKS = 6  #: parts of a step in which crossings are looked for
 
 
-class Watched(NamedTuple):
+class Watched(Struct):
     """Two points, the foot and the guard: their bodies, their places there; the ground, and what counts."""
 
-    bodies: Any
-    points: Any
-    plane: Any  #: (2, 4) normal and offset, direction ahead and offset
-    clearance: Any
-    least: Any
-    path: Any
-    work: Any
+    poses = Link(Call)  # of kinematics: the model, and scratch
+    bodies = Integers()
+    points = fields.Floats()  # (2 x 3,)
+    plane = fields.Floats()  # (2 x 4,) normal and offset, direction ahead and offset
+    clearance = Number()
+    least = Number()
 
 
 class Taken(NamedTuple):
@@ -64,44 +60,46 @@ class Taken(NamedTuple):
 
 
 @helper
-def above(h, m, q, w):
+def above(q, w):
     """How far the foot is above the ground, the guard above `least`; and how much further ahead of the support than
     `clearance` the foot is: it comes down there if that is positive."""
-    S = Axes(floats_at(h[AXES], (m.nv, AXIS)), floats_at(h[TURNS], (RING, 2)))
-    place_all(m, q, w.path, w.work, S)
-    foot, guard = _point(m, w, FOOT), _point(m, w, GUARD)
+    m, work = w.poses.model, placed_scratch(w.poses)
+    place_all(m, q, work)
+    foot, guard = _point(m, w, work, FOOT), _point(m, w, work, GUARD)
     return _along(w, 0, foot), _along(w, 0, guard) - w.least, _along(w, 1, foot) - w.clearance
 
 
 @helper
-def _point(m, w, which):
-    b = w.bodies[which]
-    R = load_mat(w.work, b, kinematics.R_) @ load_mat(m.outward, b, 0)
-    return load_vec(w.work, b, kinematics.P_) + R @ Vec3(w.points[which, 0], w.points[which, 1], w.points[which, 2])
+def _point(m, w, work, which):
+    b, k = w.bodies[which], 3 * which
+    pose = work.bodies[b]
+    return pose.P + pose.R @ m.outward[b].R @ Vec3(w.points[k], w.points[k + 1], w.points[k + 2])
 
 
 @helper
 def _along(w, row, P):
-    return w.plane[row, 0] * P.x + w.plane[row, 1] * P.y + w.plane[row, 2] * P.z - w.plane[row, 3]
+    k = 4 * row
+    return w.plane[k] * P.x + w.plane[k + 1] * P.y + w.plane[k + 2] * P.z - w.plane[k + 3]
 
 
 @helper
-def inside(h, m, t, w, s):
+def inside(t, w, s):
     """`above` at a share s of a step, by the polynomial through its ends."""
-    n, e, c = m.nv, t.step, s * s * s
+    n, e, c = w.poses.model.nv, t.step, s * s * s
     q1 = c * (10.0 - s * (15.0 - 6.0 * s))
     v0, v1 = e * (s - c * (6.0 - s * (8.0 - 3.0 * s))), e * c * (s * (7.0 - 3.0 * s) - 4.0)
     a0, a1 = 0.5 * e * e * s * s * (1.0 - s) ** 3, 0.5 * e * e * c * (1.0 - s) ** 2
     for j in range(n):
         x = t.y[j] + q1 * (t.new[j] - t.y[j]) + v0 * t.rate[j] + v1 * t.new_rate[j]
         t.q[j] = x + a0 * t.rate[n + j] + a1 * t.new_rate[n + j]
-    return above(h, m, t.q, w)
+    return above(t.q, w)
 
 
 @part
 def differences(f, c):
     """c: of the heights f at 0, 1, ... LOOKS, the divided differences of Newton's polynomial."""
-    c[:] = f
+    for k in range(LOOKS + 1):
+        c[k] = f[k]
     for k in range(1, LOOKS + 1):
         for j in range(LOOKS, k - 1, -1):
             c[j] = (c[j] - c[j - 1]) / k
@@ -148,14 +146,9 @@ def _extremum(c, a, b, sign):
     return 0.5 * (a + b)
 
 
-_real, _matrix = types.float64, types.float64[:, ::1]
-WATCHED = (types.int64[::1], _matrix, _matrix, _real, _real, _matrix, _matrix)  #: as kernels take it
-
-
-@kernel(types.UniTuple(_real, 3)(types.int64, *WATCHED, types.float64[::1]), "touchdown")
-def _above_kernel(handle, bodies, points, plane, clearance, least, path, work, q):
-    h = ints_at(handle, (HEADER,))
-    return above(h, open_tables(h), q, Watched(bodies, points, plane, clearance, least, path, work))
+@kernel(types.UniTuple(types.float64, 3)(Watched.type, types.float64[::1]), "touchdown")
+def _above_kernel(w, q):
+    return above(vector(q), w)
 
 
 _kernel = cache(_above_kernel.load)
@@ -172,31 +165,29 @@ class Footing(Pointing):
     """The foot that swings and the guard of a model that stands on the other foot. plane: rows of a normal and an
     offset, of a direction ahead and an offset."""
 
-    _pointers = ("work",)
+    _pointers = ("watched",)
 
     def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float) -> None:
         for place in (foot, guard):
             if not 0 <= place.body < model.n_bodies:
                 raise StateError("a foot or guard of a walker is a frame of a body; one is fixed to the world")
         self.model = model
+        self._given: dict[str, Any] = {
+            "bodies": np.array([foot.body, guard.body], dtype=np.int64),
+            "points": np.array([foot.point, guard.point], dtype=np.float64),
+            "plane": np.ascontiguousarray(plane, dtype=np.float64),
+            "clearance": float(clearance),
+            "least": float(least),
+        }
         self._point()
-        n, slots = model.n_bodies, host_tables(model).n_slots
-        self.given: tuple[Any, ...] = (
-            np.array([foot.body, guard.body], dtype=np.int64),
-            np.array([foot.point, guard.point], dtype=np.float64),
-            np.ascontiguousarray(plane, dtype=np.float64),
-            float(clearance),
-            float(least),
-            np.empty((slots, kinematics.PATH_ROW)),
-            np.empty((n, kinematics.BODY_ROW)),
-        )
 
     def _point(self) -> None:
-        self.work: Work = self.model._work.get(ABA.name) or ABA.prepare(self.model)
+        work = self.model._work.get(POSES.name) or POSES.prepare(self.model)
+        self.watched: Held = Watched.of(poses=work.call, **self._given)
 
     def __call__(self, q: Floats) -> tuple[float, float, float]:
         """`above` in a state."""
         if q.shape != (self.model.nq,):
             raise StateError(f"q has shape {q.shape}; expected ({self.model.nq},)")
-        out: tuple[float, float, float] = _kernel()(self.work.handle, *self.given, np.ascontiguousarray(q))
+        out: tuple[float, float, float] = _kernel()(self.watched.address, np.ascontiguousarray(q))
         return out

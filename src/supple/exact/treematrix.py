@@ -23,8 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from supple import memory
 from supple.arguments import WHOLE_NUMBERS, as_floats, take
 from supple.errors import StateError
+from supple.exact.packing import Packing
 from supple.model.frozen import frozen
 from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
+from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,6 +122,13 @@ class Pattern:
     def ends(self) -> Ints:
         """(n,) one past the last descendant of each packed row."""
         return frozen(subtree_ends(self.packed_parent)) if self._ends is None else self._ends
+
+    @cached_property
+    def packing(self) -> Held:
+        """The packing as compiled code sees it."""
+        return Packing.of(
+            n=self.n, size=self.size, parent=self.packed_parent, starts=self.starts, depth=self.depth, ends=self.ends
+        )
 
     @cached_property
     def nnz(self) -> int:

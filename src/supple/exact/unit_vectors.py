@@ -1,9 +1,9 @@
 """Forward dynamics by unit vectors: the mass matrix a column at a time, then a dense solve [Walker and Orin 1982].
 
-    symbol   what                                                       kept in
-    r, z, F, Y   as in aba.py: origin, axis, bias force, rigid inertia  work
-    a, f     a body's acceleration and force in one column              work A_, B_
-    H        the mass matrix, then its factors L and D                  extra, (nv, nv) by rows
+    symbol       what
+    r, z, p, I   of a body, as in aba.py: origin, axis, bias force, rigid inertia
+    a, f         its acceleration and force in one column
+    H            the mass matrix, then its factors L and D, by rows
 
 Column j of H is the inverse dynamics of a unit acceleration of degree of freedom j, without velocity and gravity. Where
 bodies are, and their inertias, is found once; only what the joint carries accelerates; H is symmetric, so the forces
@@ -15,68 +15,75 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.exact.aba import BODY_ROW as ABA_ROW
-from supple.exact.aba import E_, F_, P_, PATH_ROW, Y_, joint_force, without_joints
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V
+from supple.exact.aba import AbaPath, joint_force, without_joints
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, Rows, V
 from supple.exact.crba import dense_shape
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
-from supple.exact.tables import ARMATURE, IV, PARENT
 from supple.model.model import Model
-from supple.spatial.algebra import Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
+from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, RigidInertia, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import get, item, set_item
+from supple.spatial.fields import Value
+from supple.spatial.indexing import LINE
 from supple.spatial.lanes import number_like, smaller
-from supple.spatial.rows import load_force, load_motion, load_rigid, load_vec, store_six
+from supple.spatial.structs import Struct
 
-A_, B_, BODY_ROW = ABA_ROW, ABA_ROW + 6, ABA_ROW + 16
+
+class UnitBody(Struct, align=LINE):
+    r = Value(Vec3)
+    z = Value(Vec3)
+    p = Value(Force)
+    I = Value(RigidInertia)
+    a = Value(Motion)
+    f = Value(Force)
 
 
 @helper
-def unit_vectors(m, q, v, tau, has_wrenches, wrenches, qdd, path, work, S, dofs, H):
+def unit_vectors(m, state, qdd, work):
     """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
-    without_joints(m, q, v, has_wrenches, wrenches, path, work, S)
+    bodies, H = work.bodies, work.extra
+    without_joints(m, state, work)
     for b in range(m.n - 1, -1, -1):  # tau - C
         _, _, kind, j = joint_of(m, b)
-        F, parent = load_force(work, b, F_), get(m.bodies, b, PARENT)
+        F, parent = bodies[b].p, m.bodies[b].parent
         for k in range(j, j + DOF[kind]):
-            set_item(qdd, k, joint_force(m, tau, v, k) - across(b, kind, k, F, work, S))
+            qdd[k] = joint_force(m, state.known, state.v, k) - across(kind, k, F, bodies[b], work.S)
         if parent >= 0:
-            store_six(work, parent, F_, load_force(work, parent, F_) + shift_force(load_vec(work, b, P_), F))
+            bodies[parent].p = bodies[parent].p + shift_force(bodies[b].r, F)
     for k in range(m.nv * m.nv):
-        set_item(H, k, number_like(q[0], 0.0))
+        H[k] = number_like(state.q[0], 0.0)
     for b in range(m.n):
         _, _, kind, j = joint_of(m, b)
         for k in range(j, j + DOF[kind]):
-            column(m, b, kind, k, H, work, S)
+            column(m, b, k, H, work)
     return solve(m.nv, H, qdd)
 
 
 @helper
-def column(m, b, kind, k, H, work, S):
+def column(m, b, k, H, work):
     """H_lk of the degrees of freedom l that k, of body b, carries, and of its own joint's from k on."""
+    bodies, body, kind = work.bodies, work.bodies[b], m.bodies[b].kind
     if kind == REVOLUTE:
-        a = along(Revolute(load_vec(work, b, E_)))
+        a = along(Revolute(body.z))
     elif kind == PRISMATIC:
-        a = along(Prismatic(load_vec(work, b, E_)))
+        a = along(Prismatic(body.z))
     else:
-        a = load_motion(S.rows, k, 0)
-    end, last = item(m.ends, k), b
-    store_six(work, b, A_, a)
-    store_six(work, b, B_, load_rigid(work, b, Y_) @ a)
-    while last + 1 < m.n and get(m.bodies, last + 1, IV) < end:
+        a = work.S.axes[k].s
+    end, last = m.packing.ends[k], b
+    body.a, body.f = a, body.I @ a
+    while last + 1 < m.n and m.bodies[last + 1].iv < end:
         last += 1
-        a = shift_motion(load_vec(work, last, P_), load_motion(work, get(m.bodies, last, PARENT), A_))
-        store_six(work, last, A_, a)
-        store_six(work, last, B_, load_rigid(work, last, Y_) @ a)
+        body = bodies[last]
+        a = shift_motion(body.r, bodies[m.bodies[last].parent].a)
+        body.a, body.f = a, body.I @ a
     for c in range(last, b - 1, -1):
         _, _, of, i = joint_of(m, c)
-        f = load_force(work, c, B_)
+        f = bodies[c].f
         for l in range(max(i, k), i + DOF[of]):
-            set_item(H, l * m.nv + k, across(c, of, l, f, work, S))
+            H[l * m.nv + k] = across(of, l, f, bodies[c], work.S)
         if c > b:
-            parent = get(m.bodies, c, PARENT)
-            store_six(work, parent, B_, load_force(work, parent, B_) + shift_force(load_vec(work, c, P_), f))
-    set_item(H, k * m.nv + k, item(H, k * m.nv + k) + get(m.dofs, k, ARMATURE))
+            parent = bodies[m.bodies[c].parent]
+            parent.f = parent.f + shift_force(bodies[c].r, f)
+    H[k * m.nv + k] += m.dofs[k].armature
 
 
 @helper
@@ -88,14 +95,14 @@ def along(s):
 
 
 @helper
-def across(b, kind, k, F, work, S):
-    """S_k . F for degree of freedom k of body b."""
+def across(kind, k, F, body, S):
+    """S_k . F for degree of freedom k of a body."""
     if kind == REVOLUTE:
-        x = Revolute(load_vec(work, b, E_)) @ F
+        x = Revolute(body.z) @ F
     elif kind == PRISMATIC:
-        x = Prismatic(load_vec(work, b, E_)) @ F
+        x = Prismatic(body.z) @ F
     else:
-        x = load_motion(S.rows, k, 0) @ F
+        x = S.axes[k].s @ F
     return x
 
 
@@ -105,24 +112,24 @@ def solve(n, H, x):
     smallest = number_like(x[0], np.inf)
     for k in range(n - 1, -1, -1):
         row = k * n
-        D = item(H, row + k)
+        D = H[row + k]
         smallest = smaller(D, smallest)
         d = 1.0 / D
         for i in range(k):
-            l = item(H, row + i) * d
+            l = H[row + i] * d
             for j in range(i + 1):
-                set_item(H, i * n + j, item(H, i * n + j) - l * item(H, row + j))
-        y = item(x, k)
+                H[i * n + j] -= l * H[row + j]
+        y = x[k]
         for i in range(k):  # L^T z = x, on the way
-            l = item(H, row + i) * d
-            set_item(H, row + i, l)
-            set_item(x, i, item(x, i) - l * y)
-        set_item(x, k, y * d)
+            l = H[row + i] * d
+            H[row + i] = l
+            x[i] -= l * y
+        x[k] = y * d
     for k in range(n):
-        y = item(x, k)
+        y = x[k]
         for i in range(k):
-            y = y - item(H, k * n + i) * item(x, i)
-        set_item(x, k, y)
+            y = y - H[k * n + i] * x[i]
+        x[k] = y
     return smallest
 
 
@@ -132,5 +139,5 @@ def _size(model: Model) -> int:
 
 
 UNIT_VECTORS = Algorithm(
-    "unit-vector", unit_vectors, PATH_ROW, BODY_ROW, 0, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), extra=_size
+    "unit-vector", unit_vectors, Rows(AbaPath, UnitBody), (Q, V, TAU, WRENCHES), lambda m: (m.nv,), extra=_size
 )

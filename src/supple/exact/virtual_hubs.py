@@ -22,7 +22,7 @@ from supple.arguments import checked
 from supple.errors import SingularError
 from supple.exact.answers import at_rest
 from supple.exact.digits import keeps_digits, settled
-from supple.exact.virtual_pairs import KID, PAIRS, PLACE, START, tables_of
+from supple.exact.virtual_pairs import PAIRS, hubs_of
 from supple.exact.virtual_work import VIRTUAL_WORK, WITH_WRENCHES, constants_of
 from supple.model.joints import JointType
 from supple.model.model import Model
@@ -48,8 +48,8 @@ def split_hubs(model: Model) -> Split:
     Of the joints on a link with k children, c_1 ... c_k, the first piece has that to the parent and c_1, piece j has
     c_j, the last one c_k-1 and c_k. q, v and tau stay as they are. The world is not a link, and is never cut.
     """
-    parent, tables = model.parent, tables_of(model)
-    count, place = n_children(parent)[1:], tables[:-1, PLACE]
+    parent, hubs = model.parent, hubs_of(model)
+    count, place = n_children(parent)[1:], hubs["place"][:-1]
     siblings = np.where(parent < 0, 0, count[parent])
     cut = siblings >= 3
     before = cut & (place >= 1) & (place < siblings - 1)  # a piece is put before these
@@ -62,7 +62,7 @@ def split_hubs(model: Model) -> Split:
 
     # What hangs on what: the first piece is the link itself; piece j comes before c_j, and hangs on piece j - 1.
     link = np.where(parent < 0, -1, bodies[parent])
-    earlier = bodies[tables[tables[parent, START] + np.maximum(place - 1, 0), KID]] - 1  # the piece before c_j-1
+    earlier = bodies[hubs["child"][hubs["start"][parent] + np.maximum(place - 1, 0)]] - 1  # the piece before c_j-1
     holder = np.where(before, bodies - 1, np.where(cut & (place > 0), earlier, link))
     up = np.empty_like(owner)
     up[bodies], up[pieces] = holder, np.where(place == 1, link, earlier)[before]

@@ -34,21 +34,23 @@ from supple.errors import SuppleError
 from supple.exact import costs, motion
 from supple.exact import ltdl as factors
 from supple.exact.aba import ABA
-from supple.exact.calls import Algorithm, Extras
+from supple.exact.calls import Algorithm, HostWork, Scratch
 from supple.exact.costs import Cost
 from supple.exact.crba import PACKED
 from supple.exact.forward import CRBA_LTDL
+from supple.exact.packing import Packing
 from supple.exact.rnea import RNEA
-from supple.exact.tables import Tables, host_tables
+from supple.exact.tables import Tables, Wrench, host_tables
 from supple.exact.treematrix import Pattern
 from supple.model import trees
 from supple.model.model import Model
 from supple.reproduce import sf_listings
-from supple.spatial.algebra import Vec3
-from supple.spatial.trig import RING
+from supple.spatial.plain_structs import Checked, Table, read_numbers_as
+from supple.spatial.references import address_of
+from supple.spatial.structs import Struct
+from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]
-Hand = Callable[[NDArray[Any]], Any]  #: how a kernel is handed an array
 
 SYSTEMS: dict[str, Callable[..., Model]] = {
     "humanoid": trees.humanoid,
@@ -99,8 +101,8 @@ def _cos(x: float) -> Counted:
 def _sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
     for k in range(first, stop):
         Counted.tally["sincos"] += 1
-        x = q[index[k]]
-        ring[k % RING, 0], ring[k % RING, 1] = Counted(math.sin(x)), Counted(math.cos(x))
+        turn, x = ring[k % RING], q[index[k]]
+        turn.sin, turn.cos = math.sin(x), math.cos(x)
 
 
 def counted(x: ArrayLike) -> NDArray[Any]:
@@ -118,6 +120,7 @@ def count(function: Callable[..., Any], *arguments: Any) -> Cost:
     for module in (factors, elimination, joints):
         vars(module)["math"] = SimpleNamespace(sqrt=_sqrt, cos=_cos, sin=lambda x: Counted(math.sin(x)))
     vars(motion)["sincos_ring"] = _sincos_ring
+    read_numbers_as(Counted)
     Counted.tally = dict.fromkeys((f.name for f in dataclasses.fields(Cost)), 0)
     function(*arguments)
     return Cost(**Counted.tally)
@@ -140,75 +143,84 @@ def matrix_over(parent: ArrayLike, seed: int = 0) -> Floats:
 def of_factors(parent: ArrayLike) -> dict[str, Cost]:
     """Every row of SF Table 1: the kernels, and for factorizing also the paper's listings, word for word."""
     p, H = Pattern(parent), matrix_over(parent)
-    lam, starts, depth, ends = p.packed_parent.tolist(), p.starts.tolist(), p.depth.tolist(), p.ends.tolist()
-    shape = np.array(lam), np.array(starts), np.array(depth)
+    packing = Packing.at(p.packing.address)
     b = np.random.default_rng(1).standard_normal(p.n)
     out: dict[str, Cost] = {}
     out["ltdl listed"] = count(sf_listings.ltdl, counted(H), p.parent.tolist())
     out["ltl listed"] = count(sf_listings.ltl, counted(H), p.parent.tolist(), _sqrt)
     out["ltdl solve listed"] = count(sf_listings.solve_ltdl, counted(H), p.parent.tolist(), counted(b))
     for form in costs.FORMS:
-        a = np.concatenate([counted(p.pack(H)), counted(np.zeros(p.n))])
-        out[form] = count(getattr(factors, form), a, np.array(starts), np.array(depth), np.array(ends))
+        a = checked(np.concatenate([p.pack(H), np.zeros(p.n)]))
+        out[form] = count(getattr(factors, form), a, packing)
         unit = form == "ltdl"
-        x, y = counted(b), counted(np.zeros(p.n))
+        x, y = checked(b), checked(np.zeros(p.n))
         if unit:
-            out["ltdl solve"] = count(factors.solve_ltdl, a, *shape, x)
+            out["ltdl solve"] = count(factors.solve_ltdl, a, packing, x)
         else:
-            half = count(factors.solve_Lt, a, *shape, x, False)
-            out["ltl solve"] = half + count(factors.solve_L, a, *shape, x, False)
+            half = count(factors.solve_Lt, a, packing, x, False)
+            out["ltl solve"] = half + count(factors.solve_L, a, packing, x, False)
         order = np.arange(p.n) if p.order is None else p.order
         require(np.allclose(H[np.ix_(order, order)] @ x.astype(float), b), f"{form} solves")
-        out[f"{form} L x"] = count(factors.mul_L, a, *shape, x, y, unit)
-        out[f"{form} L^T x"] = count(factors.mul_Lt, a, *shape, x, y, unit)
-        out[f"{form} L^-1 x"] = count(factors.solve_L, a, *shape, x, unit)
-        out[f"{form} L^-T x"] = count(factors.solve_Lt, a, *shape, x, unit)
+        out[f"{form} L x"] = count(factors.mul_L, a, packing, x, y, unit)
+        out[f"{form} L^T x"] = count(factors.mul_Lt, a, packing, x, y, unit)
+        out[f"{form} L^-1 x"] = count(factors.solve_L, a, packing, x, unit)
+        out[f"{form} L^-T x"] = count(factors.solve_Lt, a, packing, x, unit)
     return out
 
 
 # --- dynamics -----------------------------------------------------------------------------------------------
 
 
-def as_it_is(array: NDArray[Any]) -> NDArray[Any]:
-    return array
+def checked(x: ArrayLike) -> Any:
+    """A copy in memory that refuses indices below zero or beyond the end, and whose numbers count when they are
+    read."""
+    return np.array(x, dtype=np.float64).view(Checked)
 
 
-def room(*shape: int) -> NDArray[Any]:
-    """An array without numbers: to read one before it is written fails."""
-    return np.empty(shape, dtype=object)
+def tables(model: Model) -> Any:
+    """The model as kernels see it."""
+    return Tables.at(host_tables(model).address)
 
 
-def tables(model: Model, hand: Hand = as_it_is) -> Tables:
-    """What open_tables gives a kernel, counting."""
-    host, p = host_tables(model), host_tables(model).pattern
-    ints = dict(
-        bodies=host.bodies, units=host.units, angles=host.angles, lam=p.packed_parent, starts=p.starts, depth=p.depth,
-        ends=p.ends,
-    )  # fmt: skip
-    floats = dict(
-        rows=host.rows, outward=host.outward, dofs=host.dofs, zeros=host.zeros, inertias=host.inertias
-    )  # fmt: skip
-    found: dict[str, Any] = {name: hand(array) for name, array in ints.items()}
-    found |= {name: hand(counted(array)) for name, array in floats.items()}
-    return Tables(n=model.n_bodies, nq=model.nq, nv=model.nv, gravity=Vec3(*counted(host.gravity)), **found)
+def table(struct: type[Struct] | None, rows: NDArray[Any]) -> Any:
+    """Structs as kernels see them."""
+    return None if struct is None else Table(struct, address_of(rows), len(rows))
+
+
+def scratch(algorithm: Algorithm, work: HostWork) -> Scratch:
+    """What a core works with; what is read before it is written is not a number."""
+    for array in work.scratch:
+        array.view(np.float64)[:] = np.nan
+    rows, call = algorithm.rows, work.call
+    return Scratch(
+        table(rows.path, work.path),
+        table(rows.bodies, work.bodies),
+        table(rows.dofs, work.dofs),
+        motion.Axes(table(motion.Axis, work.axes), table(Turn, work.ring)),
+        work.extra.view(Checked),
+        table(rows.constants, call.constants),
+        table(rows.hubs, call.hubs),
+        math.prod(work.shape),
+    )
+
+
+def state(q: ArrayLike, v: ArrayLike, x: ArrayLike, wrenches: Floats | None) -> motion.State:
+    """What a core is given."""
+    pushes = None if wrenches is None else wrenches.reshape(-1).view(Wrench.dtype)
+    return motion.State(
+        checked(q), checked(v), checked(x), pushes is not None, None if pushes is None else table(Wrench, pushes)
+    )
 
 
 def run(
-    algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: NDArray[Any], wrenches: Floats | None = None,
-    hand: Hand = as_it_is,
-) -> tuple[Cost, Floats]:  # fmt: skip
+    algorithm: Algorithm, model: Model, q: Floats, v: Floats, x: Floats, wrenches: Floats | None = None
+) -> tuple[Cost, Floats]:
     """An algorithm's core on one state: what it costs, and its result."""
-    path, work, axes, ring, dofs, scratch = (hand(room(*shape)) for shape in algorithm.scratch_sizes(model))
-    extra: Any = scratch
-    if algorithm.constants is not None:
-        constants = hand(counted(algorithm.constants(model)))
-        extra = constants if algorithm.tables is None else Extras(scratch, constants, hand(algorithm.tables(model)))
-    out = room(math.prod(algorithm.output(model)))
-    known = hand(x if x.dtype == object else counted(x))
-    pushes = None if wrenches is None else hand(counted(wrenches))
-    inputs = tables(model, hand), hand(counted(q)), hand(counted(v)), known, wrenches is not None, pushes
-    cost = count(algorithm.core, *inputs, hand(out), path, work, motion.Axes(axes, ring), dofs, extra)
-    return cost, out.astype(np.float64)
+    work = HostWork(algorithm, model)
+    out = checked(np.full(math.prod(work.shape), np.nan))
+    given = state(q, v, x, wrenches)
+    cost = count(algorithm.core, tables(model), given, out, scratch(algorithm, work))
+    return cost, np.array(out, dtype=np.float64)
 
 
 def of_dynamics(model: Model) -> dict[str, Cost]:
@@ -216,8 +228,7 @@ def of_dynamics(model: Model) -> dict[str, Cost]:
     rng = np.random.default_rng(0)
     q, v, tau = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
     out = {}
-    known_zero = np.array([0.0] * model.nv, dtype=object)  # forward dynamics writes these zeros itself
-    out["rnea"], C = run(RNEA, model, q, v, known_zero)
+    out["rnea"], C = run(RNEA, model, q, v, np.zeros(model.nv))
     out["crba"], H = run(PACKED, model, q, v, tau)
     out["aba"], qdd = run(ABA, model, q, v, tau)
     out["forward dynamics"], again = run(CRBA_LTDL, model, q, v, tau)

@@ -104,8 +104,8 @@ class Forces(Pointing):
     @property
     def conserve(self) -> bool:
         """Whether no force can add energy but what `energy` has: springs and walls, but no motors, no pushes."""
-        motors = self.law[:, joint_law.MOST_] < np.inf
-        moving = self.law[:, joint_law.DAMPER_] * self.law[:, joint_law.RATE_] != 0.0
+        law = joint_law.by_name(self.law)
+        motors, moving = law["most"] < np.inf, law["damper"] * law["rate"] != 0.0
         pushed = self.world is not None and not self.world.conserve
         return not (self.functions or self.constant.any() or (motors | moving).any() or pushed)
 
@@ -135,12 +135,11 @@ class Forces(Pointing):
         """(B,) what springs and walls hold at positions q (B, nq)."""
         out = np.zeros(len(q))
         if len(self.law):
-            columns = self.law.T
-            x = q[:, columns[joint_law.COORDINATE_].astype(np.int64)]
-            lower, upper = columns[joint_law.LOWER_], columns[joint_law.UPPER_]
-            beyond = np.maximum(lower - x, 0.0) + np.maximum(x - upper, 0.0)
-            pull = columns[joint_law.STIFFNESS_] * (x - columns[joint_law.REST_]) ** 2
-            out += 0.5 * (pull + columns[joint_law.WALL_] * beyond**2).sum(axis=1)
+            law = joint_law.by_name(self.law)
+            x = q[:, law["coordinate"].astype(np.int64)]
+            beyond = np.maximum(law["lower"] - x, 0.0) + np.maximum(x - law["upper"], 0.0)
+            pull = law["stiffness"] * (x - law["rest"]) ** 2
+            out += 0.5 * (pull + law["wall"] * beyond**2).sum(axis=1)
         return out if self.world is None else out + self.world.energy(q)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from supple.spatial.algebra import Mat3, Mobility, Motion, Sym3, Vec3, dot
+from supple.spatial.algebra import Mat3, Mobility, Sym3, Vec3, dot
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import item, set_item
-from supple.spatial.rows import set_six
 
 BLOCK = 36  #: numbers of a matrix
+
+
+@helper
+def store_row(x, a, ang, lin):
+    """Six numbers, given as halves."""
+    x[a], x[a + 1], x[a + 2] = ang.x, ang.y, ang.z
+    x[a + 3], x[a + 4], x[a + 5] = lin.x, lin.y, lin.z
 
 
 @helper
@@ -16,13 +21,13 @@ def multiply_add(x, a, down, across, b, c):
     transpose)."""
     for i in range(6):
         to = c + 6 * i
-        s0, s1, s2 = item(x, to), item(x, to + 1), item(x, to + 2)
-        s3, s4, s5 = item(x, to + 3), item(x, to + 4), item(x, to + 5)
+        s0, s1, s2 = x[to], x[to + 1], x[to + 2]
+        s3, s4, s5 = x[to + 3], x[to + 4], x[to + 5]
         for k in range(6):
-            y, j = item(x, a + down * i + across * k), b + 6 * k
-            s0, s1, s2 = s0 + y * item(x, j), s1 + y * item(x, j + 1), s2 + y * item(x, j + 2)
-            s3, s4, s5 = s3 + y * item(x, j + 3), s4 + y * item(x, j + 4), s5 + y * item(x, j + 5)
-        set_six(x, to, Motion(Vec3(s0, s1, s2), Vec3(s3, s4, s5)))
+            y, j = x[a + down * i + across * k], b + 6 * k
+            s0, s1, s2 = s0 + y * x[j], s1 + y * x[j + 1], s2 + y * x[j + 2]
+            s3, s4, s5 = s3 + y * x[j + 3], s4 + y * x[j + 4], s5 + y * x[j + 5]
+        store_row(x, to, Vec3(s0, s1, s2), Vec3(s3, s4, s5))
 
 
 @helper
@@ -30,22 +35,22 @@ def transpose_into(x, a, b):
     """B = A^T"""
     for i in range(6):
         for k in range(6):
-            set_item(x, b + 6 * k + i, item(x, a + 6 * i + k))
+            x[b + 6 * k + i] = x[a + 6 * i + k]
 
 
 @helper
 def fill(x, a, value):
     for i in range(a, a + BLOCK):
-        set_item(x, i, value)
+        x[i] = value
 
 
 @helper
 def symmetrise(x, a):
     for i in range(6):
         for k in range(i):
-            both = 0.5 * (item(x, a + 6 * i + k) + item(x, a + 6 * k + i))
-            set_item(x, a + 6 * i + k, both)
-            set_item(x, a + 6 * k + i, both)
+            both = 0.5 * (x[a + 6 * i + k] + x[a + 6 * k + i])
+            x[a + 6 * i + k] = both
+            x[a + 6 * k + i] = both
 
 
 @helper
@@ -53,13 +58,13 @@ def store_blocks(x, a, blocks):
     """[[P, Q], [R, T]]"""
     P, Q, R, T = blocks
     for i in range(3):
-        set_six(x, a + 6 * i, Motion(P[i], Q[i]))
-        set_six(x, a + 18 + 6 * i, Motion(R[i], T[i]))
+        store_row(x, a + 6 * i, P[i], Q[i])
+        store_row(x, a + 18 + 6 * i, R[i], T[i])
 
 
 @helper
 def load_six(x, a):
-    return Vec3(item(x, a), item(x, a + 1), item(x, a + 2)), Vec3(item(x, a + 3), item(x, a + 4), item(x, a + 5))
+    return Vec3(x[a], x[a + 1], x[a + 2]), Vec3(x[a + 3], x[a + 4], x[a + 5])
 
 
 @helper

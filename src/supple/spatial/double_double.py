@@ -1,6 +1,6 @@
 """Numbers of 32 digits: the sum of two float64, of which the second is the rounding error of the first.
 
-A kernel written for numbers also runs on this type, some 20 times slower: `pairs_at(address, shape)` is an array of
+A kernel written for numbers also runs on this type, some 20 times slower: `pair_vector(address)` is a vector of
 such numbers. The operations are those of Dekker and Knuth with fused multiplication, as in Hida, Li and Bailey, Library
 for double-double and quad-double arithmetic (2007): relative errors of 1e-31 or so. They rely on every rounding, so
 they are compiled without contraction, whatever the kernel around them allows.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.core.typeconv import Conversion
 from numba.extending import intrinsic, lower_cast, models, overload, register_model
 
@@ -28,6 +28,8 @@ _EXACTLY: dict[str, Any] = dict(error_model=OPTIONS["error_model"], no_cfunc_wra
 
 class PairType(types.Type):  # type: ignore[misc]
     """The type of hi + lo."""
+
+    width = 2  #: float64 numbers
 
     def __init__(self) -> None:
         super().__init__("double_double")
@@ -93,9 +95,9 @@ _pointer = pointers_to(pair_type)
 
 
 @helper
-def pairs_at(address, shape):
-    """The array of pairs of that shape at an address, which must be a multiple of 16."""
-    return carray(_pointer(address), shape)
+def pair_vector(address):
+    """The vector of pairs at an address, which must be a multiple of 16; compiled code knows only that."""
+    return _pointer(address)
 
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------

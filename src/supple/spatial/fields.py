@@ -9,6 +9,7 @@
     flags = Integers()              indices against, stands beside the address
     nodes = Table(Stretch)          structs elsewhere, by the address of the first: nodes[i]          [structs.py]
     desk = Link(Desk)               one struct elsewhere
+    rows = Address()                anything elsewhere: its address, an integer
     dofs = Following(Dof)           structs that follow this one: the last field
 
 Numbers may be float64 or SIMD registers of four (lanes.py): a struct of registers has the same fields.
@@ -16,12 +17,14 @@ Numbers may be float64 or SIMD registers of four (lanes.py): a struct of registe
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.extending import lower_cast
 
 from supple.spatial import algebra
 from supple.spatial.plain_structs import flat, integer_at, number, numbers_at
@@ -44,15 +47,15 @@ _PARTS: dict[type, tuple[Any, ...]] = {
 }
 
 
-class Field:
+class Field(ABC):
     """A field of a struct. `words`: how many numbers it takes; `dtype`: what NumPy sees."""
 
     words = 1
     dtype: Any = np.float64
 
+    @abstractmethod
     def numba_type(self, element: Any) -> Any:
         """What compiled code sees, where numbers are of the type `element`."""
-        raise NotImplementedError
 
     def read(self, context: Any, builder: Any, element: Any, at: Any) -> Any:
         """The value at an address (a pointer to bytes)."""
@@ -63,9 +66,9 @@ class Field:
         """Write a value of `numba_type` to an address."""
         builder.store(value, builder.bitcast(at, value.type.as_pointer()), align=8)
 
+    @abstractmethod
     def plain_read(self, row: Any, at: int) -> Any:
         """The value at an address, without the compiler. row: the struct it is of."""
-        raise NotImplementedError
 
     def plain_write(self, at: int, value: Any) -> None:
         """Write a value, without the compiler."""
@@ -166,6 +169,16 @@ def _read_parts(context: Any, builder: Any, element: Any, p: Any, of: Any, k: in
     return context.make_tuple(builder, _tuple_type(of, element), values), k
 
 
+@lower_cast(types.BaseNamedTuple, types.BaseNamedTuple)
+def _cast(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
+    """Where some numbers are float64 and all are to be registers: part by part."""
+    parts = [
+        context.cast(builder, builder.extract_value(value, i), a, b)
+        for i, (a, b) in enumerate(zip(fromty.types, toty.types))
+    ]
+    return context.make_tuple(builder, toty, parts)
+
+
 def _write_parts(builder: Any, p: Any, of: Any, value: Any, k: int) -> int:
     if of is float:
         builder.store(value, _entry(builder, p, k), align=8)
@@ -201,11 +214,36 @@ class Numbers(InPlace):
 # --- what is elsewhere ----------------------------------------------------------------------------------------------
 
 
-class Elsewhere(Field):
+class Pointer(Field):
+    """A field that holds an address. It never changes while compiled code runs, which therefore need not read it again
+    after it has written something."""
+
+    dtype: Any = np.int64
+
+    def read(self, context: Any, builder: Any, element: Any, at: Any) -> Any:
+        found = super().read(context, builder, element, at)
+        found.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return found
+
+    def write(self, context: Any, builder: Any, element: Any, at: Any, value: Any) -> None:
+        raise TypeError("addresses are written on the host, before compiled code runs")
+
+
+class Address(Pointer):
+    """Of what, the code knows that reads it."""
+
+    def numba_type(self, element: Any) -> Any:
+        return types.int64
+
+    def plain_read(self, row: Any, at: int) -> Any:
+        return integer_at(at)
+
+
+class Elsewhere(Pointer):
     """A field that holds an address, and the count of what is there."""
 
     words = 2
-    dtype: Any = (np.int64, 2)
+    dtype = (np.int64, 2)
 
     def count(self, value: Any) -> int:
         """How many there are in an array that is given to it."""

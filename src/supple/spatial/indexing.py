@@ -1,18 +1,12 @@
-"""Array entries at indices that are known not to count from the end.
-
-Python's negative indices cost compiled code a test at every access whose index the compiler cannot prove positive,
-which in loops over small rows is a tenth to a third of the time. `item`, `set_item`, `get` and `put` leave the test
-out; under NUMBA_BOUNDSCHECK, and with the compiler disabled, they index as usual, so that a wrong index is found
-there.
-"""
+"""Where the entries of arrays, vectors and tables are, and asking for them before they are wanted."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, types
-from numba.core import cgutils, config
+from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE
@@ -20,44 +14,14 @@ from supple.spatial.compiler import INLINE
 LINE = 8  #: numbers in a cache line
 
 
-def item(a: Any, i: int) -> Any:
-    """a[i] of a vector."""
-    return a[i]
-
-
-def set_item(a: Any, i: int, x: Any) -> None:
-    """a[i] = x of a vector."""
-    a[i] = x
-
-
-def get(a: Any, i: int, k: int) -> Any:
-    """a[i, k]"""
-    return a[i, k]
-
-
-def put(a: Any, i: int, k: int, x: Any) -> None:
-    """a[i, k] = x"""
-    a[i, k] = x
-
-
 def from_entry(a: Any, i: int) -> Any:
     """a[i:] of a vector of which only the address is known."""
     return a[i:]
 
 
-def as_array(a: Any, n: int) -> Any:
-    """a[:n] of a vector of which only the address is known, as an array."""
-    return a[:n]
-
-
-@overload(as_array, jit_options=INLINE, strict=False)
-def _compiled_as_array(a: Any, n: Any) -> Any:
-    return lambda a, n: carray(a, (n,))
-
-
 @overload(from_entry, jit_options=INLINE, strict=False)
 def _compiled_from_entry(a: Any, i: Any) -> Any:
-    return lambda a, i: _from_entry(a, i)
+    return (lambda a, i: _from_entry(a, i)) if isinstance(a, types.CPointer) else from_entry
 
 
 @intrinsic
@@ -69,6 +33,9 @@ def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any
     """The address of an entry of a C-contiguous array, or of a vector of which only the address is known."""
     if isinstance(kind, types.CPointer):
         return builder.gep(value, [index[0]])
+    if hasattr(kind, "row_bytes"):  # a table of structs: row, and number in it
+        row, number = (ir.Constant(ir.IntType(64), x) for x in (kind.row_bytes, kind.word))
+        return builder.gep(value, [builder.add(builder.mul(index[0], row), builder.mul(index[1], number))])
     array = context.make_array(kind)(context, builder, value)
     offset = index[0]
     if len(index) == 2:
@@ -76,62 +43,8 @@ def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any
     return builder.gep(array.data, [offset])
 
 
-@intrinsic
-def _item(typingctx: Any, a: Any, i: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return context.unpack_value(builder, a.dtype, entry_address(context, builder, a, *args))
-
-    return a.dtype(a, types.int64), codegen
-
-
-@intrinsic
-def _set_item(typingctx: Any, a: Any, i: Any, x: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        context.pack_value(builder, a.dtype, args[2], entry_address(context, builder, a, *args[:2]))
-        return context.get_dummy_value()
-
-    return types.void(a, types.int64, a.dtype), codegen
-
-
-@intrinsic
-def _get(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return context.unpack_value(builder, a.dtype, entry_address(context, builder, a, *args))
-
-    return a.dtype(a, types.int64, types.int64), codegen
-
-
-@intrinsic
-def _put(typingctx: Any, a: Any, i: Any, k: Any, x: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        context.pack_value(builder, a.dtype, args[3], entry_address(context, builder, a, *args[:3]))
-        return context.get_dummy_value()
-
-    return types.void(a, types.int64, types.int64, a.dtype), codegen
-
-
-@overload(item, jit_options=INLINE, strict=False)
-def _compiled_item(a: Any, i: Any) -> Any:
-    return item if config.BOUNDSCHECK else lambda a, i: _item(a, i)
-
-
-@overload(set_item, jit_options=INLINE, strict=False)
-def _compiled_set_item(a: Any, i: Any, x: Any) -> Any:
-    return set_item if config.BOUNDSCHECK else lambda a, i, x: _set_item(a, i, x)
-
-
-@overload(get, jit_options=INLINE, strict=False)
-def _compiled_get(a: Any, i: Any, k: Any) -> Any:
-    return get if config.BOUNDSCHECK else lambda a, i, k: _get(a, i, k)
-
-
-@overload(put, jit_options=INLINE, strict=False)
-def _compiled_put(a: Any, i: Any, k: Any, x: Any) -> Any:
-    return put if config.BOUNDSCHECK else lambda a, i, k, x: _put(a, i, k, x)
-
-
 def fetch(a: Any, i: int, lines: int) -> None:
-    """Ask for the first cache lines of a row that will be wanted soon; it need not be there."""
+    """Ask for the first cache lines of a row of an array or table that will be wanted soon; it need not be there."""
 
 
 def fetch_from(a: Any, k: int, lines: int) -> None:
@@ -141,7 +54,7 @@ def fetch_from(a: Any, k: int, lines: int) -> None:
 @intrinsic
 def _fetch(typingctx: Any, a: Any, i: Any, k: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        if isinstance(a, types.CPointer) or a.ndim == 1:
+        if isinstance(a, types.CPointer) or getattr(a, "ndim", 2) == 1:
             args = (args[0], builder.add(args[1], args[2]))
         byte, small = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, small, small, small])

@@ -1,8 +1,8 @@
 """Four states at once: a number type that is a SIMD register of four float64.
 
-A kernel written for numbers also runs on this type: `lanes_at(address, shape)` is an array of registers, so that
-`a[i, k]` is entry (i, k) of four states. What differs between states must not decide a branch: there are no
-comparisons on this type, only `smaller`.
+A kernel written for numbers also runs on this type: `lanes_vector(address)` is a vector of registers, so that `a[i]` is
+entry i of four states, and structs have tables of them (structs.py). What differs between states must not decide a
+branch: there are no comparisons on this type, only `smaller`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import carray, types
+from numba import types
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.indexing import entry_address
 from supple.spatial.registers import make_register, pointers_to, splat
 
 WIDTH = 4
@@ -25,9 +26,10 @@ _lanes_pointer = pointers_to(lanes_type)
 
 
 @helper
-def lanes_at(address, shape):
-    """The array of registers of that shape at an address, which must be a multiple of a register's size."""
-    return carray(_lanes_pointer(address), shape)
+def lanes_vector(address):
+    """The vector of registers at an address, which must be a multiple of a register's size; compiled code knows only
+    that."""
+    return _lanes_pointer(address)
 
 
 @intrinsic
@@ -35,8 +37,8 @@ def load_four(typingctx: Any, a: Any, i: Any) -> Any:
     """a[i:i+4] of a float64 vector as a register; the caller sees to it that they are there."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        return builder.load(builder.bitcast(builder.gep(array.data, [args[1]]), _VECTOR.as_pointer()), align=8)
+        at = entry_address(context, builder, sig.args[0], *args)
+        return builder.load(builder.bitcast(at, _VECTOR.as_pointer()), align=8)
 
     return lanes_type(a, types.int64), codegen
 
@@ -46,8 +48,8 @@ def store_four(typingctx: Any, a: Any, i: Any, x: Any) -> Any:
     """a[i:i+4] = x"""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        array = context.make_array(sig.args[0])(context, builder, args[0])
-        builder.store(args[2], builder.bitcast(builder.gep(array.data, [args[1]]), _VECTOR.as_pointer()), align=8)
+        at = entry_address(context, builder, sig.args[0], *args[:2])
+        builder.store(args[2], builder.bitcast(at, _VECTOR.as_pointer()), align=8)
         return context.get_dummy_value()
 
     return types.void(a, types.int64, lanes_type), codegen

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NoReturn
 
 from supple.errors import StateError
 
 
-class Pointing:
+class Pointing(ABC):
     """Writes addresses of its arrays down for kernels, in `_point`. Copies and pickles take all along but what is in
     `_pointers`, and write the addresses of their own arrays down.
 
@@ -16,9 +17,9 @@ class Pointing:
 
     _pointers: ClassVar[tuple[str, ...]] = ()  #: attributes that _point makes
 
+    @abstractmethod
     def _point(self) -> None:
         """Write down where everything is."""
-        raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name not in self._pointers}

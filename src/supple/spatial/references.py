@@ -10,8 +10,8 @@ says what is wrong with it.
 The result is made the same way: `new_array` calls NumPy's own constructor, which saves the 150 ns of a call of
 np.empty. An entry kernel returns the address of an object: that array, a `status_object`, or what `refuse` gives.
 
-The header is an int64 array whose first entries are addresses in this interpreter, followed by whatever the algorithm
-put there (sizes, addresses of tables and scratch).
+The header is an int64 array whose first entries are addresses in this interpreter, followed by that of a struct in
+which the algorithm finds all else.
 """
 
 from __future__ import annotations
@@ -30,11 +30,12 @@ from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
 from supple.spatial.compiler import INLINE, Kernel, helper
+from supple.spatial.plain_structs import numbers_at
 
 OK, ODD = 0, 1
 
 _ARRAY_TYPE, _FLOAT64, _NONE, _PYARRAY_NEW = range(4)
-PREFIX = 4  #: words of a header before the algorithm's own
+PREFIX = 4  #: words of a header before the address of the algorithm's struct
 
 #: What entry kernels are: of one argument, and of several (the address of their addresses, and how many they are).
 ONE_ARGUMENT = types.int64(types.int64, types.int64)
@@ -71,16 +72,24 @@ def _method(kernel: Kernel) -> _MethodDef:
     return _MethodDef(kernel.name.encode(), kernel.address(), flags, None)
 
 
+class Object:
+    """An object that compiled code is told of, for the field of a struct."""
+
+    def __init__(self, of: Any) -> None:
+        self.of = of
+        self.address = id(of)
+
+
 class _Header(np.ndarray[Any, Any]):
     """A header, and whatever its addresses lead to."""
 
     kept: tuple[Any, ...]
 
 
-def function_of(kernel: Kernel, words: list[int], *kept: Any) -> Callable[..., Any]:
-    """An entry kernel as a function of Python, bound to a header of these words; it keeps alive what they lead to."""
-    header = np.array(words, dtype=np.int64).view(_Header)
-    header.kept = kept
+def function_of(kernel: Kernel, struct: Any, *kept: Any) -> Callable[..., Any]:
+    """An entry kernel as a function of Python, bound to a struct; it keeps that alive, and what else it leads to."""
+    header = np.array([*header_prefix(), struct.address], dtype=np.int64).view(_Header)
+    header.kept = (struct, *kept)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     function: Callable[..., Any] = make(ctypes.addressof(_method(kernel)), header, None)
@@ -171,9 +180,15 @@ def release(array):
 
 
 @helper
-def floats_of(array, shape):
-    """The data of an array."""
-    return floats_at(ints_at(array, (_HEAD + 1,))[_HEAD], shape)
+def data_of(array):
+    """The address of an array's data."""
+    return ints_at(array, (_HEAD + 1,))[_HEAD]
+
+
+@helper
+def floats_of(array, size):
+    """The data of an array, as a vector."""
+    return float_vector(data_of(array), size)
 
 
 def _pointer_to(element: Any) -> Any:
@@ -204,11 +219,14 @@ def floats_at(address, shape):
 
 def int_vector(address: int, size: Any) -> Any:
     """The int64 vector at an address. Compiled code knows only its address, which is much less to hand from function
-    to function than an array is; under NUMBA_BOUNDSCHECK it is an array."""
+    to function than an array is, and takes no index for one that counts from the end; under NUMBA_BOUNDSCHECK it is an
+    array."""
+    return numbers_at(address, (int(size),), np.int64)
 
 
 def float_vector(address: int, size: Any) -> Any:
     """The float64 vector at an address, likewise."""
+    return numbers_at(address, (int(size),))
 
 
 @overload(int_vector, jit_options=INLINE, strict=False)
@@ -225,13 +243,19 @@ def _float_vector(address: Any, size: Any) -> Any:
     return lambda address, size: _float_pointer(address)
 
 
+@helper
+def vector(a):
+    """An array of one dimension as such a vector."""
+    return float_vector(a.ctypes.data, a.shape[0])
+
+
 # An ndarray is, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
 
 
 @helper
-def header_of(array, size):
-    """The numbers of the int64 array that an entry kernel is bound to."""
-    return ints_at(ints_at(array, (_HEAD + 1,))[_HEAD], (size,))
+def header_of(array):
+    """The header that an entry kernel is bound to: PREFIX words, then the address of whatever the algorithm keeps."""
+    return int_vector(data_of(array), PREFIX + 1)
 
 
 @helper

@@ -7,7 +7,8 @@
 
 In a kernel, `nodes = Stretch.table(address)`, then `nodes[i].b1 = nodes[k].b1 + f` and `nodes[i].eta += 1.0`; one
 struct alone is `Stretch.at(address)`. A field is a constant distance from an address, so a name costs nothing. A struct
-of registers, four states at once, is `Stretch.lanes_at(address)`.
+of registers, four states at once, is `Stretch.lanes_at(address)`; `Stretch.table_of(kind)` opens tables of numbers of
+any type.
 
 On the host, `Stretch.zeros(n)` is NumPy's structured array of the same layout and `Stretch.of(q=array, n=3)` one struct
 of which fields that hold addresses were given arrays: it keeps them alive.
@@ -30,9 +31,9 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, inf
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from supple.spatial import plain_structs
-from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace
+from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace, Pointer
 from supple.spatial.indexing import entry_address
-from supple.spatial.lanes import WIDTH, lanes_type
+from supple.spatial.lanes import lanes_type
 from supple.spatial.references import address_of
 
 
@@ -41,7 +42,7 @@ class StructType(types.Type):  # type: ignore[misc]
 
     def __init__(self, struct: type[Struct], element: Any) -> None:
         self.struct, self.element = struct, element
-        self.word = 8 * (WIDTH if element == lanes_type else 1)  # bytes
+        self.word = 8 * getattr(element, "width", 1)  # bytes of a number
         super().__init__(f"{struct.__module__}.{struct.__name__}[{element}]")
 
 
@@ -50,6 +51,7 @@ class TableType(types.Type):  # type: ignore[misc]
 
     def __init__(self, row: StructType) -> None:
         self.row = row
+        self.row_bytes, self.word = row.word * row.struct.words, row.word
         super().__init__(f"table({row.name})")
 
 
@@ -70,7 +72,7 @@ class Struct:
     dtype: ClassVar[Any] = None
     type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
     at: ClassVar[Any]
-    among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k]
+    among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k], of numbers of their type
     new: ClassVar[Any]  #: (): one in the memory of the function that is running, not to be returned from it
     table: ClassVar[Any]
     lanes_at: ClassVar[Any]
@@ -99,6 +101,11 @@ class Struct:
         cls.lanes_at, cls.lanes_table, _, _ = _openers(cls, lanes_type)
 
     @classmethod
+    def table_of(cls, element: Any) -> Any:
+        """`table`, of numbers of a type."""
+        return _openers(cls, element)[1]
+
+    @classmethod
     def zeros(cls, n: int) -> np.ndarray[Any, Any]:
         """n structs on the host."""
         return np.zeros(n, cls.dtype)
@@ -114,7 +121,7 @@ def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any, Any]:
     if config.DISABLE_JIT:
         return plain_structs.openers(struct)
     row = StructType(struct, element)
-    return _opener(row), _opener(TableType(row)), _among(row), _maker(row)
+    return _opener(row), _opener(TableType(row)), _among(struct), _maker(row)
 
 
 def _opener(kind: Any) -> Any:
@@ -125,13 +132,13 @@ def _opener(kind: Any) -> Any:
     return opened
 
 
-def _among(kind: Any) -> Any:
+def _among(struct: type[Struct]) -> Any:
     @intrinsic
     def among(typingctx: Any, numbers: Any, k: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             return builder.bitcast(entry_address(context, builder, sig.args[0], *args), BYTE)
 
-        return kind(numbers, types.int64), codegen
+        return StructType(struct, numbers.dtype)(numbers, types.int64), codegen
 
     return among
 
@@ -174,10 +181,10 @@ class Held:
 
     def __setattr__(self, name: str, value: Any) -> None:
         field, kept = self._struct.fields[self._named(name)], []
-        if isinstance(field, (Link, Elsewhere)):
+        if isinstance(field, Pointer):
             kept = self._kept.setdefault(name, [])
             kept.append(value)
-            address = value.address if isinstance(value, Held) else address_of(value)
+            address = value.address if hasattr(value, "address") else address_of(value)
             value = (address, field.count(value)) if isinstance(field, Elsewhere) else address
         self._record[name][0] = value
         del kept[:-1]
@@ -227,10 +234,8 @@ class Table(Elsewhere):
         return plain_structs.Table(self.struct, plain_structs.integer_at(at), plain_structs.integer_at(at + 8))
 
 
-class Link(Field):
+class Link(Pointer):
     """One struct elsewhere, by its address."""
-
-    dtype = np.int64
 
     def __init__(self, struct: type[Struct]) -> None:
         self.struct = struct
@@ -320,8 +325,7 @@ class _Rows(AbstractTemplate):  # type: ignore[misc]
 
 @lower_builtin(operator.getitem, TableType, types.int64)
 def _row(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-    row = sig.args[0].row
-    return builder.gep(args[0], [builder.mul(args[1], ir.Constant(WORD, row.word * row.struct.words))])
+    return builder.gep(args[0], [builder.mul(args[1], ir.Constant(WORD, sig.args[0].row_bytes))])
 
 
 @unbox(StructType)

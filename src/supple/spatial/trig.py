@@ -16,10 +16,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.indexing import item, put
+from supple.spatial.fields import Number
 from supple.spatial.lanes import WIDTH, extract, insert, lanes_type, number_as_lanes
+from supple.spatial.structs import Struct
 
-RING = 32  #: rows of a ring of sines and cosines
+RING = 32  #: turns in a ring
 LARGEST = 1.0e6  #: beyond this the three-part reduction loses digits
 _TWO_OVER_PI = 0.6366197723675814
 _PI_2_A, _PI_2_B, _PI_2_C = 1.5707963267341256, 6.0771005063039660e-11, 2.0222662487959506e-21
@@ -29,6 +30,13 @@ _C = (4.16666666666666019e-2, -1.38888888888741096e-3, 2.48015872894767294e-5, -
       2.08757232129817483e-9, -1.13596475577881948e-11)  # fmt: skip
 S1, S2, S3, S4, S5, S6 = _S
 C1, C2, C3, C4, C5, C6 = _C
+
+
+class Turn(Struct):
+    """Sine and cosine of an angle."""
+
+    sin = Number()
+    cos = Number()
 
 
 @helper
@@ -123,9 +131,9 @@ def _vector_sincos(x):
 @helper
 def _four(q, index, first, stop):
     """Four entries of q as a register (the last one repeated past the end)."""
-    x = number_as_lanes(item(q, item(index, first)))
+    x = number_as_lanes(q[index[first]])
     for lane in range(1, WIDTH):
-        x = insert(x, lane, item(q, item(index, min(first + lane, stop - 1))))
+        x = insert(x, lane, q[index[min(first + lane, stop - 1)]])
     return x
 
 
@@ -134,23 +142,24 @@ def _sincos_numbers(q, index, first, stop, ring):
     for k in range(first, stop, WIDTH):
         s, c = _vector_sincos(_four(q, index, k, stop))
         for lane in range(min(WIDTH, stop - k)):
-            put(ring, (k + lane) & (RING - 1), 0, extract(s, lane))
-            put(ring, (k + lane) & (RING - 1), 1, extract(c, lane))
+            turn = ring[(k + lane) & (RING - 1)]
+            turn.sin = extract(s, lane)
+            turn.cos = extract(c, lane)
 
 
 @helper
 def _sincos_lanes(q, index, first, stop, ring):
     for k in range(first, stop):
-        s, c = _vector_sincos(item(q, item(index, k)))
-        put(ring, k & (RING - 1), 0, s)
-        put(ring, k & (RING - 1), 1, c)
+        turn = ring[k & (RING - 1)]
+        turn.sin, turn.cos = _vector_sincos(q[index[k]])
 
 
 def sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
-    """Sine and cosine of q[index[k]], first <= k < stop, into row k mod RING of a ring: four at a time, whatever q
-    holds."""
+    """Sine and cosine of q[index[k]], first <= k < stop, into row k mod RING of a ring of turns: four at a time,
+    whatever q holds."""
     for k in range(first, stop):
-        ring[k % RING, 0], ring[k % RING, 1] = np.sin(q[index[k]]), np.cos(q[index[k]])
+        turn, x = ring[k % RING], q[index[k]]
+        turn.sin, turn.cos = np.sin(x), np.cos(x)
 
 
 @overload(sincos_ring, jit_options=INLINE, strict=False)
