@@ -457,7 +457,7 @@ def test_the_state_put_back_is_good_and_all_of_it(options):
         ad.run(1.0, 1e-3)
     assert ad.kinetic <= 2 * there
     again = AdaptiveDynamics(model, ad.q, ad.v, **options)
-    again.spring(20, anchor=ad._pushes[0]._row[3:6], stiffness=1e6)
+    again.spring(20, anchor=ad._pushes[0]._row["vector"][0], stiffness=1e6)
     assert ad.energy == pytest.approx(again.energy, rel=1e-12)
     ad.step(1e-6)
     again.step(1e-6)

@@ -32,15 +32,18 @@ class Driven(ABC):
     def _begin_drives(self) -> None:
         self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller
         self._walls: Ints = np.zeros(0, dtype=np.int64)  #: the rows of limits
-        self._n_rows = 0
+        self._n_rows = 0  #: rows that count
+        self._n_linked = 0  #: of those, the ones that are in the lists
+        self._unsettled: set[int] = set()  #: joints whose forces changed since the nodes above them were renewed
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
         force = joint_force(part, value)
         self._forces_change()
+        self._unsettled.add(part.index)
         self._hybrid.controls[part.v] = force
-        self._renew_joint(part.index)
+        self._settle()
 
     def control(
         self,
@@ -61,11 +64,14 @@ class Driven(ABC):
         aim = self._q[part.q] if target is None else target
         rows = controller_rows(self.model, part.index, stiffness, damping, aim, rate, most)
         self._forces_change()
-        if part.index in self._controllers:
-            self._rows()[self._controllers[part.index]] = rows
+        self._unsettled.add(part.index)
+        known = self._controllers.get(part.index)
+        if known is not None and known[-1] < self._n_rows:
+            self._rows()[known] = rows
         else:
-            self._controllers[part.index] = self._append(rows)
-        self._renew_joint(part.index)
+            self._controllers[part.index] = self._room_for(rows)
+            self._n_rows += len(rows)
+        self._settle()
 
     def limits(self, stiffness: float, damping: float = 0.0) -> int:
         """Let all joints feel the model's limits, as springs with dampers that push them back and never pull; returns
@@ -75,19 +81,23 @@ class Driven(ABC):
         """
         rows = limit_rows(self.model, stiffness, damping)
         self._forces_change()
-        if len(self._walls):
+        self._unsettled |= self._feeling(rows)
+        if len(self._walls) and self._walls[-1] < self._n_rows:
             self._rows()[self._walls] = rows
         else:
-            self._walls = self._append(rows)
-        self._renew_joints(rows)
+            self._walls = self._room_for(rows)
+            self._n_rows += len(rows)
+        self._settle()
         return len(np.unique(self.model.dof_body[by_name(rows)["dof"].astype(np.int64)]))
 
     def joint_law(self, rows: Floats) -> None:
         """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
         rows = checked_rows(self.model, rows)
         self._forces_change()
-        self._append(rows)
-        self._renew_joints(rows)
+        self._unsettled |= self._feeling(rows)
+        self._room_for(rows)
+        self._n_rows += len(rows)
+        self._settle()
 
     @abstractmethod
     def _forces_change(self) -> None:
@@ -97,30 +107,41 @@ class Driven(ABC):
     def _renew_joint(self, j: int) -> None:
         """The forces of a joint changed."""
 
-    def _renew_joints(self, rows: Floats) -> None:
-        """The forces of rows changed; a limit that is not touched has none."""
+    def _feeling(self, rows: Floats) -> set[int]:
+        """The joints on which rows act now; a limit that is not touched does not."""
         law = by_name(rows)
         x = self._q[law["coordinate"].astype(np.int64)]
         felt = (law["stiffness"] > 0) | (law["damper"] > 0) | (x < law["lower"]) | (x > law["upper"])
-        for j in np.unique(self.model.dof_body[law["dof"][felt].astype(np.int64)]):
-            self._renew_joint(int(j))
+        return set(np.unique(self.model.dof_body[law["dof"][felt].astype(np.int64)]).tolist())
+
+    def _settle(self) -> None:
+        """Put new rows into the lists, and let nodes know of the joints whose forces changed. An interrupt may come
+        between any two lines: what it leaves undone is done before the next step."""
+        links, nv = self._hybrid.controlled, self.model.nv
+        dofs = by_name(self._rows()[self._n_linked : self._n_rows])["dof"].astype(np.int64)
+        for dof in dofs.tolist():
+            row = self._n_linked
+            if links[dof] != 1 + row:
+                links[nv + row] = links[dof]
+                links[dof] = 1 + row
+            self._n_linked = row + 1
+        while self._unsettled:
+            j = next(iter(self._unsettled))
+            self._renew_joint(j)
+            self._unsettled.discard(j)
 
     def _rows(self) -> Floats:
         rows: Floats = self._hybrid.controls[self.model.nv :].reshape(-1, LAW)
         return rows
 
-    def _append(self, rows: Floats) -> Ints:
-        """Rows more; their numbers."""
-        hybrid, nv, first = self._hybrid, self.model.nv, self._n_rows
-        self._n_rows += len(rows)
-        room = len(hybrid.controlled) - nv
-        if self._n_rows > room:  # twice as much, so that many calls cost no more than a few
-            more = max(self._n_rows, 2 * room) - room
-            hybrid.controlled = np.concatenate([hybrid.controlled, np.zeros(more, dtype=np.int64)])
+    def _room_for(self, rows: Floats) -> Ints:
+        """Write rows behind those that count. Returns their numbers."""
+        hybrid, nv = self._hybrid, self.model.nv
+        end, room = self._n_rows + len(rows), len(hybrid.controlled) - nv
+        if end > room:  # twice as much, so that many calls cost no more than a few
+            more = max(end, 2 * room) - room
             hybrid.controls = np.concatenate([hybrid.controls, np.zeros(LAW * more)])
-        added = np.arange(first, self._n_rows)
+            hybrid.controlled = np.concatenate([hybrid.controlled, np.zeros(more, dtype=np.int64)])
+        added = np.arange(self._n_rows, end)
         self._rows()[added] = rows
-        links = hybrid.controlled
-        for row, dof in zip(added.tolist(), by_name(rows)["dof"].astype(np.int64).tolist()):
-            links[nv + row], links[dof] = links[dof], 1 + row
         return added

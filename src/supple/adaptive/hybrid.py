@@ -420,7 +420,8 @@ class Hybrid(Pushed, Driven):
         return rows
 
     def _arrange_now(self) -> None:
-        """The pushes by body, and the nodes above those bodies."""
+        """The forces of joints, the pushes by body, and the nodes above those bodies."""
+        self._settle()
         if self._arranged:
             return
         bodies, starts, rows, paths = self._arrangement(self._assembly)
