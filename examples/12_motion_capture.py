@@ -3,8 +3,8 @@
 import numpy as np
 
 import supple
+from supple.capture.plot import plot_loads
 from supple.scenes import walk_bvh
-from supple.simulating.capture_plot import plot_loads
 
 clip = supple.load_bvh(walk_bvh.FILE, mass=70.0)  # a walk of our own making; give it a file of yours
 print(clip.model, f"{len(clip)} frames at {clip.rate:g} Hz; feet: {', '.join(clip.feet)}")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import supple
-from supple.exact.joint_law import controller_rows
+from supple.integrating.joint_law import controller_rows
 
 WILD = (10**8, -(10**8), 2**62, -1, 0, 1, 7, 10**6)
 ODD = (np.nan, np.inf, -1e300, 1e300, -1.0, 7.0, 1e8)

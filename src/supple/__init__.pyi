@@ -8,6 +8,10 @@ from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
 from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
 from supple.adaptive.quasistatics import Approximation as Approximation
 from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
+from supple.capture.torques import Loads as Loads
+from supple.capture.torques import Moving as Moving
+from supple.capture.torques import Support as Support
+from supple.capture.torques import motion_loads as motion_loads
 from supple.cite import citation as citation
 from supple.errors import ModelError as ModelError
 from supple.errors import ParseError as ParseError
@@ -60,23 +64,15 @@ from supple.model.model import Named as Named
 from supple.model.model import Visual as Visual
 from supple.model.report import Remark as Remark
 from supple.model.report import Report as Report
-from supple.model.reroot import Rerooted as Rerooted
-from supple.model.reroot import RerootedState as RerootedState
-from supple.model.reroot import reroot as reroot
-from supple.model.top_joint import TopJoint as TopJoint
 from supple.record.export import export as export
-from supple.simulating.capture import Loads as Loads
-from supple.simulating.capture import Moving as Moving
-from supple.simulating.capture import Support as Support
-from supple.simulating.capture import motion_loads as motion_loads
+from supple.rerooting.reroot import Rerooted as Rerooted
+from supple.rerooting.reroot import RerootedState as RerootedState
+from supple.rerooting.reroot import reroot as reroot
+from supple.rerooting.top_joint import TopJoint as TopJoint
 from supple.simulating.events import Event as Event
 from supple.simulating.events import Happened as Happened
 from supple.simulating.forces import Controller as Controller
 from supple.simulating.forces import Limits as Limits
-from supple.simulating.gaits import Gait as Gait
-from supple.simulating.gaits import gait as gait
-from supple.simulating.impacts import Impact as Impact
-from supple.simulating.impacts import impact as impact
 from supple.simulating.result import Result as Result
 from supple.simulating.result import Segment as Segment
 from supple.simulating.run import load_run as load_run
@@ -84,9 +80,13 @@ from supple.simulating.run import simulate as simulate
 from supple.simulating.simulation import Sample as Sample
 from supple.simulating.simulation import Simulation as Simulation
 from supple.simulating.state import State as State
-from supple.simulating.walking import Step as Step
-from supple.simulating.walking import Walker as Walker
-from supple.simulating.walking import walk as walk
+from supple.walking.gaits import Gait as Gait
+from supple.walking.gaits import gait as gait
+from supple.walking.impacts import Impact as Impact
+from supple.walking.impacts import impact as impact
+from supple.walking.walkers import Step as Step
+from supple.walking.walkers import Walker as Walker
+from supple.walking.walkers import walk as walk
 
 __version__: str
 __all__: list[str]

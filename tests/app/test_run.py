@@ -93,8 +93,8 @@ def test_a_file_with_forces_from_both_places(arm, tmp_path):
 
 
 def test_inspect_tells_what_a_robot_costs(arm):
-    """The counts are those of supple.exact.costs; timed, the fastest method is named."""
-    from supple.exact import costs
+    """The counts are those of supple.costs.matrices; timed, the fastest method is named."""
+    from supple.costs import matrices as costs
 
     model = supple.load(arm)
     shown = succeeds("inspect", arm, "--timings")

@@ -13,8 +13,8 @@ import pytest
 
 import supple
 from supple.scenes import simplest_walker
-from supple.simulating.gaits import gait
-from supple.simulating.walking import events, walk
+from supple.walking.gaits import gait
+from supple.walking.walkers import events, walk
 from two_links import SIXTH
 
 REAL = np.longdouble

@@ -15,13 +15,13 @@ from rich.console import Console
 
 import supple
 from pictures import lacking
+from supple.capture import plot as capture_plot
 from supple.reproduce import rr, rr_figures
 from supple.reproduce import rr_measure as measure
 from supple.scenes import compass
 from supple.scenes.compass import AXIS, SLOPE
-from supple.simulating import capture_plot
-from supple.simulating.gaits import follow, on_gait, settled
-from supple.simulating.walking import leg_angles, walk
+from supple.walking.gaits import follow, on_gait, settled
+from supple.walking.walkers import leg_angles, walk
 from two_links import TwoLinks, two_link_state
 
 G = 9.81

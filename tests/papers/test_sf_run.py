@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 from pictures import lacking
+from supple.costs.matrices import Cost
 from supple.errors import SuppleError
-from supple.exact.costs import Cost
 from supple.reproduce import counting, sf, sf_figures, sf_measure
 from supple.reproduce.report import Report
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.exact import costs
+from supple.costs import matrices as costs
 from supple.exact.crba import mass_matrix
 from supple.model import trees
 from supple.model.joints import NV

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.exact.costs import D1, D2, Cost, factorization
+from supple.costs.matrices import D1, D2, Cost, factorization
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
 from supple.model import parents, trees

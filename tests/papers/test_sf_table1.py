@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from supple.exact import costs
-from supple.exact.costs import Cost
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.model import parents
 from supple.reproduce.counting import counts
 

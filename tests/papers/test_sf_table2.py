@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from supple.exact import costs
+from supple.costs import matrices as costs
 from supple.model import parents
 from supple.model.topology import depths
 from supple.reproduce.sf_claims import FAMILIES, cost_of, operations

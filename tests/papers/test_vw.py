@@ -10,8 +10,8 @@ from rich.console import Console
 
 import supple
 from pictures import lacking
+from supple.costs.matrices import Cost
 from supple.errors import SuppleError
-from supple.exact.costs import Cost
 from supple.reproduce import vw, vw_figures, vw_measure, vw_methods
 from supple.reproduce import vw_reference as reference
 from supple.reproduce.counting import counts

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import supple
 from drawn import SETTINGS, near
 from supple import AdaptiveDynamics, ModelBuilder
-from supple.exact import joint_law
+from supple.integrating import joint_law
 
 KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
 CURVED = ("planar", "ball", "free")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import supple
 from drawn import SETTINGS, near, systems
-from supple.exact.unit_vectors import UNIT_VECTORS
+from supple.comparisons.unit_vectors import UNIT_VECTORS
 
 HUBS = ("absorb", "split", "pairs")
 

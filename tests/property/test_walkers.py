@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 
 import supple
-from supple.exact.stride import FELL, LATE, TOUCHED
 from supple.scenes import compass
-from supple.simulating.walking import events, walk
+from supple.walking.stride import FELL, LATE, TOUCHED
+from supple.walking.walkers import events, walk
 from two_links import TwoLinks, two_link_state
 
 ENDS = {TOUCHED: "touched", FELL: "fell", LATE: "late"}

@@ -7,10 +7,10 @@ import pytest
 
 import supple
 from pictures import lacking
+from supple.capture import torques as capture
+from supple.capture.plot import COLOURS, leg_joints, plot_loads
+from supple.capture.torques import NONE, Clip, differentiate, find_support, loads, smooth
 from supple.scenes import walk_bvh
-from supple.simulating import capture
-from supple.simulating.capture import NONE, Clip, differentiate, find_support, loads, smooth
-from supple.simulating.capture_plot import COLOURS, leg_joints, plot_loads
 
 
 def tree() -> supple.Model:

@@ -15,8 +15,8 @@ import supple
 from supple.adaptive.pushes import Pushed
 from supple.errors import RecordingError, StateError
 from supple.exact.calls import HostWork
-from supple.exact.chart import chart
 from supple.exact.tables import host_tables
+from supple.integrating.chart import chart
 
 WAYS = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda x: pickle.loads(pickle.dumps(x))}
 MODEL = supple.trees.chain(30)

@@ -9,9 +9,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.errors import StateError
-from supple.exact import costs
-from supple.exact.costs import Cost
 from supple.model import parents, trees
 
 RANDOM = [parents.random(n, seed, along, world) for seed, (n, along, world) in enumerate(
@@ -108,5 +108,5 @@ def test_nonsense_is_refused(wrong) -> None:
 
 
 def test_nothing_is_compiled() -> None:
-    code = "import sys, supple.exact.costs; sys.exit('numba' in sys.modules)"
+    code = "import sys, supple.costs.matrices; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0

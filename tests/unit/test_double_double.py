@@ -11,7 +11,7 @@ from numba.core import config
 
 from supple.spatial.compiler import OPTIONS
 from supple.spatial.double_double import pair_vector
-from supple.spatial.references import address_of
+from supple.spatial.python_objects import address_of
 
 FEW = 4 * 2.0**-104
 

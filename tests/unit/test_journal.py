@@ -100,7 +100,7 @@ def test_a_process_may_die_at_any_write(tmp_path, monkeypatch):
     """After every single change of a file, and in the middle of each write: the recording is that of a commit, reads as
     a whole, and can be written on."""
     system, path = LoggedSystem(monkeypatch), tmp_path / "run.h5"
-    monkeypatch.setattr("supple.record.store.CHUNK", 2048)
+    monkeypatch.setattr("supple.record.tables.CHUNK", 2048)
     recorder = Recorder(path, {"dt": 0.1})
     for k in range(1, 4):
         recorder.add(MODEL, *numbers(60 * k))  # beyond the size of a chunk

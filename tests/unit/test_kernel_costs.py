@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.exact.costs import Cost
-from supple.exact.kernel_costs import FORMULAS, kernel_costs, written
+from supple.costs.kernels import FORMULAS, kernel_costs, written
+from supple.costs.matrices import Cost
 from supple.model import trees
 from supple.model.joints import JointType
 from supple.reproduce.counting import counts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import supple
 from supple.errors import StateError
-from supple.exact.chart import chart
+from supple.integrating.chart import chart
 from supple.model.geometry import quaternion_from_rotation, rotation_from_quaternion
 from supple.model.joints import UNIT_PART, JointType
 

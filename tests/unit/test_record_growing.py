@@ -22,7 +22,7 @@ from supple.record.models import same_model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.record.rows import Column, Rows
-from supple.record.store import Store
+from supple.record.tables import Store
 
 MODEL = supple.trees.random_tree(6, seed=2)
 STATES = 7  #: added by each commit
@@ -51,7 +51,7 @@ class Writer:
 
 @pytest.fixture
 def small_and_quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("supple.record.store.CHUNK", 1024)
+    monkeypatch.setattr("supple.record.tables.CHUNK", 1024)
     monkeypatch.setattr(journal.os, "fsync", lambda file: None)
 
 
@@ -182,7 +182,7 @@ def test_who_looks_whether_a_file_is_written_does_not_write_it(tmp_path, monkeyp
 
 
 def test_rows_are_indexed_as_arrays_are(tmp_path, monkeypatch):
-    monkeypatch.setattr("supple.record.store.CHUNK", 6 * 48)  # several chunks
+    monkeypatch.setattr("supple.record.tables.CHUNK", 6 * 48)  # several chunks
     x = np.random.default_rng(0).random((29, 3, 2))
     file = Journaled(tmp_path / "file", "w")
     store = Store(file)

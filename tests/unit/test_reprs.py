@@ -10,7 +10,7 @@ from supple import scenes
 from supple.files.bvh import load_bvh
 from supple.model import trees
 from supple.scenes import walk_bvh
-from supple.simulating.walking import walk
+from supple.walking.walkers import walk
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from supple.exact.runge_kutta import FASTEST, RK4_NODES, RK4_WEIGHTS, SLOWEST, STAGES, blended, dop853, growth
+from supple.integrating.runge_kutta import FASTEST, RK4_NODES, RK4_WEIGHTS, SLOWEST, STAGES, blended, dop853, growth
 
 
 def test_the_classical_method_is_of_order_four():

@@ -15,7 +15,7 @@ import supple
 from drawn import systems
 from pictures import lacking
 from recorded import bouncing
-from supple.exact.chart import chart
+from supple.integrating.chart import chart
 
 ORDER = {"euler": 1, "semi-implicit": 1, "rk4": 4}
 G, L = 9.81, 0.7

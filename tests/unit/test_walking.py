@@ -10,9 +10,9 @@ import pytest
 import supple
 from supple.scenes import compass
 from supple.scenes.compass import AXIS
-from supple.simulating import walking
-from supple.simulating.gaits import ReturnMap, gait
-from supple.simulating.walking import Steps, events, walk
+from supple.walking import walkers as walking
+from supple.walking.gaits import ReturnMap, gait
+from supple.walking.walkers import Steps, events, walk
 from two_links import TwoLinks, two_link_state
 
 

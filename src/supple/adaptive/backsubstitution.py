@@ -12,9 +12,9 @@ from numba import types
 
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import OWN_PUSH, SPRING, QuasiStaticBody
-from supple.adaptive.totals import total
+from supple.adaptive.total_acceleration import total
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, beside, identity
-from supple.assembly.loads import force_in_basis
+from supple.assembly.load_cases import force_in_basis
 from supple.assembly.passes import (
     closing_of,
     join_down,

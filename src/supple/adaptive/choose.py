@@ -11,10 +11,10 @@ import math
 
 from numba import types
 
-from supple.adaptive.convert import evaluate, is_passive, prepare_parts, set_move
+from supple.adaptive.articulated import evaluate, is_passive, prepare_parts, set_move
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PASSES, UPDATE, HybridBody
-from supple.adaptive.totals import total
+from supple.adaptive.total_acceleration import total
 from supple.assembly.passes import join_down, leaf_down, light_down, lone_down, renew, stretch_of, sum_down, told
 from supple.assembly.rounding import nothing
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM

@@ -1,7 +1,7 @@
 """Forces of joints, which stay until they are changed: torques, controllers and limits, as the kernels have them.
 
-The rows of exact/joint_law.py that act on one degree of freedom form a list: `controlled` has 1 + the number of its
-first row, and behind that, for each row, 1 + the number of the next.
+The rows of integrating/joint_law.py that act on one degree of freedom form a list: `controlled` has 1 + the number of
+its first row, and behind that, for each row, 1 + the number of the next.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.joint_law import LAW, by_name, checked_rows, controller_rows, joint_force, limit_rows
+from supple.integrating.joint_law import LAW, by_name, checked_rows, controller_rows, joint_force, limit_rows
 from supple.model.model import Model
 from supple.spatial.structs import Held
 
@@ -91,7 +91,7 @@ class Driven(ABC):
         return len(np.unique(self.model.dof_body[by_name(rows)["dof"].astype(np.int64)]))
 
     def joint_law(self, rows: Floats) -> None:
-        """More forces at joints, beside all that act there: rows of exact/joint_law.py."""
+        """More forces at joints, beside all that act there: rows of integrating/joint_law.py."""
         rows = checked_rows(self.model, rows)
         self._forces_change()
         self._unsettled |= self._feeling(rows)

@@ -19,7 +19,7 @@ from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, FLAG, NOT_NEGATIVE, POSITIVE, checked, read_only, take
 from supple.errors import StateError
-from supple.exact.states import checked_state
+from supple.integrating.states import checked_state
 from supple.model.model import count
 
 Floats = NDArray[np.float64]

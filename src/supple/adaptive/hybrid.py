@@ -31,12 +31,12 @@ from supple.adaptive.pushes import Pushed, Rows
 from supple.adaptive.quasistatics import tree_digits
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, checked, take, whole
-from supple.assembly.loads import BODY_LOADS, AbsorbedLoads, StretchLoads
+from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import Pose, RigidBody
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
-from supple.exact.states import checked_state
+from supple.integrating.states import checked_state
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]

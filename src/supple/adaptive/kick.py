@@ -18,8 +18,8 @@ fifth power for a family of weights in c; c = 1/2 is the member with the fewest 
 k2 and k3, v' = (u2 + u3)/2 + h/4 k3.
 Semi-implicit Euler, of one evaluation, keeps energies only where the mass matrix is constant.
 
-All three are of the same positions, so those after the first pass on velocities and forces alone (again.py). Joints
-accelerate on the way down on which the next evaluation begins.
+All three are of the same positions, so those after the first pass on velocities and forces alone (next_evaluation.py).
+Joints accelerate on the way down on which the next evaluation begins.
 
 The kick changes the kinetic energy by exactly h a.H (v + v') / 2, a the mean acceleration, whatever the forces are. So
 that is how the work of forces is counted (ledger.py): pushes and dampers by the power of their mean force at the mean
@@ -30,10 +30,10 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.again import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.ledger import LOOK
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.momenta import NEEDED, project
+from supple.adaptive.next_evaluation import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.reduced import (
     drive_joints,
     is_pushed,
@@ -47,9 +47,9 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.joints import advance
 from supple.assembly.poses import pose_at
 from supple.exact.aba import joint_force
-from supple.exact.joint_law import LAW, law_among, law_work
 from supple.exact.motion import DOF, joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
+from supple.integrating.joint_law import LAW, law_among, law_work
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
 

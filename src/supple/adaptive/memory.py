@@ -92,7 +92,7 @@ class QuasiStaticBody(Struct):
     digits = Number()  # the relative error of coefficients [assembly/rounding.py]
     size = Number()  # the root of the scale of all
     slid = Number()  # how far joints inside the body have slid since `digits` was measured
-    # of the whole body [whole.py]
+    # of the whole body [whole_body.py]
     noise = Floats()  # (nv,) how large the terms of a joint's own equation are
     probe = Floats()  # (nv,)
     carried = Table(Carried)  # (n,)
@@ -170,7 +170,7 @@ class HybridBody(Struct):
     # of degrees of freedom
     v = Floats()
     drive = Floats()  # forces of the joints just now
-    controls = Floats()  # forces of actuators; then rows of exact/joint_law.py
+    controls = Floats()  # forces of actuators; then rows of integrating/joint_law.py
     controlled = Integers()  # 1 + the first of these rows; then, of each row, 1 + the next one
     momentum = Floats()
     half = Floats()  # velocities within a kick

@@ -17,7 +17,7 @@ from supple.arguments import NotNegative, Triple, checked
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
 from supple.exact.answers import Poses
-from supple.model.inside import inside_turns
+from supple.model.kernel_frames import inside_turns
 from supple.model.model import Frame, Model
 from supple.spatial.compiler import generation
 from supple.spatial.pointing import Pointing

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
-from supple.adaptive import whole as wh
+from supple.adaptive import whole_body as wh
 from supple.adaptive.measures import MEASURES, Measure, of_quasi_statics
 from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
@@ -27,8 +27,8 @@ from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError
 from supple.exact.aba import ABA
-from supple.exact.joint_law import joint_force
-from supple.exact.states import checked_state
+from supple.integrating.joint_law import joint_force
+from supple.integrating.states import checked_state
 from supple.model.joints import NV
 from supple.model.model import Model, count
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from supple.adaptive.memory import HELD, OWN_PUSH, UPDATE
 from supple.adaptive.reduced import turn_rigid
 from supple.assembly.joints import identity, pose_of_joint
-from supple.assembly.loads import join_loads, leaf_loads, light_loads, sum_loads
+from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import TURNS

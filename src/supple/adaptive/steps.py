@@ -10,8 +10,8 @@ import math
 
 from numba import types
 
+from supple.adaptive.articulated import convert, rest_force
 from supple.adaptive.choose import choose_active_region, find_update_region
-from supple.adaptive.convert import convert, rest_force
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     drift,

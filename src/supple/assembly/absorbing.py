@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from supple.assembly.elimination import eliminate, gauss_jordan, joint_of_elimination, new_elimination, stiffen
+from supple.assembly.joint_turns import lower, lower_back, lower_both, moved_rows, rows_of
 from supple.assembly.rounding import (
     leaf_scale,
     light_psi,
@@ -19,7 +20,6 @@ from supple.assembly.rounding import (
     set_leaf_scales,
 )
 from supple.assembly.stretches import add_rows, constant, weigh_numbers, weigh_rows
-from supple.assembly.turning import lower, lower_back, lower_both, moved_rows, rows_of
 from supple.spatial.compiler import helper
 from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, unit_rows, zero_rows
 from supple.spatial.sixes import absolute, dot

@@ -2,8 +2,8 @@
 
 A spatial vector of a body is written in the basis that suits the joint it hangs on ("adapted"): the directions that the
 joint forbids, then those it allows, in the order of its velocities. Motions have coordinates in that basis, forces in
-the dual one, so a force's last entries are the joint's own forces. Inside frames are those of model/inside.py: axes
-along z, the first axis of a universal joint along x.
+the dual one, so a force's last entries are the joint's own forces. Inside frames are those of model/kernel_frames.py:
+axes along z, the first axis of a universal joint along x.
 
     kind         forbidden         allowed      (l: linear, a: angular)
     revolute     lx ly ax ay lz    az
@@ -26,8 +26,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.model.inside import inside_inertias, tree_poses
 from supple.model.joints import NV, JointType
+from supple.model.kernel_frames import inside_inertias, tree_poses
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]

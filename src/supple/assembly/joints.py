@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from supple.assembly.frames import BASIS
-from supple.assembly.turning import Turn
+from supple.assembly.joint_turns import Turn
 from supple.model.joints import JointType
 from supple.model.moving import move_joint
 from supple.spatial.algebra import Mat3, Vec3, cross, rotation_of, transpose, turn_x, turn_z
@@ -50,7 +50,7 @@ def pose_of_joint(tree, j, q):
 
 @helper
 def turn_of_joint(tree, j, q, room):
-    """E(q) of joint j; room: for its matrices [turning.py]."""
+    """E(q) of joint j; room: for its matrices [joint_turns.py]."""
     kind, i = tree.joint[j], tree.iq[j]
     if kind == REVOLUTE:
         return Turn(True, math.cos(q[i]), math.sin(q[i]), False, room)

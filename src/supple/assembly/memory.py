@@ -87,7 +87,7 @@ class AssembledBody(Struct):
     closing_at = Integers()
     told = Table(Told)  # of node i: told_at[i]
     told_at = Integers()
-    loads = Floats()  # of node i, from load_at[i] on: what it knows while it moves as a rigid body [loads.py]
+    loads = Floats()  # of node i, from load_at[i] on: what it knows while it moves as a rigid body [load_cases.py]
     load_at = Integers()
     spans = Table(Pose)  # of an open stretch: where the joint after it begins, seen from its top body [poses.py]
     external = Table(BodyForce)  # forces on the bodies, in their adapted bases

@@ -11,7 +11,7 @@ psi1, psi2 and psi are diagonals, six numbers, and squares are of entries: (F1^2
 forces, and R the accelerations, that b2^A, b1^B and Q cause at the joint, each alone. Then A is right to within a
 relative error of
 
-    psi1.f1^2 + psi2.f2^2 + scale        [adaptive/totals.py]
+    psi1.f1^2 + psi2.f2^2 + scale        [adaptive/total_acceleration.py]
 
 and an acceleration to within one of its root. What the relative error is, is measured [adaptive/quasistatics.py]: it
 depends on the digits that mobilities lose, Phi1^A - Phi12^A W Phi21^A, and divided by these scales it hardly depends on
@@ -20,7 +20,7 @@ the forces.
 
 from __future__ import annotations
 
-from supple.assembly.turning import cosines, turn_vector
+from supple.assembly.joint_turns import cosines, turn_vector
 from supple.spatial.compiler import helper
 from supple.spatial.sixes import dot, entry, make_six
 

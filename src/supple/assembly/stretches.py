@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from supple.assembly.elimination import eliminate, joint_of_elimination, new_elimination, stiffen
-from supple.assembly.rounding import join_scale, set_join_scales
-from supple.assembly.turning import (
+from supple.assembly.joint_turns import (
     lower,
     lower_back,
     lower_both,
@@ -19,6 +18,7 @@ from supple.assembly.turning import (
     moved_both,
     moved_rows,
 )
+from supple.assembly.rounding import join_scale, set_join_scales
 from supple.spatial.compiler import helper
 from supple.spatial.indexing import from_entry
 from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, zero_rows
@@ -55,7 +55,7 @@ class Joining(NamedTuple):
     closing: Any
     own: Any
     sides: Any
-    turn: Any  #: E(q) [turning.py]
+    turn: Any  #: E(q) [joint_turns.py]
 
 
 @helper

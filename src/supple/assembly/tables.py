@@ -12,8 +12,8 @@ from supple.assembly.frames import adapted_inertias, to_joints
 from supple.assembly.memory import AssembledBody, BodyForce, LinkMatrices, Pose, RigidBody, Told, Tree
 from supple.assembly.nodes import RIGID, Absorbed, Stretch, closing_words, joint_words
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
-from supple.model.inside import inside_inertias, tree_poses
 from supple.model.joints import NV, JointType
+from supple.model.kernel_frames import inside_inertias, tree_poses
 from supple.model.model import Model
 from supple.spatial.structs import Held
 

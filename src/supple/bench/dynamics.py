@@ -20,9 +20,9 @@ from rich.console import Console
 import supple
 from supple import scenes
 from supple.adaptive.dynamics import AdaptiveDynamics
-from supple.adaptive.plain_step import plain_step
 from supple.bench.measure import agree
 from supple.bench.rows import Row
+from supple.comparisons.plain_step import plain_step
 from supple.scenes import Scene
 
 Floats = NDArray[np.float64]

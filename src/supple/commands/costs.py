@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from supple.commands.console import say
+from supple.costs import matrices as costs
+from supple.costs.kernels import how_many, kernel_costs, written
 from supple.errors import SuppleError
-from supple.exact import costs
 from supple.exact.forward import Method, forward_dynamics
-from supple.exact.kernel_costs import how_many, kernel_costs, written
 from supple.model.joints import NV
 from supple.model.model import Model
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import take
 from supple.errors import ModelError
-from supple.exact.refusals import MODEL
+from supple.exact.state_errors import MODEL
 from supple.model.model import Frame, Model
 
 Floats = NDArray[np.float64]

@@ -1,9 +1,9 @@
 """From a public call to a kernel: the fast way for one state in plain arrays, the general way for everything else.
 
-The fast way is a single call of a compiled entry point with the user's own objects (spatial/references.py). When the
-kernel finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed;
-`Algorithm.general` then converts dtypes, strides and lists, runs batches on all cores, four states to a SIMD
-register, and turns a status into an exception that names the joint.
+The fast way is a single call of a compiled entry point with the user's own objects (spatial/python_objects.py). When
+the kernel finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed;
+`Algorithm.general` then converts dtypes, strides and lists, runs batches on all cores, four states to a SIMD register,
+and turns a status into an exception that names the joint.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from supple import memory
 from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
 from supple.exact.motion import Axes, Axis, State
-from supple.exact.refusals import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
+from supple.exact.state_errors import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel
 from supple.model.manifold import UNIT_TOLERANCE
@@ -30,7 +30,7 @@ from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.fields import Address, Integer
 from supple.spatial.lanes import WIDTH, lanes_vector
 from supple.spatial.pointing import Unmoved
-from supple.spatial.references import (
+from supple.spatial.python_objects import (
     ARGUMENTS,
     ODD,
     OK,

@@ -52,7 +52,7 @@ from supple.spatial.compiler import helper
 from supple.spatial.fields import Value
 from supple.spatial.indexing import LINE
 from supple.spatial.lanes import number_like
-from supple.spatial.references import ODD
+from supple.spatial.python_objects import ODD
 from supple.spatial.structs import Struct
 
 

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly.absorbing import leaf, leaf_forces
 from supple.assembly.joints import force_in_basis
-from supple.assembly.lean import LeanJoint, is_lean, lean_down, lean_join
 from supple.assembly.memory import AssembledBody, BodyForce, Told
 from supple.assembly.nodes import RIGID as RIGID_WORDS
 from supple.assembly.nodes import closing_words
@@ -39,6 +38,7 @@ from supple.assembly.passes import (
     stretch_of,
     sum_down,
 )
+from supple.assembly.revolute_joins import LeanJoint, is_lean, lean_down, lean_join
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError
@@ -65,7 +65,7 @@ from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Six, Value
 from supple.spatial.indexing import LINE, fetch_from
 from supple.spatial.matrices import Mat6
-from supple.spatial.references import OK, address_of, vector
+from supple.spatial.python_objects import OK, address_of, vector
 from supple.spatial.structs import Held, Link, Struct, Table
 from supple.spatial.trig import RING, Turn
 

@@ -34,7 +34,7 @@ from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, Sym3, Vec3, cross, inverse_sym, rotate_force
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.double_double import high, make_pair, pair_type, pair_vector
-from supple.spatial.references import OK, float_vector
+from supple.spatial.python_objects import OK, float_vector
 from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]

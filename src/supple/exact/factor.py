@@ -28,7 +28,7 @@ from supple.exact.ltdl import (
     refactorize_kernel,
 )
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
-from supple.spatial.references import ODD, OK, Object, function_of
+from supple.spatial.python_objects import ODD, OK, Object, function_of
 from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]

@@ -17,8 +17,8 @@ from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.motion import State
-from supple.exact.refusals import MODEL
 from supple.exact.rnea import RNEA, rnea
+from supple.exact.state_errors import MODEL
 from supple.exact.tables import host_tables
 from supple.exact.virtual_hubs import accelerations as by_virtual_work
 from supple.model.model import Model
@@ -27,7 +27,7 @@ from supple.spatial.compiler import helper
 from supple.spatial.fields import Value
 from supple.spatial.indexing import LINE
 from supple.spatial.lanes import number_like
-from supple.spatial.references import ODD
+from supple.spatial.python_objects import ODD
 from supple.spatial.structs import Struct
 
 Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]

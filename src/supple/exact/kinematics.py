@@ -50,7 +50,7 @@ from supple.spatial.algebra import (
 )
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Value
-from supple.spatial.references import OK
+from supple.spatial.python_objects import OK
 from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]

@@ -27,7 +27,7 @@ from supple.exact.treematrix import BLOCK
 from supple.spatial.compiler import INLINE, helper, kernel
 from supple.spatial.fields import Address, Integer
 from supple.spatial.lanes import lanes_type, load_four, number_like, smaller, store_four
-from supple.spatial.references import (
+from supple.spatial.python_objects import (
     ARGUMENTS,
     ODD,
     OK,

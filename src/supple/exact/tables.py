@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from supple.exact.packing import Packing
 from supple.exact.treematrix import Pattern
-from supple.model.inside import inside_inertias, inside_turns, tree_poses
 from supple.model.joints import UNIT_PART, JointType
+from supple.model.kernel_frames import inside_inertias, inside_turns, tree_poses
 from supple.model.model import Model
 from supple.model.topology import slots
 from supple.spatial.algebra import Force, Mat3, Sym3, Vec3
 from supple.spatial.fields import Address, Integer, Integers, Number, Value
 from supple.spatial.pointing import Unmoved
-from supple.spatial.references import address_of
+from supple.spatial.python_objects import address_of
 from supple.spatial.structs import Held, Link, Struct, Table
 
 ALIGNMENT = 64  #: bytes; a cache line

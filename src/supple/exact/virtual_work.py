@@ -46,7 +46,7 @@ from supple.exact.motion import (
     zero_vec,
 )
 from supple.exact.tables import Wrench, split_inertias
-from supple.model.inside import inside_turns
+from supple.model.kernel_frames import inside_turns
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,

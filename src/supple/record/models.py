@@ -21,7 +21,7 @@ from supple.model.report import Remark, Report
 from supple.record.hdf5 import SIZES
 from supple.record.head import Place
 from supple.record.index import Damaged, as_dict, parsed
-from supple.record.store import Store
+from supple.record.tables import Store
 
 NAMES = ("body_names", "joint_names")
 _REST = {"name", *NAMES, "frame_list", "visuals", "report"}

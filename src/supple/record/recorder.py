@@ -23,7 +23,7 @@ from supple.record.layout import EVENTS, SEGMENT, States
 from supple.record.models import ModelWriter
 from supple.record.opening import being_written
 from supple.record.recording import Recording
-from supple.record.store import Store, read_index
+from supple.record.tables import Store, read_index
 from supple.writing import check_target
 
 Floats = NDArray[np.float64]

@@ -24,7 +24,7 @@ from supple.record.journal import Journaled
 from supple.record.layout import EVENTS, SEGMENT, States
 from supple.record.models import ARRAY_ROW, COLUMNS, array_place, read_model
 from supple.record.rows import Column, Rows
-from supple.record.store import read_index
+from supple.record.tables import read_index
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

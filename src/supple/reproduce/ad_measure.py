@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
-from supple.adaptive.plain_step import plain_step
 from supple.assembly.tree import JOIN, LIGHT, assemble
+from supple.comparisons.plain_step import plain_step
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import poses
 from supple.model.builder import ModelBuilder

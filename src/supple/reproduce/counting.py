@@ -30,12 +30,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.assembly import elimination, joints
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.errors import SuppleError
-from supple.exact import costs, motion
 from supple.exact import ltdl as factors
+from supple.exact import motion
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm, HostWork, Scratch
-from supple.exact.costs import Cost
 from supple.exact.crba import PACKED
 from supple.exact.forward import CRBA_LTDL
 from supple.exact.packing import Packing
@@ -46,7 +47,7 @@ from supple.model import trees
 from supple.model.model import Model
 from supple.reproduce import sf_listings
 from supple.spatial.plain_structs import Checked, Table, read_numbers_as
-from supple.spatial.references import address_of
+from supple.spatial.python_objects import address_of
 from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, Turn
 

@@ -6,12 +6,12 @@ import numpy as np
 
 from supple.assembly.memory import AssembledBody
 from supple.assembly.tree import assemble
+from supple.costs.matrices import Cost
 from supple.exact import dca
-from supple.exact.costs import Cost
 from supple.model.model import Model
 from supple.reproduce.counting import Floats, count, require, state, table
 from supple.spatial.plain_structs import Checked
-from supple.spatial.references import OK
+from supple.spatial.python_objects import OK
 from supple.spatial.trig import Turn
 
 

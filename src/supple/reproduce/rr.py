@@ -14,6 +14,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from supple.capture.plot import plot_loads
+from supple.capture.torques import motion_loads
 from supple.errors import SimulationError
 from supple.files.bvh import load_bvh
 from supple.reproduce import rr_figures as figures
@@ -23,10 +25,8 @@ from supple.reproduce.report import Report
 from supple.reproduce.vw_measure import growth
 from supple.scenes import walk_bvh
 from supple.scenes.compass import SLOPE, TABLE_1, compass
-from supple.simulating.capture import motion_loads
-from supple.simulating.capture_plot import plot_loads
-from supple.simulating.gaits import Gait, follow, gait, settled
-from supple.simulating.walking import walk
+from supple.walking.gaits import Gait, follow, gait, settled
+from supple.walking.walkers import walk
 
 SIZES = tuple(10 * 2**k for k in range(11)) + (20_000,)
 DOUBLES, STEEPEST = 0.074, 0.0905  #: rad; the gait is stable up to a little above the first

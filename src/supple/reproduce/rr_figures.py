@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from supple.drawing import new_figure
 from supple.exact.kinematics import poses
 from supple.reproduce.rr_measure import Cost
-from supple.simulating.gaits import Gait
-from supple.simulating.walking import Step, Walker, leg_angles
+from supple.walking.gaits import Gait
+from supple.walking.walkers import Step, Walker, leg_angles
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

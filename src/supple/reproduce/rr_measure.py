@@ -18,9 +18,9 @@ from supple.model import parents, trees
 from supple.model.builder import ModelBuilder
 from supple.model.joints import JOINT_NAMES, JointName
 from supple.model.model import Model
-from supple.model.reroot import reroot
 from supple.reproduce.sf_measure import shortest
-from supple.simulating.walking import Steps, Walker
+from supple.rerooting.reroot import reroot
+from supple.walking.walkers import Steps, Walker
 
 Floats = NDArray[np.float64]
 KINDS: tuple[JointName, ...] = tuple(k for k in JOINT_NAMES if k != "fixed")  # type: ignore[misc]

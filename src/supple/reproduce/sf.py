@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from supple.exact import costs
-from supple.exact.costs import Cost
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
 from supple.model import parents, trees
@@ -45,7 +45,7 @@ def numbers(report: Report) -> None:
     """Every number in the text."""
     report.heading("Every number in the text")
     report.text(
-        "Worked out from parent arrays by supple.exact.costs. The ratios 2.57 and 2.72 of the chain to the "
+        "Worked out from parent arrays by supple.costs.matrices. The ratios 2.57 and 2.72 of the chain to the "
         "ABA are our errata's: the paper prints 2.6."
     )
     report.claims([*claims.section_2(), *claims.section_4(), *claims.section_6()])

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact import costs
-from supple.exact.costs import Cost
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.model import parents
 from supple.reproduce.parts import Claim
 

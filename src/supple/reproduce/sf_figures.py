@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.costs.matrices import Cost
 from supple.drawing import new_figure
-from supple.exact.costs import Cost
 from supple.reproduce.sf_claims import FAMILIES, operations
 from supple.reproduce.sf_measure import MEASURES, Accuracy, Timing, in_bins
 

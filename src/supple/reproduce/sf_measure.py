@@ -23,8 +23,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.costs import matrices as costs
 from supple.errors import SuppleError
-from supple.exact import costs
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
 from supple.exact.forward import Method, forward_dynamics

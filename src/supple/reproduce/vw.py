@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from supple.exact.costs import Cost
+from supple.costs.matrices import Cost
 from supple.exact.virtual_hubs import split_hubs
 from supple.reproduce import vw_figures as figures
 from supple.reproduce import vw_measure as measure

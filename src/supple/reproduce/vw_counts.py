@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from supple.exact.costs import Cost
+from supple.costs.matrices import Cost
 from supple.reproduce import counting_dca
 from supple.reproduce.counting import answer, require, run, system
 from supple.reproduce.vw_methods import DCA, METHODS, OF_HUBS, SYSTEMS

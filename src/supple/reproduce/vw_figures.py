@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from supple.costs.matrices import Cost
 from supple.drawing import new_figure
-from supple.exact.costs import Cost
 from supple.reproduce.vw_measure import Errors, Times, growth
 
 if TYPE_CHECKING:

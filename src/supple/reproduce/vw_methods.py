@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from supple.comparisons.unit_vectors import UNIT_VECTORS
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm
 from supple.exact.forward import CRBA_LTDL
-from supple.exact.unit_vectors import UNIT_VECTORS
 from supple.exact.virtual_hubs import split_hubs
 from supple.exact.virtual_pairs import PAIRS
 from supple.exact.virtual_work import VIRTUAL_WORK

@@ -12,9 +12,9 @@ from supple.arguments import NotNegative, Positive, checked, number
 from supple.model.builder import ModelBuilder
 from supple.model.model import Model
 from supple.scenes.scene import NO_PUSHES, Scene
-from supple.simulating.gaits import on_gait
-from supple.simulating.impacts import impact
-from supple.simulating.walking import Walker, events
+from supple.walking.gaits import on_gait
+from supple.walking.impacts import impact
+from supple.walking.walkers import Walker, events
 
 Floats = NDArray[np.float64]
 

@@ -23,9 +23,9 @@ import numpy as np
 from supple.arguments import Positive, checked, number
 from supple.scenes.compass import AXIS, compass_model, on_slope, walker_scene
 from supple.scenes.scene import Scene
-from supple.simulating.gaits import on_gait
-from supple.simulating.impacts import impact
-from supple.simulating.walking import Walker
+from supple.walking.gaits import on_gait
+from supple.walking.impacts import impact
+from supple.walking.walkers import Walker
 
 #: theta = a gamma^(1/3) + b gamma, theta' = (c + d gamma^(2/3)) theta: both gaits on small slopes
 SERIES = {"long": (0.970956, -0.1865, -1.045203, 1.0948), "short": (0.943976, -0.2646, -1.090331, 0.9179)}

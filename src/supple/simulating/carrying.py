@@ -30,7 +30,7 @@ from supple.arguments import as_floats
 from supple.errors import StateError
 from supple.model.joints import JointType
 from supple.model.model import Model, Named
-from supple.model.reversal import TOGETHER, Together
+from supple.rerooting.reversal import TOGETHER, Together
 from supple.simulating.forces import Controller, Force, Limits, Push, Spring
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.march import March
+from supple.integrating.march import March
 from supple.model.model import Model
 from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
@@ -123,7 +123,7 @@ class Stepper(Protocol):
     """What has a way of its own to step, as QuasiStatics.
 
     It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces,
-    and joint_law, for those of exact/joint_law.py;
+    and joint_law, for those of integrating/joint_law.py;
     save() -> arrays by name, and restore(arrays), where q and v are not all that decides how it goes on.
     """
 

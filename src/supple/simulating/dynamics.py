@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SimulationError, StateError, SuppleError
-from supple.exact.chart import chart
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
+from supple.integrating.chart import chart
 from supple.model.model import Model, unknown
 from supple.simulating.forces import Force, Forces, each_state
 from supple.simulating.state import State

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.acting import Push, Spring
 from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floats, checked, shown
 from supple.errors import StateError
-from supple.exact import joint_law
 from supple.exact.kinematics import poses, velocities
+from supple.integrating import joint_law
 from supple.model.model import Model
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
@@ -222,7 +222,7 @@ def _turn(R: Floats, x: Floats) -> Floats:
 
 
 def law_rows(model: Model, force: Controller | Limits) -> Floats:
-    """What a force at joints says, as exact/joint_law.py has it."""
+    """What a force at joints says, as integrating/joint_law.py has it."""
     if isinstance(force, Limits):
         return joint_law.limit_rows(model, force.stiffness, force.damping, force.joints)
     c = force

@@ -6,9 +6,9 @@
     "dop853"         Dormand and Prince's method of order 8 (DOP853), on the manifold, whose steps are as long as the
                      tolerances allow; between them an interpolant of order 7
 
-Runge-Kutta methods work in a chart about the step's beginning (exact/chart.py), so quaternions stay of unit length and
-the order is that of the method. Inside a step there is an interpolant: of order 7 for the adaptive method, of order 3
-for the classical one [Hairer, Norsett and Wanner 1993, II.6]; Euler's methods are their own.
+Runge-Kutta methods work in a chart about the step's beginning (integrating/chart.py), so quaternions stay of unit
+length and the order is that of the method. Inside a step there is an interpolant: of order 7 for the adaptive method,
+of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; Euler's methods are their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.runge_kutta import RK4_NODES, RK4_WEIGHTS, Tableau, blended, dop853, growth
+from supple.integrating.runge_kutta import RK4_NODES, RK4_WEIGHTS, Tableau, blended, dop853, growth
 from supple.simulating.dynamics import Dynamics
 
 Floats = NDArray[np.float64]

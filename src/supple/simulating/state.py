@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from supple.arguments import FINITE, ROW, take
 from supple.errors import SimulationError
-from supple.exact.refusals import MODEL
-from supple.exact.states import checked_state as checked_state
+from supple.exact.state_errors import MODEL
+from supple.integrating.states import checked_state as checked_state
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]

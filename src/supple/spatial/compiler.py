@@ -51,7 +51,9 @@ INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, 
 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: The layers that hold compiled code or that it may import; what is above them cannot change a kernel.
-COMPILED_LAYERS = ("spatial", "model", "assembly", "exact", "adaptive")
+COMPILED_LAYERS = (
+    "spatial", "model", "assembly", "exact", "rerooting", "integrating", "adaptive", "walking", "comparisons",
+)  # fmt: skip
 GENERATIONS_KEPT = 60  #: cache folders of other sources that are left alone: about three of every module's
 
 _IMPORT = re.compile(rf"^(?:from|import) ({PACKAGE.name}(?:\.\w+)*)(?: import \(?([^)\n]*))?", re.MULTILINE)

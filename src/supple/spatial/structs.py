@@ -34,7 +34,7 @@ from supple.spatial import plain_structs
 from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace, Pointer
 from supple.spatial.indexing import entry_address
 from supple.spatial.lanes import lanes_type
-from supple.spatial.references import address_of
+from supple.spatial.python_objects import address_of
 
 
 class StructType(types.Type):  # type: ignore[misc]

@@ -26,7 +26,7 @@ from supple.model.clip import Clip
 from supple.model.geometry import rotation_from_quaternion
 from supple.model.manifold import layout
 from supple.model.model import Model
-from supple.model.reroot import reroot
+from supple.rerooting.reroot import reroot
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -180,7 +180,7 @@ class Loads:
     def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:
         """The ground's reaction and joint torques over time, as a matplotlib figure, saved if a path is given. joints:
         by name; by default those of the first leg."""
-        from supple.simulating.capture_plot import plot_loads
+        from supple.capture.plot import plot_loads
 
         return plot_loads(self, joints, path)
 

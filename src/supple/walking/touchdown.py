@@ -27,7 +27,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integers, Number
 from supple.spatial.pointing import Pointing
-from supple.spatial.references import vector
+from supple.spatial.python_objects import vector
 from supple.spatial.structs import Held, Link, Struct
 
 Floats = NDArray[np.float64]

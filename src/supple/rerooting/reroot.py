@@ -28,13 +28,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Triple, as_floats, checked_model
 from supple.errors import ModelError, StateError
-from supple.model.chain import End, chain_end
 from supple.model.joints import JointName
 from supple.model.manifold import check_units, checked
 from supple.model.model import Model
 from supple.model.report import Report
-from supple.model.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
-from supple.model.top_joint import TopJoint, fit, top_joint
+from supple.rerooting.chain import End, chain_end
+from supple.rerooting.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
+from supple.rerooting.top_joint import TopJoint, fit, top_joint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

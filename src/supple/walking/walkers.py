@@ -1,12 +1,12 @@
 """Walkers: trees that stand on one foot until the other comes down, which then is the root [RR section 8].
 
-Between impacts a walker is a tree on its support foot and moves in compiled code (exact/stride.py). When the other foot
-comes down it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support lets go
-[RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for each
-foot, with the support where it was first, and each step says how far it took the walker.
+Between impacts a walker is a tree on its support foot and moves in compiled code (walking/stride.py). When the other
+foot comes down it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support
+lets go [RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for
+each foot, with the support where it was first, and each step says how far it took the walker.
 
-One law of touchdown holds for `walk`, `gait` and the `events` of a simulation (exact/touchdown.py). Heights are counted
-from the support:
+One law of touchdown holds for `walk`, `gait` and the `events` of a simulation (walking/touchdown.py). Heights are
+counted from the support:
 
     touchdown   the first instant at which the foot's height falls through zero and, at that instant, the foot is ahead
                 of the support by more than `clearance`; a foot that scuffs the ground elsewhere does nothing
@@ -26,14 +26,14 @@ from supple.arguments import Vector, as_floats, checked, number, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
-from supple.exact.stride import FELL, FULL, LATE, TOUCHED, Stride, Strider
-from supple.exact.touchdown import AHEAD, FOOT, GUARD, Footing, Place
-from supple.model.chain import chain_end
 from supple.model.model import Frame, Model, listed
-from supple.model.reroot import Rerooted
+from supple.rerooting.chain import chain_end
+from supple.rerooting.reroot import Rerooted
 from supple.simulating.events import Event
-from supple.simulating.impacts import impact, velocities_after
 from supple.simulating.state import State, checked_state
+from supple.walking.impacts import impact, velocities_after
+from supple.walking.stride import FELL, FULL, LATE, TOUCHED, Stride, Strider
+from supple.walking.touchdown import AHEAD, FOOT, GUARD, Footing, Place
 
 Floats = NDArray[np.float64]
 

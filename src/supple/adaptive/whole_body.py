@@ -41,7 +41,7 @@ from supple.exact.calls import call_at, no_wrenches
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, State, joint_of, turn_ahead, world_at_rest
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.references import float_vector
+from supple.spatial.python_objects import float_vector
 
 SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # what a call of the kernel is to do
 UNIT = 2.0**-53  #: of rounding

@@ -13,9 +13,7 @@ so that neither W nor W Phi21^A is formed, L is not inverted, and no root is tak
 
 from __future__ import annotations
 
-from supple.assembly.joints import REVOLUTE
-from supple.assembly.passes import stretch_of, told
-from supple.assembly.turning import (
+from supple.assembly.joint_turns import (
     cosines,
     moved_back,
     new_turn_matrices,
@@ -25,6 +23,8 @@ from supple.assembly.turning import (
     turn_rows,
     turn_vector,
 )
+from supple.assembly.joints import REVOLUTE
+from supple.assembly.passes import stretch_of, told
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows

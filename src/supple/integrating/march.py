@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, HostWork, call_at, finite, no_wrenches, row_of
-from supple.exact.chart import move_into, point_into, rate_into
-from supple.exact.joint_law import add_law
 from supple.exact.motion import State
-from supple.exact.runge_kutta import RK4_NODES, RK4_WEIGHTS
+from supple.integrating.chart import move_into, point_into, rate_into
+from supple.integrating.joint_law import add_law
+from supple.integrating.runge_kutta import RK4_NODES, RK4_WEIGHTS
 from supple.model.model import Model
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.pointing import Pointing
-from supple.spatial.references import OK, vector
+from supple.spatial.python_objects import OK, vector
 
 Floats = NDArray[np.float64]
 

@@ -35,7 +35,7 @@ from supple.model.moving import (
 )
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.pointing import Unmoved
-from supple.spatial.references import vector
+from supple.spatial.python_objects import vector
 from supple.spatial.rows import set_vec
 
 

@@ -21,8 +21,8 @@ from supple.arguments import checked, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
-from supple.simulating import tangents
-from supple.simulating.walking import Step, Steps, Tolerance, Walker, not_landed
+from supple.walking import tangents
+from supple.walking.walkers import Step, Steps, Tolerance, Walker, not_landed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Gait:
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Positions against velocities over a period, as a matplotlib figure; saved if a path is given."""
-        from supple.simulating.gait_plot import plot
+        from supple.walking.gait_plot import plot
 
         return plot(self, path)
 

@@ -17,7 +17,7 @@ from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, JointType
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark
-from supple.model.top_joint import LIMITS_OF_Q, LIMITS_OF_V, UNLIMITED, TopJoint
+from supple.rerooting.top_joint import LIMITS_OF_Q, LIMITS_OF_V, UNLIMITED, TopJoint
 from supple.spatial.algebra import transpose
 from supple.spatial.compiler import kernel
 from supple.spatial.rows import load_mat, load_vec, store_mat, store_vec

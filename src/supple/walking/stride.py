@@ -21,8 +21,16 @@ from supple.errors import StateError
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import Call, finite, no_wrenches
 from supple.exact.motion import State
-from supple.exact.runge_kutta import STAGES, blended, dop853, growth
-from supple.exact.touchdown import (
+from supple.integrating.runge_kutta import STAGES, blended, dop853, growth
+from supple.model.manifold import PLAIN
+from supple.spatial import fields
+from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.fields import Integer, Number
+from supple.spatial.indexing import from_entry
+from supple.spatial.pointing import Pointing
+from supple.spatial.python_objects import float_vector
+from supple.spatial.structs import Held, Link, Struct
+from supple.walking.touchdown import (
     FOOT,
     GUARD,
     LOOKS,
@@ -36,14 +44,6 @@ from supple.exact.touchdown import (
     height,
     inside,
 )
-from supple.model.manifold import PLAIN
-from supple.spatial import fields
-from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.fields import Integer, Number
-from supple.spatial.indexing import from_entry
-from supple.spatial.pointing import Pointing
-from supple.spatial.references import float_vector
-from supple.spatial.structs import Held, Link, Struct
 
 Floats = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ Beside E stands the scale of the last case [rounding.py], in which the joints' o
 from __future__ import annotations
 
 from supple.assembly.absorbing import leaf_vectors, light_vectors, lone_vectors, scale_of_lone
+from supple.assembly.joint_turns import new_turn_matrices
 from supple.assembly.joints import beside, force_in_basis, motion_in_basis, pose_of_joint, turn_of_joint
 from supple.assembly.nodes import AbsorbedVectors, StretchVectors
 from supple.assembly.passes import (
@@ -30,7 +31,6 @@ from supple.assembly.passes import (
 from supple.assembly.poses import compose, pose_at, span_of
 from supple.assembly.rounding import join_scale, leaf_scale, light_scale, nothing
 from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
-from supple.assembly.turning import new_turn_matrices
 from supple.spatial.algebra import Force, Motion, Vec3, cross
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from supple.exact import costs
-from supple.exact.costs import Cost
+from supple.costs import matrices as costs
+from supple.costs.matrices import Cost
 from supple.model.joints import JointType
 from supple.model.model import Model
 from supple.model.topology import n_children

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from supple.capture.torques import NONE, Loads, phases
 from supple.drawing import new_figure, saved
 from supple.errors import StateError
 from supple.model.model import unknown
-from supple.simulating.capture import NONE, Loads, phases
 
 COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
 SHADES = ("#eaf1f6", "#fbf1e4", "#eef5ec", "#f5ecf3")

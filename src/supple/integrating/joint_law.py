@@ -27,7 +27,7 @@ from supple.model.manifold import PLAIN, UNLIMITED
 from supple.model.model import Joint, Model
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Number
-from supple.spatial.references import vector
+from supple.spatial.python_objects import vector
 from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from supple.drawing import BLUE, GREY, ORANGE, new_figure, saved
-from supple.simulating.walking import walk
+from supple.walking.walkers import walk
 
 if TYPE_CHECKING:
-    from supple.simulating.gaits import Gait
+    from supple.walking.gaits import Gait
 
 COLOURS = (BLUE, ORANGE, "#3c7a3c", "#8e3b76")
 

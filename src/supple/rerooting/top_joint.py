@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, StateError
-from supple.model.chain import End
 from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.model import Joint, Model
+from supple.rerooting.chain import End
 
 Floats = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
 from supple.model.joints import JointType
 from supple.model.model import Model
-from supple.model.reroot import Rerooted
-from supple.simulating.impacts import momenta_before
+from supple.rerooting.reroot import Rerooted
+from supple.walking.impacts import momenta_before
 
 Floats = NDArray[np.float64]
 

@@ -1,8 +1,8 @@
 """From the hybrid body to the fully articulated one: step 1 of the active region update [AD sections 5.1, 6].
 
 The matrices of all nodes depend on positions alone, so only those of the active region are renewed. The linear
-coefficients of a passive node come from its load cases (assembly/loads.py) and its motion; those of the nodes above a
-force, and of the active region, from the nodes under them.
+coefficients of a passive node come from its load cases (assembly/load_cases.py) and its motion; those of the nodes
+above a force, and of the active region, from the nodes under them.
 
 Accelerations are counted from what they are while no joint of the hybrid body accelerates, as in exact/dca.py: the
 world then does not accelerate, and velocities and gravity enter as forces on the bodies.
@@ -16,7 +16,7 @@ from supple.adaptive.memory import CURRENT, HELD, HybridBody
 from supple.adaptive.reduced import drive_joints, own_force, push_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import find_piece
-from supple.assembly.loads import evaluate_absorbed, evaluate_stretch, force_in_basis
+from supple.assembly.load_cases import evaluate_absorbed, evaluate_stretch, force_in_basis
 from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, pose_at, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT

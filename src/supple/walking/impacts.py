@@ -23,8 +23,8 @@ from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
 from supple.model.joints import JointName
 from supple.model.model import Model, listed
-from supple.model.reroot import Rerooted, reroot
-from supple.model.top_joint import TopJoint
+from supple.rerooting.reroot import Rerooted, reroot
+from supple.rerooting.top_joint import TopJoint
 from supple.simulating.state import checked_state
 
 Floats = NDArray[np.float64]

@@ -1,0 +1,1 @@
+"""Captured motion: torques and ground reaction [RR section 7.1]."""

@@ -1,0 +1,1 @@
+"""Slow or simple methods that others are compared with."""

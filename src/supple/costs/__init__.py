@@ -1,0 +1,1 @@
+"""What algorithms cost, counted in operations."""

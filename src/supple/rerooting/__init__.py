@@ -1,0 +1,1 @@
+"""Changing the root of a moving body [RR]."""

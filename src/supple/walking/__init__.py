@@ -1,0 +1,1 @@
+"""Walkers: their steps, impacts and gaits [RR section 8]."""
