@@ -48,7 +48,7 @@ def test_reference_numbers_to_nine_digits(cycle):
     )
     assert abs(cycle.period - 0.7343791047951) < 1e-10
     assert abs(cycle.step_length - 0.5355811990826) < 1e-10
-    np.testing.assert_allclose(cycle.last.kinetic, [2.8817081390948, 1.7809628233107], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(cycle.last.impact_kinetic, [2.8817081390948, 1.7809628233107], rtol=0, atol=1e-10)
     assert abs(cycle.energy_lost - 1.1007453157841) < 1e-10
     assert abs(cycle.energy_lost - 4 * G * cycle.step_length * np.sin(SLOPE)) < 1e-10
     wanted = [-0.200438950250 + 0.544173700417j, -0.200438950250 - 0.544173700417j, 0.131519332314]

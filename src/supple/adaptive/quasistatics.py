@@ -350,7 +350,7 @@ class QuasiStatics(Pushed):
 
     def _point(self) -> None:
         self._kernel, self._whole_kernel = k.step_kernel.load(), wh.whole_kernel.load()
-        self._aba = self.model._work.get(ABA.name) or ABA.prepare(self.model)
+        self._aba = ABA.work(self.model)
         self._handle = self._aba.handle
 
     def _assemble(self) -> None:

@@ -155,7 +155,7 @@ def _by_level(level: Ints) -> list[Ints]:
 
 def tree_tables(model: Model, assembly: Assembly) -> TreeTables:
     """The tables of an assembly, kept with the model for the two orders that have names."""
-    kept: dict[int, TreeTables] = model._work.setdefault("tree tables", {})
+    kept: dict[int, TreeTables] = model._kept(TreeTables, dict)
     found = kept.get(id(assembly))
     if found is None:
         found = TreeTables(model, assembly)

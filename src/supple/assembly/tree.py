@@ -71,9 +71,7 @@ def assemble(model: Model, order: str | ArrayLike = "balanced") -> Assembly:
     if isinstance(order, str):
         if order not in ORDERS:
             raise StateError(unknown("assembly order", order, ORDERS))
-        key = f"assembly, {order}"
-        found: Assembly | None = model._work.get(key)
-        return found if found is not None else model._work.setdefault(key, _build(model, ORDERS.index(order), None))
+        return model._kept((Assembly, order), lambda: _build(model, ORDERS.index(order), None))
     rank = as_floats("order", order)
     if rank.shape != (model.n_bodies,) or not np.isfinite(rank).all():
         raise StateError(f"an assembly order is one finite rank for each of the {model.n_bodies} joints")

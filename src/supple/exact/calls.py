@@ -437,6 +437,10 @@ class Algorithm:
         model._fast[self.name] = work.run
         return work
 
+    def work(self, model: Model) -> HostWork:
+        """The entry point and scratch for a model."""
+        return model._work.get(self.name) or self.prepare(model)
+
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
         """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
         try:
@@ -477,7 +481,7 @@ class Algorithm:
         return arrays, size
 
     def _one(self, model: Model, arrays: list[Floats | None]) -> Floats:
-        work: HostWork = model._work.get(self.name) or self.prepare(model)
+        work = self.work(model)
         out = work.run(*(arrays[:1] if self.only_q else arrays))
         if out.__class__ is int:
             self._explain(model, work, out, arrays)
@@ -485,7 +489,7 @@ class Algorithm:
         return result
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
-        work: HostWork = model._work.get(self.name) or self.prepare(model)
+        work = self.work(model)
         flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
         numbers = size * math.prod(work.shape)
         memory.require(numbers, f"the result ({self.name}) for a batch of {size:,} states", "use smaller batches")

@@ -412,9 +412,7 @@ def _layout(model: Model, order: str | ArrayLike) -> Layout:
     assembly = assemble(model, order)
     if not isinstance(order, str):
         return Layout(model, assembly)
-    key = f"dca, {order}"
-    found: Layout | None = model._work.get(key)
-    return found if found is not None else model._work.setdefault(key, Layout(model, assembly))
+    return model._kept((Layout, order), lambda: Layout(model, assembly))
 
 
 def _no_inverse(model: Model, assembly: Assembly, node: int) -> SingularError:

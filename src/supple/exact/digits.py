@@ -84,8 +84,7 @@ def has_mobilities(model: Model) -> bool:
 
 def _known(model: Model, what: str, find: Callable[[], bool]) -> bool:
     """A property of a model, found once."""
-    found: bool | None = model._work.get(what)
-    return found if found is not None else model._work.setdefault(what, find())
+    return model._kept((_known, what), find)
 
 
 def _apart(model: Model) -> float:

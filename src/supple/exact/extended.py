@@ -131,7 +131,7 @@ def extended(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats) 
 
     The states must be good ones, and every body must have mass and inertia.
     """
-    work = model._work.get(VIRTUAL_WORK.name) or VIRTUAL_WORK.prepare(model)
+    work = VIRTUAL_WORK.work(model)
     n, nv, slots, size = model.n_bodies, model.nv, host_tables(model).n_slots, len(q)
     numbers = n * BODY + slots * PATH + nv * AXIS
     room = 3 * numbers + 2 * nv * DOF_WORDS + 2 * (nv + 6 * n) + TURNS + ALIGNMENT // 8

@@ -41,7 +41,7 @@ class _Entry:
         memory.require(
             pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
         )
-        self.packing = pattern.packing
+        self.packing = pattern._packing
         #: dense rows are read as they are only if packed in that order
         self.dense_rows = pattern.n if pattern.order is None else -1
         self.run = {form: function_of(factorize_kernel, self.factoring(form)) for form in _FORMS}
@@ -166,7 +166,7 @@ class Factor:
         out = np.empty_like(rows)
         pattern, unit = self._pattern, self._form == "ltdl"
         values = self._values.reshape(math.prod(batch), self._values.shape[-1])
-        apply_kernel.load()(pattern.packing.address, values, rows, out, operation, unit)
+        apply_kernel.load()(pattern._packing.address, values, rows, out, operation, unit)
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 

@@ -17,7 +17,6 @@ from supple.exact.calls import (
     A_OR_NONE,
     STATE_SHIFT,
     Algorithm,
-    HostWork,
     Q,
     Rows,
     V,
@@ -276,7 +275,7 @@ def jacobian(
     memory.require(6 * model.nv * len(states), f"jacobians for a batch of {len(states):,}", "use smaller batches")
     J = np.zeros((len(states), 6, model.nv))
     if index >= 0:
-        work: HostWork = model._work.get("poses") or POSES.prepare(model)
+        work = POSES.work(model)
         status = _jacobian.load()(work.handle, states, index, np.ascontiguousarray(at), J, frame == "body")
         if status != OK:
             if size is None:

@@ -120,7 +120,7 @@ class HostTables(Unmoved):
         self.pattern = Pattern(model.expanded_parent, ends)
         self.shapes = _shapes(model, Q, h, I)
         self.tables: Held = Tables.of(
-            n=n, nq=model.nq, nv=model.nv, gravity=model.gravity, shapes=self.shapes, packing=self.pattern.packing
+            n=n, nq=model.nq, nv=model.nv, gravity=model.gravity, shapes=self.shapes, packing=self.pattern._packing
         )
         inertias, outward, dofs = aligned_rows(OwnInertia, n), Outward.zeros(n), DofTraits.zeros(model.nv)
         inertias["I"] = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]
@@ -192,9 +192,9 @@ def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _splits(model: Model, I: NDArray[np.float64]) -> NDArray[np.float64]:
     """split_inertias; of a re-rooted model, only of the bodies that changed."""
-    if "kin" not in model._work:
+    before, order, changed = model._work.pop(inherit, (None, None, None))
+    if before is None:
         return split_inertias(I)
-    before, order, changed = model._work.pop("kin")
     out: NDArray[np.float64] = np.column_stack([before.shapes[name][order] for name in ("k", "s", "t")])
     out[changed] = split_inertias(I[changed])
     return out
@@ -209,7 +209,11 @@ def _angles(model: Model) -> NDArray[np.int64]:
 
 
 def host_tables(model: Model) -> HostTables:
-    tables: HostTables | None = model._work.get("tables")
-    if tables is None:
-        tables = model._work.setdefault("tables", HostTables(model))  # never replaced: kernels hold its addresses
-    return tables
+    return model._kept(HostTables, lambda: HostTables(model))
+
+
+def inherit(model: Model, before: Model, order: NDArray[np.int64], changed: NDArray[np.int64]) -> None:
+    """Let a model have what was found of another one, whose bodies are the same in another order, but for those that
+    changed."""
+    if HostTables in before._work:
+        model._work[inherit] = host_tables(before), order, changed

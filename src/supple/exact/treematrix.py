@@ -124,7 +124,7 @@ class Pattern:
         return frozen(subtree_ends(self.packed_parent)) if self._ends is None else self._ends
 
     @cached_property
-    def packing(self) -> Held:
+    def _packing(self) -> Held:
         """The packing as compiled code sees it."""
         return Packing.of(
             n=self.n, size=self.size, parent=self.packed_parent, starts=self.starts, depth=self.depth, ends=self.ends

@@ -167,7 +167,7 @@ def as_found(model: Model, arrays: list[Floats | None], hubs: Hubs) -> Floats:
     """(nv + 6 n + 1,) what a treatment finds; last, a number that is not positive where few digits are left."""
     if hubs != "split":
         return (PAIRS if hubs == "pairs" else WITH_WRENCHES)(model, *arrays)
-    split: Split = model._work.get("split hubs") or model._work.setdefault("split hubs", split_hubs(model))
+    split = model._kept(split_hubs, lambda: split_hubs(model))
     q, v, tau, wrenches = arrays
     if wrenches is not None:
         wrenches = np.ascontiguousarray(wrenches[..., split.owner, :] * split.share[:, None])

@@ -136,5 +136,4 @@ class Chart(Unmoved):
 
 def chart(model: Model) -> Chart:
     """The moves of a model; kept with it."""
-    made: Chart | None = model._work.get("chart")
-    return made if made is not None else model._work.setdefault("chart", Chart(model))
+    return model._kept(Chart, lambda: Chart(model))

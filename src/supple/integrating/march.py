@@ -12,7 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
-from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, HostWork, call_at, finite, no_wrenches, row_of
+from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, call_at, finite, no_wrenches, row_of
 from supple.exact.motion import State
 from supple.integrating.chart import move_into, point_into, rate_into
 from supple.integrating.joint_law import add_law
@@ -165,7 +165,7 @@ class March(Pointing):
         self._point()
 
     def _point(self) -> None:
-        self._work: HostWork = self._model._work.get(ABA.name) or ABA.prepare(self._model)
+        self._work = ABA.work(self._model)
         self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:

@@ -54,10 +54,7 @@ class Layout:
 
 
 def layout(model: Model) -> Layout:
-    made: Layout | None = model._work.get("layout")
-    if made is None:
-        made = model._work["layout"] = Layout(model)
-    return made
+    return model._kept(Layout, lambda: Layout(model))
 
 
 def checked(name: str, x: ArrayLike, n: int) -> Floats:

@@ -7,7 +7,7 @@ of the depth-first numbering the descendants of body i are i+1 ... subtree_end[i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
@@ -202,8 +202,8 @@ class Model:
     frame_list: tuple[Frame, ...]
     visuals: tuple[Visual, ...]
     report: Report
-    #: Scratch of the algorithms, keyed by their names: theirs, not the model's.
-    _work: dict[str, Any] = field(default_factory=dict, init=False)
+    #: What algorithms keep with a model, each under a key of its own [_kept].
+    _work: dict[Hashable, Any] = field(default_factory=dict, init=False)
     #: Their entry points, for the hottest calls.
     _fast: dict[str, Any] = field(default_factory=dict, init=False)
 
@@ -229,6 +229,14 @@ class Model:
     def _take(self, state: dict[str, Any]) -> None:
         arrays = {name: frozen(x) for name, x in state.items() if isinstance(x, np.ndarray)}
         self.__dict__.update(state, **arrays, _work={}, _fast={})
+
+    def _kept(self, owner: Hashable, make: Callable[[], T]) -> T:
+        """What an algorithm keeps with this model: made when first wanted, and never replaced, since kernels hold
+        addresses of it. The owner is an object of that algorithm's own file."""
+        found: T | None = self._work.get(owner)
+        if found is None:
+            found = self._work.setdefault(owner, make())  # another thread may have been quicker
+        return found
 
     @cached_property
     def n_bodies(self) -> int:

@@ -97,7 +97,7 @@ def table_1(report: Report, found: Gait) -> None:
         [
             ("period, s", f"{found.period:.10f}"),
             ("step length, m", f"{found.step_length:.10f}"),
-            ("kinetic energy before and after an impact, J", "{:.10f}, {:.10f}".format(*found.last.kinetic)),
+            ("kinetic energy before and after an impact, J", "{:.10f}, {:.10f}".format(*found.last.impact_kinetic)),
             ("lost in an impact, J", f"{found.energy_lost:.10f}"),
             ("given by the slope, m g L sin γ, J", f"{gravity:.10f}"),
             ("eigenvalues of the return map", ", ".join(values)),

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Triple, as_floats, checked_model
 from supple.errors import ModelError, StateError
+from supple.exact.tables import inherit
 from supple.model.joints import JointName
 from supple.model.manifold import check_units, checked
 from supple.model.model import Model
@@ -226,9 +227,7 @@ def reroot(
         visuals=tuple(moved(x, number, shift) for x in model.visuals),
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )
-    if "tables" in model._work:  # of bodies off the chain, what an algorithm found still holds
-        changed = number[chain]
-        new._work["kin"] = (model._work["tables"], order, changed)
+    inherit(new, model, order, number[chain])
     of = columns.of_q, columns.of_v
     old_top = TopJoint.of(model, root, q)
     return Rerooted(new, q, None, None, number, shift, chain, old_top, model, q, top, *of)._in(q, v, a, end, top, g)

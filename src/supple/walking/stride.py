@@ -249,7 +249,7 @@ class Strider(Pointing):
 
     def _point(self) -> None:
         model, n, T = self._footing.model, self._n, dop853()
-        work = model._work.get(ABA.name) or ABA.prepare(model)
+        work = ABA.work(model)
         room = {name: np.empty(2 * n) for name in ("after", "after_rate", "tried", "there")}
         self._striding: Held = Striding.of(
             aba=work.call, watched=self._footing.watched, n=n, size=2 * n, A=T.A, B=T.B, E3=T.E3, E5=T.E5,

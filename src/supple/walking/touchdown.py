@@ -182,7 +182,7 @@ class Footing(Pointing):
         self._point()
 
     def _point(self) -> None:
-        work = self.model._work.get(POSES.name) or POSES.prepare(self.model)
+        work = POSES.work(self.model)
         self.watched: Held = Watched.of(poses=work.call, **self._given)
 
     def __call__(self, q: Floats) -> tuple[float, float, float]:
