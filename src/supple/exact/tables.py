@@ -120,7 +120,7 @@ class HostTables(Unmoved):
         self.pattern = Pattern(model.expanded_parent, ends)
         self.shapes = _shapes(model, Q, h, I)
         self.tables: Held = Tables.of(
-            n=n, nq=model.nq, nv=model.nv, gravity=model.gravity, shapes=self.shapes, packing=self.pattern.packing
+            n=n, nq=model.nq, nv=model.nv, gravity=model.gravity, shapes=self.shapes, packing=self.pattern._packing
         )
         inertias, outward, dofs = aligned_rows(OwnInertia, n), Outward.zeros(n), DofTraits.zeros(model.nv)
         inertias["I"] = I[:, [0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2]]

@@ -23,6 +23,7 @@ INDICES = ("parent", "subtree_end", "joint_type", "q_index", "v_index")
 OF_BODIES = dict(position=(3,), rotation=(3, 3), axis=(3,), axis2=(3,), pitch=(), mass=(), com=(3,), inertia=(3, 3),
                  origin=(3,))  # fmt: skip
 OF_Q, OF_V = ("lower", "upper"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
+ARRAYS = ("gravity", *INDICES, *OF_BODIES, *OF_Q, *OF_V)  #: the fields of a Model that are arrays
 _POSE = (("position", (3,)), ("rotation", (3, 3)))
 UNIT = 1e-6  #: how far the length of an axis may be from one
 _ADVICE = "a Model is made by ModelBuilder, supple.load, or dataclasses.replace of one"

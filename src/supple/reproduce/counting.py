@@ -144,7 +144,7 @@ def matrix_over(parent: ArrayLike, seed: int = 0) -> Floats:
 def of_factors(parent: ArrayLike) -> dict[str, Cost]:
     """Every row of SF Table 1: the kernels, and for factorizing also the paper's listings, word for word."""
     p, H = Pattern(parent), matrix_over(parent)
-    packing = Packing.at(p.packing.address)
+    packing = Packing.at(p._packing.address)
     b = np.random.default_rng(1).standard_normal(p.n)
     out: dict[str, Cost] = {}
     out["ltdl listed"] = count(sf_listings.ltdl, counted(H), p.parent.tolist())
