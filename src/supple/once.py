@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from supple.errors import StateError
 
@@ -22,14 +22,17 @@ def made_once(mark: str) -> Callable[[C], C]:
 
     def decorate(kind: C) -> C:
         begin = kind.__init__  # type: ignore[misc]
+        slotted = mark in vars(kind).get("__slots__", ())
 
         @wraps(begin)
         def init(self: Any, *given: Any, **named: Any) -> None:
-            refuse_made(self, mark)
+            if hasattr(self, mark) if slotted else mark in self.__dict__:
+                refuse(self)
             try:
                 begin(self, *given, **named)
             except BaseException:
-                getattr(self, "__dict__", {}).clear()
+                if not slotted:
+                    self.__dict__.clear()
                 raise
 
         kind.__init__ = init  # type: ignore[misc]
@@ -38,7 +41,6 @@ def made_once(mark: str) -> Callable[[C], C]:
     return decorate
 
 
-def refuse_made(x: Any, mark: str) -> None:
-    """Raise StateError if an object is made already."""
-    if mark in getattr(x, "__dict__", ()) or (mark in getattr(type(x), "__slots__", ()) and hasattr(x, mark)):
-        raise StateError(f"this {type(x).__name__} is made already, and never changed: make another one instead")
+def refuse(x: Any) -> NoReturn:
+    """To make an object that is made already."""
+    raise StateError(f"this {type(x).__name__} is made already, and never changed: make another one instead")

@@ -47,7 +47,7 @@ class FrozenArray:
 
     def __set__(self, owner: Any, x: Any) -> None:
         """By the `__init__` of a frozen dataclass."""
-        owner.__dict__[self._name] = kept(x) if x.__class__ is np.ndarray else x
+        owner.__dict__[self._name] = x
 
 
 def frozen_arrays(*names: str) -> Callable[[type], Any]:

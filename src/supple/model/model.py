@@ -24,7 +24,7 @@ from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
 from supple.model.report import Report
 from supple.model.valid import ARRAYS, valid
-from supple.once import made_once, refuse_made
+from supple.once import made_once, refuse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -40,6 +40,9 @@ class Frame:
     body: int
     position: Floats
     rotation: Floats
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
 
     def __repr__(self) -> str:
         return f"<Frame {self.name!r} on body {self.body} at {listed(self.position)}>"
@@ -63,6 +66,9 @@ class Visual:
     rgba: tuple[float, float, float, float] | None = None
     mesh: str | None = None
     name: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
 
     def __repr__(self) -> str:
         return f"<Visual: {self.kind} {listed(self.size)} on body {self.body} at {listed(self.position)}>"
@@ -102,6 +108,12 @@ class Body:
         moments = listed(np.diagonal(self.inertia))
         about = f"{self.mass:.4g} kg, com {listed(self.com)}, moments of inertia {moments}"
         return f"<Body {self.index} {self.name!r}: {about}, parent {self.parent}>"
+
+
+def same_fields(a: Any, b: object) -> bool:
+    """Whether two objects are of one class, and all their fields are the same."""
+    names = [f.name for f in fields(a)]
+    return type(a) is type(b) and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
 
 
 def listed(x: ArrayLike) -> str:
@@ -225,7 +237,8 @@ class Model:
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.keys() != set(_FIELDS):
             raise ModelError("this model was pickled by another version of Supple: make it anew")
-        refuse_made(self, "_work")
+        if "_work" in self.__dict__:
+            refuse(self)
         self._take(valid(state))
 
     @classmethod

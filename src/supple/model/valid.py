@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.frozen import frozen
+from supple.model.frozen import kept
 from supple.model.geometry import are_rotations, as_reals
 from supple.model.joints import HAS_AXIS, NQ, NV, JointType
 from supple.model.report import Report
@@ -140,4 +140,4 @@ def _fixed(name: str, part: Any, n: int) -> Any:
     place = {what: _numbers(f"{what} in {name}", getattr(part, what), shape) for what, shape in _POSE}
     if not all(np.isfinite(x).all() for x in place.values()):
         raise ModelError(f"{name} has something at a place that is not finite")
-    return replace(part, **{what: frozen(x) for what, x in place.items()})
+    return replace(part, **{what: kept(x) for what, x in place.items()})
