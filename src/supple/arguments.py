@@ -50,6 +50,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
 from supple.errors import ModelError, StateError, SuppleError
+from supple.once import made_once
 
 _FLOAT64 = np.dtype(np.float64)
 MOST = 10**8  #: of what is given as a list,
@@ -483,7 +484,7 @@ def checked_as(error: type[SuppleError]) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         if isinstance(function, type):
             function.__init__ = _checked(function.__init__, function, error)  # type: ignore[misc]
-            return function
+            return made_once(fields(function)[0].name)(function)  # type: ignore[arg-type,type-var]
         return _checked(function, function, error)  # type: ignore[return-value]
 
     return decorate

@@ -156,6 +156,14 @@ def test_inspect_shows_what_is_in_a_file(arm: Path):
     assert "No problems found" in out
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp1252"])
+def test_what_an_encoding_lacks_is_spelled_out(arm: Path, encoding: str):
+    env = os.environ | TERMINAL | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(command("inspect", arm), capture_output=True, env=env, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert rb"\u2514" in done.stdout
+
+
 def test_inspect_with_a_floating_base(arm: Path):
     out = succeeds("inspect", arm, "--floating-base")
     assert "1 free" in out and "q has 9 numbers, v 8" in out

@@ -256,3 +256,46 @@ def test_links_that_lead_to_themselves(tmp_path):
         supple.save_urdf(supple.trees.chain(2), link)
     supple.save_urdf(supple.trees.chain(2), tmp_path / "r.urdf")
     assert supple.load(tmp_path / "r.urdf", package_dirs=[link]).n_bodies == 2
+
+
+@pytest.mark.parametrize("size", [PAGE + 900, 50, 0])
+def test_a_recording_that_is_cut_off_is_noticed_at_the_next_commit(size, tmp_path):
+    recorder = begun(tmp_path / "run.h5")
+    os.truncate(tmp_path / "run.h5", size)
+    with pytest.raises(RecordingError, match=f"was cut off while its run went on.* {size} are left"):
+        more(recorder, 2)
+
+
+def test_a_first_page_that_is_overwritten_is_noticed_at_the_next_commit(tmp_path):
+    recorder = begun(tmp_path / "run.h5")
+    with (tmp_path / "run.h5").open("r+b") as f:
+        f.write(b"something else")
+    with pytest.raises(RecordingError, match="was overwritten while its run went on"):
+        more(recorder, 2)
+
+
+def test_names_beside_which_a_journal_has_no_room_are_refused_at_once(tmp_path):
+    for length in (255, 227):
+        with pytest.raises(RecordingError, match=f"too long by {length - 226} bytes.*give a shorter name"):
+            Recorder(tmp_path / ("r" * length), {})
+        assert not list(tmp_path.iterdir())
+    recorder = begun(tmp_path / ("r" * 226))
+    more(recorder, 2)
+    recorder.close()
+    assert states(recorder.path) == 6
+
+
+@pytest.mark.parametrize("begins", [b"", journal.JOURNAL])
+def test_a_journal_that_is_mostly_a_hole_is_not_read(begins, tmp_path, monkeypatch):
+    """It takes nothing on its disk, and no more in memory than what its recording can have."""
+    begun(tmp_path / "run.h5").close()
+    with Recording(tmp_path / "run.h5") as r:
+        at = journal._journal(r.path, r._file.head.id)
+    with at.open("wb") as f:
+        f.write(begins)
+        f.truncate(2**32)
+    sizes, read = [], journal._read_some
+    monkeypatch.setattr(journal, "_read_some", lambda *a: sizes.append(a[1]) or read(*a))
+    with pytest.raises(RecordingError, match="is damaged, and refused"):
+        Recording(tmp_path / "run.h5")
+    assert sum(sizes) < 2 * PAGE

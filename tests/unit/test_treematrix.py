@@ -63,7 +63,7 @@ def check(parent):
     assert pattern.nnz == np.tril(mask).sum()
     assert matrix.density == mask.sum() / n**2
     assert pattern.nnz <= pattern.size <= pattern.nnz + 3 * n
-    assert matrix.shape == (n, n) and matrix.parent is pattern.parent
+    assert matrix.shape == (n, n) and np.array_equal(matrix.parent, parent)
     x = rng.standard_normal(n)
     np.testing.assert_allclose(matrix @ x, H @ x, rtol=0, atol=1e-13 * n)
 

@@ -84,6 +84,13 @@ def test_page_without_its_token_is_refused(page: tuple[str, Any], path: str) -> 
     assert status >= 400 and len(body) < 200
 
 
+def test_an_address_of_any_length_is_answered(page: tuple[str, Any]) -> None:
+    here, _, token = parts(page[0])
+    for path in ("a" * 5000, "a/" * 2500, "a" * 300, "a%00b", "a" * 10):
+        status, body, _ = get(page[0], f"/{token}/{path}", ("Host", here))
+        assert status == 404 and len(body) < 200, path
+
+
 @pytest.mark.parametrize("headers", WRONG_HEADERS)
 def test_page_for_another_host_or_origin_is_refused(page: tuple[str, Any], headers: list[tuple[str, str]]) -> None:
     _, port, token = parts(page[0])

@@ -26,6 +26,7 @@ from supple.model.clip import Clip
 from supple.model.geometry import rotation_from_quaternion
 from supple.model.manifold import layout
 from supple.model.model import Model
+from supple.once import made_once
 from supple.rerooting.reroot import reroot
 
 Floats = NDArray[np.float64]
@@ -151,6 +152,7 @@ class Phase(NamedTuple):
     stop: int
 
 
+@made_once("moving")
 @dataclass(frozen=True)
 class Loads:
     """Torques and ground reaction over time, with the root at the support and left at the pelvis.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ SHOWN = 12  #: kinds of remarks, and frames, that are shown unless all are asked
 def new_console() -> Console:
     from rich.console import Console
 
+    if hasattr(sys.stdout, "reconfigure"):  # what an encoding lacks is spelled out
+        sys.stdout.reconfigure(errors="backslashreplace")
     return Console()
 
 

@@ -28,6 +28,7 @@ from supple.exact.ltdl import (
     refactorize_kernel,
 )
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
+from supple.once import made_once
 from supple.spatial.python_objects import ODD, OK, Object, function_of
 from supple.spatial.structs import Held
 
@@ -50,6 +51,7 @@ class _Entry:
         return Factoring.of(packing=self.packing, dense_rows=self.dense_rows, form=_FORMS[form])
 
 
+@made_once("_values")
 class Factor:
     """Sparse factors of a matrix over a tree: H = L^T L (form "ltl") or H = L^T D L (form "ltdl").
 
@@ -94,7 +96,7 @@ class Factor:
         """
         if self._values.ndim != 1:
             raise StateError("refactorize works on one factor; for a batch call factorize again")
-        entry: _Entry = self.pattern.entry or self.pattern._keep(_Entry(self.pattern))
+        entry: _Entry = self.pattern._entry or self.pattern._keep(_Entry(self.pattern))
         factoring = entry.factoring(self.form)
         factoring.values = self._values
         factoring.odd_class, factoring.odd_message = Object(StateError), Object(_ODD_MESSAGE)
@@ -164,9 +166,9 @@ class Factor:
             rows = rows[..., self.pattern.order]
         rows = np.ascontiguousarray(rows)
         out = np.empty_like(rows)
-        pattern, unit = self._pattern, self._form == "ltdl"
+        packing, unit = self._pattern._packing, self._form == "ltdl"  # held while it is in use
         values = self._values.reshape(math.prod(batch), self._values.shape[-1])
-        apply_kernel.load()(pattern._packing.address, values, rows, out, operation, unit)
+        apply_kernel.load()(packing.address, values, rows, out, operation, unit)
         out = self._by_row(out)
         return np.ascontiguousarray(np.swapaxes(out, -1, -2)).reshape(x.shape) if columns else out.reshape(x.shape)
 
@@ -202,7 +204,7 @@ def factorize(
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
     if form.__class__ is not str or form not in _FORMS:
         take("factorize: form", form, FORM)
-    entry: _Entry = pattern.entry or pattern._keep(_Entry(pattern))
+    entry: _Entry = pattern._entry or pattern._keep(_Entry(pattern))
     values = np.zeros(pattern.size + pattern.n)
     status = entry.run[form](values, H)
     if status == ODD:

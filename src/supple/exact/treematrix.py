@@ -24,8 +24,9 @@ from supple import memory
 from supple.arguments import WHOLE_NUMBERS, as_floats, take
 from supple.errors import StateError
 from supple.exact.packing import Packing
-from supple.model.frozen import frozen
+from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
+from supple.once import made_once
 from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]
@@ -34,6 +35,8 @@ Ints = NDArray[np.int64]
 BLOCK = 4  #: rows are filled up to a multiple of this
 
 
+@made_once("parent")
+@frozen_arrays("parent", "order", "_ends")
 class Pattern:
     """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of
     rows.
@@ -49,7 +52,7 @@ class Pattern:
     parent: Ints
     order: Ints | None
     _ends: Ints | None
-    entry: Any = None  #: what factor.py keeps of this pattern
+    _entry: Any = None  #: what factor.py keeps of this pattern
 
     def __init__(self, parent: ArrayLike, ends: ArrayLike | None = None) -> None:
         """ends: one past the last descendant of each row, if they are numbered depth first; saves finding out."""
@@ -60,12 +63,12 @@ class Pattern:
             raise StateError(
                 f"parent[{i}] is {lam[i]}: parents come before children, so it must be from -1 (the root) to {i - 1}"
             )
-        last = None if ends is None else frozen(_integers("ends", ends))
+        last = None if ends is None else kept(_integers("ends", ends))
         if last is not None and not is_depth_first(lam, last):
             raise StateError("ends are not those of a parent array that is numbered depth first; leave them out")
         order = np.arange(len(lam)) if last is not None else depth_first(lam)
         in_order = np.array_equal(order, np.arange(len(lam)))
-        self.__dict__.update(parent=frozen(lam), order=None if in_order else frozen(order), _ends=last)
+        self.__dict__.update(parent=kept(lam), order=None if in_order else kept(order), _ends=last)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a pattern is never changed: make another one instead of setting {name}")
@@ -81,10 +84,10 @@ class Pattern:
 
     def _keep(self, entry: Any) -> Any:
         """Remember what factor.py has found out."""
-        self.__dict__["entry"] = entry
+        self.__dict__["_entry"] = entry
         return entry
 
-    @cached_property
+    @frozen_property
     def packed_parent(self) -> Ints:
         """The parent array over packed rows."""
         if self.order is None:
@@ -92,36 +95,36 @@ class Pattern:
         place = np.empty(self.n + 1, dtype=np.int64)
         place[self.order] = np.arange(self.n)
         place[-1] = -1
-        return frozen(place[self.parent[self.order]])
+        return place[self.parent[self.order]]
 
-    @cached_property
+    @frozen_property
     def depth(self) -> Ints:
         """d_i, the distance to the root, at least 1, of each packed row: its length."""
         if self._ends is not None:  # so many subtrees have begun, so many have ended
             ended = np.cumsum(np.bincount(self._ends, minlength=self.n + 1))[: self.n]
-            return frozen(np.arange(1, self.n + 1) - ended)
-        return frozen(depths(self.packed_parent))
+            return np.arange(1, self.n + 1) - ended
+        return depths(self.packed_parent)
 
-    @cached_property
+    @frozen_property
     def starts(self) -> Ints:
         """(n,) where each packed row begins."""
         room = -(-self.depth // BLOCK) * BLOCK
-        return frozen(np.cumsum(room) - room)
+        return np.cumsum(room) - room
 
     @cached_property
     def size(self) -> int:
         """Length of the packed values, fillers included."""
         return int((-(-self.depth // BLOCK) * BLOCK).sum())
 
-    @cached_property
+    @frozen_property
     def diagonal(self) -> Ints:
         """(n,) where the diagonal stands among the packed values, by packed row."""
-        return frozen(self.starts + self.depth - 1)
+        return self.starts + self.depth - 1
 
-    @cached_property
+    @frozen_property
     def ends(self) -> Ints:
         """(n,) one past the last descendant of each packed row."""
-        return frozen(subtree_ends(self.packed_parent)) if self._ends is None else self._ends
+        return subtree_ends(self.packed_parent) if self._ends is None else self._ends
 
     @cached_property
     def _packing(self) -> Held:
@@ -139,9 +142,15 @@ class Pattern:
     def n(self) -> int:
         return len(self.parent)
 
-    @cached_property
+    @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
         """(nnz,) row, column, and place among the packed values, of every entry on and below the diagonal."""
+        row, column, at = self._entries
+        return row, column, at
+
+    @frozen_property
+    def _entries(self) -> Ints:
+        """(3, nnz) the same."""
         row = np.repeat(np.arange(self.n), self.depth)
         column = np.empty(self.nnz, dtype=np.int64)
         step_up = (
@@ -154,8 +163,7 @@ class Pattern:
             column[last[here] - step] = there
             there = self.packed_parent[there]
             here, there = here[there >= 0], there[there >= 0]
-        places = (row, column, at) if self.order is None else (self.order[row], self.order[column], at)
-        return frozen(places[0]), frozen(places[1]), frozen(places[2])
+        return np.stack((row, column, at) if self.order is None else (self.order[row], self.order[column], at))
 
     def __repr__(self) -> str:
         return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
@@ -221,6 +229,7 @@ def checked_values(pattern: Any, values: Any, size: int) -> Floats:
     return out
 
 
+@made_once("_values")
 class TreeMatrix:
     """A symmetric matrix over a tree: pattern and packed values (..., pattern.size)."""
 

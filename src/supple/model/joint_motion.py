@@ -20,11 +20,13 @@ from supple.model.geometry import (
     rotation_to_z,
 )
 from supple.model.joints import JointType
+from supple.once import made_once
 
 Floats = NDArray[np.float64]
 OVERSHOOT = 0.1  #: radians that a joint may be beyond its limits, as springs let it, before another turn is preferred
 
 
+@made_once("kind")
 @dataclass(frozen=True)
 class JointShape:
     """What kind of motion a joint allows. axis, axis2: unit vectors in the joint's frame."""

@@ -20,15 +20,18 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import Seed, Whole, checked, shown
 from supple.errors import ModelError, printable
 from supple.model import manifold
-from supple.model.frozen import frozen
+from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
 from supple.model.report import Report
-from supple.model.valid import valid
+from supple.model.valid import ARRAYS, valid
+from supple.once import made_once, refuse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@made_once("body")
+@frozen_arrays("position", "rotation")
 @dataclass(frozen=True)
 class Frame:
     """A named place on a body: what a fixed joint carried, a sensor, a tool. body -1 is the world."""
@@ -38,10 +41,15 @@ class Frame:
     position: Floats
     rotation: Floats
 
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
     def __repr__(self) -> str:
         return f"<Frame {self.name!r} on body {self.body} at {listed(self.position)}>"
 
 
+@made_once("body")
+@frozen_arrays("position", "rotation")
 @dataclass(frozen=True)
 class Visual:
     """A shape to draw, fixed to a body. kind: box, sphere, cylinder, capsule, ellipsoid, plane or mesh.
@@ -58,6 +66,9 @@ class Visual:
     rgba: tuple[float, float, float, float] | None = None
     mesh: str | None = None
     name: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
 
     def __repr__(self) -> str:
         return f"<Visual: {self.kind} {listed(self.size)} on body {self.body} at {listed(self.position)}>"
@@ -99,6 +110,12 @@ class Body:
         return f"<Body {self.index} {self.name!r}: {about}, parent {self.parent}>"
 
 
+def same_fields(a: Any, b: object) -> bool:
+    """Whether two objects are of one class, and all their fields are the same."""
+    names = [f.name for f in fields(a)]
+    return type(a) is type(b) and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
+
+
 def listed(x: ArrayLike) -> str:
     """A few numbers on one line."""
     return "[" + ", ".join(f"{value:.4g}" for value in np.ravel(np.asarray(x, dtype=np.float64)).tolist()) + "]"
@@ -107,6 +124,7 @@ def listed(x: ArrayLike) -> str:
 T = TypeVar("T")
 
 
+@made_once("_names")
 class Named(Mapping[str, T], Generic[T]):
     """The parts of a model by name or number; an unknown name is answered with the nearest known ones."""
 
@@ -169,6 +187,8 @@ def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     return f"no {kind} named {shown!r}; {hint}"
 
 
+@made_once("_work")
+@frozen_arrays(*ARRAYS)
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
     """A forest of rigid bodies. Made by ModelBuilder or supple.load; never changed afterwards: dataclasses.replace
@@ -203,9 +223,9 @@ class Model:
     visuals: tuple[Visual, ...]
     report: Report
     #: What algorithms keep with a model, each under a key of its own [_kept].
-    _work: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _work: dict[Hashable, Any] = field(init=False)
     #: Their entry points, for the hottest calls.
-    _fast: dict[str, Any] = field(default_factory=dict, init=False)
+    _fast: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         self.__setstate__(self.__getstate__())
@@ -217,6 +237,8 @@ class Model:
     def __setstate__(self, state: dict[str, Any]) -> None:
         if state.keys() != set(_FIELDS):
             raise ModelError("this model was pickled by another version of Supple: make it anew")
+        if "_work" in self.__dict__:
+            refuse(self)
         self._take(valid(state))
 
     @classmethod
@@ -227,7 +249,7 @@ class Model:
         return model
 
     def _take(self, state: dict[str, Any]) -> None:
-        arrays = {name: frozen(x) for name, x in state.items() if isinstance(x, np.ndarray)}
+        arrays = {name: kept(x) for name, x in state.items() if isinstance(x, np.ndarray)}
         self.__dict__.update(state, **arrays, _work={}, _fast={})
 
     def _kept(self, owner: Hashable, make: Callable[[], T]) -> T:
@@ -258,20 +280,19 @@ class Model:
     def total_mass(self) -> float:
         return float(self.mass.sum())
 
-    @cached_property
+    @frozen_property
     def expanded_parent(self) -> Ints:
         """(nv,) the parent array over degrees of freedom: a joint of k is a chain of k [SF section 2]."""
         nv_joint = np.diff(np.append(self.v_index, self.nv))
         lam = np.arange(-1, self.nv - 1)
         last = self.v_index + nv_joint - 1
         lam[self.v_index] = np.where(self.parent < 0, -1, last[self.parent])
-        return frozen(lam)
+        return lam
 
-    @cached_property
+    @frozen_property
     def dof_body(self) -> Ints:
         """(nv,) the body that each degree of freedom moves."""
-        out = np.repeat(np.arange(self.n_bodies), np.diff(np.append(self.v_index, self.nv)))
-        return frozen(out)
+        return np.repeat(np.arange(self.n_bodies), np.diff(np.append(self.v_index, self.nv)))
 
     @cached_property
     def bodies(self) -> Named[Body]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from supple.errors import printable
+from supple.once import made_once
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Remark:
         return printable(f"{'' if self.line is None else f'line {self.line}: '}{self.message}")
 
 
+@made_once("source")
 @dataclass(frozen=True)
 class Report:
     """The remarks made while a model was loaded, in the order of the file."""

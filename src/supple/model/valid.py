@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model import checks
-from supple.model.frozen import frozen
+from supple.model.frozen import kept
 from supple.model.geometry import are_rotations, as_reals
 from supple.model.joints import HAS_AXIS, NQ, NV, JointType
 from supple.model.report import Report
@@ -23,6 +23,7 @@ INDICES = ("parent", "subtree_end", "joint_type", "q_index", "v_index")
 OF_BODIES = dict(position=(3,), rotation=(3, 3), axis=(3,), axis2=(3,), pitch=(), mass=(), com=(3,), inertia=(3, 3),
                  origin=(3,))  # fmt: skip
 OF_Q, OF_V = ("lower", "upper"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
+ARRAYS = ("gravity", *INDICES, *OF_BODIES, *OF_Q, *OF_V)  #: the fields of a Model that are arrays
 _POSE = (("position", (3,)), ("rotation", (3, 3)))
 UNIT = 1e-6  #: how far the length of an axis may be from one
 _ADVICE = "a Model is made by ModelBuilder, supple.load, or dataclasses.replace of one"
@@ -139,4 +140,4 @@ def _fixed(name: str, part: Any, n: int) -> Any:
     place = {what: _numbers(f"{what} in {name}", getattr(part, what), shape) for what, shape in _POSE}
     if not all(np.isfinite(x).all() for x in place.values()):
         raise ModelError(f"{name} has something at a place that is not finite")
-    return replace(part, **{what: frozen(x) for what, x in place.items()})
+    return replace(part, **{what: kept(x) for what, x in place.items()})

@@ -38,12 +38,15 @@ from supple.record.opening import (
     is_at,
     lock,
     open_file,
+    refuse_long_name,
     sync_folder,
 )
 
 JOURNAL = b"supple journal 3\n"
 HDF5 = b"\x89HDF\r\n\x1a\n"  #: how HDF5 begins
 NOWHERE = Place(0, 0, 0)
+HOLES = 2**28  #: bytes of any file that may be read at once,
+DENSE = 64  #: and times what it takes on its disk
 
 
 class Journaled:
@@ -58,6 +61,8 @@ class Journaled:
         self.writable, self._new = mode != "r", mode == "w"
         self._pages: dict[int, bytearray] = {}
         self._failed: OSError | None = None
+        if self.writable:
+            refuse_long_name(_journal(self.path, bytes(16)).with_suffix(".journal.new"))
         self._at = self.path.with_name(self.path.name + ".new") if self._new else self.path
         if self._new and in_use(self.path):
             raise being_written(path)
@@ -92,7 +97,7 @@ class Journaled:
 
     def _lay_over(self) -> None:
         """The journal's pages; a writer puts them into the file, and its name into the head."""
-        self._pages = dict(_read_journal(self.path, self.head))
+        self._pages = dict(_read_journal(self.path, self.head, os.fstat(self._file).st_size))
         self.head = read_head(bytes(self._pages.get(0, b""))) or self.head
         if self.writable:
             self.head = self.head._replace(writer=os.urandom(16))
@@ -111,13 +116,20 @@ class Journaled:
         return max(0, self.head.size - self._physical)
 
     @property
+    def most(self) -> int:
+        """Bytes that may be read of it at once: a file can be larger than what it takes on its disk, and nothing else
+        in it bounds that. Disks that compress are allowed for."""
+        blocks = getattr(os.fstat(self._file), "st_blocks", None)
+        return self._physical if blocks is None else max(HOLES, DENSE * 512 * blocks)
+
+    @property
     def stale(self) -> bool:
         """Whether another process has committed since, or begun to write."""
         return _read_at(self._file, LENGTH, 0) != self._seen
 
     def read(self, offset: int, size: int) -> bytes:
         """So many bytes, fewer at the end of the file; none, if that is no place in it."""
-        size = min(size, self._physical - offset) if offset >= 0 else 0
+        size = min(size, self._physical - offset) if offset >= 0 and size <= self.most else 0
         out = bytearray(_read_at(self._file, size, offset))
         for page, start, stop in _pages_of(offset, offset + len(out)) if self._pages else ():
             if page in self._pages:
@@ -143,10 +155,14 @@ class Journaled:
         if self._failed is not None:
             return
         try:
+            self._refuse_cut()
             done = 0
             while done < len(data):
                 done += _write_at(self._file, data[done:], offset + done)
-            self._physical = max(self._physical, offset + done)
+            if done:
+                self._physical = max(self._physical, offset + done)
+        except RecordingError as e:
+            self._failed = e
         except OSError as e:
             self._failed = OSError(e.errno, e.strerror, str(self.path))
 
@@ -181,8 +197,23 @@ class Journaled:
                 f"{self.path} was deleted, moved or replaced while its run went on, which ends here; if it was moved, "
                 "it is whole where it is now, and can be resumed there"
             )
+        self._refuse_cut()
         if not self._new and self.stale:
+            if read_head(_read_at(self._file, PAGE, 0)) is None:
+                raise RecordingError(
+                    f"{self.path} was overwritten while its run went on, which ends here: its first page is no longer "
+                    "that of a recording; restore it from a copy, or record again"
+                )
             raise being_written(self.path)
+
+    def _refuse_cut(self) -> None:
+        """Before anything is written behind its end, which would make a hole of what is gone."""
+        left = os.fstat(self._file).st_size
+        if left < self._physical:
+            raise RecordingError(
+                f"{self.path} was cut off while its run went on, which ends here: of {self._physical} bytes {left} are "
+                "left; restore it from a copy, or record again"
+            )
 
     @property
     def closed(self) -> bool:
@@ -255,18 +286,23 @@ def _write_journal(path: Path, name: bytes, pages: dict[int, Any]) -> None:
     sync_folder(path)
 
 
-def _read_journal(path: Path, head: Head) -> Iterator[tuple[int, bytearray]]:
-    """The pages of a file's journal; none where there is none, or it is of an earlier commit."""
+def _read_journal(path: Path, head: Head, size: int) -> Iterator[tuple[int, bytearray]]:
+    """The pages of a file's journal; none where there is none, or it is of an earlier commit.
+
+    size: of the file. A journal has pages of it, each at most once: one that is larger is not read."""
     at = _journal(path, head.id)
     try:
         file = open_file(at, os.O_RDONLY)
     except FileNotFoundError:
         return
     try:
-        data = _read_at(file, os.fstat(file).st_size, 0)
+        begin = len(JOURNAL) + hashlib.blake2b().digest_size
+        most = begin + 8 + (8 + PAGE) * (size // PAGE + 1)
+        data = _read_at(file, begin, 0)
+        if data.startswith(JOURNAL) and os.fstat(file).st_size <= most:
+            data = _read_at(file, most, 0)
     finally:
         os.close(file)
-    begin = len(JOURNAL) + hashlib.blake2b().digest_size
     body = data[begin:]
     count = struct.unpack_from("<q", body)[0] if len(body) >= 8 else -1
     whole = (

@@ -35,6 +35,19 @@ def open_file(path: Path, flags: int) -> int:
     return file
 
 
+def refuse_long_name(path: Path) -> None:
+    """Refuse a recording beside which there is no room for this name: it would only be found out at a commit."""
+    longest = 255
+    with suppress(AttributeError, ValueError, OSError):
+        longest = os.pathconf(path.parent, "PC_NAME_MAX")
+    over = len(os.fsencode(path.name)) - longest
+    if over > 0:
+        raise RecordingError(
+            f"the name {path.name[:40]}... is too long by {over} bytes: a journal, {path.name[-29:]}, is kept beside a "
+            "recording while it is written; give a shorter name"
+        )
+
+
 def _refuse_others(path: Path, mode: int) -> None:
     what = instead_of_file(mode)
     if what is not None:

@@ -147,6 +147,8 @@ class Recording:
     def rows(self, name: str) -> NDArray[Any]:
         """All rows of a table."""
         column = self._columns[name]
+        if column.table.rows * column.table.row_bytes > self._file.most:
+            raise Damaged(f"{name} is larger than what the file takes on its disk")
         return column.rows(0, len(column))
 
     def _json(self, name: str) -> Any:

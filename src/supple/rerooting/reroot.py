@@ -33,6 +33,7 @@ from supple.model.joints import JointName
 from supple.model.manifold import check_units, checked
 from supple.model.model import Model
 from supple.model.report import Report
+from supple.once import made_once
 from supple.rerooting.chain import End, chain_end
 from supple.rerooting.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
 from supple.rerooting.top_joint import TopJoint, fit, top_joint
@@ -49,6 +50,7 @@ class RerootedState(NamedTuple):
     a: Floats | None
 
 
+@made_once("model")
 @dataclass(frozen=True)
 class Rerooted:
     """A model with another root, and its state. v and a are None where they were not given.

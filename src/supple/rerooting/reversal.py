@@ -12,7 +12,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.frozen import frozen
+from supple.model.frozen import kept
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, JointType
 from supple.model.model import Frame, Model, Visual
@@ -201,7 +201,7 @@ def moved(part: T, number: Ints, shift: Floats) -> T:
     """A frame or a shape on the body it was on, seen from the body's new origin."""
     if part.body < 0:
         return part
-    position = frozen(part.position - shift[part.body])
+    position = kept(part.position - shift[part.body])
     return replace(part, body=int(number[part.body]), position=position)
 
 

@@ -12,6 +12,7 @@ from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.model import Joint, Model
+from supple.once import made_once
 from supple.rerooting.chain import End
 
 Floats = NDArray[np.float64]
@@ -26,6 +27,7 @@ UNLIMITED |= dict(damping=0.0, armature=0.0, friction=0.0)
 TOLERANCE = 1e-9
 
 
+@made_once("shape")
 @dataclass(frozen=True)
 class TopJoint:
     """A joint on the world: its shape, its frame there, its name, its limits, damping, armature where it has any.

@@ -14,11 +14,13 @@ from supple.errors import SimulationError
 from supple.exact.state_errors import MODEL
 from supple.integrating.states import checked_state as checked_state
 from supple.model.model import Model
+from supple.once import made_once
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+@made_once("time")
 @dataclass(frozen=True, eq=False)
 class State:
     """Where a body is and how it moves, at a time; what an event's `then` gets, and may give back changed."""

@@ -107,8 +107,11 @@ class Gate:
             if path is None:
                 return _closed(connection.respond(HTTPStatus.FORBIDDEN, REFUSED), "")
             request.path = path
-            found = None if viser is None else viser(connection, request)
-            found = await found if inspect.isawaitable(found) else found
+            try:
+                found = None if viser is None else viser(connection, request)
+                found = await found if inspect.isawaitable(found) else found
+            except (OSError, ValueError):  # no file can have such a name
+                return _closed(connection.respond(HTTPStatus.NOT_FOUND, "There is no such page.\n"), "")
             return None if found is None else _closed(found, f" ws://{request.headers['Host']}")
 
         return answer

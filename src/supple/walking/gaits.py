@@ -21,6 +21,7 @@ from supple.arguments import checked, whole
 from supple.errors import SimulationError, StateError
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
+from supple.once import made_once
 from supple.walking import tangents
 from supple.walking.walkers import Step, Steps, Tolerance, Walker, not_landed
 
@@ -35,6 +36,7 @@ ROUGH = 1e-6  #: tolerance of the derivative in Newton's method
 COARSER = 100.0  #: by how much the tolerance is loosened to see the error of eigenvalues
 
 
+@made_once("walker")
 @dataclass(frozen=True)
 class Gait:
     """A gait that repeats itself. walker: on it, just after an impact. steps: how many make a period.

@@ -23,6 +23,7 @@ from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
 from supple.model.joints import JointName
 from supple.model.model import Model, listed
+from supple.once import made_once
 from supple.rerooting.reroot import Rerooted, reroot
 from supple.rerooting.top_joint import TopJoint
 from supple.simulating.state import checked_state
@@ -30,6 +31,7 @@ from supple.simulating.state import checked_state
 Floats = NDArray[np.float64]
 
 
+@made_once("model")
 @dataclass(frozen=True)
 class Impact:
     """The tree on its new support, just after the impact.
