@@ -384,3 +384,29 @@ def test_a_step_longer_than_the_run_is_cut_to_it(dt: float):
     model = supple.trees.chain(2)
     run = supple.simulate(model, duration=0.02, dt=dt, check_energy=False)
     assert run.times.tolist() == [0.0, 0.02]
+
+
+class Calling:
+    """A force that calls something at every look at it."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __call__(self, t, q, v):
+        self.call()
+        return np.zeros(len(v))
+
+
+def test_a_run_is_followed_by_one_at_a_time():
+    model = supple.trees.chain(2)
+    followed = []
+    run = supple.Simulation(model, duration=0.1, dt=0.01, forces=[Calling(lambda: next(followed[0]))])
+    followed.append(iter(run))
+    with pytest.raises(supple.SimulationError, match="followed already"):
+        list(followed[0])
+
+
+def test_a_force_that_raises_stop_iteration_ends_nothing_in_silence():
+    model = supple.trees.chain(2)
+    with pytest.raises(supple.SimulationError, match="raised StopIteration"):
+        supple.simulate(model, duration=0.1, dt=0.01, forces=[Calling(lambda: next(iter(())))])

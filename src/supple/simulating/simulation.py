@@ -25,6 +25,7 @@ from supple.simulating.carrying import carried
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
 from supple.simulating.events import Event, Happened
+from supple.simulating.following import Following
 from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.state import State, checked_state
@@ -293,14 +294,16 @@ class Simulation:
 
     def __iter__(self) -> Iterator[State]:
         """The states, the first one included."""
-        for sample in self.samples():
-            yield from map(sample.piece.state, range(len(sample.piece.times)))
+        return Following(sample.piece.state(i) for sample in self.samples() for i in range(len(sample.piece.times)))
 
     def samples(self) -> Iterator[Sample]:
         """The run piece by piece, from where the cursor is; the cursor's own state comes first, unless it is resumed.
 
         When an error is raised, all that was good has been given, and the error has the last good state.
         """
+        return Following(self._samples())
+
+    def _samples(self) -> Iterator[Sample]:
         if self._adaptive is not None:
             self._adaptive.h = self.cursor.h
         good = self.cursor.state
