@@ -1,18 +1,18 @@
-"""Forces given for a run's first model, on another model that an event gave it: most often the same bodies with another
-root.
+"""Forces given for a run's first model, applied to another model that an event has substituted: usually the same bodies
+with another root.
 
-Bodies and joints are known by their names.
+Bodies and joints are identified by name.
 
-- A body keeps its axes, its origin may move (Model.origin): points on it are counted from the new one.
-- A joint between two bodies stays the same whichever of them hangs on the other. Reversed, it keeps its coordinates;
-  the two of a universal joint change places. Forces at ball, planar and free joints are along the axes of the body that
-  hung on the other, so in the coordinates of the reversed joint they turn as it does.
-- A joint on the world stays the same as long as its body, its kind and its place are. Otherwise it is gone: what was
-  to act there is refused.
-- A function (time, q, v, model) is told the model. One of (time, q, v) alone is refused where q and v mean something
-  else than at the beginning.
+- A body keeps its axes, but its origin may move (Model.origin): points on it are relative to the new one.
+- A joint between two bodies stays the same whichever of them is the child. Reversed, it keeps its coordinates; the two
+  of a universal joint change places. Forces at ball, planar and free joints are along the axes of the body that used to
+  be the child, so in the coordinates of the reversed joint they rotate with it.
+- A joint on the world stays the same as long as its body, its type and its placement do. Otherwise it is gone, and
+  forces that act there are refused.
+- A function (time, q, v, model) receives the model. A function of (time, q, v) alone is refused if q and v no longer
+  mean what they meant at the beginning.
 
-O(n) when a model changes; nothing of it is done per step, but for forces that turn.
+O(n) when the model changes; no cost per step, except for forces that rotate.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from supple.simulating.forces import Controller, Force, Limits, Push, Spring
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-GONE = -2  #: the number of what is not there; the world is -1
-SAME = 1e-9  #: how far two places on the world may be apart to be one: metres, or a share
+GONE = -2  #: index of something that does not exist; the world is -1
+SAME = 1e-9  #: distance up to which two placements on the world count as the same: metres, or relative
 FUNCTION = "a function (time, q, v, model), which is told the model it acts on"
 
 
 def carried(
     first: Model, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None
 ) -> tuple[list[Any], ArrayLike | Force | None]:
-    """The forces and tau of a run that began with one model, for the model that it has now."""
+    """The forces and tau of a run that began with one model, for its current model."""
     to = Carrying(first, model)
     out = [to.force(x) for x in forces]
     if callable(tau):
@@ -86,7 +86,7 @@ class Carrying:
         return function
 
     def torques(self, tau: Floats) -> Floats:
-        """(nv,) the forces at joints, but for those that turn."""
+        """(nv,) the joint forces, except those that rotate."""
         joints = np.unique(self.first.dof_body[np.flatnonzero(tau)])
         gone = joints[~(self._stays | self._reversed)[joints]]
         if len(gone):
@@ -101,7 +101,8 @@ class Carrying:
         return out
 
     def turning(self, tau: Floats) -> list[Force]:
-        """Forces along the axes of a body that no longer hangs on its joint, as functions; none if there are none."""
+        """Forces along the axes of a body that is no longer the child of its joint, as functions; empty if there are
+        none."""
         driven = np.zeros(self.first.n_joints, dtype=bool)
         driven[self.first.dof_body[np.flatnonzero(tau)]] = True
         joints = np.flatnonzero(driven & self._turns)
@@ -128,7 +129,7 @@ class Carrying:
         return replace(force, joint=joint, target=target, rate=rate)
 
     def _joint(self, key: str | int, what: str, advice: str) -> tuple[int, bool]:
-        """The number that a joint has now, and whether it is reversed."""
+        """The current index of a joint, and whether it is reversed."""
         old = self.first.joints[key].index  # type: ignore[index]
         if not (self._stays[old] or self._reversed[old]):
             raise self._is_gone(old, what, advice)
@@ -161,8 +162,8 @@ class Carrying:
 
     @cached_property
     def _ends(self) -> tuple[NDArray[np.bool_], Ints, Ints]:
-        """Whether there is a joint of the same name and kind; the parent of the body that the joint moved, and of the
-        one that it moves, by their numbers now."""
+        """Whether there is a joint of the same name and type; the parent of the body that the joint moved, and of the
+        one that it moves, by their current indices."""
         now = np.maximum(self._joints, 0)
         there = (self._joints >= 0) & (self.model.joint_type[now] == self.first.joint_type)
         up = np.where(self.first.parent < 0, -1, self._bodies[self.first.parent])
@@ -170,7 +171,7 @@ class Carrying:
 
     @cached_property
     def _stays(self) -> NDArray[np.bool_]:
-        """Whether a joint is there as it was."""
+        """Whether a joint still exists unchanged."""
         there, up, parent = self._ends
         out: NDArray[np.bool_] = there & (self._bodies == self._joints) & (up == parent)
         tops = np.flatnonzero(out & (self.first.parent < 0))
@@ -185,12 +186,12 @@ class Carrying:
 
     @cached_property
     def _turns(self) -> NDArray[np.bool_]:
-        """Whether forces at a joint are along axes that turn in the coordinates it has now."""
+        """Whether forces at a joint are along axes that rotate in its current coordinates."""
         return np.asarray(self._reversed & np.isin(self.first.joint_type, TOGETHER))
 
     @cached_property
     def _means_the_same(self) -> bool:
-        """Whether q, v, tau and wrenches of one model are those of the other."""
+        """Whether q, v, tau and wrenches mean the same for both models."""
         if self.model is self.first:
             return True
         here = np.arange(self.first.n_bodies)
@@ -202,7 +203,7 @@ class Carrying:
 class Turning:
     """Constant forces at ball, planar or free joints that are now reversed: a function (time, q, v) -> tau.
 
-    first, model: before and now. old, now: the numbers of the joints there. tau: for the first model."""
+    first, model: before and now. old, now: the indices of the joints there. tau: for the first model."""
 
     def __init__(self, first: Model, model: Model, old: Ints, now: Ints, tau: Floats) -> None:
         self._tau, self._sizes = tau, (first.nq, model.nv)
@@ -224,22 +225,22 @@ class Turning:
 
 
 def _numbers(names: Sequence[str], parts: Named[Any]) -> Ints:
-    """Of each name, GONE if it is not there."""
+    """The index of each name, GONE if it does not exist."""
     at = {name: i for i, name in enumerate(parts)}
     return np.array([at.get(name, GONE) for name in names], dtype=np.int64)
 
 
 def _placement(model: Model, joints: Ints) -> Floats:
-    """(k, 22) what joints on the world are: their axes and pitch, their place there and on their bodies."""
+    """(k, 22) the placement of joints on the world: their axes and pitch, their placement there and on their bodies."""
     wide = (model.position, model.rotation.reshape(-1, 9), model.axis, model.axis2, model.origin)
     return np.concatenate([x[joints] for x in wide] + [model.pitch[joints, None]], axis=1)
 
 
 def _takes_model(function: Callable[..., Any]) -> bool:
-    """Whether it must be given four arguments; three, if it can do with them."""
+    """Whether it needs four arguments, rather than accepting three."""
     try:
         takes = signature(function)
-    except (TypeError, ValueError):  # of some that are not written in Python nobody knows
+    except (TypeError, ValueError):  # some callables that are not written in Python have no signature
         return False
     for count in (3, 4):
         try:

@@ -1,18 +1,18 @@
 """Where within a step an event's function crosses zero.
 
-A step is looked at in windows of PARTS equal parts, each no longer than the event's resolution, through the step's
-interpolant. A change of sign between two looks is a crossing. Where there is none, the polynomial of degree 4 through
-the looks of a window says whether the function may have come to zero and back between two of them; if so, the place
-is looked at ever closer (zeros.py). The instant is the zero of the interpolant, corrected by steps that end there.
+A step is sampled in windows of PARTS equal parts, each no longer than the event's resolution, through the step's
+interpolant. A change of sign between two samples ("looks") is a crossing. Otherwise, the polynomial of degree 4 through
+the looks of a window tells whether the function may have reached zero and returned between two of them; if so, the
+neighbourhood is refined (zeros.py). The instant is the zero of the interpolant, corrected by steps that end there.
 
-Which side a function is on is remembered, not read off its sign at an instant where it is zero give or take rounding:
+The side of a function is remembered rather than read off its sign at an instant where it is zero up to rounding:
 
-    side     sign of the function; 0 at zero; None where it must be measured: when a run begins or its state is changed
-    zero     up to what size the function counts as zero, until it has left it
+    side     sign of the function; 0 at zero; None if it must be measured: when a run begins or its state is changed
+    zero     magnitude up to which the function counts as zero, until it has left zero
 
-After an event the function is on the other side; or, if the state was changed, on the side to which it leaves zero.
-Just after it, looks lie at distances that shrink by RATIO, so that a short flight is seen as well as a long one.
-"""
+After an event the function is on the other side or, if the state was changed, on the side to which it leaves zero.
+Just after an event, the distances between looks shrink by RATIO, so that short flights are detected as well as long
+ones."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ from supple.simulating.zeros import PARTS, ROUNDINGS, Look, first_instant, polis
 
 Floats = NDArray[np.float64]
 
-NEAR = 1e-12  #: what counts as zero, of the largest value on either side of it
-NOISE = 64  #: the same, of what rounding is seen to do at a zero
-JUMP = 0.1  #: a function that is further from zero at its crossing, of the values about it, jumps there
+NEAR = 1e-12  #: what counts as zero, relative to the largest value on either side of it
+NOISE = 64  #: the same, relative to the observed rounding error at a zero
+JUMP = 0.1  #: a function that is further from zero at its crossing, relative to the values around it, jumps there
 RATIO, CLOSEST = 0.25, 10  #: looks just after an event: the closest is RATIO ** CLOSEST of a part away
-END = 1e-6  #: of a part: crossings so near to the end of a window may be at one instant with others just beyond
-SHORT = 1.0  #: of dt: a flight that is shorter and ends in going through is of an event that happens ever faster
+END = 1e-6  #: of a part: crossings this close to the end of a window may coincide with others just beyond
+SHORT = 1.0  #: of dt: a shorter flight that ends in passing through belongs to an event that happens ever faster
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What is remembered of an event between steps."""
+    """What is remembered about an event between steps."""
 
     side: int | None = None
-    zero: float | None = None  #: None at a run's beginning
-    origin: int = 0  #: the side before it last happened and changed the state, until it is seen where that led
-    rebounded: bool = False  #: whether that was back
+    zero: float | None = None  #: None at the beginning of a run
+    origin: int = 0  #: the side before it last happened and changed the state, until it is known where that led
+    rebounded: bool = False  #: whether it went back to that side
     last: float | None = None  #: when it last happened
-    flight: float | None = None  #: how long it then was since the time before, if it had rebounded
-    many: int = 0  #: times that it happened in quick succession
+    flight: float | None = None  #: how long it then was since the previous time, if it had rebounded
+    many: int = 0  #: number of times it has happened in quick succession
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Crossing:
 
 
 def resolution_of(event: Event, dt: float) -> float:
-    """How far looks at an event's function are apart at most."""
+    """The largest distance between looks at an event's function."""
     return float(event.resolution or dt / PARTS)
 
 
@@ -100,11 +100,11 @@ class Track:
         self._end = (0.0, 0.0)  #: the function at the last two looks
 
     def seen(self, until: float) -> Seen:
-        """What is to be remembered at an instant of the step, not beyond the crossing."""
+        """What is to be remembered at an instant of the step, not after the crossing."""
         return next(seen for time, seen in reversed(self._turns) if time <= until)
 
     def follow(self, latest: float) -> None:
-        """Look for the crossing; not in windows that begin after an instant, by more than rounding."""
+        """Search for the crossing, except in windows that begin later than `latest` by more than rounding."""
         step, resolution = self._looks.step, resolution_of(self._event, self._dt)
         windows = max(1, ceil((step.end - step.begin) / (PARTS * resolution) * (1 - 1e-9)))
         part = (step.end - step.begin) / (PARTS * windows)
@@ -123,7 +123,7 @@ class Track:
             self._end = values[-2], values[-1]
 
     def coming(self) -> Crossing | None:
-        """The crossing that is missed at the step's end by no more than rounding."""
+        """The crossing that the end of the step misses by no more than rounding."""
         (before, w), side, end = self._end, self._turns[-1][1].side or 0, self._looks.step.end
         if self._event.direction not in (0, -side) or not 0.0 < side * w < JUMP * side * before:
             return None
@@ -134,7 +134,7 @@ class Track:
         return value_of(self._event, self._looks.at(time))
 
     def _begin(self, t: list[float], w: list[float]) -> Iterator[Look]:
-        """The first window: measures the side where it is not known, and looks closely if it is zero."""
+        """The first window: measures the side if it is unknown, and samples closely if it is zero."""
         seen = self._turns[0][1]
         zero = NEAR * abs(w[1]) if seen.zero is None else seen.zero
         if seen.side is None:
@@ -181,11 +181,12 @@ class Track:
         crossing = self._located(root, self._anchor, (time, w), -now)
         if self._event.direction in (0, now):
             self.crossing = crossing
-        else:  # located as exactly: another event may end the step beside it
+        else:  # located just as exactly: another event may end the step next to it
             self._turn(crossing.time, replace(self._turns[-1][1], side=now, zero=crossing.zero))
 
     def _located(self, root: float, last: Look, first: Look, side: int) -> Crossing:
-        """A crossing between two looks, whose zero of the interpolant is corrected; at a jump, the instant beyond."""
+        """A crossing between two looks, with the interpolant's zero corrected; at a jump, the instant just beyond
+        it."""
         (a, w_a), (b, w_b) = last, first
         span = max(abs(w_a), abs(w_b))
 
@@ -202,13 +203,13 @@ class Track:
         return Crossing(time, pair, side, min(max(least, self._rounding(time, w)), JUMP * span))
 
     def _rounding(self, time: float, w: float) -> float:
-        """What counts as zero at a crossing for what rounding does to time and to the function."""
+        """What counts as zero at a crossing, given the effect of rounding on time and on the function."""
         here, step = self._value(time), self._looks.step
         near = [t for k in (-4, -2, 2, 4) if step.begin <= (t := time + k * np.spacing(abs(time))) <= step.end]
         return NOISE * max(abs(w), *(abs(self._value(t) - here) for t in near), 0.0)
 
     def _left(self, side: int, jumped: bool = False) -> None:
-        """It is seen where `then` led: back, which makes a flight of what follows, or through."""
+        """It is now known where `then` led: back, so that a flight follows, or through."""
         time, seen = self._turns[-1]
         if not seen.origin:
             return

@@ -1,6 +1,6 @@
-"""What a run was given, in words and numbers, so that it can be told from another: kept in recordings.
+"""What a run was given, in words and numbers, so that runs can be told apart: kept in recordings.
 
-Numbers are kept as they are. Of functions there is only a name: two of the same name count as the same.
+Numbers are kept unchanged. Functions are represented by name only: two of the same name count as the same.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
 
-MANY = 200  #: numbers of an array, of which no more than a hash is kept beyond
+MANY = 200  #: arrays with more numbers than this are represented by a hash
 
 
 def described(x: Any) -> Any:
-    """A value as JSON has it, the same for equal values."""
+    """A value in JSON form, the same for equal values."""
     if x is None or isinstance(x, bool | int | float | str):
         return x
     if isinstance(x, np.ndarray | np.generic):
@@ -42,7 +42,7 @@ def described(x: Any) -> Any:
 
 
 def _array(x: Sequence[Any]) -> NDArray[Any] | None:
-    """A list of numbers, or of such lists of one length, as an array; None if it is another list."""
+    """A list of numbers, or of equally long lists of numbers, as an array; None for any other list."""
     try:
         out = np.asarray(x)
     except (TypeError, ValueError):
@@ -64,8 +64,8 @@ def _name(x: Any) -> str:
 
 
 def given(run: Simulation) -> dict[str, Any]:
-    """Settings, forces and events of a run, the same whether defaults are said or left out; bodies and joints by their
-    names."""
+    """Settings, forces and events of a run, the same whether defaults are given or left out; bodies and joints by
+    name."""
     settings = {name: x for name, x in run.settings.items() if name not in ("duration", "error_measure")}
     out = {name: described(value) for name, value in (settings | run.given).items()}
     for force in out["forces"]:
@@ -94,7 +94,7 @@ def _names(model: Model, joints: list[Any]) -> list[Any]:
 
 
 def difference(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str | None:
-    """What two runs were given differently, as "with X, not with Y"; None if nothing is."""
+    """The difference between what two runs were given, as "with X, not with Y"; None if there is none."""
     for name in (*ours, *(name for name in theirs if name not in ours)):
         a, b = theirs.get(name), ours.get(name)
         if a == b:
@@ -129,7 +129,7 @@ def _shown(x: Any) -> str:
 
 
 def other_start(model: Model, theirs: tuple[Floats, Floats], ours: tuple[Floats, Floats]) -> str | None:
-    """How two states at the beginning differ, by joint; None if they do not, to the last bit."""
+    """How two initial states differ, by joint; None if they are bit-identical."""
     for name, a, b, first in zip("qv", theirs, ours, (model.q_index, model.v_index)):
         bad = np.flatnonzero(a != b)
         if len(bad):

@@ -1,7 +1,7 @@
-"""What takes a body through time, piece by piece: the compiled march, steps with events, and steppers of their own.
+"""Drivers take a body through time, piece by piece: the compiled march, steps with events, and methods' own steppers.
 
-A driver moves a cursor. Between two pieces the cursor is all that it needs to go on: a run that begins at a cursor kept
-from another run gives the same bits as that other run did from there.
+A driver moves a cursor. Between two pieces, the cursor is all that it needs to continue: a run that begins at a cursor
+saved by another run continues bit-identically to that run.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ from supple.simulating.watch import Found, Watch
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SECONDS = 0.05  #: a piece is handed on after so long,
-NUMBERS = 500_000  #: or when it has so many
+SECONDS = 0.05  #: a piece is yielded after this time,
+NUMBERS = 500_000  #: or when it has this many numbers
 FOREVER = 1 << 62
-AT_ONCE = 1000  #: steps that a stepper takes before anybody looks
+AT_ONCE = 1000  #: steps that a stepper takes before control returns
 
 
 @dataclass
 class Cursor:
-    """Where a run is."""
+    """The current position of a run."""
 
     model: Model
     q: Floats
     v: Floats
     time: float = 0.0
-    step: int = 0  #: steps on the grid that are behind it (adaptive: samples)
-    h: float = 0.0  #: adaptive: the length to try next
+    step: int = 0  #: completed steps on the grid (adaptive: samples)
+    h: float = 0.0  #: adaptive: the step length to try next
     seen: tuple[Seen, ...] = ()  #: of events
-    over: str | None = None  #: the event that stopped it for good
-    halt: bool = False  #: set from outside: it stops after the step it is in, and may go on another time
-    watched: bool = False  #: set from outside: every state that is kept is handed on at once
+    over: str | None = None  #: the event that ended the run for good
+    halt: bool = False  #: set from outside: the run stops after the current step, and may be continued later
+    watched: bool = False  #: set from outside: every state that is kept is yielded at once
     before: Cursor | None = None  #: at an end within a step: where that step began
     kept: float = 0.0  #: the time of the last state that was kept
 
     def towards(self, grid: Grid) -> Cursor:
-        """Where to go on from, to a later end: from the beginning of the step that the end fell into, so that steps are
-        those of a run that never ended there."""
+        """The cursor from which to continue to a later end: at the beginning of the step that the end fell into, so
+        that the steps are those of a run that never ended there."""
         return self if self.before is None or self.time >= grid.end else self.before
 
     @property
@@ -66,13 +66,13 @@ class Cursor:
         return not self.halt and self.over is None
 
     def on(self, grid: Grid) -> bool:
-        """Whether it is at an instant of a grid: not after an event, nor after an end between two of them."""
+        """Whether it is at an instant of a grid, rather than after an event or after an end between two instants."""
         return self.time == self.step * grid.dt
 
 
 @dataclass
 class Piece:
-    """States of one model, one after the other."""
+    """Consecutive states of one model."""
 
     model: Model
     times: Floats
@@ -81,7 +81,7 @@ class Piece:
     active: list[Ints] | None = None
     error: Floats | None = None
     happened: list[Happened] = field(default_factory=list)
-    ends_segment: bool = False  #: the next piece begins with the same time, another state, perhaps another model
+    ends_segment: bool = False  #: the next piece begins at the same time with another state, possibly of another model
 
     def state(self, i: int) -> State:
         active, error = None if self.active is None else self.active[i], None if self.error is None else self.error[i]
@@ -90,26 +90,26 @@ class Piece:
 
 @dataclass(frozen=True)
 class Grid:
-    """The instants of steps and samples: time k is k dt, and the last one the end."""
+    """The times of steps and samples: time k is k dt, and the last one is the end."""
 
     dt: float
     every: int
     end: float
 
     def __post_init__(self) -> None:
-        if self.steps == self.whole < FOREVER:  # an end that is a multiple of dt is so to the last bit
+        if self.steps == self.whole < FOREVER:  # an end that is a multiple of dt is exactly so, to the last bit
             object.__setattr__(self, "end", self.steps * self.dt)
 
     @cached_property
     def steps(self) -> int:
-        """How many there are; the last one may be shorter."""
+        """Number of steps; the last one may be shorter."""
         if self.end == np.inf:
             return FOREVER
         return max(int(np.ceil(self.end / self.dt - 1e-9)), int(self.end > 0.0))
 
     @cached_property
     def whole(self) -> int:
-        """How many are of full length."""
+        """Number of steps of full length."""
         return FOREVER if self.end == np.inf else int(np.floor(self.end / self.dt + 1e-9))
 
     def time(self, k: int) -> float:
@@ -120,11 +120,11 @@ class Grid:
 
 
 class Stepper(Protocol):
-    """What has a way of its own to step, as QuasiStatics.
+    """Something with its own way to step, such as QuasiStatics.
 
     It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces,
     and joint_law, for those of integrating/joint_law.py;
-    save() -> arrays by name, and restore(arrays), where q and v are not all that decides how it goes on.
+    save() -> arrays by name, and restore(arrays), if q and v alone do not determine how it continues.
     """
 
     @property
@@ -140,7 +140,7 @@ class Stepper(Protocol):
 
 
 class Rows:
-    """States gathered until there are enough for a piece."""
+    """States collected until there are enough for a piece."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -171,7 +171,7 @@ class Rows:
 
 
 def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[Piece]:
-    """Fixed steps in compiled code, under forces at the joints alone; as many a call as take SECONDS or so."""
+    """Fixed steps in compiled code, with joint forces only; each call takes as many steps as fit in about SECONDS."""
     model = f.model
     steps = March(model, integrator, grid.dt, f.forces.constant, f.forces.law)
     count, most = 1, max(1, NUMBERS // (model.nq + model.nv))
@@ -193,12 +193,12 @@ def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[
             raise not_finite(model, last.time, last.q, last.v, last)
         took = clock.perf_counter() - begun
         count = 1 if cursor.watched else max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
-    yield from stepping(cursor, f, grid, integrator, Watch((), grid.dt))  # what is left is less than a step
+    yield from stepping(cursor, f, grid, integrator, Watch((), grid.dt))  # what remains is less than a step
 
 
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
              renew: Any = None) -> Iterator[Piece]:  # fmt: skip
-    """Steps one by one, of fixed or adaptive length, with events. renew: the Dynamics of another model."""
+    """Single steps, of fixed or adaptive length, with events. renew: makes the Dynamics of another model."""
     rows = Rows(cursor.model)
     try:
         while cursor.time < grid.end and cursor.goes_on:
@@ -212,7 +212,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             cursor.time, (cursor.q, cursor.v), cursor.seen = until, found.state, found.seen(until)
             _sample(rows, cursor, step, grid, adaptive)
             cursor.h = cursor.h if adaptive is None else adaptive.h
-            short = cursor.step * grid.dt > until  # the last sample is of an end between two instants of the grid
+            short = cursor.step * grid.dt > until  # the last sample is at an end between two instants of the grid
             if not found.crossings and until == grid.end and (short or until < step.end):
                 cursor.before = replace(begun, step=cursor.step - short)
             if found.crossings:
@@ -245,8 +245,8 @@ def _ahead(
 ) -> tuple[Step, Found]:
     """The next step, and the first events in it.
 
-    A step goes beyond the end, so that no step and no event depends on where a run ends. Only where that cannot be
-    done, because a function refuses such times, does the step end there.
+    A step goes past the end, so that no step and no event depends on where a run ends. Only if that is impossible,
+    because a function refuses such times, does the step stop at the end.
     """
 
     def take(until: float) -> tuple[Step, Found]:
@@ -261,12 +261,12 @@ def _ahead(
         return take(np.inf)
     try:
         return take(np.inf)
-    except Exception:  # of functions that are ours to call, any
+    except Exception:  # user functions may raise any exception
         return take(grid.end)
 
 
 def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float) -> FixedStep:
-    """To the next instant of the grid, or until it ends."""
+    """To the next instant of the grid, or to `until`."""
     end, take = min((cursor.step + 1) * grid.dt, until), FIXED[integrator]
     h = grid.dt if cursor.on(grid) and end < until else end - cursor.time
     step = FixedStep(take, f, cursor.time, end, (cursor.q, cursor.v), h)
@@ -277,7 +277,7 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: floa
 
 
 def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
-    """The states on the grid that a step has passed when it is where the cursor is."""
+    """The states on the grid that a step has passed up to the cursor."""
     while cursor.step < grid.steps and grid.time(cursor.step + 1) <= cursor.time:
         cursor.step += 1
         if grid.kept(cursor.step):
@@ -287,7 +287,7 @@ def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adapti
 
 
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
-    """Steps of something that has its own way to step; v is zero where it has none."""
+    """Steps of a stepper with its own way to step; v is zero if it has none."""
     rows, at_rest = Rows(cursor.model), np.zeros(cursor.model.nv)
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
@@ -323,7 +323,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
 
 
 def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
-    """The joints that a stepper computes just now, and what it says of the error."""
+    """The joints that a stepper currently computes, and the error that it reports."""
     if hasattr(stepper, "solve"):  # what its next step will use
         found = stepper.solve()
         return found.joints, float(found.error)
@@ -333,7 +333,8 @@ def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
 
 
 def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Push, Any]]:
-    """Put forces on something that has apply, spring and torque. The pushes, and what it gave for each."""
+    """Apply forces to a stepper that has apply, spring and torque. Returns the pushes, and what it returned for
+    each."""
     pushes: list[tuple[Push, Any]] = []
     moves = hasattr(stepper, "joint_law")
     for force in forces:

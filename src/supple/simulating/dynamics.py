@@ -1,4 +1,4 @@
-"""How a model accelerates under its forces, by whichever exact method: what integrators ask."""
+"""The acceleration of a model under its forces, by any exact method: what integrators evaluate."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 EXACT: tuple[str, ...] = get_args(Method)
-#: Energy that may appear without work before a run is stopped: a share of all that was seen to change form, and of what
-#: gravity does over the body's size.
+#: Energy that may appear without work before a run is stopped: a fraction of all energy seen to change form, and of the
+#: work of gravity over the body's size.
 FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
 
 
@@ -45,7 +45,7 @@ class Dynamics(Pointing):
         self.chart = chart(self.model)
 
     def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
-        """(nv,) as forward_dynamics gives it; what is wrong is said with the time and the joint."""
+        """(nv,) as returned by forward_dynamics; errors state the time and the joint."""
         tau, wrenches = self.forces(time, q, v)
         try:
             return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
@@ -53,14 +53,14 @@ class Dynamics(Pointing):
             raise SimulationError(f"at time {time:.6g} s: {e}", time) from e
 
     def energies(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-        """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and steady pushes; a
-        state has the same to the last bit in any batch."""
+        """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and constant pushes;
+        bit-identical for a state in any batch."""
         (totals,) = each_state(self.model, q, lambda q, v: (TOTALS.general(self.model, q, v, None, None),), v)
         kinetic = totals[:, KINETIC] + 0.5 * (self.model.armature * v * v).sum(axis=1)
         return kinetic, totals[:, POTENTIAL] + self.forces.energy(q)
 
     def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:
-        """(B, n_joints, 6) what joints carry (supple.joint_wrenches, in the child's frame)."""
+        """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame)."""
         out = np.empty((len(q), self.model.n_bodies, 6))
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
@@ -69,15 +69,15 @@ class Dynamics(Pointing):
 
 
 class EnergyGuard:
-    """Stops a run whose energy grows although nothing puts any in.
+    """Stops a run whose energy grows although nothing supplies any.
 
     An integrator's errors may add a little. What counts as too much is measured by the energy that has changed form so
-    far (the largest kinetic energy seen, the largest change of potential energy), and by what gravity does over the
-    body's own size. Explicit Euler has a body that was at rest move only after its first step: after k steps under a
-    constant force, 1/k of its kinetic energy came from nowhere, however short they are, and that much is allowed.
+    far (the largest kinetic energy seen, the largest change of potential energy), and by the work of gravity over the
+    body's own size. With explicit Euler, a body at rest moves only after its first step: after k steps under a constant
+    force, 1/k of its kinetic energy came from nowhere, however short the steps, and that much is allowed.
     """
 
-    names = frozenset({"_begun", "_potential", "_most", "_rows", "_least"})  #: of the numbers that it saves
+    names = frozenset({"_begun", "_potential", "_most", "_rows", "_least"})  #: names of the numbers that it saves
 
     def __init__(self, dynamics: Dynamics, q: Floats, kinetic: float, potential: float) -> None:
         model, at = dynamics.model, poses(dynamics.model, q).position
@@ -88,7 +88,7 @@ class EnergyGuard:
         self._least = BY_GRAVITY * weight * size + 1e-9 * abs(self._begun)
 
     def check(self, kinetic: Floats, potential: Floats) -> int | None:
-        """The first row with too much energy, if there is one."""
+        """The first row with too much energy, or None."""
         moved = np.maximum(kinetic, np.abs(potential - self._potential))
         most = np.maximum.accumulate(np.maximum(moved, self._most))
         share = FROM_NOWHERE + 1.0 / (self._rows + np.arange(1, len(most) + 1))
@@ -98,7 +98,7 @@ class EnergyGuard:
         return int(bad[0]) if len(bad) else None
 
     def save(self) -> dict[str, float]:
-        """What it has seen, for a run that goes on another time."""
+        """What it has seen, for a run that is continued later."""
         return dict(vars(self))
 
     @classmethod
@@ -109,7 +109,7 @@ class EnergyGuard:
 
 
 def energy_grew(state: State, last: State, dt: float, integrator: str) -> SimulationError:
-    """Names the joint in whose motion most of the energy is, and what to do about it beside what is done already."""
+    """Names the joint whose motion has most of the energy, and suggests remedies not already in use."""
     model = state.model
     H_v = inverse_dynamics(model, state.q, None, state.v) - inverse_dynamics(model, state.q, None, None)
     joint = model.joint_names[int(model.dof_body[int(np.argmax(state.v * H_v))])]
@@ -136,7 +136,7 @@ def not_finite(model: Model, time: float, q: Floats, v: Floats, last: State) -> 
         body = int(model.dof_body[bad_v[0]])
     elif len(bad_q):
         body = int(np.searchsorted(model.q_index, bad_q[0], side="right")) - 1
-    else:  # so large that the step after could not be taken
+    else:  # so large that the following step failed
         body = int(model.dof_body[int(np.argmax(np.abs(v)))])
     joint = model.joint_names[body]
     return SimulationError(
@@ -149,7 +149,8 @@ def not_finite(model: Model, time: float, q: Floats, v: Floats, last: State) -> 
 
 
 class Keeping:
-    """`with Keeping(state):` gives what goes wrong inside the last good state, and makes it a SimulationError."""
+    """`with Keeping(state):` attaches the last good state to any error raised inside, and makes it a
+    SimulationError."""
 
     def __init__(self, last: State) -> None:
         self._last = last

@@ -1,5 +1,5 @@
-"""Events: a function of the state that crosses zero, and what then happens. Where it does so is found by crossings.py,
-of several events at once by watch.py."""
+"""Events: a function of the state crosses zero, and something happens. The instant is located by crossings.py, for
+several events at once by watch.py."""
 
 from __future__ import annotations
 
@@ -31,20 +31,21 @@ NAME = Kind(f"a word or more, of {LONGEST_NAME} bytes at most", _name)
 @checked
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when a function of the state crosses zero. name: 120 bytes at most, as recordings have.
+    """Something that happens when a function of the state crosses zero. name: 120 bytes at most, as in recordings.
 
-    when(state) -> a number; direction: +1 for crossings upwards, -1 downwards, 0 both. then(state), called with the
-    state at the crossing, may return None to go on, a State to go on from (another q or v, even another model: an
-    impact, another root), or "stop"; then="stop" stops. The instant is found as exactly as the integrator steps.
+    when(state) -> a number; direction: +1 for upward crossings, -1 for downward, 0 for both. then(state), called with
+    the state at the crossing, may return None to continue, a State to continue from (another q or v, even another
+    model: an impact, another root), or "stop"; then="stop" stops. The instant is located as accurately as the
+    integrator steps.
 
-    Every crossing happens once, whatever `then` makes of the state: where it leaves `when` at zero, the event can
-    happen again only after `when` has left zero. Events at one instant happen in the order in which they are given,
-    each in the state that those before it left, unless that put it back to where it came from; a "stop" holds after
-    all of them. Changes that a `then` makes are no crossings; nor is a run's beginning at zero.
+    Every crossing triggers the event once, whatever `then` does to the state: if it leaves `when` at zero, the event
+    can happen again only after `when` has left zero. Simultaneous events happen in the order in which they are given,
+    each in the state left by those before it, unless these put its function back on the side it came from; a "stop"
+    takes effect after all of them. Changes made by a `then` are not crossings; nor is a run that begins at zero.
 
-    resolution: seconds; a quarter of dt by default. `when` is looked at so often, so that it cannot cross and stay on
-    the other side for longer unnoticed. Shorter visits are found where it is smooth (see docs/runs.md). The arrays of
-    a state are read-only.
+    resolution: seconds; a quarter of dt by default. `when` is sampled at this interval, so that it cannot cross and
+    stay on the other side for longer unnoticed. Shorter visits are found where it is smooth (see docs/runs.md). The
+    arrays of a state are read-only.
     """
 
     name: Annotated[str, NAME]
@@ -56,14 +57,14 @@ class Event:
 
 @dataclass(frozen=True)
 class Happened:
-    """An event that took place, as a result lists it."""
+    """An event that took place, as listed in a result."""
 
     name: str
     time: float
 
 
 def value_of(event: Event, state: State) -> float:
-    """`when` at a state whose arrays are lent."""
+    """`when` at a state whose arrays are passed read-only."""
     got = lent_to("event", event, event.when, state.time, state)
     try:
         x = float(got) if isinstance(got, float) or np.ndim(got) == 0 else float(np.asarray(got).item())
@@ -78,8 +79,8 @@ def value_of(event: Event, state: State) -> float:
 
 
 def outcome(event: Event, state: State) -> tuple[State, bool]:
-    """What an event makes of a state whose arrays are lent, and whether the run stops there. What `then` returns is
-    checked as a run's beginning is."""
+    """The state after an event (its arrays are passed read-only), and whether the run stops there. What `then` returns
+    is checked like the initial state of a run."""
     if event.then is None or event.then == STOP:
         return state, event.then == STOP
     got: Any = lent_to("event", event, event.then, state.time, state)  # type: ignore[arg-type]

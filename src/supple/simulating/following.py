@@ -1,4 +1,4 @@
-"""A run is followed by one at a time: neither by a second thread, nor from within one of its own forces."""
+"""A run has one consumer at a time: no second thread, and no call from within one of its own forces."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Following(Generic[T]):
-    """Hands on what another iterator gives."""
+    """Yields what another iterator yields."""
 
     def __init__(self, inner: Iterator[T]) -> None:
         self._inner, self._lock = inner, Lock()

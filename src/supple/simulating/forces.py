@@ -1,9 +1,9 @@
-"""What acts on a body while it moves.
+"""Forces that act on a body while it moves.
 
 A force is any function (time, q, v) -> tau (nv,) at the joints, or -> wrenches (n_bodies, 6) as forward_dynamics takes
-them; with a fourth argument it is told the model. Those below are made for a body or joint by its name; they are bound
-to a model when a run begins, and again when an event gives it another (carrying.py). They say what energy
-they hold, so that a run can tell energy that comes from nowhere from energy that comes from a spring.
+them; a function of four arguments also receives the model. The forces below are specified for a body or joint by name.
+They are bound to a model when a run begins, and again when an event changes the model (carrying.py). They report the
+energy that they store, so that a run can distinguish energy from a spring from energy that comes from nowhere.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from supple.spatial.pointing import Pointing
 Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Floats]
 
-SMALL = 500  #: bodies, up to which states are best computed in batches
+SMALL = 500  #: number of bodies up to which states are best computed in batches
 
 
 @checked
 @dataclass(frozen=True)
 class Controller:
-    """A proportional-derivative controller, or a spring with a damper, at a joint of coordinates that add (not planar,
-    ball, free): stiffness (target - q) + damping (rate - v), and no more than `most` either way."""
+    """A proportional-derivative controller, or a spring with a damper, at a joint with additive coordinates (not
+    planar, ball or free): stiffness (target - q) + damping (rate - v), limited to `most` in either direction."""
 
     joint: str | int
     stiffness: NotNegative
@@ -47,8 +47,8 @@ class Controller:
 @checked
 @dataclass(frozen=True)
 class Limits:
-    """The model's joint limits as stiff springs: beyond a limit, stiffness times how far, and a damper that never pulls
-    back. Of the joints named, or of all that have limits."""
+    """The model's joint limits as stiff springs: beyond a limit, stiffness times the excess, and a damper that never
+    pulls back. For the joints named, or for all that have limits."""
 
     stiffness: NotNegative
     damping: NotNegative = 0.0
@@ -56,7 +56,7 @@ class Limits:
 
 
 class Forces(Pointing):
-    """All that acts on one model, ready to be asked at a time and state."""
+    """All forces on one model, to be evaluated at a time and state."""
 
     _pointers = ("_law_of",)
 
@@ -92,25 +92,25 @@ class Forces(Pointing):
         self._law_of = joint_law.law_kernel.load()
 
     def scale_pushes(self, scale: float) -> None:
-        """Pushes are so many times what they were given as."""
+        """Multiply every push by `scale`, relative to how it was given."""
         if self.world is not None:
             self.world.force, self.world.torque = (scale * x for x in self.world.given)
 
     @property
     def at_joints_only(self) -> bool:
-        """Whether compiled code can do it all: constant forces and the law, at the joints."""
+        """Whether compiled code can evaluate everything: constant forces and the law, at the joints."""
         return self.world is None and not self.functions
 
     @property
     def conserve(self) -> bool:
-        """Whether no force can add energy but what `energy` has: springs and walls, but no motors, no pushes."""
+        """Whether no force can add energy beyond what `energy` counts: springs and walls, but no motors, no pushes."""
         law = joint_law.by_name(self.law)
         motors, moving = law["most"] < np.inf, law["damper"] * law["rate"] != 0.0
         pushed = self.world is not None and not self.world.conserve
         return not (self.functions or self.constant.any() or (motors | moving).any() or pushed)
 
     def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
-        """tau and wrenches, None where there are none."""
+        """tau and wrenches; None if there are none."""
         wrenches = None if self.world is None else self.world(q, v)
         if not len(self.law) and not self.functions:
             return self.constant, wrenches
@@ -132,7 +132,7 @@ class Forces(Pointing):
         return tau, wrenches
 
     def energy(self, q: Floats) -> Floats:
-        """(B,) what springs and walls hold at positions q (B, nq)."""
+        """(B,) energy stored in springs and walls at positions q (B, nq)."""
         out = np.zeros(len(q))
         if len(self.law):
             law = joint_law.by_name(self.law)
@@ -144,7 +144,7 @@ class Forces(Pointing):
 
 
 class WorldForces:
-    """Pushes and springs, all at once."""
+    """Pushes and springs, evaluated together."""
 
     def __init__(self, model: Model, pushes: list[Push], springs: list[Spring]) -> None:
         self.model = model
@@ -186,7 +186,7 @@ class WorldForces:
         return out
 
     def _poses(self, q: Floats) -> tuple[Floats, Floats]:
-        """Of the bodies that are pushed, in states q."""
+        """Poses of the bodies that are pushed, in states q."""
         pose = poses(self.model, q)
         return pose.rotation[..., self.bodies, :, :], pose.position[..., self.bodies, :]
 
@@ -198,7 +198,7 @@ class WorldForces:
         return out
 
     def energy(self, q: Floats) -> Floats:
-        """(B,) of springs, and of constant forces of the world on points, whose energy is -force · point."""
+        """(B,) energy of springs, and of constant world-frame forces on points, which is -force · point."""
         R, r = each_state(self.model, q, self._poses)
         at = r + _turn(R, self.points)
         stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
@@ -208,21 +208,21 @@ class WorldForces:
 
 
 def each_state(model: Model, q: Floats, call: Callable[..., tuple[Floats, ...]], *more: Floats) -> tuple[Floats, ...]:
-    """What a call gives for states (B, nq): all at once for a small body, one by one for a large one, where that is
-    quicker. Which of the two depends on the model alone, so that a state gives the same bits in any batch."""
+    """Results of a call for states (B, nq): in one batch for a small body, one by one for a large one, where that is
+    faster. The choice depends on the model only, so that a state gives bit-identical results in any batch."""
     if model.n_bodies <= SMALL:
         return call(q, *more)
     return tuple(np.stack(x) for x in zip(*(call(*row) for row in zip(q, *more))))
 
 
 def _turn(R: Floats, x: Floats) -> Floats:
-    """R x, to the same bits in batches of any size."""
+    """R x, bit-identical in batches of any size."""
     out: Floats = (R * x[..., None, :]).sum(axis=-1)
     return out
 
 
 def law_rows(model: Model, force: Controller | Limits) -> Floats:
-    """What a force at joints says, as integrating/joint_law.py has it."""
+    """A force at joints in the form of integrating/joint_law.py."""
     if isinstance(force, Limits):
         return joint_law.limit_rows(model, force.stiffness, force.damping, force.joints)
     c = force

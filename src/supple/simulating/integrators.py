@@ -25,7 +25,7 @@ from supple.simulating.dynamics import Dynamics
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  #: q and v
-Inside = Callable[[float], Pair]  #: of a part of a step, from 0 at its beginning to 1 at its end
+Inside = Callable[[float], Pair]  #: of a fraction of a step, from 0 at its beginning to 1 at its end
 
 
 class Step(Protocol):
@@ -42,7 +42,7 @@ class Step(Protocol):
         """q and v within it, by its interpolant."""
 
     def exactly(self, time: float) -> Pair:
-        """The same as a step of its own that ends there: as exact as the integrator is."""
+        """The same by a separate step that ends there: as accurate as the integrator."""
 
 
 def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
@@ -93,7 +93,7 @@ FIXED: dict[str, Take] = {"euler": euler, "semi-implicit": semi_implicit, "rk4":
 
 
 class FixedStep:
-    """A step of a given length h, by one of FIXED; its end, as the grid has it, may be a rounding off begin + h."""
+    """A step of a given length h, by one of FIXED; its end, as on the grid, may differ from begin + h by rounding."""
 
     def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
         self._take, self._f, self._first, self._h = take, f, first, h
@@ -112,7 +112,7 @@ class FixedStep:
 
 # --- adaptive -------------------------------------------------------------------------------------------------------
 
-LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart ends at 2 pi
+LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is valid up to 2 pi
 
 
 class AdaptiveStep:
@@ -127,7 +127,7 @@ class AdaptiveStep:
         self._F: Floats | None = None
 
     def at(self, time: float) -> Pair:
-        """By the interpolant of order 7, whose four more slopes are found when first asked for."""
+        """By the interpolant of order 7, whose four additional slopes are computed on first use."""
         if time >= self.end:
             return self.last
         if self._F is None:
@@ -172,7 +172,7 @@ def slope(f: Dynamics, t: float, q: Floats, y: Floats) -> Floats:
 
 
 def stages(f: Dynamics, t: float, q: Floats, y: Floats, h: float, T: Tableau) -> tuple[Floats, Floats]:
-    """y at the end of a step, and the slopes on the way."""
+    """y at the end of a step, and the slopes of the stages."""
     K = np.empty((len(T.C), len(y)))
     for i, (a, c) in enumerate(zip(T.A, T.C)):
         K[i] = slope(f, t + c * h, q, y + h * (a[:i] @ K[:i]) if i else y)
@@ -180,7 +180,7 @@ def stages(f: Dynamics, t: float, q: Floats, y: Floats, h: float, T: Tableau) ->
 
 
 class Adaptive:
-    """Chooses the length of steps; `h` is what it would try next, and all it remembers."""
+    """Chooses the step length; `h` is the length to try next, and its only state."""
 
     def __init__(self, rtol: float, atol: float, h: float, longest: float) -> None:
         for name, value in (("rtol", rtol), ("atol", atol), ("dt", h)):
@@ -189,7 +189,7 @@ class Adaptive:
         self.rtol, self.atol, self.h, self.longest = max(rtol, 100 * np.finfo(float).eps), atol, h, longest
 
     def step(self, f: Dynamics, t: float, q: Floats, v: Floats, until: float) -> AdaptiveStep:
-        """The next step, which does not go beyond `until`."""
+        """The next step, which does not go past `until`."""
         T, n = dop853(), f.model.nv
         y0 = np.concatenate([np.zeros(n), v])
         h, rejected, cause = min(self.h, self.longest), False, None
@@ -210,18 +210,18 @@ class Adaptive:
                 y, K = stages(f, t, q, y0, h, T)
                 error = self._error(K, h, v, y[n:])
                 far = _turns(f) and float(np.abs(y[:n]).max(initial=0.0)) > LARGEST_TURN
-            except SimulationError as e:  # so far off that nothing can be computed there: go less far
+            except SimulationError as e:  # so far off that nothing can be computed there: try a shorter step
                 error, far, cause = np.inf, False, e
             if error < 1.0 and not far:
-                cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: what was planned stays
+                cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: the planned length stays
                 self.h = self.h if cut else h * growth(error, rejected)
                 return AdaptiveStep(f, t, q, v, h, K, y)
             rejected = True
             h *= 0.5 if far else growth(error, rejected)
 
     def _error(self, K: Floats, h: float, v0: Floats, v1: Floats) -> float:
-        """Of the whole step, one being just good enough: DOP853's blend of orders 5 and 3. Coordinates count as they
-        are (rtol of a radian or a metre), velocities relative to their size."""
+        """Error of the whole step, 1 being just acceptable: DOP853's blend of orders 5 and 3. Coordinates count
+        absolutely (rtol of a radian or a metre), velocities relative to their magnitude."""
         T = dop853()
         scale = self.atol + self.rtol * np.concatenate([np.ones(len(v0)), np.maximum(np.abs(v0), np.abs(v1))])
         five, three = (float(np.sum(((E @ K) / scale) ** 2)) for E in (T.E5, T.E3))
@@ -230,5 +230,5 @@ class Adaptive:
 
 
 def _turns(f: Dynamics) -> bool:
-    """Whether the model has joints that the chart bends for."""
+    """Whether the model has joints with a nontrivial chart."""
     return f.model.nq != f.model.nv

@@ -1,4 +1,4 @@
-"""Recordings made by earlier versions: what they call otherwise than it is called now, and what they do not say."""
+"""Recordings made by earlier versions: names that have changed since, and entries that they lack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ INTEGRATORS = {"adaptive": "dop853"}
 
 
 def today(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of a recorded run, in the words of now."""
+    """Settings of a recorded run, under their current names."""
     known = settings.get("integrator")
     return {**settings, "integrator": INTEGRATORS[known]} if known in INTEGRATORS else dict(settings)
 

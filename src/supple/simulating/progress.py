@@ -1,4 +1,4 @@
-"""A bar that shows how far a run is: time left, rate, active joints, error, energy."""
+"""A progress bar for a run: time left, rate, active joints, error, energy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from supple.simulating.simulation import Sample, Simulation
 
 
 class Progress:
-    """A Rich progress bar while it lasts, or nothing."""
+    """A context with a Rich progress bar, or with none."""
 
     def __init__(self, run: Simulation, shown: bool) -> None:
         self._run, self._shown, self._bar = run, shown, None
@@ -45,7 +45,7 @@ class Progress:
             self._bar.update(self._task, completed=float(sample.piece.times[-1]), now=now, more=more)
 
     def line(self, sample: Sample) -> tuple[str, str]:
-        """Where the run is, and how it does."""
+        """The current time of the run, and its progress."""
         run, p = self._run, sample.piece
         wall = max(clock.perf_counter() - self._begun, 1e-9)
         now = f"{p.times[-1]:.4g} of {run.grid.end:.4g} s"

@@ -1,4 +1,4 @@
-"""What a run leaves: states over time, in segments of one model each."""
+"""The result of a run: states over time, in segments of one model each."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ class Stretch:
 class Result:
     """The states of a run: r.times, r.q, r.v, r.energy; r[i] is a State, r.plot() a picture.
 
-    Where events changed the state or the model, r.segments has a part for each stretch between them; an instant at
-    which that happened is there twice, before and after. r.events says what happened when.
+    Where events changed the state or the model, r.segments has a part for each stretch between them; the instant of
+    such a change appears twice, before and after. r.events lists what happened when.
     """
 
     def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
                  recording: str | None = None, file: Any = None, rods: Floats | None = None) -> None:  # fmt: skip
         self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
-        self.rods = rods  #: (n_bodies, 2, 3) between which points the bodies of the first model are drawn, if known
-        self._file = file  #: kept open for as long as it is read
+        self.rods = rods  #: (n_bodies, 2, 3) points between which the bodies of the first model are drawn, if known
+        self._file = file  #: kept open while it is being read
 
     def close(self) -> None:
-        """Close the recording that it reads, if it does."""
+        """Close the recording that it reads, if any."""
         if self._file is not None:
             self._file.close()
 
@@ -137,7 +137,7 @@ class Result:
 
     @property
     def potential(self) -> Floats:
-        """Of gravity, of springs and joint limits, and of constant pushes."""
+        """Potential energy of gravity, springs, joint limits and constant pushes."""
         return self._all("potential")
 
     @property
@@ -147,23 +147,24 @@ class Result:
 
     @property
     def error(self) -> Floats | None:
-        """(k,) of leaving out joints, in `measure`: of quasi-statics, and of adaptive dynamics with guaranteed=True,
-        certified; of other adaptive dynamics, at the last choice of active joints. None: nothing was left out."""
+        """(k,) error of leaving out joints, in `measure`: certified for quasi-statics and for adaptive dynamics with
+        guaranteed=True; for other adaptive dynamics, at the last choice of active joints. None: nothing was left
+        out."""
         return None if self.segments[0].error is None else self._all("error")
 
     @property
     def measure(self) -> str | None:
-        """What the error is measured in, with its unit; None where there is none."""
+        """The measure of the error, with its unit; None if there is none."""
         return None if self.segments[0].error is None else measure_of(self.about)
 
     @property
     def joint_wrenches(self) -> Floats | None:
-        """(k, n_joints, 6) what joints carry, where it was asked for."""
+        """(k, n_joints, 6) wrenches that the joints carry, if they were requested."""
         return None if self.segments[0].joint_wrenches is None else self._all("joint_wrenches")
 
     @property
     def active_counts(self) -> Ints | None:
-        """(k,) how many joints were computed, of an adaptive method."""
+        """(k,) how many joints an adaptive method computed."""
         return None if self.segments[0].active_counts is None else self._all("active_counts")
 
     def _all(self, name: str) -> NDArray[Any]:
@@ -175,8 +176,8 @@ class Result:
 
     @checked
     def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:
-        """Energies, coordinates, and what an adaptive method did, over time: a matplotlib figure, saved if a path is
-        given. joints: by name; the first eight by default."""
+        """Energies, coordinates, and the activity of an adaptive method, over time: a matplotlib figure, saved if a
+        path is given. joints: by name; the first eight by default."""
         from supple.simulating.plot import plot
 
         return plot(self, path, joints)

@@ -1,6 +1,6 @@
-"""Going on with a recorded run: what a recording keeps for that, and a run put where it ended.
+"""Continuing a recorded run: what a recording stores for that, and restoring a run to where it ended.
 
-What is kept is checked before it is used, since a recording may be anybody's.
+Stored data is checked before it is used, since a recording may come from anyone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from supple.simulating.watch import restored, saved
 
 
 def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a run needs to go on from its cursor: JSON, and arrays."""
+    """What a run needs to continue from its cursor: JSON, and arrays."""
     c, guard = run.cursor, None if run.guard is None else run.guard.save()
     state, arrays = _saved(c)
     state |= {"before": None, "over": c.over, "failed": failed, "steered": run.steered, "guard": guard}
@@ -44,8 +44,8 @@ def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
-    """Put a run where its recording ends, if it is the same run. Models of it by their numbers, and which commit that
-    is."""
+    """Restore a run to where its recording ends, if it is the same run. Returns its models by number, and the index of
+    that commit."""
     with Recording(path) as r:
         state, arrays = r.checkpoint()
         if state["failed"]:
@@ -66,13 +66,20 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
         run.resume(cursor, arrays, _checked_guard(state.get("guard")))
     except _Unfit as e:
         raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
-    except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # of a stepper's own arrays
+    except (
+        StateError,
+        KeyError,
+        IndexError,
+        TypeError,
+        ValueError,
+        OverflowError,
+    ) as e:  # raised for a stepper's own arrays
         raise RecordingError(f"{path} is damaged, and cannot be resumed: its checkpoint does not fit: {e}") from e
     return models, generation
 
 
 class _Unfit(Exception):
-    """A checkpoint that no run left."""
+    """A checkpoint that no run could have written."""
 
 
 def _cursor(run: Simulation, model: Model, state: dict[str, Any], arrays: dict[str, Any]) -> Cursor:
@@ -107,7 +114,7 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
 
 
 def _is_seen(row: Any) -> bool:
-    """Whether this can be what is remembered of an event."""
+    """Whether this is valid data about an event."""
     if not isinstance(row, list) or len(row) != len(fields(Seen)):
         return False
     side, zero, origin, rebounded, last, flight, many = row
@@ -130,7 +137,7 @@ def _checked_guard(guard: Any) -> dict[str, float] | None:
 
 
 def _refuse_another_run(run: Simulation, r: Recording) -> None:
-    """A recording goes on as it was begun: with the same model, from the same state, under the same forces."""
+    """A recording must be continued as it began: with the same model, from the same state, under the same forces."""
     begun, c = r.segments[0], run.cursor
     refuse_other_model(r.path, begun.model, run.model)
     start = other_start(run.model, (begun.q[0], np.asarray(begun.v[0])), (c.q, c.v))

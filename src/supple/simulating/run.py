@@ -28,7 +28,7 @@ from supple.simulating.resuming import checkpoint, go_on
 from supple.simulating.simulation import Sample, Simulation
 from supple.writing import check_target
 
-#: What `simulate` asks of a duration.
+#: What `simulate` requires of a duration.
 ENDING = number(
     "a finite number of seconds, not below zero (for a run without an end iterate over supple.Simulation(...))", 0.0
 )
@@ -49,33 +49,34 @@ def simulate(
 ) -> Result:
     """Follow a body through time.
 
-    q, v: where it begins; the neutral position, at rest, by default. duration, dt: seconds. Every `every`-th step is
-    kept, and the last; "dop853" steps as it likes, and is asked where it is every dt. All settings but duration,
-    record, resume, overwrite and progress are those of supple.Simulation.
+    q, v: initial state; by default the neutral position, at rest. duration, dt: seconds. Every `every`-th step and the
+    last one are kept. "dop853" chooses its own step length, and its state is sampled every dt. All settings except
+    duration, record, resume, overwrite and progress are those of supple.Simulation.
 
-    method: one of forward_dynamics, or "quasi-statics", or "adaptive"; the last two take what QuasiStatics (error,
-    measure) and AdaptiveDynamics (active, error, update_every, ...) take, and step as they do. integrator, of the
-    others: "rk4" (by default), "euler", "semi-implicit", or "dop853" with rtol and atol (1e-9, by default).
-    forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches; (time, q, v, model)
-    are told the model, as they must be if an event gives it another root. tau: constant forces at the joints, or a
-    function. They stay at their points and joints whatever the root. events: see supple.Event. joint_wrenches:
-    keep what joints carry, too.
+    method: one of those of forward_dynamics, or "quasi-statics", or "adaptive". The last two accept the settings of
+    QuasiStatics (error, measure) and AdaptiveDynamics (active, error, update_every, ...), and step as these do.
+    integrator, for the other methods: "rk4" (default), "euler", "semi-implicit", or "dop853" with rtol and atol
+    (default 1e-9). forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches;
+    functions (time, q, v, model) also receive the model, which they need if an event changes the root. tau: constant
+    joint forces, or a function. Forces stay at their points and joints whatever the root. events: see supple.Event.
+    joint_wrenches: also keep the wrenches that the joints carry.
 
-    record: an HDF5 file to keep everything in, instead of memory (supple.load_run reads it); a run that is killed
-    leaves it whole up to a second before. resume=True goes on with one that is there, to the bits that it would have
-    had; another start, model, setting, force or event than recorded is refused, but of functions only the names are
-    compared: they must give what they gave. overwrite=True replaces it. progress=True shows a bar.
+    record: an HDF5 file in which everything is kept, instead of in memory (supple.load_run reads it); if the run is
+    killed, the file is intact up to a second before. resume=True continues an existing recording bit-identically; a
+    start, model, setting, force or event other than the recorded one is refused. Functions are compared by name only:
+    they must return what they returned before. overwrite=True replaces the recording. progress=True shows a progress
+    bar.
 
-    Ctrl-C stops the run, and the result has what was done (result.about["stopped"] says so). A state that is not
-    finite, or energy that grows although nothing puts any in (check_energy=False allows it), raises SimulationError
-    with .time, .joint, the last good .state, and .result with all that was good.
+    Ctrl-C stops the run, and the result contains what was computed so far (result.about["stopped"] says so). A state
+    that is not finite, or energy that grows although nothing supplies any (check_energy=False allows it), raises
+    SimulationError with .time, .joint, the last good .state, and .result with everything up to there.
     """
     run = Simulation(model, q, v, duration=duration, **settings)
     return follow(run, record, resume=resume, overwrite=overwrite, progress=progress)
 
 
 def _whole_signature() -> Signature:
-    """Of `simulate`, with the settings, which Simulation alone lists."""
+    """Signature of `simulate`, including the settings, which only Simulation lists."""
     own, takes = (dict(signature(x).parameters) for x in (simulate, Simulation))
     _, (_, options) = own.popitem(), takes.popitem()
     return signature(simulate).replace(parameters=[*(takes | own).values(), options])
@@ -164,7 +165,7 @@ class InFile:
         for event in self._run.events[self._events :]:
             self._recorder.event(event.time, event.name)
         self._events = len(self._run.events)
-        if p.ends_segment:  # the cursor is beyond it already, at a state that comes with the next piece
+        if p.ends_segment:  # the cursor is already past it, at a state that comes with the next piece
             self._recorder.end_segment()
         elif self._recorder.due or not self._wrote:
             self._commit()
@@ -188,15 +189,15 @@ class InFile:
 
 @checked_as(RecordingError)
 def load_run(path: str | Path) -> Result:
-    """The result of a run that was recorded: r.times, r.q, r.energy, r[i], r.segments, r.plot(), as of `simulate`.
+    """The result of a recorded run: r.times, r.q, r.energy, r[i], r.segments, r.plot(), as returned by `simulate`.
 
-    q, v and joint_wrenches of a segment are read where they are asked for: r.segments[0].q[1000] reads one row.
+    q, v and joint_wrenches of a segment are read from the file on access: r.segments[0].q[1000] reads one row.
     """
     r = Recording(path)
     try:
         segments, rods = r.segments, r.rods
         for segment in (segments[0], segments[-1]):
-            _ = segment.model  # which is refused at once if it is none
+            _ = segment.model  # raises at once if the recorded model is invalid
     except BaseException:
         r.close()
         raise
@@ -218,9 +219,9 @@ def follow(
     watch: Callable[[Sample], None] | None = None,
     keep: bool = True,
 ) -> Result:
-    """A run to its end, to Ctrl-C, or to what goes wrong.
+    """Run to the end, to Ctrl-C, or to an error.
 
-    about: more to be kept in the recording. watch: is shown every sample, and may change the run before the next.
+    about: further entries for the recording. watch: is shown every sample, and may change the run before the next.
     keep: False keeps only the last sample, in memory.
     """
     begun, extra = clock.perf_counter(), about or {}
@@ -246,7 +247,8 @@ def follow(
 
 
 class Interrupted:
-    """While it lasts, Ctrl-C stops a run after the step it is in: nothing is half done. A second one stops at once."""
+    """While active, Ctrl-C stops a run after the current step, so that nothing is half done. A second one stops at
+    once."""
 
     def __init__(self, run: Simulation) -> None:
         self._run, self.told = run, False

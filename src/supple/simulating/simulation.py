@@ -1,4 +1,4 @@
-"""A run: what is followed, how, and where it is."""
+"""A run: what is simulated, how, and its current state."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from supple.simulating.watch import Watch
 Floats = NDArray[np.float64]
 
 INTEGRATORS = (*FIXED, "dop853")
-TOLERANCE = 1e-9  #: of integrator "dop853", relative and absolute, unless said
-LONGEST = 100  #: states that are kept in a step of "dop853", at most: what is between is interpolated
-MOST_STEPS = 1e15  #: beyond, times of steps that follow each other are the same number
+TOLERANCE = 1e-9  #: relative and absolute tolerance of integrator "dop853", unless given
+LONGEST = 100  #: largest number of states kept in a step of "dop853"; those between are interpolated
+MOST_STEPS = 1e15  #: beyond this, the times of successive steps are the same number
 
 
 class Own(NamedTuple):
-    """A method that has a way of its own to step: how its stepper is made, from model, q, v and options, and which."""
+    """A method with its own stepper: how the stepper is made, from model, q, v and options, and which options."""
 
     make: Callable[..., drivers.Stepper]
     options: tuple[str, ...]
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """What options are if they are left out; without those that are then None."""
+        """Default values of the options, except those that default to None."""
         takes = signature(self.make).parameters
         known = {name: takes[name].default for name in self.options if name in takes}
         return {name: x for name, x in known.items() if x is not None and x is not Parameter.empty}
@@ -77,7 +77,7 @@ OWN = {
 
 
 def _method(value: Any) -> str:
-    """One of the methods there are by now: OWN may have got more."""
+    """One of the methods available now: entries may have been added to OWN."""
     name: str = choice(*EXACT, *OWN).form(value)
     return name
 
@@ -89,7 +89,7 @@ Duration = Annotated[float, number("a finite number of seconds, not below zero",
 
 @dataclass
 class Sample:
-    """A piece of a run, with what is computed of its states."""
+    """A piece of a run, with the quantities computed from its states."""
 
     piece: Piece
     kinetic: Floats
@@ -97,7 +97,7 @@ class Sample:
     joint_wrenches: Floats | None
 
     def until(self, row: int) -> Sample:
-        """What is before a row."""
+        """The rows before `row`."""
         p, w = self.piece, self.joint_wrenches
         active, error = None if p.active is None else p.active[:row], None if p.error is None else p.error[:row]
         piece = Piece(p.model, p.times[:row], p.q[:row], p.v[:row], active, error)
@@ -119,8 +119,8 @@ class Simulation:
         for state in supple.Simulation(model, q, v, dt=1e-3):
             ...
 
-    It goes on for ever unless a duration is given. `simulate` takes the same settings, follows a run to its end and
-    keeps its states; its description says what the settings are.
+    It continues forever unless a duration is given. `simulate` takes the same settings, runs to the end and keeps the
+    states; its docstring describes the settings.
     """
 
     @checked
@@ -164,14 +164,14 @@ class Simulation:
         elif rtol is not None or atol is not None:
             raise StateError("rtol and atol are for integrator 'dop853'; steps of fixed length have none")
         self._resumed = False
-        self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and ours, which an event makes anew
+        self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and our own; an event creates new ones
         self._push_scale, self._rescaled = 1.0, False
-        self.guard: EnergyGuard | None = None  #: of the segment that it is in
-        self.steered = False  #: whether somebody changed it while it went on; its events say how
+        self.guard: EnergyGuard | None = None  #: of the current segment
+        self.steered = False  #: whether the run was changed from outside while under way; its events say how
         self._pushes: list[tuple[Push, Any]] = []
         self._stepper: Any = None
         self.rods: Floats | None = (
-            None  #: (n_bodies, 2, 3) between which points bodies are drawn, where a scene says so
+            None  #: (n_bodies, 2, 3) points between which bodies are drawn, if a scene specifies them
         )
         self._options = options
         takes = OWN[method].options if method in OWN else ()
@@ -186,7 +186,7 @@ class Simulation:
         self._dynamics = self._renewed(model)
 
     def __copy__(self) -> Simulation:
-        """Another one that goes on from here by itself."""
+        """A copy that continues independently from here."""
         return deepcopy(self, {id(self.model): self.model})
 
     @property
@@ -195,12 +195,12 @@ class Simulation:
 
     @property
     def integrator(self) -> str:
-        """Its name; empty where the method steps in its own way."""
+        """Its name; empty if the method has its own stepper."""
         return self._integrator
 
     @property
     def model(self) -> Model:
-        """The model that it began with; an event may have given it another."""
+        """The model at the beginning; an event may have replaced it since."""
         return self._model
 
     @property
@@ -213,7 +213,7 @@ class Simulation:
 
     @property
     def duration(self) -> float:
-        """Infinite, if none was given."""
+        """Infinite if none was given."""
         return self.grid.end
 
     @property
@@ -230,7 +230,7 @@ class Simulation:
 
     @property
     def check_energy(self) -> bool:
-        """Whether energy that grows although nothing puts any in stops it. May be changed at any time."""
+        """Whether the run stops if energy grows although nothing supplies any. May be changed at any time."""
         return self._check_energy
 
     @check_energy.setter
@@ -250,22 +250,23 @@ class Simulation:
 
     @property
     def time(self) -> float:
-        """Where it is, in seconds."""
+        """Current time, in seconds."""
         return self.cursor.time
 
     @property
     def stepper(self) -> Any:
-        """The QuasiStatics or AdaptiveDynamics that steps, whose settings may be changed; None for other methods."""
+        """The QuasiStatics or AdaptiveDynamics object that steps, whose settings may be changed; None for other
+        methods."""
         return self._stepper
 
     @property
     def push_scale(self) -> float:
-        """How many times every supple.Push acts."""
+        """Factor by which every supple.Push is scaled."""
         return self._push_scale
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How it is run, in words and numbers."""
+        """The settings of the run, as words and numbers."""
         out: dict[str, Any] = {"method": self.method, "integrator": self.integrator}
         out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
         if self._adaptive is not None:
@@ -276,30 +277,31 @@ class Simulation:
 
     @property
     def _measure(self) -> str | None:
-        """What the error is measured in."""
+        """The measure of the error."""
         if isinstance(self._stepper, QuasiStatics):
             return of_quasi_statics(self._stepper.measure)
         return getattr(self._stepper, "measure", None)
 
     @property
     def given(self) -> dict[str, Any]:
-        """What else decides how it goes: settings of the method that were left out, forces and events as they were
-        given, and what is checked and kept."""
+        """Whatever else determines the run: settings of the method left at their defaults, forces and events as given,
+        and what is checked and kept."""
         defaults = OWN[self.method].defaults if self.method in OWN else {}
         unsaid = {name: x for name, x in defaults.items() if self._options.get(name) is None}
         if self.method == "adaptive" and self._options.get("error") is not None:
-            unsaid["error_measure"] = self._measure  # which decides what the number means
+            unsaid["error_measure"] = self._measure  # determines what the number means
         out: dict[str, Any] = unsaid | {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
         return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy}
 
     def __iter__(self) -> Iterator[State]:
-        """The states, the first one included."""
+        """The states, including the first one."""
         return Following(sample.piece.state(i) for sample in self.samples() for i in range(len(sample.piece.times)))
 
     def samples(self) -> Iterator[Sample]:
-        """The run piece by piece, from where the cursor is; the cursor's own state comes first, unless it is resumed.
+        """The run piece by piece, starting at the cursor; the cursor's own state comes first, unless the run is
+        resumed.
 
-        When an error is raised, all that was good has been given, and the error has the last good state.
+        When an error is raised, everything before it has been yielded, and the error has the last good state.
         """
         return Following(self._samples())
 
@@ -316,7 +318,7 @@ class Simulation:
                 self._dynamics = self._renewed(piece.model)
             self.events += piece.happened
             sample = self._sample(piece)
-            if len(piece.times):  # none, if an event ends a segment whose states were all handed on before
+            if len(piece.times):  # empty if an event ends a segment whose states were all yielded before
                 self.guard = self.guard or self._new_guard(sample)
                 bad = None if self.guard is None else self.guard.check(sample.kinetic, sample.potential)
                 if bad is not None:
@@ -372,7 +374,7 @@ class Simulation:
 
     @property
     def may_stop(self) -> bool:
-        """Whether events may end it before its time."""
+        """Whether events may end it before its duration is over."""
         return bool(self._watch.events)
 
     @property
@@ -381,7 +383,7 @@ class Simulation:
         return any(isinstance(force, Push) for force in self._forces)
 
     def scale_pushes(self, scale: float) -> None:
-        """From the next step on, every supple.Push is so many times what it was given as."""
+        """From the next step on, every supple.Push is multiplied by `scale`."""
         self._push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True
         for made in self._made:
             made.forces.scale_pushes(self._push_scale)
@@ -389,8 +391,8 @@ class Simulation:
             push.set(force=scale * np.asarray(given.force), torque=scale * np.asarray(given.torque))
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]], guard: dict[str, float] | None = None) -> None:
-        """Go on from another run's cursor: the same bits follow as followed there. saved: what its stepper saved.
-        guard: what its guard did."""
+        """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
+        guard: what its guard saved."""
         self.cursor, self._resumed = cursor, True
         self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:

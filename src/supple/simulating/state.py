@@ -23,13 +23,13 @@ Ints = NDArray[np.int64]
 @made_once("time")
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a body is and how it moves, at a time; what an event's `then` gets, and may give back changed."""
+    """Where a body is and how it moves, at a time; passed to an event's `then`, which may return a changed one."""
 
     time: float
     q: Floats
     v: Floats
     model: Model
-    active_joints: Ints | None = None  #: those that were computed, by number, where not all were
+    active_joints: Ints | None = None  #: the joints that were computed, by index, if not all were
     error: float | None = None  #: of leaving out the others, in the measure of the run (Result.measure)
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class State:
                 object.__setattr__(self, name, take(f"State: {name}", getattr(self, name), kind))
 
     def replace(self, **changes: Any) -> State:
-        """The same state with another q, v or model."""
+        """A copy of the state with another q, v or model."""
         return replace(self, **changes)
 
     def __repr__(self) -> str:
@@ -49,14 +49,14 @@ class State:
 
 
 def lent(x: Floats) -> Floats:
-    """An array for a function that is not ours: it may be read, and not written to."""
+    """A read-only view for a function that is not ours."""
     out = x.view()
     out.setflags(write=False)
     return out
 
 
 def lent_to(who: str, owner: Any, function: Callable[..., Any], time: float, *arguments: Any) -> Any:
-    """What a function that is not ours returns; if it writes into what it was lent, the one who gave it is told."""
+    """What a function that is not ours returns; if it writes into a lent array, the error names its owner."""
     try:
         return function(*arguments)
     except ValueError as e:
@@ -70,7 +70,7 @@ def lent_to(who: str, owner: Any, function: Callable[..., Any], time: float, *ar
 
 
 def name_of(x: Any) -> str:
-    """Of an event or a function."""
+    """The name of an event or a function."""
     return str(getattr(x, "name", None) or getattr(x, "__name__", None) or type(x).__name__)
 
 

@@ -1,4 +1,4 @@
-"""Events as a run has them: which come first in a step, what they make of the state, and what is remembered of them.
+"""Events of a run: which come first in a step, what they do to the state, and what is remembered about them.
 
 Events whose functions are all at zero (Crossing.zero) at the earliest of their instants happen there together, in the
 order in which they are given.
@@ -18,14 +18,14 @@ from supple.simulating.events import Event, Happened, outcome, value_of
 from supple.simulating.integrators import Pair, Step
 from supple.simulating.state import State, lent
 
-QUICK = 1e-4  #: of dt: events that are no further apart count as being in quick succession,
-TOO_MANY = 300  #: of which so many are refused
-MOST_LOOKS = 100_000  #: at an event's function in one step
+QUICK = 1e-4  #: of dt: events no further apart than this are in quick succession,
+TOO_MANY = 300  #: and this many such events are an error
+MOST_LOOKS = 100_000  #: evaluations of an event's function in one step
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found in a step: the crossings that come first, by event, all at one time; none if there are none."""
+    """What was found in a step: the first crossings, by event, all at the same time; empty if there are none."""
 
     tracks: Sequence[Track]
     crossings: dict[int, Crossing]
@@ -33,13 +33,13 @@ class Found:
     state: Pair
 
     def seen(self, until: float) -> tuple[Seen, ...]:
-        """What is to be remembered at an instant that is not after them."""
+        """What is to be remembered at an instant not after them."""
         return tuple(track.seen(until) for track in self.tracks)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What events at one instant made of a state."""
+    """The result of simultaneous events in a state."""
 
     state: State
     changed: bool
@@ -62,12 +62,12 @@ class Watch:
 
     @property
     def longest(self) -> float:
-        """How long a step may be, for no event to be looked at more than MOST_LOOKS times in it."""
+        """The longest step in which no event is evaluated more than MOST_LOOKS times."""
         return min((MOST_LOOKS * resolution_of(e, self._dt) for e in self.events), default=inf)
 
     def search(self, model: Model, step: Step, seen: tuple[Seen, ...], until: float) -> Found:
-        """The first crossings within a step, at whose beginning so much is remembered (nothing: a run's beginning).
-        Those after an instant need not be found."""
+        """The first crossings within a step. seen: what is remembered at its beginning (empty at a run's beginning).
+        Crossings after `until` need not be found."""
         if not self.events:
             return Found((), {}, step.end, step.last)
         looks, first = Looks(model, step), min(step.end, until)
@@ -98,14 +98,14 @@ class Watch:
         raise AssertionError
 
     def happen(self, found: Found, state: State) -> Outcome:
-        """Let the events that were found happen in a state, one after the other."""
+        """Apply the events that were found to a state, one after another."""
         now = replace(state, q=lent(state.q), v=lent(state.v))
         seen, changed, over = list(found.seen(state.time)), False, None
         happened: list[Happened] = []
         for i, crossing in found.crossings.items():
             event = self.events[i]
             if changed and crossing.side * value_of(event, now) > crossing.zero:
-                continue  # one before it put it back
+                continue  # an earlier one put it back
             seen[i] = self._counted(event, seen[i], crossing, state.time)
             after, stop = outcome(event, now)
             happened.append(Happened(event.name, state.time))
@@ -119,7 +119,7 @@ class Watch:
         return Outcome(now, changed, over, happened, tuple(seen))
 
     def _counted(self, event: Event, seen: Seen, crossing: Crossing, time: float) -> Seen:
-        """What is remembered of an event that happens."""
+        """What is remembered about an event that happens."""
         since = None if seen.last is None else time - seen.last
         many = seen.many + 1 if since is not None and since < QUICK * self._dt else 0
         if many >= TOO_MANY:
@@ -134,7 +134,7 @@ class Watch:
 
 
 def _checked(events: Any) -> tuple[Event, ...]:
-    """One event, or as many as something gives that can be gone through once."""
+    """One event, or those of any iterable."""
     out = (events,) if isinstance(events, Event) else tuple(events)
     names = [e.name for e in out]
     if len(set(names)) != len(names):
@@ -143,7 +143,7 @@ def _checked(events: Any) -> tuple[Event, ...]:
 
 
 def saved(seen: tuple[Seen, ...]) -> list[Any]:
-    """What is remembered, as JSON has it."""
+    """What is remembered, as JSON."""
     return [list(astuple(s)) for s in seen]
 
 

@@ -1,4 +1,5 @@
-"""Zeros of a function of time that can be looked at anywhere within a step: between looks, and exactly."""
+"""Zeros of a function of time that can be sampled anywhere within a step: detecting them between samples, and locating
+them."""
 
 from __future__ import annotations
 
@@ -14,27 +15,31 @@ Look = tuple[float, float]  #: a time, and the function there
 
 PARTS = 4  #: of a window
 FINE = 8  #: points of a part at which the polynomial is evaluated
-UNDERSHOOT = 0.61  #: how far at most it is below its least value at a look, of the range of these
-PROMISING = 0.1  #: how near to zero it must come for a closer look, of the values about it
-ZOOMS = 6  #: times that a look gets closer, by FINE * PARTS / 2 each
+UNDERSHOOT = (
+    0.61  #: how far below its least value at a look the polynomial is at most, relative to the range of the looks
+)
+PROMISING = 0.1  #: how near to zero it must come for a closer look, relative to the values around it
+ZOOMS = 6  #: refinements of a look, by FINE * PARTS / 2 each
 POLISH = 6  #: corrections of the instant by steps that end there
-ROUNDINGS = 16  #: of time, that looks are apart at least
+ROUNDINGS = 16  #: of time: the least distance between looks
 
 
 def _finer() -> Floats:
-    """Takes the looks of a window to their polynomial at FINE points a part, and at one more beyond either end."""
+    """Maps the looks of a window to their polynomial at FINE points per part, and at one more beyond either end."""
     nodes, points = np.arange(PARTS + 1), np.arange(-1, PARTS * FINE + 2) / FINE
     others = [np.delete(nodes, i) for i in nodes]
     return np.array([[np.prod((x - o) / (n - o)) for n, o in zip(nodes, others)] for x in points])
 
 
 POLYNOMIAL = _finer()
-NEAREST = np.clip(np.rint(np.arange(-1, PARTS * FINE + 2) / FINE), 0, PARTS).astype(np.int64)  #: look to each point
+NEAREST = np.clip(np.rint(np.arange(-1, PARTS * FINE + 2) / FINE), 0, PARTS).astype(
+    np.int64
+)  #: the look nearest to each point
 
 
 def with_dips(look: Callable[[float], float], t: list[float], w: list[float], skip: int = 0) -> Iterator[Look]:
-    """The looks of a window after its first, and between them those at which the function was beyond zero and came
-    back. skip: parts at the beginning that were looked at closely already."""
+    """The looks of a window after its first, and between them those at which the function was past zero and came back.
+    skip: parts at the beginning that were already sampled closely."""
     found = _dips(look, t, w, skip)
     yield from sorted([*found, *zip(t[1:], w[1:])]) if found else zip(t[1:], w[1:])
 
@@ -55,8 +60,8 @@ def _dips(look: Callable[[float], float], t: list[float], w: list[float], skip: 
 
 
 def _dip(look: Callable[[float], float], sign: float, a: float, b: float) -> Look | None:
-    """Where in [a, b] a function of that sign has the other, if it is found to have it: by the least value of the
-    polynomial through five looks, ever closer to it."""
+    """Where in [a, b] a function of the given sign has the opposite one, if found: at the minimum of the polynomial
+    through five looks, refined repeatedly."""
     for _ in range(ZOOMS):
         t = np.linspace(a, b, PARTS + 1)
         w = np.array([sign * look(x) for x in t.tolist()])
@@ -75,14 +80,14 @@ def _dip(look: Callable[[float], float], sign: float, a: float, b: float) -> Loo
 
 
 def zero_between(look: Callable[[float], float], last: Look, first: Look) -> float:
-    """Where a function crosses zero between two looks: Brent's method on the step's inside."""
+    """Where a function crosses zero between two looks: Brent's method on the step's interpolant."""
     from scipy.optimize import brentq
 
     (a, fa), (b, fb) = last, first
     if fb == 0.0:
         flat = look(b - 1e-6 * (b - a)) == 0.0  # a function that reaches zero and stays there
         return first_instant(lambda t: look(t) == 0.0, a, b) if flat else b
-    if (fa > 0.0) == (fb > 0.0):  # it was zero at a, give or take rounding
+    if (fa > 0.0) == (fb > 0.0):  # it was zero at a, up to rounding
         return a
     known = {a: fa, b: fb}
 
@@ -110,7 +115,7 @@ def slope_at(look: Callable[[float], float], root: float, a: float, b: float) ->
 def polished(
     exactly: Callable[[float], tuple[float, Pair]], root: float, slope: float, step: Step, most: float
 ) -> tuple[float, float, Pair]:
-    """A zero corrected by secants over steps that end there, as long as they help."""
+    """A zero corrected by secant iterations over steps that end there, as long as they improve it."""
     w, pair = exactly(root)
     for _ in range(POLISH):
         move = -w / slope if slope else 0.0
