@@ -1,1 +1,1 @@
-"""The exact algorithms, one a file."""
+"""The exact algorithms, one per file."""

@@ -1,9 +1,9 @@
 """Forward dynamics by the articulated-body algorithm [Featherstone 2008, Rigid Body Dynamics Algorithms (RBDA), ch. 7].
 
-All along world axes, about each body's own origin: nothing rotates between bodies, and no digits are lost to a
-distant common origin. Where the book adds Ia c on the way back, zeta carries velocity products and gravity forward:
-accelerations are counted from it, and the bias force is what inverse dynamics would give. A joint of k degrees of
-freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
+All quantities are along world axes, about each body's own origin: nothing rotates between bodies, and no digits are
+lost to a distant common origin. Where the book adds Ia c in the backward pass, zeta carries velocity products and
+gravity forward: accelerations are relative to it, and the bias force is that of inverse dynamics. A joint of k degrees
+of freedom is k successive eliminations of one, so D is never a matrix. Cost O(n).
 
     symbol       what
     R, V         rotation of the body; velocity                             of `path`: what bodies pass on to children
@@ -59,16 +59,16 @@ from supple.spatial.indexing import LINE, fetch
 from supple.spatial.lanes import number_like, smaller
 from supple.spatial.structs import Struct
 
-CACHED, AHEAD = 2000, 8  # beyond so many bodies, rows are asked for so many bodies before they are wanted
+CACHED, AHEAD = 2000, 8  # above CACHED bodies, rows are prefetched AHEAD bodies in advance
 
 
 class AbaPath(Struct, align=LINE):
-    """What bodies pass on."""
+    """What bodies pass on to children and parents."""
 
     R = Value(Mat3)  # rotation
     V = Value(Motion)  # velocity
     zeta = Value(Motion)  # acceleration if no joint accelerated, -gravity included
-    X = Value(Vec3)  # where the origin is in the world, for those who want that
+    X = Value(Vec3)  # position of the origin in the world, where needed
     IA = Value(Inertia)  # what the children add to I
     pA = Value(Force)  # and to p
     A = Value(Motion)  # acceleration beyond zeta
@@ -94,7 +94,7 @@ aba_scratch, _ = scratch_opener(ROWS)
 
 @helper
 def eliminate(I, f, S, dof, tau, armature):
-    """Take a degree of freedom out of the articulated body. Specialised on the type of S."""
+    """Eliminate a degree of freedom from the articulated body. Specialised on the type of S."""
     U = I @ S  # [RBDA 7.43]
     D = S @ U + armature
     d = 1.0 / D  # [RBDA 7.44]
@@ -105,20 +105,21 @@ def eliminate(I, f, S, dof, tau, armature):
 
 @helper
 def accelerate(a, S, dof):
-    """The body's acceleration with that of a degree of freedom added, and the latter."""
+    """The body's acceleration including that of a degree of freedom, and the latter."""
     qdd = (dof.u - a @ dof.U) * dof.d  # [RBDA 7.51]
     return a + S * qdd, qdd
 
 
 @helper
 def joint_force(m, tau, v, j):
-    """With damping."""
+    """Joint force including damping."""
     return tau[j] - v[j] * m.dofs[j].damping
 
 
 @helper
 def aba(m, state, qdd, work):
-    """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    """qdd of one state (or of four, in lanes). Returns the smallest D, which is not positive if the system is
+    singular."""
     without_joints(m, state, work)
     return with_joints(m, state.v, state.known, qdd, work)
 
@@ -151,7 +152,7 @@ def with_joints(m, v, tau, qdd, work):
 
 @helper
 def eliminate_joints(m, v, tau, work):
-    """The first of the two, from the last body to the first."""
+    """The first of the two: the backward pass, from the last body to the first."""
     path, bodies, dofs = work.path, work.bodies, work.dofs
     far = m.n > CACHED
     smallest = number_like(v[0], np.inf)
@@ -178,7 +179,7 @@ def eliminate_joints(m, v, tau, work):
         if m.bodies[b].parent >= 0:
             r = bodies[b].r
             IA, pA = shift_inertia(r, IA), shift_force(r, pA)
-            if i != p:  # not the last child: those after it have already put theirs there
+            if i != p:  # not the last child: later children have already stored theirs there
                 IA, pA = IA + path[p].IA, pA + path[p].pA
             path[p].IA, path[p].pA = IA, pA
     return smallest
@@ -186,7 +187,7 @@ def eliminate_joints(m, v, tau, work):
 
 @helper
 def without_joints(m, state, work):
-    """What bodies do while no joint accelerates: R, V and zeta in `path`; r, z, p and I in `bodies`."""
+    """Motion of the bodies with no joint accelerating: R, V and zeta in `path`; r, z, p and I in `bodies`."""
     far = m.n > CACHED
     world = work.path[0]
     world.zeta = world_at_rest(m, state.q[0], world)
@@ -202,14 +203,14 @@ def without_joints(m, state, work):
 
 @helper
 def without_joint(m, b, state, work):
-    """The same for one body, but for its inertia; returns R and I."""
+    """The same for one body, except its inertia; returns R and I."""
     i, p, _, _ = joint_of(m, b)
     above = work.path[p]
     R, r, V, c = move(m, b, above.R, above.V, state.q, state.v, work.S)
     I = turned_inertia(R, m.shapes[b])
     zeta = shift_motion(r, above.zeta) + c
-    # pA = I zeta + v x* I v - f_ext  [RBDA 7.37], by the acceleration of the origin as a point: v x m v is left out
-    # instead of rounded, beside which the moment of a light foot on a heavy hip would be lost.
+    # pA = I zeta + v x* I v - f_ext  [RBDA 7.37], by the acceleration of the origin as a point: v x m v is omitted
+    # rather than rounded, since its rounding error would swamp the moment of a light foot on a heavy hip.
     f = rigid_force(I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))
     if state.pushed:
         f = f - rotate_force(R @ m.outward[b].R, state.wrenches[b].f)

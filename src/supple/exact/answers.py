@@ -1,4 +1,4 @@
-"""Answers of kinematics: an array over all bodies, and the row of any body or named frame by its name.
+"""Results of kinematics: an array over all bodies, and the row of any body or named frame by its name.
 
 A named frame is fixed to a body: its pose is X_w = X_wb X_bf, its velocity that of the body's field at its origin.
 Spatial accelerations are fields like velocities, and shift in the same way.
@@ -42,7 +42,7 @@ class Poses:
     rotation: Floats  #: (n_bodies, 3, 3), or (B, n_bodies, 3, 3)
     position: Floats  #: (n_bodies, 3), or (B, n_bodies, 3)
     model: Model
-    #: the bodies or frames that the rows are of, where some were asked for; None: all bodies, in order
+    #: the bodies or frames of the rows, if some were requested; None: all bodies, in order
     places: tuple[Frame, ...] | None = None
 
     def __getitem__(self, name: str | int) -> Pose:
@@ -53,7 +53,7 @@ class Poses:
         return Pose(R @ place.rotation, r + R @ place.position)
 
     def __iter__(self) -> Iterator[Floats]:
-        """So that `R, r = poses(model, q)` are the rotations and positions."""
+        """So that `R, r = poses(model, q)` unpacks into rotations and positions."""
         return iter((self.rotation, self.position))
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class Motions:
         return R
 
     def __iter__(self) -> Iterator[Floats]:
-        """So that `w, u = velocities(model, q, v)` are the angular and the linear parts."""
+        """So that `w, u = velocities(model, q, v)` unpacks into the angular and the linear parts."""
         return iter((self.angular, self.linear))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
@@ -114,7 +114,7 @@ class Motions:
 
 
 def _row(model: Model, places: tuple[Frame, ...] | None, name: Any) -> tuple[int | None, Frame]:
-    """The row of the body that a name or number means, None for the world, and where it is on that body."""
+    """The row of the body that a name or number refers to, None for the world, and its placement on that body."""
     place = model.place(name)
     if places is None:
         return (place.body if place.body >= 0 else None), place

@@ -87,7 +87,7 @@ call_at = Call.at
 
 
 class Rows(NamedTuple):
-    """What structs an algorithm keeps its numbers in."""
+    """The structs in which an algorithm keeps its numbers."""
 
     path: type[Struct]  #: for each slot: what bodies pass on to children and parents
     bodies: type[Struct] | None = None  #: for each body
@@ -97,7 +97,7 @@ class Rows(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """What a core works with, each a table of structs."""
+    """What a core works with: each a table of structs."""
 
     path: Any
     bodies: Any
@@ -128,12 +128,12 @@ _axis_lanes, _turn_lanes, _wrench_lanes = Axis.lanes_table, Turn.lanes_table, Wr
 
 @helper
 def no_wrenches():
-    """Of a State that is not pushed."""
+    """Of a State without wrenches."""
     return _wrench_table(0)
 
 
 def scratch_opener(rows: Rows) -> tuple[Any, Any]:
-    """What opens the scratch of a call; and that of four states in lanes, at an address, with where it ends."""
+    """Functions that open the scratch of a call; and that of four states in lanes, at an address, with its end."""
     path, bodies, dofs, constants, hubs = map(_table, rows)
     path_lanes, bodies_lanes, dofs_lanes = map(_lanes_table, rows[:3])
     path_bytes, body_bytes, dof_bytes = (REGISTER * (0 if x is None else x.words) for x in rows[:3])
@@ -175,7 +175,7 @@ def scratch_opener(rows: Rows) -> tuple[Any, Any]:
 # --- compiled checks and the lanes' coming and going ----------------------------------------------------------------
 
 
-@njit(**dict(INLINE, fastmath={"reassoc"}))  # so that the sum is taken several entries at a time
+@njit(**dict(INLINE, fastmath={"reassoc"}))  # lets the sum be vectorised
 def finite(x, n):
     """Whether all n entries are finite; one pass, no branches."""
     total = 0.0
@@ -213,7 +213,7 @@ def row_of(a, i):
 
 @helper
 def gather(source, first, stop, address):
-    """States first ... first+3 of a batch to registers at an address (the last state repeated past the end)."""
+    """States first ... first+3 of a batch to registers at an address (the last state is repeated past the end)."""
     size = source.shape[1]
     to = floats_at(address, (size, WIDTH))
     for lane in range(WIDTH):
@@ -243,7 +243,7 @@ def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bo
     states at a time.
 
     core(m, state, out, scratch) returns a number that is positive unless the model is singular there or the result has
-    overflown. needs: whether v is needed, and what else is known of the joints; where they are not, they may be None.
+    overflowed. needs: whether v is required, and whether the known joint quantities are; if not, they may be None.
     """
     opened, opened_lanes = scratch_opener(rows)
     needs_v, needs_known = needs
@@ -397,14 +397,13 @@ def _given(make: Callable[[Model], NDArray[Any]] | None, model: Model) -> NDArra
 class Algorithm:
     """A core and what the calls around it must know.
 
-    rows: what it keeps its numbers in.
-    inputs: of the four a core takes (q, v, what else is known of the joints, wrenches), in that order, None where it
-    takes none.
-    output: the shape of the result. extra: how many numbers of scratch beside the rows. constants, hubs: make those
-    of the model.
-    inverse_D: 1/D a degree of freedom, from the scratch of a call that was singular, to name the joint. refuse: the
-    same for cores that find more than that: raises if the scratch tells what is wrong.
-    like: another algorithm of the same core, whose result has another size: the kernels are that one's.
+    rows: the structs in which it keeps its numbers.
+    inputs: of the four a core takes (q, v, known joint quantities, wrenches), in that order, None where it takes none.
+    output: the shape of the result. extra: how many numbers of scratch in addition to the rows. constants, hubs: make
+    those of the model.
+    inverse_D: 1/D of each degree of freedom, from the scratch of a call that was singular, to name the joint. refuse:
+    the same for cores that detect more than that: raises if the scratch tells what is wrong.
+    like: another algorithm with the same core and a result of different size, whose kernels are used.
     """
 
     name: str
@@ -442,7 +441,7 @@ class Algorithm:
         return model._work.get(self.name) or self.prepare(model)
 
     def __call__(self, model: Model, q: Any, v: Any, x: Any, wrenches: Any) -> Floats:
-        """One state the fast way, anything else the general way. (The hottest public functions say this themselves.)"""
+        """One state the fast way, anything else the general way. (The hottest public functions inline this.)"""
         try:
             work: HostWork = model._work.get(self.name) or self.prepare(model)
         except AttributeError:
@@ -506,7 +505,7 @@ class Algorithm:
         return out.reshape((size, *work.shape))
 
     def _explain_state(self, model: Model, status: int, arrays: list[Floats | None]) -> NoReturn:
-        """Say what is wrong with a state of a batch, by doing it again alone."""
+        """Explain what is wrong with a state of a batch, by computing it again alone."""
         state = status >> STATE_SHIFT
         alone = [
             x if a is None or x is None or x.ndim == len(a.shape(model)) else x[state]
@@ -517,13 +516,13 @@ class Algorithm:
             self._one(model, alone)
         except (StateError, SingularError) as e:
             raise type(e)(f"{where}: {e}") from None
-        # Alone it went well: the order of operations differs a little, and so does rounding.
+        # Alone it succeeded: the order of operations differs slightly, and so does rounding.
         if status & ((1 << STATE_SHIFT) - 1) == SINGULAR:
             raise SingularError(f"{where}: the mass matrix is singular to within rounding")
         raise StateError(f"{where}: the numbers given are too large for float64")
 
     def _flat(self, model: Model, argument: Argument | None, x: Floats | None, size: int) -> Floats:
-        """(B, numbers) of every state; no columns where nothing is given, which kernels take for zeros."""
+        """(B, numbers) of every state; no columns if nothing is given, which kernels treat as zeros."""
         if argument is None or x is None:
             return np.empty((size, 0))
         shape = argument.shape(model)

@@ -1,14 +1,14 @@
 """The mass matrix by the composite-rigid-body algorithm [SF section 5].
 
-Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix comes
-packed by rows over the expanded parent array (treematrix.py): only what is not a branch-induced zero is computed or
-stored. Cost O(D0 + D1) [SF (14)].
+Along world axes, about each body's own origin for the diagonal, about the root's for the rest. The matrix is packed by
+rows over the expanded parent array (treematrix.py): branch-induced zeros are neither computed nor stored. Cost
+O(D0 + D1) [SF (14)].
 
     symbol   what
     R        rotation of the body                                             of `path`
     r, O     its origin as seen from the parent's; from the root's            of `bodies`, O of `path`, too
     s        an axis at the body's origin, of S; at the root's, of `dofs`
-    I, Ic    inertia of the body; composite inertia of its children, and with that of its own
+    I, Ic    inertia of the body; composite inertia of its children, then including its own
     f        force that gives the composite body the acceleration s_k
 """
 
@@ -57,7 +57,7 @@ from supple.spatial.structs import Struct
 
 
 class CrbaPath(Struct, align=LINE):
-    """What bodies pass on."""
+    """What bodies pass on to children and parents."""
 
     R = Value(Mat3)  # rotation
     O = Value(Vec3)  # origin as seen from the root's
@@ -80,7 +80,7 @@ ROWS = Rows(CrbaPath, CrbaBody, CrbaDof)
 
 @helper
 def crba(m, q, H, work, dense):
-    """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (zeros by branching not
+    """The mass matrix H of one state (or of four, in lanes): packed, or all nv^2 numbers (branch-induced zeros are not
     touched)."""
     path, bodies, dofs, S = work.path, work.bodies, work.dofs, work.S
     o = zero_vec(q[0])
@@ -120,20 +120,20 @@ def crba(m, q, H, work, dense):
             for k in range(j, j + DOF[kind]):
                 f = Ic @ S.axes[k].s
                 _row(m, k, S.axes[k].s @ f, shift_force(O, f), H, dofs, dense)
-                for l in range(k - 1, j - 1, -1):  # near each other, these lose digits at the root's origin
+                for l in range(k - 1, j - 1, -1):  # near each other, these would lose digits at the root's origin
                     set_entry(m, H, k, l, diagonal(m, k) - (k - l), S.axes[l].s @ f, dense)
         if m.bodies[b].parent >= 0:
             Ic = shift_rigid(bodies[b].r, Ic)
-            if i != p:  # not the last child: those after it have already put theirs there
+            if i != p:  # not the last child: later children have already stored theirs there
                 Ic = Ic + path[p].Ic
             path[p].Ic = Ic
 
 
 @helper
 def _row(m, k, own, f, H, dofs, dense):
-    """Row k: its own inertia, and what the degrees of freedom before it see of the force f [SF (5)].
+    """Row k: its own inertia, and the components of the force f along the degrees of freedom before it [SF (5)].
 
-    f and the axes s are about the root's origin: nothing moves from step to step, and none waits for the one before.
+    f and the axes s are about the root's origin: nothing is shifted between steps, and no step depends on another.
     """
     at, parent = diagonal(m, k), m.packing.parent
     set_entry(m, H, k, k, at, own + m.dofs[k].armature, dense)
@@ -146,7 +146,7 @@ def _row(m, k, own, f, H, dofs, dense):
 
 @helper
 def diagonal(m, k):
-    """Where H_kk stands when packed."""
+    """Position of H_kk in the packed matrix."""
     return m.packing.starts[k] + m.packing.depth[k] - 1
 
 
@@ -210,7 +210,7 @@ def mass_matrix(model: Model, q: ArrayLike, sparse: Literal[True]) -> TreeMatrix
 def mass_matrix(model: Model, q: ArrayLike, sparse: bool = False) -> NDArray[np.float64] | TreeMatrix:
     """The mass matrix H(q), armature included: (nv, nv), or (B, nv, nv) for a batch of q.
 
-    sparse=True gives a TreeMatrix instead: only the numbers that are not zero by branching are computed and stored.
+    sparse=True returns a TreeMatrix instead: branch-induced zeros are neither computed nor stored.
     """
     if sparse is not False and take("mass_matrix: sparse", sparse, FLAG):
         values = PACKED(model, q, None, None, None)

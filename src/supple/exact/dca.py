@@ -1,13 +1,13 @@
 """Forward dynamics by divide and conquer [Featherstone 1999; QS section 3.1] over the assembly tree.
 
-    pass 0   from the root to the leaves: velocities, and the force that the bodies take when no joint accelerates
+    pass 0   from the root to the leaves: velocities, and the force that the bodies need when no joint accelerates
     pass 1   from the leaves of the assembly tree up: each node's articulated-body equation from those of its parts
     pass 2   down again: every joint's acceleration, and the forces on the parts
 
-Accelerations are counted from zeta, as in aba.py, so velocities, gravity and wrenches enter as one force on each body
-(`external`), and the world does not accelerate. Of a joint only what pass 2 needs is kept. Coefficients lie in slots
-that are used again, few enough to stay in the cache, but for those of rigid bodies, which never change. Subtrees that
-do not need each other have slots of their own and run on several threads.
+Accelerations are relative to zeta, as in aba.py, so velocities, gravity and wrenches enter as one force on each body
+(`external`), and the world does not accelerate. For a joint, only what pass 2 needs is stored. Coefficients are kept in
+slots that are reused, few enough to stay in the cache, except those of rigid bodies, which never change. Independent
+subtrees have separate slots and run on several threads.
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ Ints = NDArray[np.int64]
 
 MANY = 2000  #: bodies from which subtrees run on several threads
 GROUPS = 16  #: subtrees
-AHEAD, JOINT_LINES = 6, 11  # so many nodes ahead, cache lines are asked for; those of a joint
+AHEAD, JOINT_LINES = 6, 11  # nodes ahead at which cache lines are prefetched; cache lines of a joint
 MASK = (1 << STATE_SHIFT) - 1
 
 
 class SavedBody(Struct):
-    """What a body with something absorbed into it keeps for the way down, when its slot is used again."""
+    """What a body with something absorbed into it keeps for the way down, when its slot is reused."""
 
     Phi1 = Mat6()  # [QS (1)]
     b1 = Six()
@@ -108,8 +108,8 @@ saved_among, wrenches_at, turns_at = SavedBody.among, Wrench.table, Turn.table
 
 @helper
 def forces_on_bodies(x, state, body):
-    """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces; how
-    revolute joints are turned."""
+    """Pass 0: the force of each body at acceleration zeta, reversed, in its adapted basis; the joints' own forces; the
+    turns of revolute joints."""
     m, path, S = x.model, x.path, Axes(x.axes, x.ring)
     path[0].zeta = world_at_rest(m, state.q[0], path[0])
     done = 0
@@ -132,7 +132,7 @@ def forces_on_bodies(x, state, body):
 
 @helper
 def assemble_nodes(body, turns, order, start, stop, save_at):
-    """Pass 1, over a part of the order. Returns the smallest pivot, and the node it is of."""
+    """Pass 1, over a part of the order. Returns the smallest pivot, and its node."""
     tree = body.tree
     smallest, worst = 1.0e300, -1
     for x in range(start, stop):
@@ -218,8 +218,8 @@ def accelerate_kernel(body, turns, order, save_at, start, stop):
 
 @kernel(types.int64(_i1, _i1, _i1, _i1, _i1), "slots of an assembly")
 def slots_kernel(kind, left, right, group, slot):
-    """A slot for each node; nodes that begin a group (group[i] >= 0) begin with slot 0 again. Fills `group` for the
-    nodes under them. Returns the largest slot."""
+    """A slot for each node; nodes that begin a group (group[i] >= 0) start again at slot 0. Fills `group` for the nodes
+    under them. Returns the largest slot."""
     largest = 0
     for i in range(kind.shape[0] - 1, -1, -1):
         s = slot[i]
@@ -235,7 +235,7 @@ def slots_kernel(kind, left, right, group, slot):
 
 
 class Layout:
-    """Where pass 1 and 2 keep what they compute, for a model and an assembly of it."""
+    """Where passes 1 and 2 keep their results, for a model and an assembly of it."""
 
     def __init__(self, model: Model, assembly: Assembly) -> None:
         tables: TreeTables = tree_tables(model, assembly)
@@ -295,7 +295,7 @@ class Scratch:
             nv=model.nv,
             force=np.empty(model.nv),
         )
-        # one for each part: they have scratch of their own
+        # one per part: each has separate scratch
         self.bodies = [AssembledBody.of(**shared, closings=np.zeros(closing_words(6))) for _ in layout.parts]
         worst = int(rigid_kernel.load()(self.bodies[0].address))
         self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
@@ -318,7 +318,7 @@ def forces_of(model: Model) -> Held:
 
 @kernel(_int(_body), "rigid bodies of an assembly", effort=2)
 def rigid_kernel(body):
-    """The matrices of bodies into which nothing is absorbed: constant. Returns a node whose body has none, or -1."""
+    """The constant matrices of bodies into which nothing is absorbed. Returns a node whose body has none, or -1."""
     tree = body.tree
     for i in range(tree.n_nodes):
         alone = tree.kind[i] == LEAF and tree.left[i] < 0 and not tree.lone[i]
@@ -331,7 +331,7 @@ def rigid_kernel(body):
 
 
 def _independent(assembly: Assembly, count: int) -> list[int]:
-    """The roots of about so many subtrees that do not need each other, the largest taken apart first."""
+    """The roots of about `count` independent subtrees, the largest subdivided first."""
     size = assembly.joints
     heap = [(-int(size[-1]), assembly.n_nodes - 1)]
     while len(heap) < count and -heap[0][0] > MANY // GROUPS:
@@ -391,7 +391,7 @@ def divide_and_conquer(
     if size is None:
         try:
             scratch = layout.kept.pop()
-        except IndexError:  # another thread has it: this one makes its own
+        except IndexError:  # another thread is using it: this one makes its own
             scratch = Scratch(model, layout)
         solve(0, scratch, True)
         layout.kept[:] = [scratch]
@@ -399,7 +399,7 @@ def divide_and_conquer(
         in_parallel(some, size)
     if lost and not has_mobilities(model):
         raise _no_inverse(model, layout.tables.assembly, lost[0])
-    if not keeps_digits(model) or not np.isfinite(out).all():  # which also says what is wrong with a state
+    if not keeps_digits(model) or not np.isfinite(out).all():  # which also reports what is wrong with a state
         out = settled(model, "divide and conquer", arrays, size, out)
     return out[0] if size is None else out
 

@@ -1,25 +1,25 @@
-"""What other methods than articulated bodies find has its digits, or is found in another way, or is refused.
+"""Accuracy of methods other than articulated bodies: results that lost digits are recomputed otherwise, or refused.
 
-Divide and conquer and virtual work subtract and invert mobilities, and lose digits with the square of how far moments
-of inertia are apart: with a dummy link of 0.1 g that carries a robot, all of them. Articulated bodies add inertias and
-lose next to none.
+Divide and conquer and virtual work subtract and invert mobilities, and lose digits with the square of the ratio of
+moments of inertia: with a dummy link of 0.1 g that carries a robot, all of them. The articulated-body algorithm adds
+inertias and loses almost none.
 
-    spread    the largest moment of inertia, mass or armature at the longest lever, over the least of any body about any
-              axis
+    spread    the largest moment of inertia, mass or armature at the longest lever, over the smallest of any body about
+              any axis
     apart     the same, times bodies / FEW, if there are more and paths fork
-    unlike    the largest ratio of two bodies' masses, least moments of inertia or largest ones, times bodies
+    unlike    the largest ratio of two bodies' masses, smallest moments of inertia or largest ones, times bodies
     both small (FEW_LOST, ALIKE), and no path long (LONG): results are right to 1e-7 or so in any state, and returned
-                 as they are
-    otherwise    they are compared with what articulated bodies and inverse dynamics say (NEAR); where they differ,
-                 joints are closed in 32 digits (extended.py); where accelerations differ, too (FAR), there is no
-                 telling which are right, and SingularError says why
+                 unchanged
+    otherwise    they are compared with articulated bodies and inverse dynamics (NEAR); where they differ, joints are
+                 closed in 32 digits (extended.py); where accelerations differ, too (FAR), it is impossible to tell
+                 which are right, and SingularError says why
 
 Methods that form the mass matrix lose as many digits as `spread` has, and on deep trees as the cube of the depth: up to
-SPREAD and DEEP they are right to 1e-7. Beyond, they are compared with articulated bodies; where they differ, they are
-refined by what inverse dynamics says that they leave, and refused if that does not help.
+SPREAD and DEEP they are right to 1e-7. Beyond that, they are compared with articulated bodies; where they differ, they
+are refined by the residual of inverse dynamics, and refused if that does not help.
 
-These numbers are the model's, and found once. Lengths that a sliding joint can reach have no bound: with one amid the
-tree, `apart` is infinite.
+These numbers belong to the model, and are computed once. Lengths that a sliding joint can reach are unbounded: with one
+in the middle of the tree, `apart` is infinite.
 """
 
 from __future__ import annotations
@@ -43,33 +43,33 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Arguments = list[Floats | None]  #: q, v, tau, wrenches as Algorithm.arrays gives them
 Given = tuple[Any, Any, Any, Any]  #: the same as a user gives them
-Solver = Callable[..., Floats]  #: accelerations, of a model and these
+Solver = Callable[..., Floats]  #: accelerations, from a model and these
 
-FEW_LOST, FEW = 1e4, 12  #: moments of inertia so far apart cost virtual work seven digits in trees of a few bodies
+FEW_LOST, FEW = 1e4, 12  #: moments of inertia this far apart cost virtual work seven digits in trees of a few bodies
 SPREAD, DEEP = 1e8, 200  #: within these the mass matrix has six digits and one or two to spare; bodies on a path
 REFINEMENTS = 3
-ALIKE = 3e4  #: errors grow with the square of how unlike bodies are, and of their number: up to 3e-8 at this product
-NEAR, FAR = 1e-9, 1e-6  #: of the largest acceleration or wrench
-MANY = 100  #: bodies, from which NEAR grows with their number, as what rounding does to articulated bodies
-LONG = 500  #: bodies; stretched chains of more like ones cost divide and conquer nine digits
-BALANCED, ROUNDING = 1e-10, 1e-13  #: what may be left of forces that balance: of those that bearings hold, and others
+ALIKE = 3e4  #: errors grow with the square of the ratio between bodies, and of their number: up to 3e-8 at this product
+NEAR, FAR = 1e-9, 1e-6  #: relative to the largest acceleration or wrench
+MANY = 100  #: bodies, above which NEAR grows with their number, like the rounding error of articulated bodies
+LONG = 500  #: bodies; longer stretched chains of similar bodies cost divide and conquer nine digits
+BALANCED, ROUNDING = 1e-10, 1e-13  #: residual of balanced forces: relative to those that bearings hold, and to others
 _SLIDING = [JointType.PRISMATIC, JointType.SCREW, JointType.CYLINDRICAL, JointType.PLANAR, JointType.FREE]
 
 
 def keeps_digits(model: Model) -> bool:
-    """Whether few digits can be lost, whatever the state."""
+    """Whether few digits can be lost in any state."""
     return _known(
         model, "keeps digits", lambda: not is_long(model) and _apart(model) <= FEW_LOST and _unlike(model) <= ALIKE
     )
 
 
 def is_long(model: Model) -> bool:
-    """Whether paths are so long that rounding adds up, however alike bodies are."""
+    """Whether paths are so long that rounding accumulates, however similar the bodies are."""
     return _known(model, "is long", lambda: bool(depths(model.parent).max(initial=0) > LONG))
 
 
 def keeps_matrix_digits(model: Model) -> bool:
-    """Whether the mass matrix is good enough, whatever the state."""
+    """Whether the mass matrix is accurate enough in any state."""
     return _known(
         model, "keeps matrix digits", lambda: _spread(model) <= SPREAD and depths(model.parent).max(initial=0) <= DEEP
     )
@@ -83,7 +83,7 @@ def has_mobilities(model: Model) -> bool:
 
 
 def _known(model: Model, what: str, find: Callable[[], bool]) -> bool:
-    """A property of a model, found once."""
+    """A property of a model, computed once."""
     return model._kept((_known, what), find)
 
 
@@ -110,24 +110,24 @@ def _unlike(model: Model) -> float:
 
 
 def _largest_tree(model: Model) -> int:
-    """How many bodies hang on one joint of the world."""
+    """The largest number of bodies on one joint of the world."""
     return int((model.subtree_end - np.arange(model.n_bodies)).max(initial=0))
 
 
 def _square(x: Floats) -> float:
-    """The length of the longest of some vectors, squared."""
+    """The squared length of the longest of some vectors."""
     return float(np.einsum("ij,ij->i", x, x).max(initial=0.0))
 
 
 def settled(model: Model, method: str, arguments: Arguments, size: int | None, found: Floats) -> Floats:
     """The results of a method, with a leading axis for batches, (nv,) or, with joint wrenches, (nv + 6 n,): those that
-    have lost digits are found again, or refused. NaN stands for what the method could not find."""
+    have lost digits are recomputed, or refused. NaN stands for what the method could not compute."""
     if size == 0:
         return found
     nv, count = model.nv, 1 if size is None else size
     rows = found.reshape(count, -1)
     q, v, _, wrenches = arguments
-    wanted = a = ABA(model, *arguments)  # says what is wrong with a state that has no answer
+    wanted = a = ABA(model, *arguments)  # reports what is wrong with a state that has no answer
     if rows.shape[1] > nv:
         wanted = WITH_WRENCHES(model, q, v, a, wrenches)
         wanted[..., :nv] = a
@@ -151,8 +151,8 @@ def settled(model: Model, method: str, arguments: Arguments, size: int | None, f
 
 
 def compared(model: Model, method: str, solve: Solver, given: Given, found: Floats) -> Floats:
-    """Accelerations by a method that forms the mass matrix: those of articulated bodies, if need be after they were
-    found again from what they leave of the equations of motion; or refused."""
+    """Accelerations by a method that forms the mass matrix: those that agree with articulated bodies, if necessary
+    after refinement by their residual in the equations of motion; otherwise refused."""
     arguments, size = ABA.arrays(model, given)
     if size == 0:
         return found
@@ -176,7 +176,7 @@ def compared(model: Model, method: str, solve: Solver, given: Given, found: Floa
 
 
 def _far(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bools:
-    """Row by row, whether accelerations are not those of articulated bodies, and not for balance alone."""
+    """Row by row, whether accelerations differ from those of articulated bodies, other than by balance of forces."""
     far = ~_near(found, wanted, FAR)
     if far.any():
         far[far] = ~_balanced(model, [x[far] for x in given], found[far], wanted[far])
@@ -184,8 +184,8 @@ def _far(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bo
 
 
 def _carried(model: Model, given: list[Floats]) -> Floats:
-    """(states,) how large joint wrenches could be, of which rounding is left where forces balance or bodies fall
-    freely: by what acts on all bodies, whatever the directions."""
+    """(states,) an upper bound of joint wrenches, whose rounding error remains where forces balance or bodies fall
+    freely: from the forces on all bodies, whatever the directions."""
     q, v, tau, pushes = given
     moment, force = _on_bodies(model, q, v, pushes.reshape(len(pushes), -1, 6) if pushes.shape[1] else None)
     sizes = moment.sum(axis=(1, 2)) + force.sum(axis=(1, 2)) + np.abs(tau).sum(axis=1)
@@ -193,7 +193,7 @@ def _carried(model: Model, given: list[Floats]) -> Floats:
 
 
 def _near(found: Floats, wanted: Floats, share: float, floor: Floats | float = 0.0) -> Bools:
-    """Row by row, whether all is within a share of the largest, or of a larger number."""
+    """Row by row, whether everything is within a fraction of the largest, or of a larger number."""
     with np.errstate(invalid="ignore", over="ignore"):  # NaN is not near
         off, scale = np.abs(found - wanted).max(axis=1, initial=0.0), np.abs(wanted).max(axis=1, initial=0.0)
         near: Bools = off <= share * np.maximum(scale, floor)
@@ -202,7 +202,7 @@ def _near(found: Floats, wanted: Floats, share: float, floor: Floats | float = 0
 
 def _balanced(model: Model, given: list[Floats], found: Floats, wanted: Floats) -> Bools:
     """Whether accelerations are within FAR of what weight, velocity and wrenches would cause alone, or within rounding
-    of what forces of their size would cause in other directions: where forces balance, what is left of them is small.
+    of what forces of their size would cause in other directions: where forces balance, their residual is small.
     """
     q, v, tau, pushes = given
     wrenches = pushes.reshape(len(pushes), -1, 6) if pushes.shape[1] else None
@@ -215,20 +215,20 @@ def _balanced(model: Model, given: list[Floats], found: Floats, wanted: Floats) 
         about = np.concatenate([moment * _directions(rng, shape), f], axis=-1)
         turned = tau * rng.choice([-1.0, 1.0], model.nv)
         scale = np.maximum(scale, BALANCED / FAR * np.abs(ABA(model, q, still, None, through)))
-        # torques and moments that would turn light links fast, but do not: of these, rounding is left
+        # torques and moments that would turn light links fast, but do not: their rounding error remains
         scale = np.maximum(scale, ROUNDING / FAR * np.abs(ABA(model, q, still, turned, about)))
     return _near(found, wanted, FAR, scale.max(axis=1, initial=0.0))
 
 
 def _on_bodies(model: Model, q: Floats, v: Floats, wrenches: Floats | None) -> tuple[Floats, Floats]:
-    """(states, n, 1) twice: how large the moments, about bodies' origins, and forces are that weight, motion and
-    wrenches mean for each body, whatever their directions."""
+    """(states, n, 1) twice: magnitudes of the moments, about bodies' origins, and of the forces on each body due to
+    weight, motion and wrenches, whatever their directions."""
     carried = WITH_WRENCHES(model, q, v, np.zeros_like(v), None)[:, model.nv :].reshape(len(q), -1, 6)
     r, inner = poses(model, q).position, np.flatnonzero(model.parent >= 0)
     carried[..., :3] += np.cross(r, carried[..., 3:])  # about the world's origin
     by_body = np.moveaxis(carried, 1, 0)
     own = by_body.copy()
-    np.subtract.at(own, model.parent[inner], by_body[inner])  # a body passes on what it does not take
+    np.subtract.at(own, model.parent[inner], by_body[inner])  # a body passes on what it does not take up
     own = np.moveaxis(own, 0, 1)
     weight = (model.mass * np.linalg.norm(model.gravity))[:, None]
     moment = _lengths(own[..., :3] - np.cross(r, own[..., 3:])) + weight * _lengths(model.com)
@@ -260,7 +260,7 @@ BY_MATRIX = "With so many bodies, or so different ones, the mass matrix has too 
 
 
 def refuse(model: Model, method: str, why: str, state: int | None) -> NoReturn:
-    """Say which bodies are so different that digits go."""
+    """Report which bodies differ so much that digits are lost."""
     where = "" if state is None else f"state {state} of the batch: "
     sums, least = np.append(0.0, np.cumsum(model.mass)), np.linalg.eigvalsh(model.inertia)[:, 0].astype(np.float64)
     carried, up = sums[model.subtree_end] - sums[:-1], model.parent
@@ -277,7 +277,7 @@ def refuse(model: Model, method: str, why: str, state: int | None) -> NoReturn:
 
 
 def _apartness(a: Floats, b: Floats) -> Floats:
-    """The larger over the smaller, of numbers that may be zero."""
+    """The larger over the smaller of two numbers that may be zero."""
     tiny = np.finfo(np.float64).tiny
     ratio = np.clip(np.maximum(a, tiny) / np.maximum(b, tiny), tiny, 1 / tiny)
     return np.maximum(ratio, 1 / ratio)

@@ -26,7 +26,7 @@ ABOUT = choice("com", "origin")
 
 
 class Totals(Struct):
-    """Of all bodies, about the world's origin."""
+    """Totals over all bodies, about the world's origin."""
 
     kinetic = Number()
     potential = Number()

@@ -1,10 +1,10 @@
 """Virtual work in 32 digits: the same core as virtual_work.py, on numbers of double_double.py.
 
-Where bodies are and how they move is found in float64, as ever: these numbers are right to the last digit or two. What
-follows from them has 16 digits to spare. That begins with the force b that zeta takes, which must be that of the very
-body whose mobility is used, mass 1 / w, inertia J^-1 and centre of mass c, to the last of the 32 digits: where c is far
-off and J large, what b and J would otherwise disagree about counts. Some 15 times slower than float64; digits.py says
-when it is worth it.
+Positions and velocities of bodies are computed in float64, as usual, and are right to the last digit or two. What
+follows from them has 16 digits to spare. That begins with the force b that zeta requires. It must be that of exactly
+the body whose mobility is used, with mass 1 / w, inertia J^-1 and centre of mass c, to the last of the 32 digits: where
+c is far off and J large, any disagreement between b and J matters. Some 15 times slower than float64; digits.py decides
+when it is worthwhile.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PATH, BODY, DOF_WORDS, AXIS, TURNS = LinkPath.words, LinkBody.words, AbaDof.word
 
 @helper
 def wide(x):
-    """A vector with all the digits it has."""
+    """A vector widened to 32 digits, exactly."""
     return Vec3(make_pair(x.x, 0.0), make_pair(x.y, 0.0), make_pair(x.z, 0.0))
 
 
@@ -59,7 +59,7 @@ def wide_motion(x):
 
 @helper
 def wide_links(m, state, work, to):
-    """What free_links gives, from `work` in float64, to scratch of 32 digits."""
+    """The results of free_links, from `work` in float64, into scratch of 32 digits."""
     world = work.path[0]
     world.zeta = world_at_rest(m, state.q[0], world)
     done = 0
@@ -84,7 +84,7 @@ def wide_links(m, state, work, to):
 
 @helper
 def force_of(w, c, J, V, A):
-    """What a body needs to move with V and A, by Newton and Euler at its centre of mass, about its origin."""
+    """The force that moves a body with V and A, by Newton and Euler at its centre of mass, about its origin."""
     at_c = A.lin + cross(V.ang, V.lin) + cross(A.ang, c) + cross(V.ang, cross(V.ang, c))
     lin = at_c * (1.0 / (V.ang.x * 0.0 + w))
     I, _ = inverse_sym(J, J)
@@ -96,7 +96,7 @@ _f1, _f2, _int = types.float64[::1], types.float64[:, ::1], types.int64
 
 @kernel(_int(_int, _f2, _f2, _f2, _f2, _f2, _int, _int, _f1), "virtual work in 32 digits", effort=4, nogil=True)
 def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
-    """States first ... stop - 1, which others have found to be good: qdd and the joints' forces. Returns OK."""
+    """States first ... stop - 1, which have already been checked: qdd and the joints' forces. Returns OK."""
     call = call_at(handle)
     m = call.model
     n, nv, slots, n_out = m.n, m.nv, call.n_slots, m.nv + 6 * m.n
@@ -129,7 +129,7 @@ def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
 def extended(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats) -> Floats:
     """(B, nv + 6 n) accelerations and joint wrenches of a batch, all arguments (B, numbers); no wrenches: (B, 0).
 
-    The states must be good ones, and every body must have mass and inertia.
+    The states must be valid, and every body must have mass and inertia.
     """
     work = VIRTUAL_WORK.work(model)
     n, nv, slots, size = model.n_bodies, model.nv, host_tables(model).n_slots, len(q)

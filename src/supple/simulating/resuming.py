@@ -66,14 +66,7 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
         run.resume(cursor, arrays, _checked_guard(state.get("guard")))
     except _Unfit as e:
         raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
-    except (
-        StateError,
-        KeyError,
-        IndexError,
-        TypeError,
-        ValueError,
-        OverflowError,
-    ) as e:  # raised for a stepper's own arrays
+    except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # by a stepper's own arrays
         raise RecordingError(f"{path} is damaged, and cannot be resumed: its checkpoint does not fit: {e}") from e
     return models, generation
 

@@ -15,9 +15,7 @@ Look = tuple[float, float]  #: a time, and the function there
 
 PARTS = 4  #: of a window
 FINE = 8  #: points of a part at which the polynomial is evaluated
-UNDERSHOOT = (
-    0.61  #: how far below its least value at a look the polynomial is at most, relative to the range of the looks
-)
+UNDERSHOOT = 0.61  #: how far at most the polynomial is below its least value at a look, relative to their range
 PROMISING = 0.1  #: how near to zero it must come for a closer look, relative to the values around it
 ZOOMS = 6  #: refinements of a look, by FINE * PARTS / 2 each
 POLISH = 6  #: corrections of the instant by steps that end there
@@ -32,9 +30,7 @@ def _finer() -> Floats:
 
 
 POLYNOMIAL = _finer()
-NEAREST = np.clip(np.rint(np.arange(-1, PARTS * FINE + 2) / FINE), 0, PARTS).astype(
-    np.int64
-)  #: the look nearest to each point
+NEAREST = np.clip(np.rint(np.arange(-1, PARTS * FINE + 2) / FINE), 0, PARTS).astype(np.int64)  #: look to each point
 
 
 def with_dips(look: Callable[[float], float], t: list[float], w: list[float], skip: int = 0) -> Iterator[Look]:
