@@ -43,7 +43,7 @@ class _Entry:
             pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
         )
         self.packing = pattern._packing
-        #: dense rows are read as they are only if packed in that order
+        #: dense rows are read directly only if packed in that order
         self.dense_rows = pattern.n if pattern.order is None else -1
         self.run = {form: function_of(factorize_kernel, self.factoring(form)) for form in _FORMS}
 
@@ -66,13 +66,13 @@ class Factor:
 
     @classmethod
     def _of(cls, pattern: Pattern, values: Floats, form: str) -> Factor:
-        """Of values that are known to be of the pattern, and nobody else's."""
+        """From values that are known to match the pattern and are not shared."""
         out = cls.__new__(cls)
         out._pattern, out._values, out._form = pattern, values, form
         return out
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles have values of their own, and find out for themselves where these are."""
+        """Copies and pickles have separate values, and determine their addresses themselves."""
         return Factor, (self._pattern, self._values, self._form)
 
     @property
@@ -85,12 +85,12 @@ class Factor:
 
     @property
     def values(self) -> Floats:
-        """(..., pattern.size + n) the packed numbers of L and D, and what divides by them: a view."""
+        """(..., pattern.size + n) the packed numbers of L and D, and their reciprocals: a view."""
         return self._values[...]
 
     @cached_property
     def refactorize(self) -> Callable[[Floats], None]:
-        """refactorize(H): factor another matrix of the same pattern in place, at the least cost of a call.
+        """refactorize(H): factor another matrix of the same pattern in place, with the least call overhead.
 
         H: a C-contiguous float64 array, dense (n, n) or the packed values of a TreeMatrix. One factor only, no batch.
         """
@@ -144,7 +144,7 @@ class Factor:
         return d if self.form == "ltdl" else 2.0 * d
 
     def _by_row(self, packed: Floats) -> Floats:
-        """Numbers (..., n) in the order of packed rows, in that of the matrix's."""
+        """Numbers (..., n) in the order of packed rows, reordered to that of the matrix."""
         if self.pattern.order is None:
             return packed
         out = np.empty_like(packed)
@@ -192,8 +192,8 @@ def factorize(
     """Factor a symmetric positive-definite matrix whose zeros follow a tree, such as a mass matrix.
 
     H: (n, n), a batch (B, n, n), or a TreeMatrix (which knows its parent array). Only the lower triangle is read, and
-    of it only what the tree allows to differ from zero. parent: an array (n,) with parent[i] < i, -1 for roots
-    (model.expanded_parent), or a Pattern made from one, which saves checking it again.
+    only the entries that the tree allows to be nonzero. parent: an array (n,) with parent[i] < i, -1 for roots
+    (model.expanded_parent), or a Pattern made from one, which avoids checking it again.
 
     Raises SingularError, with the row, where H is not positive definite.
     """
@@ -227,7 +227,7 @@ def _pattern(parent: ArrayLike | None) -> Pattern:
 
 
 def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Factor:
-    """Anything but one plain array: convert, and go over a batch."""
+    """Anything except a single plain array: convert, and loop over a batch."""
     matrix: Floats = as_floats("H", H)
     packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
     rows = matrix if packed else pattern.pack(matrix)

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 class ForwardPath(Struct, align=LINE):
-    """Of rnea.py and crba.py, one after the other."""
+    """Of rnea.py and crba.py, which run in succession."""
 
     R = Value(Mat3)
     V = Value(Motion)
@@ -60,7 +60,7 @@ def crba_ltdl(m, state, qdd, work):
     """qdd = H^-1 (tau - C), H packed and factored in place [SF (1), section 6]."""
     H, tau = work.extra, state.known
     for j in range(m.nv):
-        H[j] = number_like(state.q[0], 0.0)  # H is not needed yet: it lends its room to zero accelerations
+        H[j] = number_like(state.q[0], 0.0)  # H is not needed yet: its memory serves as zero accelerations
     rnea(m, State(state.q, state.v, H, state.pushed, state.wrenches), qdd, work)  # C
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
@@ -101,16 +101,16 @@ def forward_dynamics(
     angular first (see supple.wrench). v, tau or wrenches None means zeros. Any of them may have a leading batch axis;
     the result is (nv,) or (B, nv).
 
-    method:  "aba"    articulated-body algorithm, O(n): the one to use
-             "crba"   mass matrix and its sparse factors: close to it for small or bushy trees
-             "virtual-work"  closes one joint after the other, O(n): for the forces that joints carry (joint_wrenches)
+    method:  "aba"    articulated-body algorithm, O(n): the recommended one
+             "crba"   mass matrix and its sparse factors: nearly as fast for small or bushy trees
+             "virtual-work"  closes one joint after another, O(n): for the forces that joints carry (joint_wrenches)
              "dca"    divide and conquer over a balanced tree, O(log n) deep, O(n) in all: runs on several threads
              "dense"  the unit-vector method and a dense solve, O(n^3): independent of the others, for checking
 
     "virtual-work" and "dca" lose digits where a light body carries a heavy one, and on paths of many hundred bodies.
-    Their results then are compared with those of "aba" and, where they differ, found again in 32 digits, some 15 times
+    Their results are then compared with those of "aba" and, where they differ, recomputed in 32 digits, some 15 times
     slower; or SingularError names the joint. "crba" and "dense" lose digits where moments of inertia are further apart
-    than 1e8, and on paths of more than 200 bodies: they are compared and found again, too, or refused.
+    than 1e8, and on paths of more than 200 bodies: they are also compared and recomputed, or refused.
     """
     v = at_rest(model, v)
     try:
@@ -127,7 +127,7 @@ def forward_dynamics(
 
 
 def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
-    """A first call on a model, arguments of any form, or a method that has no kernel of its own."""
+    """A first call on a model, arguments of any form, or a method without its own kernel."""
     take("model", model, MODEL)
     take("forward_dynamics: method", method, METHOD)
     if method in ALGORITHMS:
@@ -135,7 +135,7 @@ def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: st
             return ALGORITHMS[method].general(model, q, v, tau, wrenches)
         except SingularError:
             if method == "crba" and not keeps_matrix_digits(model):
-                ABA.general(model, q, v, tau, wrenches)  # says what is singular, if anything is
+                ABA.general(model, q, v, tau, wrenches)  # reports what is singular, if anything is
                 refuse(model, "method 'crba'", BY_MATRIX, None)
             raise
     if method == "virtual-work":

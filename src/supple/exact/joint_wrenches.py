@@ -1,4 +1,4 @@
-"""What joints carry: the force and moment that a body gets from its parent, by whichever method one likes."""
+"""Joint wrenches: the force and moment that a body receives from its parent, by any method."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def joint_wrenches(
     method: Method | None = None,
     joint: str | int | None = None,
 ) -> Floats:
-    """(n_joints, 6) what each joint carries, moment first: row i is what the parent does to the child through joint i,
-    actuators, constraint and all, the moment about the child's origin; the child does the opposite to the parent.
+    """(n_joints, 6) wrench that each joint carries, moment first: row i is what the parent exerts on the child through
+    joint i, including actuators and constraint, with the moment about the child's origin; the child exerts the
+    opposite.
 
     frame: the axes of the components: the world's, those of the child's body, or of the parent's (the world's, for a
-    body on the world). The row of a named joint is model.joints["knee"].index; or ask for one joint alone with
-    joint="knee", and get (6,).
+    body on the world). The row of a named joint is model.joints["knee"].index; joint="knee" returns that of one joint
+    alone, (6,).
 
-    Given forces tau, the motion follows by forward dynamics: method "virtual-work" gives joint wrenches as it goes,
-    the others compute accelerations first and then what they take, compared with what those of "aba" take. None:
-    virtual work, the most exact on long chains, where bodies are alike or paths long, and "aba" where some bodies are
+    Given forces tau, the motion follows by forward dynamics: method "virtual-work" obtains joint wrenches on the way,
+    the others compute accelerations first and then the wrenches they require, compared with those of "aba". None:
+    virtual work, the most accurate on long chains, if bodies are similar or paths long, and "aba" if some bodies are
     far lighter than others, which costs virtual work its digits. Given accelerations a instead (and no tau), joint
-    wrenches are what inverse dynamics finds on its way. v None means at rest. Any argument may have a leading batch
-    axis.
+    wrenches are a by-product of inverse dynamics. v None means at rest. Any argument may have a leading batch axis.
 
-    Along the joint's own directions a row has tau - damping v - armature a; across them, what the bearing holds.
+    Along the joint's own directions, a row is tau - damping v - armature a; across them, what the bearing holds.
     """
     index = None if joint is None else model.joints[joint].index  # type: ignore[index]
     out = _in_world(model, q, v, tau, wrenches, a, method)
@@ -61,7 +61,7 @@ def joint_wrenches(
             R = np.where((model.parent < 0)[:, None, None], np.eye(3), R[..., model.parent, :, :])
         if index is not None:
             R, out = R[..., index, :, :], out[..., index, :]
-        # R^T x, of both halves
+        # R^T x, for both halves
         return np.concatenate([np.einsum("...ji,...j->...i", R, out[..., k : k + 3]) for k in (0, 3)], axis=-1)
     return out if index is None else out[..., index, :]
 
@@ -77,8 +77,8 @@ def ground_wrench(
     a: ArrayLike | None = None,
     method: Method | None = None,
 ) -> Floats:
-    """(6,) what the ground feels: the sum of all that the bodies do to the world through the joints that hang on it,
-    moment first, about the world's origin and along its axes. Arguments as in joint_wrenches."""
+    """(6,) the wrench on the ground: the sum of all that the bodies exert on the world through the joints attached to
+    it, moment first, about the world's origin and along its axes. Arguments as in joint_wrenches."""
     roots = np.flatnonzero(model.parent < 0)
     on_roots = _in_world(model, q, v, tau, wrenches, a, method)[..., roots, :]
     r, f = poses(model, q).position[..., roots, :], on_roots[..., 3:]
@@ -103,7 +103,7 @@ def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | 
 def _of_motion(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, wrenches: ArrayLike | None,
                method: Method) -> Floats:  # fmt: skip
     """(..., nv + 6 n) given forces. Inverse dynamics multiplies errors of accelerations by all the mass that they move:
-    those of other methods than "aba" may be good accelerations and still make bad wrenches."""
+    with methods other than "aba", accelerations may be good and the resulting wrenches still bad."""
     if method == "virtual-work":
         return solved(model, q, v, tau, wrenches, "absorb")
     a = forward_dynamics(model, q, v, tau, wrenches, method)
@@ -118,7 +118,7 @@ def _of_motion(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, 
 class Multiplier(NamedTuple):
     """The constraint force of a joint as a vector of multipliers [VW section 3.1]."""
 
-    n: Floats  #: (c,) one number a constraint
+    n: Floats  #: (c,) one number per constraint
     K: Floats  #: (c, 6) its direction in the child's frame, orthonormal; K^T n is the constraint's wrench on the child
 
     def __repr__(self) -> str:
@@ -133,8 +133,8 @@ def multipliers(
     tau: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
 ) -> list[Multiplier]:
-    """The raw constraint forces n_m of all joints with their K_m, as VW has them: K_m is what the joint forbids, K_m
-    times the relative velocity of child and parent being zero. One state, no batch."""
+    """The raw constraint forces n_m of all joints with their K_m, as defined in VW: K_m spans what the joint forbids,
+    so that K_m times the relative velocity of child and parent is zero. One state, no batch."""
     carried = joint_wrenches(model, q, v, tau, wrenches, "child")
     if carried.ndim != 2:
         raise StateError("multipliers takes one state, not a batch; joint_wrenches takes both")
@@ -156,8 +156,8 @@ def _constraints(model: Model, i: int, pose: Poses) -> Floats:
         x, y = first, np.cross(z, first)
     else:
         x, y, z = rotation_to_z(model.axis[i : i + 1])[0].T if kind in HAS_AXIS else np.eye(3)
-    X, Y, Z = (np.append(k, np.zeros(3)) for k in (x, y, z))  # turning about these
-    U, V, W = (np.append(np.zeros(3), k) for k in (x, y, z))  # moving along them
+    X, Y, Z = (np.append(k, np.zeros(3)) for k in (x, y, z))  # rotations about these
+    U, V, W = (np.append(np.zeros(3), k) for k in (x, y, z))  # translations along them
     pitch = float(model.pitch[i])
     screw = (W - pitch * Z) / np.hypot(1.0, pitch)
     rows = {

@@ -1,4 +1,4 @@
-"""Where bodies are and how they move: poses, velocities, accelerations, Jacobians.
+"""Positions and motions of bodies: poses, velocities, accelerations, Jacobians.
 
 Positions are summed along the tree in world coordinates; velocities and accelerations are of each body's origin,
 along world axes or the body's own. O(n), a Jacobian O(depth of the body).
@@ -57,12 +57,12 @@ FRAME = choice("world", "body")
 
 
 class PosePath(Struct):
-    """What bodies pass on."""
+    """What bodies pass on to their children."""
 
     R = Value(Mat3)  # rotation
-    P = Value(Vec3)  # where the origin is in the world
+    P = Value(Vec3)  # position of the origin in the world
     V = Value(Motion)  # velocity
-    A = Value(Motion)  # acceleration, of motion alone
+    A = Value(Motion)  # acceleration, without gravity
 
 
 class Pose(Struct):
@@ -114,7 +114,7 @@ def _poses(m, state, out, work):
 
 @helper
 def _motions(m, state, out, work, of_acceleration, own_axes):
-    """Velocities, or accelerations (of motion alone: gravity is not in them), of all bodies at their origins."""
+    """Velocities, or accelerations (without gravity), of all bodies at their origins."""
     path, S = work.path, work.S
     place_world(state.q[0], path[0])
     zero = zero_vec(state.q[0])
@@ -216,7 +216,7 @@ ACCELERATIONS: dict[str, Algorithm] = {
 def poses(model: Model, q: ArrayLike) -> Poses:
     """World rotation and position of every body's frame, and by name of every named frame: poses(model, q)["hand"].
 
-    A batch of q gives them a leading axis.
+    A batch of q adds a leading axis.
     """
     out = POSES(model, q, None, None, None)
     return Poses(out[..., :9].reshape(*out.shape[:-1], 3, 3), out[..., 9:], model)
@@ -226,7 +226,7 @@ def velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None, frame: Al
     """Velocity of every body and, by name, of every named frame, angular first, at its origin, along the world's axes
     or its own. v None means at rest.
 
-    A batch gives a leading axis.
+    A batch adds a leading axis.
     """
     spatial = _of(VELOCITIES, frame)(model, q, at_rest(model, v), None, None)
     return Motions(spatial, frame, model, _where(model, q, frame))
@@ -236,17 +236,17 @@ def accelerations(
     model: Model, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, frame: Along = "world"
 ) -> Motions:
     """Spatial acceleration of every body and, by name, of every named frame, angular first, at its origin, along the
-    world's axes or its own; gravity is not in it. v or a None means zeros.
+    world's axes or its own; gravity is not included. v or a None means zeros.
 
-    The linear part is the derivative of the velocity field at the point that the origin passes: what an accelerometer
-    moved with the body would follow is that plus w x v.
+    The linear part is the derivative of the velocity field at the point that the origin passes: the acceleration of the
+    origin as a point moving with the body is that plus w x v.
     """
     spatial = _of(ACCELERATIONS, frame)(model, q, at_rest(model, v), a, None)
     return Motions(spatial, frame, model, _where(model, q, frame))
 
 
 def _where(model: Model, q: ArrayLike, frame: Along) -> Floats | None:
-    """A copy of q, if where named frames are will be needed."""
+    """A copy of q, if the poses of named frames will be needed."""
     return np.array(q, dtype=np.float64) if frame == "world" and model.frame_list else None
 
 

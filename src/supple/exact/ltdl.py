@@ -1,7 +1,7 @@
 """Sparse factors of a matrix over a tree: H = L^T L and H = L^T D L, without fill-in [SF section 2 and appendix A].
 
-L is lower triangular with the sparsity of H, unit diagonal in the LTDL form. The packed rows of treematrix.py hold L;
-where its diagonal would be stands L_kk (LTL) or D_k (LTDL). The reciprocals of those numbers follow the rows: a
+L is lower triangular with the sparsity of H, with unit diagonal in the LTDL form. The packed rows of treematrix.py hold
+L; L_kk (LTL) or D_k (LTDL) is stored in place of its diagonal. The reciprocals of those numbers follow the rows: a
 packed factor has n numbers more than the matrix.
 
     symbol   what
@@ -54,8 +54,8 @@ Floats = NDArray[np.float64]
 def ltdl(a, p):
     """Replace packed H by L and, on the diagonal, D; the reciprocals 1/D go behind the rows.
 
-    SF appendix A takes row k out of the rows of its ancestors; here row i collects what its descendants k take out of
-    it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order. Returns the smallest D.
+    SF appendix A subtracts row k from the rows of its ancestors; here row i collects what its descendants k subtract
+    from it, A_ij = H_ij - sum_k A_ki A_kj / A_kk: the same operations in another order. Returns the smallest D.
     """
     smallest = number_like(a[0], np.inf)
     for i in range(p.n - 1, -1, -1):
@@ -92,7 +92,7 @@ def ltl(a, p):
 
 
 def _collect(a: Any, p: Any, i: int) -> None:
-    """Row i minus what its descendants k take out of it; their A_ki become L_ki."""
+    """Row i minus what its descendants k subtract from it; their A_ki become L_ki."""
     length = p.depth[i]
     for k in range(i + 1, p.ends[i]):
         L_ki = a[p.starts[k] + length - 1] * a[p.size + k]  # A_ki / A_kk
@@ -103,10 +103,10 @@ def _collect(a: Any, p: Any, i: int) -> None:
 
 @helper
 def _collect_numbers(a, p, i):
-    """The same, eight columns at a time while there are more than four: two registers, then one, filled up by fillers.
+    """The same, eight columns at a time while there are more than four: two registers, then one, padded with fillers.
 
-    The last descendant first: the row just finished, i + 1, is wanted last, when its reciprocal is there. A_ki stay as
-    they are until _scale, so that no row waits for that.
+    The last descendant comes first: the row just finished, i + 1, is used last, when its reciprocal is available. A_ki
+    stay unchanged until _scale, so that no row waits for that.
     """
     starts, inverse, length, end = p.starts, p.size, p.depth[i], p.ends[i]
     row, c = starts[i], 0
@@ -129,7 +129,7 @@ def _collect_numbers(a, p, i):
 
 
 def _scale(a: Any, start: int, length: int, factor: Any) -> None:
-    """A row of A, but for its diagonal, to one of L, where _collect has not done so."""
+    """Turn a row of A, except its diagonal, into one of L, if _collect has not done so."""
 
 
 @helper
@@ -221,9 +221,9 @@ class Factoring(Struct):
     """What the entry points find at one address."""
 
     packing = Link(Packing)
-    dense_rows = Integer()  # of a dense matrix that is read as it is; -1: none is
+    dense_rows = Integer()  # of a dense matrix that is read directly; -1: none is
     form = Integer()
-    values = Address()  # of the factor that refactorize renews
+    values = Address()  # of the factor that refactorize overwrites
     odd_class = Address()  # what it raises, as objects
     odd_message = Address()
     singular_class = Address()
@@ -235,8 +235,8 @@ packing_at, factoring_at = Packing.at, Factoring.at
 
 @helper
 def factor_into(h, factoring, a, H):
-    """Factors of a dense (n, n) or packed matrix, an object, into packed values a. Returns OK, ODD, or 2 + the row at
-    fault."""
+    """Factors of a dense (n, n) or packed matrix, an object, into packed values a. Returns OK, ODD, or 2 + the
+    offending row."""
     p = factoring.packing
     if fits_vector(h, H, p.size):
         packed = floats_of(H, p.size)
@@ -257,7 +257,7 @@ def factor_into(h, factoring, a, H):
         return OK if bad < 0 else 2 + bad
     ltdl(a, p)
     for k in range(p.n - 1, -1, -1):
-        if not 0.0 < a[p.size + k] < np.inf:  # 1/D; what is not a number anywhere in H reaches one of them
+        if not 0.0 < a[p.size + k] < np.inf:  # 1/D; a NaN anywhere in H reaches one of them
             return 2 + k
     return OK
 
@@ -273,7 +273,7 @@ def factorize_kernel(self, arguments, count):
 
 @kernel(ONE_ARGUMENT, "refactorize")
 def refactorize_kernel(self, H):
-    """refactorize(H) into the values that the struct names. Returns None, or raises."""
+    """refactorize(H) into the values referenced by the struct. Returns None, or raises."""
     h = header_of(self)
     factoring = factoring_at(h[PREFIX])
     p = factoring.packing
@@ -290,9 +290,9 @@ _floats2, _floats3 = types.float64[:, ::1], types.float64[:, :, ::1]
 
 @kernel(types.void(types.int64, _floats2, _floats3, _floats3, types.int64, types.boolean), "products of factors")
 def apply_kernel(packing, values, x, y, operation, unit):
-    """y = op x for every factor (B, size + n) and every one of its vectors, the rows of x (B, k, n).
+    """y = op x for every factor (B, size + n) and each of its vectors, the rows of x (B, k, n).
 
-    Holds the interpreter's lock: nobody else factors into these values meanwhile.
+    Holds the interpreter's lock: nobody else factors into these values in the meantime.
     """
     p = packing_at(packing)
     for b in range(x.shape[0]):

@@ -1,12 +1,12 @@
 """How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
 
     symbol   what
-    R, r     rotation of a body; its origin as seen from its parent's
-    V, c     its velocity; the acceleration that velocities alone cause
-    s        S.axes[k].s: the axis of degree of freedom k (not kept for revolute and prismatic joints, whose axis is the
-             body's z)
+    R, r     rotation of a body; its origin relative to its parent's
+    V, c     its velocity; the acceleration due to velocities alone
+    s        S.axes[k].s: the axis of degree of freedom k (not stored for revolute and prismatic joints, whose axis is
+             the body's z)
 
-Everything is along world axes. S.ring has the sines and cosines of the angles that come next.
+Everything is along world axes. S.ring holds the sines and cosines of the angles used next.
 """
 
 from __future__ import annotations
@@ -46,28 +46,28 @@ TURNS = tuple(
     {REVOLUTE: 1, SCREW: 1, CYLINDRICAL: 1, UNIVERSAL: 2}.get(k, 0) for k in range(len(NV))
 )  #: angles by kind
 
-AHEAD = RING // 2  #: angles taken at once
+AHEAD = RING // 2  #: angles computed at once
 
 
 class Axis(Struct):
-    """Of a degree of freedom."""
+    """Axis of a degree of freedom."""
 
     s = Value(Motion)
 
 
 class Axes(NamedTuple):
-    """What the joints of one state look like just now."""
+    """The current axes of the joints in one state."""
 
     axes: Any  #: an Axis for each degree of freedom
     ring: Any  #: RING turns
 
 
 class State(NamedTuple):
-    """What the algorithms are given."""
+    """The input of the algorithms."""
 
     q: Any
     v: Any
-    known: Any  #: of the joints: their forces tau, or, of inverse dynamics, their accelerations
+    known: Any  #: known joint quantities: forces tau or, for inverse dynamics, accelerations
     pushed: Any  #: whether there are wrenches
     wrenches: Any  #: a Wrench for each body
 
@@ -95,7 +95,7 @@ def joint_of(m, b):
 
 @helper
 def world_at_rest(m, number, world):
-    """The world's R and V, as its row is to have them. Returns its acceleration: -gravity, which stands for gravity."""
+    """Set the world's R and V in its row. Returns its acceleration: -gravity, which stands for gravity."""
     zero, o, g = zero_vec(number), number_like(number, 0.0), m.gravity
     world.R = unit_mat(number)
     world.V = Motion(zero, zero)
@@ -104,7 +104,7 @@ def world_at_rest(m, number, world):
 
 @helper
 def turned_split(R, split):
-    """R (k 1 + s s^T + t t^T) R^T = k 1 + (R s)(R s)^T + (R t)(R t)^T: two vectors to turn instead of a matrix."""
+    """R (k 1 + s s^T + t t^T) R^T = k 1 + (R s)(R s)^T + (R t)(R t)^T: rotates two vectors instead of a matrix."""
     s, t, k = R @ split.s, R @ split.t, split.k
     I = outer_sym(s, s) + outer_sym(t, t)
     return Sym3(I.xx + k, I.xy, I.xz, I.yy + k, I.yz, I.zz + k)
@@ -112,14 +112,14 @@ def turned_split(R, split):
 
 @helper
 def turned_inertia(R, shape):
-    """A body's inertia along axes turned by R."""
+    """A body's inertia along axes rotated by R."""
     return RigidInertia(shape.mass, R @ shape.h, turned_split(R, shape))
 
 
 @helper
 def turn_ahead(m, q, S, done, b):
-    """See to it that the sines and cosines of body b's joint are in the ring, into which `done` have gone so far;
-    returns how many then have. They are made in batches, a little ahead of their use."""
+    """Ensure that the sines and cosines of body b's joint are in the ring, which has received `done` so far; returns
+    the new count. They are computed in batches, shortly before their use."""
     wanted = m.bodies[b].angle + TURNS[m.bodies[b].kind]
     while done < wanted:
         stop = min(done + AHEAD, m.n_angles)
@@ -137,7 +137,7 @@ def turn_of(m, b, S, k):
 
 @helper
 def place(m, b, R_p, q, S):
-    """R, r of body b: its rotation, and its origin as seen from its parent's, whose rotation is R_p. Fills S."""
+    """R, r of body b: its rotation, and its origin relative to its parent's, whose rotation is R_p. Fills S."""
     body, shape = m.bodies[b], m.shapes[b]
     kind, tree = body.kind, shape.tree_R
     r = R_p @ shape.tree_p
@@ -154,9 +154,10 @@ def place(m, b, R_p, q, S):
 
 @helper
 def move(m, b, R_p, V_p, q, v, S):
-    """R, r, V, c of body b: as `place`, then its velocity, and the acceleration that velocities alone cause.
+    """R, r, V, c of body b: as `place`, then its velocity, and the acceleration due to velocities alone.
 
-    c = V x S v, plus what axes that turn within the joint add (universal joints: the second axis turns with the first).
+    c = V x S v, plus the contribution of axes that move within the joint (universal joints: the second axis turns with
+    the first).
     """
     kind, j = m.bodies[b].kind, m.bodies[b].iv
     R, r = place(m, b, R_p, q, S)
@@ -207,7 +208,7 @@ def _place_others(m, b, R, r, q, S):
         R = turn_z(R, c, s)
     elif kind == PLANAR:
         r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
-        # bring cosine and sine to unit length; they are within 1e-6 of it, so two terms give all digits
+        # normalise cosine and sine; they are within 1e-6 of unit length, so two terms give all digits
         d = q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0
         to_unit = 1.0 - 0.5 * d + 0.375 * d * d
         R = turn_z(R, q[k + 2] * to_unit, q[k + 3] * to_unit)

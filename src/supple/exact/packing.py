@@ -1,4 +1,5 @@
-"""How a matrix over a tree is packed, as compiled code sees it: Pattern of treematrix.py has the same by name."""
+"""The packing of a matrix over a tree, as compiled code sees it: Pattern in treematrix.py has the same fields by
+name."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ class Packing(Struct):
     """Of n rows, in depth-first order."""
 
     n = Integer()
-    size = Integer()  # numbers, what fills rows up included; those of a factor are followed by n reciprocals
+    size = Integer()  # numbers, including fillers; those of a factor are followed by n reciprocals
     parent = Integers()  # lambda [SF section 2], -1 for the root
     starts = Integers()  # where a row begins
     depth = Integers()  # how many numbers it has

@@ -3,7 +3,7 @@
     symbol   what
     R, V     rotation of the body; velocity                              of `path`
     A        acceleration, with -gravity added throughout
-    F        force on the body, of `bodies`; what its children take, of `path`
+    F        force on the body, of `bodies`; force that its children need, of `path`
     r, z     origin as seen from the parent's; the joint's axis          of `bodies`
 
 Along world axes, about each body's own origin, as in aba.py. Cost O(n).
@@ -42,12 +42,12 @@ from supple.spatial.structs import Struct
 
 
 class RneaPath(Struct, align=LINE):
-    """What bodies pass on."""
+    """What bodies pass on to children and parents."""
 
     R = Value(Mat3)  # rotation
     V = Value(Motion)  # velocity
     A = Value(Motion)  # acceleration, with -gravity added throughout
-    F = Value(Force)  # what the children take
+    F = Value(Force)  # force that the children need
 
 
 class RneaBody(Struct):
@@ -62,7 +62,7 @@ wrench_among = Wrench.among
 
 @helper
 def rnea(m, state, tau, work):
-    """tau of one state (or of four, in lanes), damping and armature included; after it, where there is room, the six
+    """tau of one state (or of four, in lanes), including damping and armature; followed, if there is room, by the six
     numbers of every joint's force, about its body's origin."""
     v, a, S, path, bodies = state.v, state.known, work.S, work.path, work.bodies
     path[0].A = world_at_rest(m, state.q[0], path[0])
@@ -97,7 +97,7 @@ def rnea(m, state, tau, work):
                 tau[k] = S.axes[k].s @ F + _own(m, v, a, k)
         if m.bodies[b].parent >= 0:
             F = shift_force(bodies[b].r, F)  # [RBDA 5.20]
-            if i != p:  # not the last child: those after it have already put theirs there
+            if i != p:  # not the last child: later children have already stored theirs there
                 F = F + path[p].F
             path[p].F = F
     return 1.0
@@ -105,23 +105,23 @@ def rnea(m, state, tau, work):
 
 @helper
 def newton_euler(R, I, V, A):
-    """I A + V x* I V [RBDA 5.16], the inertia I in the body's axes and all else along the world's: cheaper than turning
-    the inertia."""
+    """I A + V x* I V [RBDA 5.16], with the inertia I in the body's axes and everything else along the world's: cheaper
+    than rotating the inertia."""
     a = (A.lin + cross(V.ang, V.lin)) @ R  # R^T x
     return rotate_force(R, rigid_force(I, V.ang @ R, A.ang @ R, a))
 
 
 @helper
 def rigid_force(I, w, dw, a):
-    """The force on a body that turns with w and dw and whose origin, as a point, accelerates by a: m a + dw x h +
-    w x (w x h), and about the origin the moment I dw + w x I w + h x a."""
+    """The force on a body that rotates with w and dw and whose origin, as a point, accelerates by a: m a + dw x h +
+    w x (w x h), and the moment about the origin I dw + w x I w + h x a."""
     lin = a * I.m + cross(dw, I.h) + cross(w, cross(w, I.h))
     return Force(I.I @ dw + cross(w, I.I @ w) + cross(I.h, a), lin)
 
 
 @helper
 def _own(m, v, a, j):
-    """What the joint itself takes: damping and armature."""
+    """The force used by the joint itself: damping and armature."""
     return v[j] * m.dofs[j].damping + a[j] * m.dofs[j].armature
 
 
@@ -137,7 +137,7 @@ def inverse_dynamics(
     a: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
 ) -> NDArray[np.float64]:
-    """The joint forces that give accelerations a: tau = H(q) a + C(q, v), damping and armature included.
+    """The joint forces that produce accelerations a: tau = H(q) a + C(q, v), damping and armature included.
 
     v or a None means zeros.
 
@@ -157,7 +157,7 @@ def inverse_dynamics(
 def bias_force(
     model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None
 ) -> NDArray[np.float64]:
-    """C(q, v): the joint forces that hold accelerations at zero, against gravity, velocity, damping and wrenches.
+    """C(q, v): the joint forces that keep accelerations at zero, against gravity, velocity, damping and wrenches.
 
     v None means at rest: the force of gravity. Shapes as in inverse_dynamics.
     """

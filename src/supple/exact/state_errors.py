@@ -1,4 +1,4 @@
-"""What is said of arguments that cannot be used: where the fault is and what to do about it."""
+"""Error messages for unusable arguments: where the fault is and what to do about it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""A model as compiled code sees it: a few tables of structs, one row a body or a degree of freedom.
+"""A model as compiled code sees it: a few tables of structs, one row per body or degree of freedom.
 
-Inside kernels body frames are turned so that the axis of a joint is z (universal joints: first axis x, second z; planar
-joints: normal z). `outward` turns back: R_world_user = R_world_inside @ outward. Ball and free joints are not turned.
+Inside kernels, body frames are rotated so that the axis of a joint is z (universal joints: first axis x, second z;
+planar joints: normal z). `outward` rotates back: R_world_user = R_world_inside @ outward. Frames of ball and free
+joints are not rotated.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ALIGNMENT = 64  #: bytes; a cache line
 
 
 class Body(Struct):
-    """How a body hangs in the tree."""
+    """The position of a body in the tree."""
 
     parent = Integer()  # -1: the world
     kind = Integer()  # of its joint
@@ -36,14 +37,14 @@ class Body(Struct):
     slot = Integer()  # [topology.slots]
     parent_slot = Integer()
     has_children = Integer()
-    angle = Integer()  # its joint's first angle, among all
+    angle = Integer()  # index of its joint's first angle, among all angles
 
 
 class BodyShape(Struct):
-    """Where a body's joint is, and the body's inertia about its own origin. The rotational inertia is split,
-    I = k 1 + s s^T + t t^T: cheaper to turn than the matrix."""
+    """The placement of a body's joint, and the body's inertia about its own origin. The rotational inertia is split,
+    I = k 1 + s s^T + t t^T: cheaper to rotate than the matrix."""
 
-    tree_R = Value(Mat3)  # the joint's frame in that of the parent, before it moves
+    tree_R = Value(Mat3)  # the joint's frame in the parent's, before it moves
     tree_p = Value(Vec3)
     mass = Number()
     h = Value(Vec3)  # first moment
@@ -54,19 +55,19 @@ class BodyShape(Struct):
 
 
 class OwnInertia(Struct):
-    """The rotational inertia of a body, as it is."""
+    """The rotational inertia of a body, not split."""
 
     I = Value(Sym3)
 
 
 class Outward(Struct):
-    """The user's frame of a body in the one that kernels have."""
+    """The user's frame of a body relative to the one that kernels use."""
 
     R = Value(Mat3)
 
 
 class DofTraits(Struct):
-    """What a degree of freedom has of its own."""
+    """Properties of a degree of freedom."""
 
     armature = Number()
     damping = Number()
@@ -80,7 +81,7 @@ class UnitPart(Struct):
 
 
 class Wrench(Struct):
-    """What pushes a body, in its frame; or what a joint carries."""
+    """A wrench on a body, in its frame; or one that a joint carries."""
 
     f = Value(Force)
 
@@ -164,7 +165,7 @@ def _units(model: Model) -> NDArray[np.void]:
 
 
 def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Zeros that begin with a cache line."""
+    """Zeros aligned to a cache line."""
     size = math.prod(shape)
     raw = np.zeros(size + ALIGNMENT // 8)
     skip = -address_of(raw) % ALIGNMENT // 8
@@ -172,12 +173,12 @@ def aligned(shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 
 def aligned_rows(struct: type[Struct], n: int) -> NDArray[np.void]:
-    """n structs that begin with a cache line."""
+    """n structs aligned to a cache line."""
     return aligned((n * struct.words,)).view(struct.dtype)
 
 
 def realigned(x: NDArray[np.void]) -> NDArray[np.void]:
-    """The same structs, beginning with a cache line."""
+    """The same structs, aligned to a cache line."""
     out = aligned((x.nbytes // 8,)).view(x.dtype)
     out[...] = x
     return out
@@ -191,7 +192,7 @@ def split_inertias(I: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _splits(model: Model, I: NDArray[np.float64]) -> NDArray[np.float64]:
-    """split_inertias; of a re-rooted model, only of the bodies that changed."""
+    """split_inertias; for a re-rooted model, recomputed only for the bodies that changed."""
     before, order, changed = model._work.pop(inherit, (None, None, None))
     if before is None:
         return split_inertias(I)
@@ -213,7 +214,7 @@ def host_tables(model: Model) -> HostTables:
 
 
 def inherit(model: Model, before: Model, order: NDArray[np.int64], changed: NDArray[np.int64]) -> None:
-    """Let a model have what was found of another one, whose bodies are the same in another order, but for those that
-    changed."""
+    """Let a model inherit what was computed for another one, whose bodies are the same in another order, except those
+    that changed."""
     if HostTables in before._work:
         model._work[inherit] = host_tables(before), order, changed

@@ -13,13 +13,13 @@ from supple.arguments import take, whole
 from supple.spatial.lanes import WIDTH
 
 _SMALL = 32  #: batches below this are not worth a second thread
-_PIECES = 8  #: a thread, of one batch
+_PIECES = 8  #: per thread, in one batch
 MOST = 1024  #: threads
-_threads: int | None = None  #: as set_threads said
+_threads: int | None = None  #: as given to set_threads
 
 
 def set_threads(count: int) -> None:
-    """How many threads batches run on (at first: all cores, or SUPPLE_THREADS)."""
+    """Set how many threads batches run on (initially: all cores, or SUPPLE_THREADS)."""
     global _threads
     _threads = _checked("the number of threads", count)
 
@@ -32,7 +32,7 @@ def threads() -> int:
 @cache
 def _usual_threads() -> int:
     given = os.environ.get("SUPPLE_THREADS", "").strip()
-    number = int(given) if given.isdecimal() and len(given) < 100 else given  # Python reads some thousand digits
+    number = int(given) if given.isdecimal() and len(given) < 100 else given  # Python limits the number of digits
     return min(os.cpu_count() or 1, MOST) if number in ("", 0) else _checked("SUPPLE_THREADS", number)
 
 
@@ -46,12 +46,12 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max_workers=count, thread_name_prefix="supple")
 
 
-if hasattr(os, "register_at_fork"):  # the threads of a pool are not in a child
+if hasattr(os, "register_at_fork"):  # the threads of a pool do not exist in a child process
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
-    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the threads asked for."""
+    """part((first, stop)) over 0 ... size, in pieces of whole registers, on the configured threads."""
     if size < _SMALL or threads() == 1:
         return [part((0, size))] if size else []
     step = -(-size // (threads() * _PIECES * WIDTH)) * WIDTH
@@ -59,9 +59,9 @@ def in_parallel(part: Callable[[tuple[int, int]], int], size: int) -> list[int]:
 
 
 def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]:
-    """part of each of the arguments, on the threads asked for; what they return, in no particular order.
+    """part(x) for each of the arguments, on the configured threads; returns the results, in no particular order.
 
-    Each thread, the caller's among them, takes the next piece when it has done one: a core that others slow down
+    Each thread, including the caller's, takes the next piece when it has finished one: a core slowed down by other work
     takes fewer.
     """
     given = list(arguments)
@@ -72,7 +72,7 @@ def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]
 
     count = threads()
     others: list[Future[list[int]]] = []
-    with suppress(RuntimeError):  # no more threads: Python is ending, or the system has none left
+    with suppress(RuntimeError):  # no more threads: Python is shutting down, or the system has none left
         for _ in range(min(count, len(given)) - 1):
             others.append(_pool(count).submit(some))
     return [*some(), *(status for other in others for status in other.result())]

@@ -5,9 +5,9 @@ k of the lower triangle is packed from the root down,
 
     ..., H[k, lambda(lambda(k))], H[k, lambda(k)], H[k, k]
 
-so that a column stands at the same place in the row of every descendant: the inner loops of a factorization run over
-stretches that line up, four numbers at a time. Rows are filled up to a multiple of four; what fills them is not part
-of the matrix. There are D1 + n numbers [SF (8)], and at most 3 n fillers, instead of n^2.
+so that a column is at the same position in the row of every descendant: the inner loops of a factorization run over
+aligned stretches, four numbers at a time. Rows are padded to a multiple of four with fillers, which are not part of the
+matrix. There are D1 + n numbers [SF (8)], and at most 3 n fillers, instead of n^2.
 """
 
 from __future__ import annotations
@@ -32,30 +32,29 @@ from supple.spatial.structs import Held
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BLOCK = 4  #: rows are filled up to a multiple of this
+BLOCK = 4  #: rows are padded to a multiple of this
 
 
 @made_once("parent")
 @frozen_arrays("parent", "order", "_ends")
 class Pattern:
-    """Which entries may differ from zero: a parent array (parents first, the root's parent is -1) and the packing of
-    rows.
+    """The entries that may be nonzero: a parent array (parents first, the root's parent is -1) and the packing of rows.
 
-    Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None
-    where the parent array is numbered that way already (a model's is); otherwise packed row p is row order[p] of the
+    Rows are packed in depth-first order, in which the descendants of a row follow it without a gap. `order` is None if
+    the parent array is already numbered that way (as a model's is); otherwise packed row p is row order[p] of the
     matrix.
 
-    A pattern is never changed, since kernels take its numbers on trust: a copy is the same one, and a pickle is made
-    anew from the parent array.
+    A pattern is immutable, since kernels trust its numbers: a copy is the same object, and unpickling reconstructs it
+    from the parent array.
     """
 
     parent: Ints
     order: Ints | None
     _ends: Ints | None
-    _entry: Any = None  #: what factor.py keeps of this pattern
+    _entry: Any = None  #: what factor.py stores with this pattern
 
     def __init__(self, parent: ArrayLike, ends: ArrayLike | None = None) -> None:
-        """ends: one past the last descendant of each row, if they are numbered depth first; saves finding out."""
+        """ends: one past the last descendant of each row, if they are numbered depth first; avoids computing it."""
         lam = _integers("parent", parent)
         wrong = np.flatnonzero((lam < -1) | (lam >= np.arange(len(lam))))
         if len(wrong):
@@ -83,7 +82,7 @@ class Pattern:
         return self
 
     def _keep(self, entry: Any) -> Any:
-        """Remember what factor.py has found out."""
+        """Store what factor.py has computed."""
         self.__dict__["_entry"] = entry
         return entry
 
@@ -100,7 +99,7 @@ class Pattern:
     @frozen_property
     def depth(self) -> Ints:
         """d_i, the distance to the root, at least 1, of each packed row: its length."""
-        if self._ends is not None:  # so many subtrees have begun, so many have ended
+        if self._ends is not None:  # depth: the number of subtrees that have begun minus those that have ended
             ended = np.cumsum(np.bincount(self._ends, minlength=self.n + 1))[: self.n]
             return np.arange(1, self.n + 1) - ended
         return depths(self.packed_parent)
@@ -118,7 +117,7 @@ class Pattern:
 
     @frozen_property
     def diagonal(self) -> Ints:
-        """(n,) where the diagonal stands among the packed values, by packed row."""
+        """(n,) position of the diagonal among the packed values, by packed row."""
         return self.starts + self.depth - 1
 
     @frozen_property
@@ -135,7 +134,7 @@ class Pattern:
 
     @cached_property
     def nnz(self) -> int:
-        """How many numbers may differ from zero on the diagonal and below it: n + D1."""
+        """The number of entries that may be nonzero on and below the diagonal: n + D1."""
         return int(self.depth.sum())
 
     @property
@@ -144,7 +143,7 @@ class Pattern:
 
     @property
     def entries(self) -> tuple[Ints, Ints, Ints]:
-        """(nnz,) row, column, and place among the packed values, of every entry on and below the diagonal."""
+        """(nnz,) row, column, and position among the packed values, of every entry on and below the diagonal."""
         row, column, at = self._entries
         return row, column, at
 
@@ -169,7 +168,7 @@ class Pattern:
         return f"<Pattern of {self.n} rows, {self.nnz} numbers on and below the diagonal>"
 
     def plot(self, title: str, values: Floats, symmetric: bool, path: str | Path | None = None) -> Any:
-        """Where packed values are not zero, as a matplotlib figure; saved if a path is given."""
+        """The nonzero pattern of packed values, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import matrix, saved
 
         values = self._packed(values)
@@ -182,7 +181,7 @@ class Pattern:
         return saved(matrix.sparsity(title, self.n, row, column, x), path)
 
     def pack(self, H: ArrayLike) -> Floats:
-        """The packed values of a dense symmetric matrix (..., n, n); what the pattern lacks is not looked at."""
+        """The packed values of a dense symmetric matrix (..., n, n); entries outside the pattern are ignored."""
         dense = as_floats("H", H)
         if dense.ndim < 2 or dense.shape[-2:] != (self.n, self.n):
             raise StateError(
@@ -222,7 +221,7 @@ def _integers(name: str, given: ArrayLike) -> Ints:
 
 
 def checked_values(pattern: Any, values: Any, size: int) -> Floats:
-    """Packed values over a pattern as an array of their own."""
+    """Packed values over a pattern, as a separate array."""
     out = np.array(as_floats("values", values))
     if out.ndim == 0 or out.shape[-1] != size:
         raise StateError(f"values has shape {out.shape}; over {pattern!r} they are {size} numbers, or (..., {size})")
@@ -241,12 +240,12 @@ class TreeMatrix:
         self._pattern, self._values = pattern, checked_values(pattern, values, pattern.size)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copies and pickles have values of their own."""
+        """Copies and pickles have separate values."""
         return TreeMatrix, (self._pattern, self._values)
 
     @classmethod
     def _of(cls, pattern: Pattern, values: Floats) -> TreeMatrix:
-        """Of values that are known to be of the pattern, and nobody else's."""
+        """From values that are known to match the pattern and are not shared."""
         out = cls.__new__(cls)
         out._pattern, out._values = pattern, values
         return out
@@ -257,7 +256,7 @@ class TreeMatrix:
 
     @property
     def values(self) -> Floats:
-        """(..., pattern.size) the packed numbers: a view; what is written to it changes the matrix."""
+        """(..., pattern.size) the packed numbers: a view; writing to it changes the matrix."""
         return self._values[...]
 
     @property
@@ -270,12 +269,12 @@ class TreeMatrix:
 
     @property
     def density(self) -> float:
-        """The share of entries that may differ from zero."""
+        """The fraction of entries that may be nonzero."""
         n = self.pattern.n
         return (2 * self.pattern.nnz - n) / n**2 if n else 1.0
 
     def dense(self) -> Floats:
-        """All n^2 numbers; refused where they would not fit in memory."""
+        """All n^2 numbers; refused if they would not fit in memory."""
         return self.pattern.unpack(self.values)
 
     def __matmul__(self, x: ArrayLike) -> Floats:
@@ -292,7 +291,7 @@ class TreeMatrix:
         return np.asarray(out + np.bincount(column[below], (values * x[row])[below], n), dtype=np.float64)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Where it is not zero, as a matplotlib figure; saved if a path is given."""
+        """The nonzero pattern, as a matplotlib figure; saved if a path is given."""
         return self.pattern.plot(repr(self)[1:-1], self.values, True, path)
 
     def __repr__(self) -> str:

@@ -1,13 +1,14 @@
 """Links with many joints in virtual work: absorbed, kept in pairs, or split [VW section 4].
 
 VW couples every two joints on a link (virtual_pairs.py), which costs O(k^3) for k of them, and therefore splits: a
-link with n > 3 joints is cut into n - 2 pieces, each with 1/(n - 2) of its mass, inertia and load, joined by fixed
-joints, so that none has more than three. All is then O(n), with up to twice as many links.
+link with n > 3 joints is cut into n - 2 pieces, each with 1/(n - 2) of its mass, inertia and load, connected by fixed
+joints, so that none has more than three. The total cost is then O(n), with up to twice as many links.
 
-Neither is needed. The coupling of joints b and k on link L goes through that link, S_bk = X_b Phi_L X_k^T, so all that
-a joint can see of those closed before it is one 6x6 matrix, sum X_k^T W_kk' X_k': virtual_work.py keeps it within the
-link's mobility and forgets the pairs. That is also more accurate: digits are lost in the measure that a link is lighter
-than what it carries (with pairs, in its square), and pieces are lighter than links. `supple reproduce vw` shows both.
+Neither is necessary. The coupling of joints b and k on link L goes through that link, S_bk = X_b Phi_L X_k^T, so the
+effect on a joint of those closed before it is a single 6x6 matrix, sum X_k^T W_kk' X_k': virtual_work.py includes it in
+the link's mobility and discards the pairs. That is also more accurate: digits are lost in proportion to how much
+lighter a link is than what it carries (with pairs, to its square), and pieces are lighter than links. `supple reproduce
+vw` shows both.
 """
 
 from __future__ import annotations
@@ -34,25 +35,25 @@ Hubs = Literal["absorb", "split", "pairs"]
 
 
 class Split(NamedTuple):
-    """A model whose links have at most three joints, and what its bodies were."""
+    """A model whose links have at most three joints, and how its bodies correspond to the original ones."""
 
     model: Model
-    bodies: Ints  #: (n_bodies,) the number of each body of the original; of a link that was cut, of its first piece
+    bodies: Ints  #: (n_bodies,) the index of each body of the original; for a link that was cut, of its first piece
     owner: Ints  #: (pieces and all,) the body of the original that each body is, or is a piece of
-    share: Floats  #: and which share of it
+    share: Floats  #: and the fraction of it
 
 
 def split_hubs(model: Model) -> Split:
     """The same mechanism with links of n > 3 joints cut into n - 2 pieces, joined by fixed joints [VW section 4].
 
     Of the joints on a link with k children, c_1 ... c_k, the first piece has that to the parent and c_1, piece j has
-    c_j, the last one c_k-1 and c_k. q, v and tau stay as they are. The world is not a link, and is never cut.
+    c_j, the last one c_k-1 and c_k. q, v and tau stay unchanged. The world is not a link, and is never cut.
     """
     parent, hubs = model.parent, hubs_of(model)
     count, place = n_children(parent)[1:], hubs["place"][:-1]
     siblings = np.where(parent < 0, 0, count[parent])
     cut = siblings >= 3
-    before = cut & (place >= 1) & (place < siblings - 1)  # a piece is put before these
+    before = cut & (place >= 1) & (place < siblings - 1)  # a piece is inserted before these
     group = np.arange(len(parent) + 1) + np.append(0, np.cumsum(before))  # where a body, with such a piece, begins
     bodies = group[:-1] + before
     pieces = bodies[before] - 1
@@ -60,7 +61,7 @@ def split_hubs(model: Model) -> Split:
     owner[bodies], owner[pieces] = np.arange(len(parent)), parent[before]
     share = 1.0 / np.maximum(1, count - 1)[owner]
 
-    # What hangs on what: the first piece is the link itself; piece j comes before c_j, and hangs on piece j - 1.
+    # Parents: the first piece is the link itself; piece j comes before c_j, and its parent is piece j - 1.
     link = np.where(parent < 0, -1, bodies[parent])
     earlier = bodies[hubs["child"][hubs["start"][parent] + np.maximum(place - 1, 0)]] - 1  # the piece before c_j-1
     holder = np.where(before, bodies - 1, np.where(cut & (place > 0), earlier, link))
@@ -72,15 +73,15 @@ def split_hubs(model: Model) -> Split:
     changed["subtree_end"] = group[model.subtree_end[owner]]
     for name, value in _OF_FIXED.items():
         changed[name][pieces] = value
-    for name in ("q_index", "v_index"):  # a piece has no coordinates: those after it are of the body after it
+    for name in ("q_index", "v_index"):  # a piece has no coordinates: its indices are those of the body after it
         changed[name][pieces] = getattr(model, name)[before]
     changed["mass"] *= share
     changed["inertia"] *= share[:, None, None]
     changed |= {"frame_list": (), "visuals": ()}
     for name in ("body_names", "joint_names"):
         changed[name] = _names(getattr(model, name), owner, pieces, place[before] + 1)
-    out = Model._of(**(model.__getstate__() | changed))  # with fixed joints, as only a model of our own may have them
-    vars(out)["expanded_parent"] = model.expanded_parent  # degrees of freedom hang together as before
+    out = Model._of(**(model.__getstate__() | changed))  # with fixed joints, which only our own models may have
+    vars(out)["expanded_parent"] = model.expanded_parent  # degrees of freedom are connected as before
     return Split(out, bodies, owner, share)
 
 
@@ -100,10 +101,10 @@ _OF_FIXED = {"joint_type": int(JointType.FIXED), "position": 0.0, "rotation": np
 
 
 class VirtualWork(NamedTuple):
-    """What virtual work finds on its way; with a leading axis for batches."""
+    """Results of virtual work; with a leading axis for batches."""
 
     accelerations: Floats  #: (nv,)
-    wrenches: Floats  #: (n_bodies, 6) what each joint does to its child, about the child's origin, along world axes
+    wrenches: Floats  #: (n_bodies, 6) what each joint exerts on its child, about the child's origin, along world axes
 
     def __repr__(self) -> str:
         return f"<VirtualWork: accelerations {self.accelerations.shape}, wrenches {self.wrenches.shape}>"
@@ -120,15 +121,15 @@ def virtual_work(
 ) -> VirtualWork:
     """Accelerations and joint wrenches together, by the principle of virtual work [VW].
 
-    Arguments as in forward_dynamics. hubs: what is done about links with many joints; results are the same.
+    Arguments as in forward_dynamics. hubs: how links with many joints are treated; results are the same.
 
-        "absorb"  every joint that is closed changes its link's mobility: O(n), what forward_dynamics does
+        "absorb"  every joint that is closed changes its link's mobility: O(n), used by forward_dynamics
         "split"   the same after links with more than three joints are cut into pieces [VW section 4]: O(n)
         "pairs"   a matrix for every pair of joints on a link [VW section 4 without splitting]: O(k^3) for k of them
 
-    The last two are for comparison with the paper: they take longer, and lose digits on links that are light against
-    what they carry, as pieces of links are. Where digits are short, results are compared with those of other methods
-    and found again in 32 digits, or refused (SingularError).
+    The last two are for comparison with the paper: they take longer, and lose digits on links that are light compared
+    with what they carry, as pieces of links are. Where digits are lost, results are compared with those of other
+    methods and recomputed in 32 digits, or refused (SingularError).
     """
     flat = solved(model, q, at_rest(model, v), tau, wrenches, hubs)
     return VirtualWork(flat[..., : model.nv], flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6))
@@ -150,21 +151,22 @@ def accelerations(
 
 def solved(model: Model, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None, wrenches: ArrayLike | None, hubs: Hubs,
            forces: bool = True) -> Floats:  # fmt: skip
-    """(nv + 6 n,) accelerations and, if wanted, joint wrenches, each with its digits."""
+    """(nv + 6 n,) accelerations and, if requested, joint wrenches, all to full accuracy."""
     arrays, size = VIRTUAL_WORK.arrays(model, (q, v, tau, wrenches))
     n = model.nv + 6 * model.n_bodies * forces
     try:
         flat = as_found(model, arrays, hubs)
         keep = hubs == "absorb" and keeps_digits(model) and bool((flat[..., -1] > 0).all())
         found = np.ascontiguousarray(flat[..., :n])
-    except SingularError:  # not even numbers
+    except SingularError:  # the results are not even numbers
         keep, found = False, np.full((n,) if size is None else (size, n), np.nan)
         constants_of(model)  # refuses bodies without mass or inertia
     return found if keep else settled(model, "virtual work", arrays, size, found)
 
 
 def as_found(model: Model, arrays: list[Floats | None], hubs: Hubs) -> Floats:
-    """(nv + 6 n + 1,) what a treatment finds; last, a number that is not positive where few digits are left."""
+    """(nv + 6 n + 1,) the uncorrected results of a treatment; last, a number that is not positive if few digits are
+    left."""
     if hubs != "split":
         return (PAIRS if hubs == "pairs" else WITH_WRENCHES)(model, *arrays)
     split = model._kept(split_hubs, lambda: split_hubs(model))

@@ -8,7 +8,7 @@
     n        force on the child at the stage when its siblings are closed, then final
     a        acceleration of a link beyond zeta
 
-All else is as in virtual_work.py. W, S^T and G are 6x6 matrices in a vector of numbers [blocks.py].
+Everything else is as in virtual_work.py. W, S^T and G are 6x6 matrices in a vector of numbers [blocks.py].
 
 Two joints couple if they are on one link: S_bk = -Phi_b(o_b, o_k) where k is on b itself, +Phi_L(o_b, o_k) where both
 are on b's parent L; Phi_L(d, e) is how link L alone moves at d under a force at e. Closing joint b [ERRATA of VW (43)]:
@@ -16,9 +16,9 @@ are on b's parent L; Phi_L(d, e) is how link L alone moves at d under a force at
     V_b = Phi_b + Phi_L - sum S_bk W_kk' S_bk'^T           W_kk' += G_k W_b G_k'^T,   W_kb = -G_k W_b
     y_b = free relative acceleration + sum S_bk n_k         n_k   -= G_k n_b
 
-What is symmetric is made so at every step; of W_kk' and W_k'k one is kept. A joint with t others on its link costs
-O(t^2), so n of them on one link O(n^3) (the paper sums them to O(n^2)), and O(n^2) memory. Where no link has more than
-three joints, O(n): virtual_hubs.py sees to that.
+Symmetric matrices are symmetrised at every step; only one of W_kk' and W_k'k is stored. A joint with t others on its
+link costs O(t^2), so n of them on one link cost O(n^3) (the paper sums them to O(n^2)), and O(n^2) memory. If no link
+has more than three joints, the cost is O(n): virtual_hubs.py ensures that.
 """
 
 from __future__ import annotations
@@ -88,16 +88,16 @@ class PairBody(Struct, align=LINE):
     left = Number()
     n = Value(Force)  # on the link at the stage when its siblings are closed, then final
     a = Value(Motion)  # acceleration beyond zeta
-    given = Value(Motion)  # how the parent, alone, moves at this joint under its own joint's force
+    given = Value(Motion)  # motion of the parent, alone, at this joint under its own joint's force
 
 
 class Hub(Struct):
-    """What joints are on a link; the last row is of none, and ends the table."""
+    """The joints on a link; the last row belongs to no link, and ends the table."""
 
     start = Integer()  # where its joints begin among `child`
-    first = Integer()  # how many pairs there are before its own
-    child = Integer()  # not of the link of this row: all that hang on some link, by links
-    place = Integer()  # of the link's own joint among those on its parent
+    first = Integer()  # number of pairs before its own
+    child = Integer()  # not of the link of this row: the children of all links, sorted by link
+    place = Integer()  # index of the link's own joint among those on its parent
 
 
 wrench_among = Wrench.among
@@ -105,7 +105,7 @@ wrench_among = Wrench.among
 
 @helper
 def pair(hub, k, l):
-    """Where the matrix of the k-th and the l-th joint on a link begins, and its steps: W_kl is kept for k >= l."""
+    """Where the matrix of the k-th and the l-th joint on a link begins, and its strides: W_kl is stored for k >= l."""
     if k >= l:
         return BLOCK * (hub.first + k * (k + 1) // 2 + l), 6, 1
     return BLOCK * (hub.first + l * (l + 1) // 2 + k), 1, 6
@@ -113,8 +113,8 @@ def pair(hub, k, l):
 
 @helper
 def couple(link, first, last, r, own, work):
-    """What the closed joints first ... last-1 on a link do to a joint at r on it: S^T and G of each go to scratch, the
-    sum of S W S^T to its first matrix; returns the sum of S n. (With Phi for S, whatever its sign.)"""
+    """The effect of the closed joints first ... last-1 on a link on a joint at r on it: S^T and G of each go to
+    scratch, the sum of S W S^T to its first matrix; returns the sum of S n. (With Phi for S, whatever its sign.)"""
     x, bodies, hubs = work.extra, work.bodies, work.hubs
     w, c, J, hub = work.constants[link].w, bodies[link].c, bodies[link].J, hubs[link]
     e = r - c
@@ -139,7 +139,7 @@ def couple(link, first, last, r, own, work):
 
 @helper
 def close_into(link, place, last, W, f, own, work):
-    """Joint `place` on a link is closed, with W and force f: what that does to the joints place+1 ... last-1."""
+    """Joint `place` on a link is closed, with W and force f: update the joints place+1 ... last-1."""
     x, hubs, hub = work.extra, work.hubs, work.hubs[link]
     zero = f.lin.x * 0.0
     mine, _, _ = pair(hub, place, place)
@@ -163,8 +163,8 @@ def close_into(link, place, last, W, f, own, work):
 
 @helper
 def pairs(m, state, out, work):
-    """qdd, and after it the six numbers of every joint's force, about its body's origin, and the smallest of what must
-    be positive."""
+    """qdd, followed by the six numbers of every joint's force, about its body's origin, and the smallest of the
+    quantities that must be positive."""
     free_links(m, state, work)
     smallest = close_pairs(m, state, work)
     finish_pairs(m, state.q[0], out, work)
@@ -176,7 +176,7 @@ def pairs(m, state, out, work):
 def close_pairs(m, state, work):
     """Path 1."""
     bodies, constants, hubs, x = work.bodies, work.constants, work.hubs, work.extra
-    own = BLOCK * hubs[m.n].first  # behind all pairs
+    own = BLOCK * hubs[m.n].first  # after all pairs
     smallest, o = number_like(state.q[0], np.inf), zero_vec(state.q[0])
     for b in range(m.n - 1, -1, -1):
         parent, place, body = m.bodies[b].parent, hubs[b].place, bodies[b]

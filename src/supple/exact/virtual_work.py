@@ -1,30 +1,30 @@
 """Forward dynamics by the principle of virtual work, with every joint's force [Yamane and Nakamura (VW)].
 
-Every link is at first alone. Joints are closed one by one, from the leaves to the root: each time the constraint force
-that closes it follows from how much the two sides give way. On the way back every joint learns what those closed after
-it add to its force.
+Initially, every link is free. Joints are closed one by one, from the leaves to the root: the constraint force that
+closes a joint follows from the mobilities of its two sides. In the second pass, every joint receives what those closed
+after it add to its force.
 
     symbol      what
     R, V, zeta  rotation, velocity, acceleration if no joint accelerated          of `path`
-    P, y        mobility of a link and all that is joined to it by now, and its   of `path`
+    P, y        mobility of a link and all that is joined to it so far, and its   of `path`
                 acceleration beyond zeta                                          (the parent's P before: of `bodies`)
-    r, z        origin as seen from the parent's; the joint's axis                of `bodies`
+    r, z        origin relative to the parent's; the joint's axis                 of `bodies`
     c, J, w     centre of mass; inverse rotational inertia there; 1 / mass        w of `constants`
-    p           force that zeta takes [VW (15): b - f]                            of `bodies`; then f
-    W           K^T M K, M the inverse of what gives way at the joint [VW (41)]   of `bodies` (digits left in it: left)
+    p           force required by zeta [VW (15): b - f]                           of `bodies`; then f
+    W           K^T M K, M the inverse of the joint's mobility [VW (41)]          of `bodies` (digits left in it: left)
     f           K^T n + S tau, the force on the child: at its stage, then final   final: of `path`
 
-Along world axes, about each body's own origin, as in aba.py; accelerations are counted from zeta, so that h [VW (29)]
-is zero. What the paper writes with K and M stands here as one 6x6 matrix W = K^T M K: V, the sum of the two sides'
-mobilities, is inverted, then the directions of the joint are taken out one by one, as in aba.py, each with its force
-tau and its armature. Mobilities are symmetric by their type.
+Along world axes, about each body's own origin, as in aba.py; accelerations are relative to zeta, so that h [VW (29)]
+is zero. What the paper writes with K and M is one 6x6 matrix W = K^T M K here: V, the sum of the two sides' mobilities,
+is inverted, then the directions of the joint are eliminated one by one, as in aba.py, each with its force tau and its
+armature. Mobilities are symmetric by their type.
 
 Mobilities are subtracted and inverted, so digits are lost where a link is lighter than what it carries, with the square
-of how much it is. `left`, positive unless a pivot says that few are left (LOST in algebra.py), comes with the result;
-digits.py sees to it that nobody gets numbers without digits.
+of the ratio. `left`, positive unless a pivot indicates that few are left (LOST in algebra.py), comes with the result;
+digits.py ensures that no inaccurate results are returned.
 
-A joint that is closed changes the mobility of the link it is on, so any number of joints on a link cost O(n), and none
-of them needs to know of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].
+Closing a joint changes the mobility of the link it is on, so any number of joints on a link cost O(n), and each is
+independent of the others [VW section 4 splits such links, or keeps a matrix for every pair: virtual_hubs.py].
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class LinkPath(Struct, align=LINE):
     R = Value(Mat3)
     V = Value(Motion)
     zeta = Value(Motion)
-    P = Value(Mobility)  # of a link and all that is joined to it by now
+    P = Value(Mobility)  # of a link and all that is joined to it so far
     y = Value(Motion)  # its acceleration beyond zeta
     f = Value(Force)  # the final force of the joint above
 
@@ -90,16 +90,16 @@ class LinkBody(Struct, align=LINE):
 
     r = Value(Vec3)
     z = Value(Vec3)
-    p = Value(Force)  # the force that zeta takes [VW (15): b - f]; then f = K^T n + S tau on the link, at its stage
+    p = Value(Force)  # the force required by zeta [VW (15): b - f]; then f = K^T n + S tau on the link, at its stage
     c = Value(Vec3)  # centre of mass
     J = Value(Sym3)  # inverse rotational inertia there
-    W = Value(Inertia)  # K^T M K, M the inverse of what gives way at the joint [VW (41)]
+    W = Value(Inertia)  # K^T M K, M the inverse of the joint's mobility [VW (41)]
     left = Number()  # digits left in it
     P = Value(Mobility)  # of the parent, before this joint was closed
 
 
 class LinkConstants(Struct):
-    """What a link's mobility is made of: 1 / mass, and its inverse rotational inertia, split as in tables.py."""
+    """The parts of a link's mobility: 1 / mass, and its inverse rotational inertia, split as in tables.py."""
 
     w = Number()
     k = Number()
@@ -107,17 +107,17 @@ class LinkConstants(Struct):
     t = Value(Vec3)
 
 
-BODY_LINES = -(-LinkBody.offsets["P"] // LINE)  # those that both paths want
-FREE_LINES = -(-LinkBody.offsets["W"] // LINE)  # those of a link that is alone
+BODY_LINES = -(-LinkBody.offsets["P"] // LINE)  # those that both paths use
+FREE_LINES = -(-LinkBody.offsets["W"] // LINE)  # those of a free link
 ROWS = Rows(LinkPath, LinkBody, AbaDof, LinkConstants)
 wrench_among = Wrench.among
 
 
 @helper
 def virtual_work(m, state, out, work):
-    """qdd, and after it, where there is room in `out`, the six numbers of every joint's force, about its body's
-    origin, and what close_joints returns. Returns that, too; where there is room, always a positive number: the caller
-    has to look."""
+    """qdd, followed, if there is room in `out`, by the six numbers of every joint's force, about its body's origin, and
+    the return value of close_joints. Returns the latter, too; if there is room, always a positive number: the caller
+    must check."""
     free_links(m, state, work)
     smallest = close_joints(m, state.q[0], state.v, state.known, out, work)
     if work.n_out > m.nv:
@@ -128,8 +128,8 @@ def virtual_work(m, state, out, work):
 
 @helper
 def close_joints(m, number, v, tau, out, work):
-    """Both paths, after free_links, in numbers like the one given. Returns the smallest of what must be positive: if it
-    is not, some constraint is degenerate, or few digits are left."""
+    """Both paths, after free_links, in numbers like the one given. Returns the smallest of the quantities that must be
+    positive: otherwise some constraint is degenerate, or few digits are left."""
     smallest = close_up(m, number, v, tau, work)
     finish_down(m, number, out, work)
     return smallest
@@ -178,7 +178,7 @@ def close_up(m, number, v, tau, work):
 
 @helper
 def finish_down(m, number, out, work):
-    """Path 2: from the root to the leaves, what the joints closed later add."""
+    """Path 2: from the root to the leaves, adding the effect of the joints closed later."""
     path, bodies, dofs, o = work.path, work.bodies, work.dofs, zero_vec(number)
     far = m.n > CACHED
     for b in range(m.n):
@@ -211,8 +211,8 @@ def finish_down(m, number, out, work):
 
 @helper
 def close_joint(m, b, V, y, tau, v, work):
-    """W and f of joint b, whose two sides give way by V and would part with y; then a number that is positive if W has
-    digits left and the joint's directions have inertia."""
+    """W and f of joint b, whose two sides have total mobility V and would separate with y; then a number that is
+    positive if W has digits left and the joint's directions have inertia."""
     _, _, kind, j = joint_of(m, b)
     body, dofs = work.bodies[b], work.dofs
     W, smallest = inverse(V)
@@ -235,7 +235,8 @@ def close_joint(m, b, V, y, tau, v, work):
 
 @helper
 def free_links(m, state, work):
-    """Where links are, what they would do without joints: R, V and zeta in `path`; r, z, p, c and J in `bodies`."""
+    """Positions of the links, and their motion without joints: R, V and zeta in `path`; r, z, p, c and J in
+    `bodies`."""
     far = m.n > CACHED
     world = work.path[0]
     world.zeta = world_at_rest(m, state.q[0], world)
@@ -253,13 +254,13 @@ def free_links(m, state, work):
 
 @helper
 def mobility_of(link, constants, r):
-    """A^-1 of a link that is alone, as it is felt at r."""
+    """A^-1 of a free link, at r."""
     return rigid_mobility(constants.w, link.c - r, link.J)
 
 
 @helper
 def response_of(link, constants, r, f):
-    """A^-1 f of a link that is alone, at r."""
+    """A^-1 f of a free link, at r."""
     c = link.c
     ang = link.J @ (f.ang - cross(c, f.lin))
     return Motion(ang, f.lin * constants.w + cross(ang, r - c))
@@ -279,7 +280,7 @@ def constants_of(model: Model) -> NDArray[np.void]:
             "give it some, or use method='aba'"
         )
     out = LinkConstants.zeros(len(I))
-    with np.errstate(over="ignore"):  # of masses that are hardly numbers: refuse_degenerate will name the joint
+    with np.errstate(over="ignore"):  # for extreme masses: refuse_degenerate will name the joint
         out["w"] = 1.0 / model.mass
         split = split_inertias(np.linalg.inv(I).astype(np.float64))
     out["k"], out["s"], out["t"] = split[:, 0], split[:, 1:4], split[:, 4:]
@@ -287,8 +288,8 @@ def constants_of(model: Model) -> NDArray[np.void]:
 
 
 def refuse_degenerate(model: Model, work: HostWork) -> None:
-    """Name the joint that could not be closed, if there is one: what gives way there has overflown, or lost its digits
-    [LOST in algebra.py], where a body is far lighter than what it is joined to, or far thinner than long."""
+    """Name the joint that could not be closed, if there is one: its mobility has overflowed, or lost its digits [LOST
+    in algebra.py], where a body is far lighter than what it is joined to, or far thinner than long."""
     W, left, inverse_D = work.bodies["W"], work.bodies["left"], work.dofs["d"]
     bad = ~((left > 0) & np.isfinite(W).all(axis=1))
     bad |= np.isin(np.arange(len(W)), model.dof_body[~(np.isfinite(inverse_D) & (inverse_D > 0))])

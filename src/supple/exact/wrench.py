@@ -27,10 +27,11 @@ def wrench(
     q: ArrayLike | None = None,
     point_frame: Literal["world", "body"] = "body",
 ) -> Floats:
-    """(n_bodies, 6) wrenches, of which one body feels a force at a point and a torque; add several up as arrays.
+    """(n_bodies, 6) wrenches, nonzero for one body, on which a force at a point and a torque act; add several as
+    arrays.
 
     force, torque: along the axes of `frame`. point: in the frame `point_frame`; the body's origin by default. q is
-    needed as soon as the world is spoken of. Forward and inverse dynamics take the result as `wrenches`. A batch of q
+    required if the world frame is used. Forward and inverse dynamics accept the result as `wrenches`. A batch of q
     gives a batch. `body` may also be a named frame: then "body" axes and points are the frame's.
     """
     f, r, t = np.asarray(force), np.asarray(point), np.asarray(torque)
