@@ -18,9 +18,9 @@ SHADES = ("#eaf1f6", "#fbf1e4", "#eef5ec", "#f5ecf3")
 
 
 def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Path | None = None) -> Any:
-    """The ground's reaction, and the torques of joints with the root at the support (lines) and at the pelvis (dashes).
+    """The ground reaction, and the joint torques with the root at the support (solid) and at the pelvis (dashed).
 
-    joints: by default those from the first foot up to the trunk. The background says which foot stands.
+    joints: by default those from the first foot up to the trunk. The background shows which foot stands.
     """
     clip = loads.moving.clip
     names = list(joints) if joints is not None else leg_joints(loads)
@@ -72,7 +72,7 @@ def leg_joints(loads: Loads) -> list[str]:
 
 
 def _ahead(loads: Loads) -> Any:
-    """The horizontal direction in which the root goes."""
+    """The horizontal direction in which the root moves."""
     model = loads.moving.clip.model
     path = loads.moving.clip.q[:, model.joints[0].q][:, :2]
     way = path[-1] - path[0]

@@ -1,9 +1,9 @@
 """Captured motion to joint torques and ground reaction [RR section 7.1].
 
-Positions are smoothed (a Butterworth low-pass filter run forwards and backwards, which shifts nothing), made into
-splines and differentiated; which foot stands is seen from heights and speeds; the tree is re-rooted to that foot, frame
-by frame, and inverse dynamics then finds the ground's reaction at the root and the torques of all joints. With the root
-left at the pelvis the same forces would have to come from nowhere, and the legs would carry nothing.
+Positions are smoothed (a Butterworth low-pass filter run forwards and backwards, without phase shift), interpolated by
+splines and differentiated; the supporting foot is determined from heights and speeds; the tree is re-rooted to that
+foot, frame by frame, and inverse dynamics then yields the ground reaction at the root and the torques of all joints.
+With the root left at the pelvis, the same forces would have to come from nowhere, and the legs would carry nothing.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Support:
 
 
 def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
-    """Without what is faster than `cutoff` hertz; quaternions stay of unit length."""
+    """Remove frequencies above `cutoff` hertz; quaternions keep unit length."""
     from scipy.signal import butter, sosfiltfilt
 
     _enough(clip)
@@ -72,7 +72,7 @@ def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
 def differentiate(clip: Clip) -> Moving:
     """Velocities and accelerations from splines through the frames.
 
-    Of a quaternion, w = 2 vec(n* n') and w' = 2 vec(n* n''), n being the spline brought to unit length.
+    For a quaternion, w = 2 vec(n* n') and w' = 2 vec(n* n''), n being the normalised spline.
     """
     from scipy.interpolate import make_interp_spline
 
@@ -115,9 +115,9 @@ def soles(model: Model, foot: str) -> list[tuple[int, Floats]]:
 
 
 def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Support:
-    """The foot that stands: near the ground, and slow; while both do, the one that stood first.
+    """The foot that stands: near the ground, and slow; if both qualify, the one that stood first.
 
-    height: metres above the lowest point that any foot gets to; speed: metres a second.
+    height: metres above the lowest point that any foot reaches; speed: metres per second.
     """
     clip = moving.clip
     if not clip.feet:
@@ -157,9 +157,9 @@ class Phase(NamedTuple):
 class Loads:
     """Torques and ground reaction over time, with the root at the support and left at the pelvis.
 
-    joints: names, those of the tree but for its root. supported, pelvis: (frames, joints) size of the torque (or force)
-    of each; reaction: (frames, 3) the ground's force on the body, N, along world axes; moment: (frames, 3) its moment
-    about the point below the foot, `point` (frames, 3); zero where no foot stands.
+    joints: names of all joints of the tree except its root. supported, pelvis: (frames, joints) magnitude of the torque
+    (or force) of each; reaction: (frames, 3) the ground's force on the body, N, along world axes; moment: (frames, 3)
+    its moment about the point below the foot, `point` (frames, 3); zero if no foot stands.
     residual: (frames,) the force at the pelvis that comes from nowhere if the root is left there.
     """
 
@@ -188,7 +188,7 @@ class Loads:
 
     @cached_property
     def pressure(self) -> Floats:
-        """(frames, 2) the centre of pressure on the ground, x and y; nan where nothing is carried."""
+        """(frames, 2) the centre of pressure on the ground, x and y; nan where the ground carries nothing."""
         with np.errstate(divide="ignore", invalid="ignore"):
             fz = np.where(self.reaction[:, 2] > 1.0, self.reaction[:, 2], np.nan)
             arm = np.stack([-self.moment[:, 1], self.moment[:, 0]], axis=1) / fz[:, None]
@@ -202,12 +202,12 @@ def phases(foot: Ints) -> list[Phase]:
 
 @checked
 def motion_loads(clip: Clip, cutoff: Positive = 6.0) -> Loads:
-    """Joint torques and ground reaction of a captured motion, smoothed to `cutoff` hertz: all of the above in one."""
+    """Joint torques and ground reaction of a captured motion, smoothed to `cutoff` hertz: all of the above combined."""
     return loads(differentiate(smooth(clip, cutoff)))
 
 
 def loads(moving: Moving, support: Support | None = None) -> Loads:
-    """Inverse dynamics of every frame, on the foot that stands and, to compare, on the pelvis."""
+    """Inverse dynamics of every frame, on the foot that stands and, for comparison, on the pelvis."""
     clip, model = moving.clip, moving.clip.model
     support = find_support(moving) if support is None else support
     tau = inverse_dynamics(model, clip.q, moving.v, moving.a)
@@ -222,7 +222,7 @@ def loads(moving: Moving, support: Support | None = None) -> Loads:
             continue
         rows = slice(phase.first, phase.stop)
         body = model.body_index(clip.feet[phase.foot])
-        # about the point of the ground that is below the foot when the phase begins
+        # about the point of the ground below the foot when the phase begins
         below = np.array([*P.position[phase.first, body, :2], support.ground])
         frames = list(zip(clip.q[rows], moving.v[rows], moving.a[rows]))
         new = reroot(model, *frames[0], body=body, point=below, joint="free")

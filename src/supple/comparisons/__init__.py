@@ -1,1 +1,1 @@
-"""Slow or simple methods that others are compared with."""
+"""Slow or simple methods for comparison with others."""

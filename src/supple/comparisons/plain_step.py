@@ -1,4 +1,4 @@
-"""The step of kick.py with all joints active, in NumPy: what adaptive steps are compared with."""
+"""The step of kick.py with all joints active, in NumPy: the reference for adaptive steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 def plain_step(
     model: Model, q: Floats, v: Floats, dt: float, acceleration: Callable[[Floats, Floats], Floats]
 ) -> tuple[Floats, Floats]:
-    """Positions and velocities a time dt later, given accelerations as a function of both."""
+    """Positions and velocities after a time dt, given accelerations as a function of both."""
     q = model.integrate(q, v, 0.5 * dt)
     first = acceleration(q, v)
     middle = acceleration(q, v + 0.5 * dt * first)

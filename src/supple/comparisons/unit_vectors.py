@@ -5,10 +5,10 @@
     a, f         its acceleration and force in one column
     H            the mass matrix, then its factors L and D, by rows
 
-Column j of H is the inverse dynamics of a unit acceleration of degree of freedom j, without velocity and gravity. Where
-bodies are, and their inertias, is found once; only what the joint carries accelerates; H is symmetric, so the forces
-are wanted only there, too (their second method). Then H = L^T D L and two triangular solves, all dense. Cost O(n^3):
-what Yamane and Nakamura compare virtual work with.
+Column j of H is the inverse dynamics of a unit acceleration of degree of freedom j, without velocity and gravity.
+Positions and inertias of bodies are computed once; only what the joint carries accelerates; H is symmetric, so the
+forces are needed only there, too (their second method). Then H = L^T D L and two triangular solves, all dense. Cost
+O(n^3): the method with which Yamane and Nakamura compare virtual work.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class UnitBody(Struct, align=LINE):
 
 @helper
 def unit_vectors(m, state, qdd, work):
-    """qdd of one state (or of four, in lanes). Returns the smallest D: not positive means singular."""
+    """qdd of one state (or of four, in lanes). Returns the smallest D, which is not positive if the system is
+    singular."""
     bodies, H = work.bodies, work.extra
     without_joints(m, state, work)
     for b in range(m.n - 1, -1, -1):  # tau - C
@@ -60,7 +61,7 @@ def unit_vectors(m, state, qdd, work):
 
 @helper
 def column(m, b, k, H, work):
-    """H_lk of the degrees of freedom l that k, of body b, carries, and of its own joint's from k on."""
+    """H_lk of the degrees of freedom l that k, of body b, carries, and of its own joint from k on."""
     bodies, body, kind = work.bodies, work.bodies[b], m.bodies[b].kind
     if kind == REVOLUTE:
         a = along(Revolute(body.z))
@@ -120,7 +121,7 @@ def solve(n, H, x):
             for j in range(i + 1):
                 H[i * n + j] -= l * H[row + j]
         y = x[k]
-        for i in range(k):  # L^T z = x, on the way
+        for i in range(k):  # L^T z = x, in the same loop
             l = H[row + i] * d
             H[row + i] = l
             x[i] -= l * y

@@ -1,1 +1,1 @@
-"""What algorithms cost, counted in operations."""
+"""Operation counts of algorithms."""

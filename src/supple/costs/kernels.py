@@ -1,14 +1,14 @@
-"""What our own kernels execute on a model, by formula: one state, without wrenches.
+"""Operation counts of our own kernels on a model, by formula: one state, without wrenches.
 
-A joint costs what its type says; one on the world saves something; the world itself costs 3a; and to that comes
+A joint's cost depends on its type; one on the world saves something; the world itself costs 3a; in addition,
 
     method        more
     aba           nothing
     crba          9m + 7a for each entry of the mass matrix below the diagonal (D1), m + a for each update (D2) [SF]
     virtual-work  272m + 276a for each body that has an elder sibling: its link is no longer a rigid body then
 
-The numbers were counted (supple.reproduce.counting) and hold to the last operation; a test counts them again. Left out
-are sines and cosines. Divide and conquer depends on its assembly tree, and has no such formula.
+The numbers were counted (supple.reproduce.counting) and are exact to the last operation; a test counts them again.
+Sines and cosines are left out. Divide and conquer depends on its assembly tree, and has no such formula.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from supple.model.topology import n_children
 
 
 class Formula(NamedTuple):
-    """The cost of a method: for each type of joint, and beside them."""
+    """The cost of a method: for each type of joint, and in addition to them."""
 
-    joints: dict[JointType, Cost]  #: amid the tree
+    joints: dict[JointType, Cost]  #: inside the tree
     saved: Cost  #: by a joint on the world
     beside: dict[str, Cost]  #: by the name of what is counted: "D1", "D2", "branches"
 
@@ -60,7 +60,7 @@ WORLD = Cost(a=3)  #: in each method, once
 
 
 def kernel_costs(model: Model) -> dict[str, Cost]:
-    """What a call of forward_dynamics executes, by method."""
+    """The operations of a call of forward_dynamics, by method."""
     kinds = [J(int(k)) for k in model.joint_type]
     roots, times, out = int((model.parent < 0).sum()), how_many(model), {}
     for method, formula in FORMULAS.items():
@@ -74,14 +74,14 @@ def kernel_costs(model: Model) -> dict[str, Cost]:
 
 
 def how_many(model: Model) -> dict[str, int]:
-    """What formulas count beside joints."""
+    """What formulas count in addition to joints."""
     lam = model.expanded_parent
     branches = int(np.maximum(n_children(model.parent)[1:] - 1, 0).sum())
     return {"D1": costs.D1(lam), "D2": costs.D2(lam), "branches": branches}
 
 
 def written(model: Model, method: str) -> str:
-    """The formula as it is for a model's joints: 7 revolute (307m + 271a + 1 div) + ... - 1 on the world (60m + 81a)"""
+    """The formula for a model's joints: 7 revolute (307m + 271a + 1 div) + ... - 1 on the world (60m + 81a)"""
     formula = FORMULAS[method]
     kinds, count = np.unique(model.joint_type, return_counts=True)
     parts = [f"{n} {J(int(k)).name.lower()} ({formula.joints[J(int(k))]})" for k, n in zip(kinds, count)]

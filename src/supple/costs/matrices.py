@@ -1,4 +1,4 @@
-"""What the inertia-matrix algorithms cost on a tree, counted in operations [SF sections 4 to 6].
+"""Operation counts of the inertia-matrix algorithms on a tree [SF sections 4 to 6].
 
     symbol       what                                                                     SF
     d_i          distance of node i to the root, at least 1
@@ -8,14 +8,12 @@
                  that are children of a floating base                                     (19) (21)
     m, a, div    multiplications, additions (subtractions too), divisions
 
-Everything is worked out from a parent array: parents first, -1 for the root. The cost of factors depends on
-the array over degrees of freedom (model.expanded_parent), that of the CRBA and the others on the one over
-bodies (model.parent). All sums are exact Python integers, found in O(n) without recursion; nothing here is
-compiled.
+Everything is computed from a parent array: parents first, -1 for the root. The cost of factors depends on the array
+over degrees of freedom (model.expanded_parent), that of the CRBA and the others on the one over bodies (model.parent).
+All sums are exact Python integers, computed in O(n) without recursion; nothing here is compiled.
 
-The figures for CRBA, RNEA and ABA are the paper's, of the best published implementations on
-Denavit-Hartenberg (DH) frames with revolute joints: a yardstick, not what Supple itself executes
-(supple.reproduce.counting).
+The figures for CRBA, RNEA and ABA are the paper's, of the best published implementations on Denavit-Hartenberg (DH)
+frames with revolute joints: a yardstick, not the counts of Supple itself (supple.reproduce.counting).
 """
 
 from __future__ import annotations
@@ -40,7 +38,7 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 @dataclass(frozen=True)
 class Cost:
-    """Numbers of operations. Prints as papers write it: 1258m + 1039a."""
+    """Numbers of operations. Printed in the notation of papers: 1258m + 1039a."""
 
     m: int = 0
     a: int = 0
@@ -87,18 +85,18 @@ def _parents(parent: ArrayLike) -> Ints:
 
 
 def _by_depth(parent: ArrayLike) -> list[int]:
-    """How many nodes there are at distance 0, 1, 2, ... of the root."""
+    """Number of nodes at distance 0, 1, 2, ... from the root."""
     count: list[int] = np.bincount(depths(_parents(parent)), minlength=1).tolist()
     return count
 
 
 def D0(parent: ArrayLike) -> int:
-    """Nodes that do not hang on the root [SF (15)]."""
+    """Nodes that are not children of the root [SF (15)]."""
     return sum(_by_depth(parent)[2:])
 
 
 def D1(parent: ArrayLike) -> int:
-    """Entries below the diagonal that are not zero by branching [SF (8)]."""
+    """Entries below the diagonal that are not branch-induced zeros [SF (8)]."""
     return sum(c * (d - 1) for d, c in enumerate(_by_depth(parent)) if d)
 
 
@@ -115,7 +113,7 @@ def bounds(n: int, depth: int | None = None) -> tuple[int, int]:
 
 
 def density(parent: ArrayLike) -> float:
-    """The share alpha of a matrix's entries that are not zero by branching."""
+    """The fraction alpha of a matrix's entries that are not branch-induced zeros."""
     n = len(np.asarray(parent))
     return (n + 2 * D1(parent)) / n**2
 
@@ -147,9 +145,9 @@ class Split(NamedTuple):
 
 
 def split(parent: ArrayLike, floating: ArrayLike = ()) -> Split:
-    """D0a ... D1c [SF (19), (21)]. floating: the numbers of the nodes that are floating bases.
+    """D0a ... D1c [SF (19), (21)]. floating: the indices of the nodes that are floating bases.
 
-    Of a node's children the one with the largest subtree is the DH node: that makes D1a largest.
+    Among a node's children, the one with the largest subtree is the DH node: that maximises D1a.
     """
     lam, size = _parents(parent), subtree_sizes(parent)
     # children of one parent together, the one with the largest subtree first
@@ -176,19 +174,19 @@ def factorization(parent: ArrayLike, form: Form = "ltdl") -> Cost:
 
 
 def back_substitution(parent: ArrayLike, form: Form = "ltdl") -> Cost:
-    """Solving H x = b with the factors at hand: n div (LTL: 2n div) + 2 D1 (m + a)."""
+    """Solving H x = b with given factors: n div (LTL: 2n div) + 2 D1 (m + a)."""
     n, d1 = len(np.asarray(parent)), D1(parent)
     return Cost(m=2 * d1, a=2 * d1, div=n if _form(form) == "ltdl" else 2 * n)
 
 
 def product(parent: ArrayLike, form: Form = "ltdl") -> Cost:
-    """L x or L^T x: D1 (m + a), and n m where the diagonal of L is not one (LTL)."""
+    """L x or L^T x: D1 (m + a), and n m if the diagonal of L is not one (LTL)."""
     n, d1 = len(np.asarray(parent)), D1(parent)
     return Cost(m=d1 if _form(form) == "ltdl" else n + d1, a=d1)
 
 
 def triangle_solve(parent: ArrayLike, form: Form = "ltdl") -> Cost:
-    """L^-1 x or L^-T x: D1 (m + a), and n div where the diagonal of L is not one (LTL)."""
+    """L^-1 x or L^-T x: D1 (m + a), and n div if the diagonal of L is not one (LTL)."""
     n, d1 = len(np.asarray(parent)), D1(parent)
     return Cost(m=d1, a=d1, div=0 if _form(form) == "ltdl" else n)
 
@@ -200,7 +198,7 @@ def _form(form: str) -> str:
 
 
 def rule_of_thumb(parent: ArrayLike) -> tuple[float, float]:
-    """About what share of the dense cost sparse factorization and back-substitution take [SF 4.1]."""
+    """Approximate fraction of the dense cost that sparse factorization and back-substitution take [SF 4.1]."""
     alpha = density(parent)
     return alpha**2, alpha
 
@@ -214,7 +212,7 @@ RX_C, VX_C = Cost(m=18, a=21), Cost(m=12, a=8)
 
 
 def crba(parent: ArrayLike, floating: ArrayLike = ()) -> Cost:
-    """The mass matrix [SF (20)], with what floating bases save [SF (21)]. parent: over bodies."""
+    """The mass matrix [SF (20)], with the savings of floating bases [SF (21)]. parent: over bodies."""
     s = split(parent, floating)
     a = s.D0a * RX_A + s.D1a * VX_A
     b = s.D0b * RX_B + s.D1b * VX_B
@@ -225,7 +223,7 @@ def rnea(parent: ArrayLike, floating: Sequence[int] | Ints = ()) -> Cost:
     """Inverse dynamics [SF section 6].
 
     (93n - 69) m + (81n - 66) a on a chain; 7m + 13a more for a floating base, 4m + 8a for a non-DH node.
-    The paper has one body on the root; where there are more, each saves as the first does.
+    The paper has one body on the root; if there are more, each saves as much as the first.
     """
     lam = _parents(parent)
     n, roots = len(lam), int((lam < 0).sum())
@@ -236,7 +234,7 @@ def rnea(parent: ArrayLike, floating: Sequence[int] | Ints = ()) -> Cost:
 def aba(parent: ArrayLike) -> Cost:
     """Forward dynamics by the articulated-body algorithm on a tree whose first body floats [SF section 6].
 
-    (224n - 30) m + (205n - 37) a on a chain, n being the joints without the floating one.
+    (224n - 30) m + (205n - 37) a on a chain, n being the number of joints without the floating one.
     """
     lam = _parents(parent)
     if int((lam < 0).sum()) != 1:

@@ -1,1 +1,1 @@
-"""Recordings: HDF5 files that a run can be killed over at any instant, read while whole, continued and exported."""
+"""Recordings: HDF5 files that survive a killed run at any instant, can be read while intact, continued and exported."""

@@ -1,4 +1,4 @@
-"""Arrays by name as one piece of bytes: JSON that says what there is, a line's end, and their numbers."""
+"""Named arrays as one byte string: JSON that describes them, a newline, and their data."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Recordings as CSV, NumPy and Parquet files, a block of states at a time: memory does not grow with the run.
 
-A recording of several segments (events changed the state) gives one table all the same, unless they are of models with
-other coordinates: then there is a file for each segment, run-0.csv, run-1.csv and so on. NumPy files have every
-segment's arrays, named "q" or, of several, "0/q", "1/q".
+A recording of several segments (events changed the state) still gives one table, unless their models have different
+coordinates: then there is one file per segment, run-0.csv, run-1.csv and so on. NumPy files have every segment's
+arrays, named "q" or, for several segments, "0/q", "1/q".
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ WIDE = 2000  #: more coordinates than this are one column of lists in Parquet
 
 @checked_as(RecordingError)
 def export(recording: str | Path, path: str | Path | None = None, to: Format | None = None) -> list[Path]:
-    """Write a recording as CSV, NumPy (.npz) or Parquet: what `to` says, or the ending of the path; beside the
-    recording, under its name, if no path is given. The files that were written."""
+    """Write a recording as CSV, NumPy (.npz) or Parquet: as given by `to`, or by the suffix of the path; next to the
+    recording, under its name, if no path is given. Returns the files that were written."""
     if to is None and path is not None:
         to = Path(path).suffix.lstrip(".").lower()  # type: ignore[assignment]
     if to not in FORMATS:
@@ -75,7 +75,7 @@ def _tables(segments: Sequence[RecordedSegment]) -> list[list[RecordedSegment]]:
 
 
 def _blocks(segment: RecordedSegment) -> Iterator[tuple[dict[str, NDArray[Any]], NDArray[Any], NDArray[Any]]]:
-    """Scalars by name, q and v, of a few states after the other."""
+    """Scalars by name, q and v, for a few states at a time."""
     rows = max(1, NUMBERS // (segment.model.nq + segment.model.nv))
     counts, error = segment.active_counts, segment.error
     times, kinetic, potential = segment.times, segment.kinetic, segment.potential
@@ -105,7 +105,7 @@ def _csv(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
 
 
 def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
-    """As np.savez writes it, but an array is never in memory as a whole."""
+    """As np.savez writes it, but no array is ever in memory as a whole."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for number, segment in enumerate(segments):
             prefix = "" if len(segments) == 1 else f"{number}/"

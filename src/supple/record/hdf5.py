@@ -1,6 +1,6 @@
 """The few structures of HDF5 that a recording has, as bytes.
 
-HDF5's metadata are written so that any HDF5 tool opens a recording; Supple itself never reads them. Section numbers are
+HDF5's metadata is written so that any HDF5 tool can open a recording; Supple itself never reads it. Section numbers are
 those of the HDF5 File Format Specification, version 3.0. Addresses are relative to BASE, the end of our own first page.
 """
 
@@ -12,10 +12,10 @@ from math import prod
 
 BASE = 4096  #: where HDF5 begins: after a user block, which is our head
 UNDEFINED = UNLIMITED = 0xFFFFFFFFFFFFFFFF
-FANOUT = 64  #: children of a node of a B-tree: twice the K that HDF5 has unless a file says otherwise
+FANOUT = 64  #: children of a node of a B-tree: twice the default K of HDF5
 
 _SPACE, _LINK_INFO, _TYPE, _FILL, _LINK, _LAYOUT, _GROUP_INFO, _NIL = 0x01, 0x02, 0x03, 0x05, 0x06, 0x08, 0x0A, 0x00
-LINKS, LONGEST_NAME = 64, 24  #: that a group has room for
+LINKS, LONGEST_NAME = 64, 24  #: capacity of a group
 
 #: Datatype messages [IV.A.2.d]: IEEE doubles, and integers of 8 bytes and of one.
 _TYPES = {
@@ -33,7 +33,7 @@ def superblock(end: int, root: int) -> bytes:
 
 
 def grown_dataset(dtype: str, shape: Sequence[int], chunk_rows: int, tree: int | None) -> bytes:
-    """The header of a dataset of chunks, to which rows can be added. tree: the root of its B-tree, if it has one."""
+    """The header of a chunked, extensible dataset. tree: the root of its B-tree, if it has one."""
     address = UNDEFINED if tree is None else tree - BASE
     chunk = (chunk_rows, *shape[1:], SIZES[dtype])
     layout = struct.pack(f"<BBBQ{len(chunk)}I", 3, 2, len(chunk), address, *chunk)
@@ -43,15 +43,15 @@ def grown_dataset(dtype: str, shape: Sequence[int], chunk_rows: int, tree: int |
 
 
 def fixed_dataset(dtype: str, shape: Sequence[int], address: int) -> bytes:
-    """The header of a dataset whose numbers are in one place."""
+    """The header of a contiguous dataset."""
     size = prod(shape) * SIZES[dtype]
     layout = struct.pack("<BBQQ", 3, 1, address - BASE if size else UNDEFINED, size)
     return _header([_space(shape, shape), (_TYPE, _TYPES[dtype]), (_FILL, b"\x03\x0a"), (_LAYOUT, layout)])
 
 
 def group(links: dict[str, int], room: bool = True) -> bytes:
-    """The header of a group with links to other headers [IV.A.2.g]; with room for LINKS in all, it is of one size
-    whatever it has."""
+    """The header of a group with links to other headers [IV.A.2.g]; with room for LINKS in all, its size is the same
+    whatever it contains."""
     messages = [(_LINK_INFO, struct.pack("<BBQQ", 0, 0, UNDEFINED, UNDEFINED)), (_GROUP_INFO, b"\0\0")]
     for name, header in links.items():
         text = name.encode()
@@ -65,8 +65,8 @@ def group(links: dict[str, int], room: bool = True) -> bytes:
 def node(
     level: int, keys: Sequence[int], children: Sequence[int], beside: tuple[int, int], shape: Sequence[int]
 ) -> bytes:
-    """A node of the B-tree of a dataset's chunks [III.A.1]. keys: the first row of each child, and where the last one
-    ends. beside: its neighbours, or UNDEFINED. shape: of a chunk, its last entry the bytes of a number."""
+    """A node of the B-tree of a dataset's chunks [III.A.1]. keys: the first row of each child, and the end of the last
+    one. beside: its neighbours, or UNDEFINED. shape: of a chunk, its last entry being the bytes of a number."""
     size, rest = prod(shape), bytes(8 * (len(shape) - 1))
     out = bytearray(b"TREE" + struct.pack("<BBHQQ", 1, level, len(children), *(_relative(x) for x in beside)))
     for key, child in zip(keys, children):
@@ -99,7 +99,7 @@ def _summed(body: bytes) -> bytes:
 
 
 def lookup3(data: bytes) -> int:
-    """Jenkins' hash of HDF5's metadata."""
+    """Jenkins' hash, used for HDF5's metadata."""
     words = struct.unpack(f"<{-(-len(data) // 12) * 3}I", data.ljust(-(-len(data) // 12) * 12, b"\0"))
     a = b = c = (0xDEADBEEF + len(data)) & 0xFFFFFFFF
     for i in range(0, len(words), 3):

@@ -1,13 +1,13 @@
-"""The first page of a recording: which file it is, how often it was committed, and where its index is.
+"""The first page of a recording: the identity of the file, the number of commits, and the location of its index.
 
 bytes  0  magic, 16          b"supple recording"
-      16  id, 16             at random, of the file
+      16  id, 16             random, of the file
       32  generation, 8      commits so far
-      40  size, 8            bytes at the last one, at least
+      40  size, 8            minimum size in bytes at the last one
       48  format, 8
       56  index: address, size, CRC-32, 8 each
-      80  writer, 16         at random, of the process that writes it
-      96  CRC-32 of all before, 4
+      80  writer, 16         random, of the process that writes it
+      96  CRC-32 of everything before, 4
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAGIC = b"supple recording"
 _FIELDS = "<16s16sqqqqqq16s"
 _SIZE = struct.calcsize(_FIELDS)
 LENGTH = _SIZE + 4
-_MOST = 2**62  #: commits or bytes that there can be
+_MOST = 2**62  #: limit on commits and bytes
 
 
 class Place(NamedTuple):
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What the first page says."""
+    """The contents of the first page."""
 
     id: bytes
     generation: int
@@ -52,12 +52,12 @@ class Head(NamedTuple):
 
 
 def is_head(data: bytes) -> bool:
-    """Whether a file that begins so is a recording, of whatever format."""
+    """Whether a file that begins with this is a recording, of any format."""
     return data.startswith(MAGIC)
 
 
 def read_head(data: bytes) -> Head | None:
-    """Of a file's first bytes; None if they are not the head of a recording, or damaged."""
+    """The head from a file's first bytes; None if they are not the head of a recording, or damaged."""
     if len(data) < LENGTH or not is_head(data):
         return None
     body, (crc,) = data[:_SIZE], struct.unpack_from("<I", data, _SIZE)
@@ -70,5 +70,5 @@ def read_head(data: bytes) -> Head | None:
 
 
 def old_format(data: bytes) -> bool:
-    """Whether a recording is of the format before this one, whose head had no CRC: zeros follow its size."""
+    """Whether a recording is of the previous format, whose head had no CRC: zeros follow its size."""
     return is_head(data) and len(data) >= LENGTH and not any(data[48:LENGTH])

@@ -1,11 +1,11 @@
-"""The index of a recording: which tables and blobs it has, where they are, and the CRC-32 of every part.
+"""The index of a recording: its tables and blobs, where they are, and the CRC-32 of every part.
 
-JSON, to which the head points. A table is an array that grows by rows, in chunks; 64 of them belong to a node, which is
-a node of HDF5's B-tree followed by our own leaf: address and CRC of each chunk. The CRC of a chunk is of the rows that
-it has so far. A blob is bytes that are replaced as a whole. So the head vouches for the index, the index for leaves
-and blobs, and leaves for the numbers.
+JSON, to which the head points. A table is an array that grows by rows, in chunks; 64 chunks belong to a node, which is
+a node of HDF5's B-tree followed by our own leaf: address and CRC of each chunk. The CRC of a chunk covers the rows that
+it has so far. A blob is a byte string that is replaced as a whole. So the head validates the index, the index validates
+leaves and blobs, and leaves validate the numbers.
 
-Whatever is in a file, reading its index takes no more than the file's size: all sizes are checked against it.
+Whatever a file contains, reading its index takes no more memory than the file's size: all sizes are checked against it.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from supple.record import hdf5
 from supple.record.hdf5 import BASE, FANOUT, SIZES
 from supple.record.head import Place
 
-LARGEST_CHUNK = 2**24  #: bytes of a chunk of several rows: a writer that goes on makes room for a whole one
-LARGEST_ROW = 2**32 - 1  #: and of one row: HDF5 has none larger
+LARGEST_CHUNK = 2**24  #: bytes of a chunk of several rows: a writer that continues a file allocates a whole one
+LARGEST_ROW = 2**32 - 1  #: and of one row: the limit of HDF5
 ENTRY = np.dtype([("address", "<i8"), ("crc", "<i8")])  #: of a leaf
 
 
 class Damaged(Exception):
-    """What is found is not what was written, or was never written by Supple."""
+    """The data found is not what was written, or was never written by Supple."""
 
 
 @dataclass
 class Table:
-    """What the index says of one."""
+    """The index entry of a table."""
 
     dtype: str
-    row: tuple[int, ...]  #: the shape of one
+    row: tuple[int, ...]  #: the shape of a row
     rows: int
     chunk: int  #: rows of a chunk
-    header: int  #: HDF5's
-    nodes: list[tuple[int, int]]  #: address and the CRC of the leaf of each
+    header: int  #: address of HDF5's header
+    nodes: list[tuple[int, int]]  #: address and leaf CRC of each node
     upper: list[list[int]]  #: HDF5's nodes above, level by level
 
     @property
@@ -56,11 +56,11 @@ class Table:
 
     @property
     def chunk_shape(self) -> tuple[int, ...]:
-        """As HDF5 has it."""
+        """In the form that HDF5 uses."""
         return (self.chunk, *self.row, SIZES[self.dtype])
 
     def leaf_place(self, number: int) -> Place:
-        """Where the leaf of a node is, as far as it is used."""
+        """Where the leaf of a node is, up to its used length."""
         address, crc = self.nodes[number]
         used = min(FANOUT, self.chunks - number * FANOUT)
         return Place(address + hdf5.node_size(len(self.chunk_shape)), used * ENTRY.itemsize, crc)
@@ -114,10 +114,10 @@ class Index:
 
 @dataclass
 class WriterPart:
-    """What the index says to a writer that goes on: where there is space, and where HDF5's headers are."""
+    """The part of the index for a writer that continues: where there is space, and where HDF5's headers are."""
 
-    free: tuple[int, int]  #: from ... to, for small things
-    room: int  #: that the index itself has
+    free: tuple[int, int]  #: from ... to, for small items
+    room: int  #: capacity of the index itself
     groups: dict[str, tuple[int, dict[str, int]]]  #: header, and links to others
     blobs: dict[str, tuple[int, int]]  #: room and header
 
@@ -161,7 +161,7 @@ def leaves(read: Read, table: Table, name: str) -> NDArray[Any]:
 
 
 def parsed(data: bytes) -> Any:
-    """JSON, whatever it may be."""
+    """Parsed JSON of any content."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -175,7 +175,7 @@ def as_dict(x: Any) -> dict[str, Any]:
 
 
 def is_number(x: Any) -> bool:
-    """Whether this is a finite number, as JSON has them: integers may be larger than any float."""
+    """Whether this is a finite number, as in JSON: integers may be larger than any float."""
     return isinstance(x, int | float) and not isinstance(x, bool) and abs(x) <= sys.float_info.max
 
 

@@ -1,18 +1,18 @@
-"""A file that changes all at once or not at all.
+"""A file with atomic changes.
 
-- Bytes that nothing refers to yet go to the file at once (`append`): whole chunks, and rows beyond those that the last
-  commit left;
-- pages that were there are changed in memory only (`write`);
-- `commit` writes the changed pages to a journal beside the file (under another name, then renamed, so that a journal
-  that is there is whole), only then to the file, and removes the journal.
+- Bytes that nothing refers to yet go to the file at once (`append`): whole chunks, and rows beyond those of the last
+  commit;
+- existing pages are changed in memory only (`write`);
+- `commit` writes the changed pages to a journal next to the file (under another name, then renamed, so that an existing
+  journal is always complete), only then to the file, and removes the journal.
 
 So at any instant the file, together with its journal if there is one, is as it was at the last commit. Opening it for
-reading lays the journal over it; opening it for writing finishes the commit first. A new file has another name until
-its first commit. The journal's name has the file's id: two files never share one.
+reading overlays the journal; opening it for writing finishes the commit first. A new file has another name until its
+first commit. The journal's name contains the file's id: two files never share one.
 
-The first page (head.py) goes first in a commit: a reader that finds bytes which do not fit together looks there whether
-another process has committed, and opens the file again. Before a commit the writer looks whether the file still has its
-name, and whether the head is the one that it left: so it notices a file that was deleted or moved, and, on systems
+The first page (head.py) is written first in a commit: a reader that finds inconsistent bytes checks there whether
+another process has committed, and opens the file again. Before a commit the writer checks whether the file still has
+its name, and whether the head is the one that it left: so it detects a file that was deleted or moved, and, on systems
 without locks, a second writer.
 """
 
@@ -43,20 +43,20 @@ from supple.record.opening import (
 )
 
 JOURNAL = b"supple journal 3\n"
-HDF5 = b"\x89HDF\r\n\x1a\n"  #: how HDF5 begins
+HDF5 = b"\x89HDF\r\n\x1a\n"  #: the signature of HDF5
 NOWHERE = Place(0, 0, 0)
-HOLES = 2**28  #: bytes of any file that may be read at once,
-DENSE = 64  #: and times what it takes on its disk
+HOLES = 2**28  #: bytes that may be read at once from any file,
+DENSE = 64  #: and as a multiple of its size on disk
 
 
 class Journaled:
-    """A binary file: `commit` makes all changes since the last one permanent, together."""
+    """A binary file: `commit` makes all changes since the last one permanent, atomically."""
 
     _file = -1
 
     def __init__(self, path: Path, mode: str) -> None:
-        """mode: "r", "r+" (both of a file that is there), or "w" (a new one, or one in place of an old one)."""
-        # the journal lies beside the file itself; realpath bears links that lead to themselves
+        """mode: "r", "r+" (both for an existing file), or "w" (a new file, or one that replaces an old one)."""
+        # the journal is next to the file itself; realpath tolerates circular links
         self.path = Path(os.path.realpath(path)) if path.is_symlink() else path
         self.writable, self._new = mode != "r", mode == "w"
         self._pages: dict[int, bytearray] = {}
@@ -78,7 +78,7 @@ class Journaled:
             self._let_go()
             raise
         self._physical = os.fstat(self._file).st_size
-        self._committed = self.head.size  # what a killed run wrote beyond is free
+        self._committed = self.head.size  # what a killed run wrote beyond this is free
         self.size = self._committed if self.writable else self._physical
 
     def _opened(self) -> int:
@@ -93,10 +93,10 @@ class Journaled:
                 raise being_written(self.path)
             if is_at(file, self.path):
                 return file
-            os.close(file)  # another has its name since
+            os.close(file)  # another file has its name now
 
     def _lay_over(self) -> None:
-        """The journal's pages; a writer puts them into the file, and its name into the head."""
+        """Overlay the journal's pages; a writer writes them to the file, and its own id to the head."""
         self._pages = dict(_read_journal(self.path, self.head, os.fstat(self._file).st_size))
         self.head = read_head(bytes(self._pages.get(0, b""))) or self.head
         if self.writable:
@@ -107,18 +107,18 @@ class Journaled:
 
     @property
     def generation(self) -> int:
-        """Commits so far."""
+        """Number of commits so far."""
         return self.head.generation
 
     @property
     def missing(self) -> int:
-        """Bytes that the last commit left and that are not there: it was cut off."""
+        """Number of bytes of the last commit that do not exist: the file was truncated."""
         return max(0, self.head.size - self._physical)
 
     @property
     def most(self) -> int:
-        """Bytes that may be read of it at once: a file can be larger than what it takes on its disk, and nothing else
-        in it bounds that. Disks that compress are allowed for."""
+        """Bytes that may be read from it at once: a file can be larger than its size on disk, and nothing else in it
+        bounds that. Compressing file systems are allowed for."""
         blocks = getattr(os.fstat(self._file), "st_blocks", None)
         return self._physical if blocks is None else max(HOLES, DENSE * 512 * blocks)
 
@@ -128,7 +128,7 @@ class Journaled:
         return _read_at(self._file, LENGTH, 0) != self._seen
 
     def read(self, offset: int, size: int) -> bytes:
-        """So many bytes, fewer at the end of the file; none, if that is no place in it."""
+        """`size` bytes, fewer at the end of the file; none if the offset is outside it."""
         size = min(size, self._physical - offset) if offset >= 0 and size <= self.most else 0
         out = bytearray(_read_at(self._file, size, offset))
         for page, start, stop in _pages_of(offset, offset + len(out)) if self._pages else ():
@@ -137,9 +137,9 @@ class Journaled:
         return bytes(out)
 
     def write(self, offset: int, data: bytes) -> None:
-        """Change bytes, from the next commit on."""
+        """Change bytes, effective from the next commit."""
         end = offset + len(data)
-        old = -(-self._committed // PAGE) * PAGE  # pages that the last commit left
+        old = -(-self._committed // PAGE) * PAGE  # pages of the last commit
         for page, start, stop in _pages_of(offset, min(end, old)):
             if page not in self._pages:
                 self._pages[page] = bytearray(_read_at(self._file, PAGE, page * PAGE).ljust(PAGE, b"\0"))
@@ -149,8 +149,8 @@ class Journaled:
         self.size = max(self.size, end)
 
     def append(self, offset: int, data: Any) -> None:
-        """Bytes to which nothing refers before the next commit, in pages of their own: to the file at once. A failure
-        is kept for `commit`."""
+        """Bytes to which nothing refers before the next commit, in separate pages: written to the file at once. A
+        failure is reported by `commit`."""
         self.size = max(self.size, offset + len(data))
         if self._failed is not None:
             return
@@ -167,7 +167,7 @@ class Journaled:
             self._failed = OSError(e.errno, e.strerror, str(self.path))
 
     def commit(self, index: Place) -> None:
-        """Make everything written so far permanent. If that fails (a full disk), the file stays as it was."""
+        """Make everything written so far permanent. If that fails (disk full), the file stays as it was."""
         if self._failed is not None:
             raise self._failed
         self._refuse_lost()
@@ -207,7 +207,7 @@ class Journaled:
             raise being_written(self.path)
 
     def _refuse_cut(self) -> None:
-        """Before anything is written behind its end, which would make a hole of what is gone."""
+        """Called before anything is written past its end, which would turn the missing part into a hole."""
         left = os.fstat(self._file).st_size
         if left < self._physical:
             raise RecordingError(
@@ -220,7 +220,7 @@ class Journaled:
         return self._file < 0
 
     def close(self) -> None:
-        """What was not committed is lost."""
+        """Uncommitted changes are lost."""
         if self._file >= 0:
             if self._new and is_at(self._file, self._at):
                 with suppress(OSError):
@@ -233,15 +233,15 @@ class Journaled:
             os.close(file)
 
     def __del__(self) -> None:
-        """Of a file that nobody has closed. A new one stays: in a process forked from this one it is another's."""
+        """For a file that nobody has closed. A new file is kept: in a forked process it belongs to another."""
         self._let_go()
 
 
 def _begins(file: int, path: Path) -> Head:
-    """What the first page says; refused where it is not a recording's."""
+    """The contents of the first page; refused if it is not that of a recording."""
     data = _read_at(file, PAGE, 0)
     head = read_head(data)
-    for wait in (0.001, 0.01, 0.1):  # another process may be writing it just now
+    for wait in (0.001, 0.01, 0.1):  # another process may be writing it right now
         if head is not None or not is_head(data) or old_format(data):
             break
         clock.sleep(wait)
@@ -287,9 +287,9 @@ def _write_journal(path: Path, name: bytes, pages: dict[int, Any]) -> None:
 
 
 def _read_journal(path: Path, head: Head, size: int) -> Iterator[tuple[int, bytearray]]:
-    """The pages of a file's journal; none where there is none, or it is of an earlier commit.
+    """The pages of a file's journal; none if there is no journal, or if it belongs to an earlier commit.
 
-    size: of the file. A journal has pages of it, each at most once: one that is larger is not read."""
+    size: of the file. A journal has each of its pages at most once: a larger one is not read."""
     at = _journal(path, head.id)
     try:
         file = open_file(at, os.O_RDONLY)
@@ -327,12 +327,12 @@ def _read_journal(path: Path, head: Head, size: int) -> Iterator[tuple[int, byte
 
 
 def _rising(numbers: tuple[int, ...], size: int) -> bool:
-    """Whether these are pages of a file of such a size, each once."""
+    """Whether these are pages of a file of this size, each at most once."""
     return all(a < b for a, b in pairwise(numbers)) and numbers[-1] * PAGE < max(size, PAGE)
 
 
 def _apply(file: int, pages: dict[int, Any]) -> None:
-    """The first page goes first: who reads meanwhile sees by it that others may have changed."""
+    """The first page is written first: concurrent readers recognise by it that others may have changed."""
     for number in sorted(pages):
         page, done = pages[number], 0
         while done < PAGE:
@@ -341,7 +341,7 @@ def _apply(file: int, pages: dict[int, Any]) -> None:
 
 
 def _read_at(file: int, size: int, offset: int) -> bytes:
-    """So many bytes, fewer at the end of the file: a system may give some at a time."""
+    """`size` bytes, fewer at the end of the file: the system may return them in parts."""
     parts, got = [], 0
     while got < size:
         part = _read_some(file, size - got, offset + got)
@@ -367,6 +367,6 @@ def _write_at(file: int, data: Any, offset: int) -> int:
 
 
 def _pages_of(begin: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """The pages that bytes begin ... end are in, and which of these bytes each has."""
+    """The pages that contain bytes begin ... end, and which of these bytes each has."""
     for page in range(begin // PAGE, -(-end // PAGE)):
         yield page, max(begin, page * PAGE), min(end, (page + 1) * PAGE)

@@ -1,21 +1,21 @@
-"""What is where in a recording.
+"""The layout of a recording.
 
-The first page is our head (head.py), which points to the index (index.py). From there on it is an HDF5 file for other
-tools, with these datasets; Supple itself goes by the index. Tables grow by rows; blobs are bytes, most of them JSON.
+The first page is our head (head.py), which points to the index (index.py). The rest is an HDF5 file for other tools,
+with these datasets; Supple itself uses the index. Tables grow by rows; blobs are byte strings, most of them JSON.
 
-    about           blob: how it was run, the command, versions, when it was begun
+    about           blob: how it was run, the command, versions, when it began
     given           blob: settings, forces and events, compared when it is resumed (simulating/described.py)
-    state           blob: whether it is finished, and what a run needs to go on, but for arrays
-    checkpoint      blob: the arrays that a run needs to go on: q, v, and what its stepper saved (checkpoint.py)
-    arrays          table: where the arrays of models are (models.py), each of which is there once
-    models/table    table: a row a model, numbers of arrays
+    state           blob: whether it is finished, and what a run needs to continue, except arrays
+    checkpoint      blob: the arrays that a run needs to continue: q, v, and what its stepper saved (checkpoint.py)
+    arrays          table: where the arrays of models are (models.py), each stored once
+    models/table    table: a row per model, indices of arrays
     models/0 ...    the arrays of the first 64 models by name: for other tools
-    segments        table: of each stretch between events that changed the state, the number of its model, that of its
-                    states, and the first of them
-    states/0 ...    tables of states that have the same coordinates: time, q, v (none where the method has none),
-                    kinetic, potential, and where there are any: error, joint_wrenches, and active_end and active: the
+    segments        table: for each stretch between events that changed the state, the index of its model, the number of
+                    its states, and the first of them
+    states/0 ...    tables of states that have the same coordinates: time, q, v (absent if the method has none),
+                    kinetic, potential, and if there are any: error, joint_wrenches, and active_end and active: the
                     active joints of state i are active[active_end[i-1]:active_end[i]]
-    events          tables: time, and name_end and names, the letters of all names one after the other
+    events          tables: time, and name_end and names, the concatenated characters of all names
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class States(NamedTuple):
     nq: int
     nv: int
     error: bool
-    wrenches: int  #: bodies
+    wrenches: int  #: number of bodies
     active: bool
 
     def columns(self) -> dict[str, tuple[tuple[int, ...], str]]:
-        """The shape of a row, and the type, of each by name."""
+        """The row shape and the type of each column, by name."""
         out: dict[str, tuple[tuple[int, ...], str]] = {"time": ((), "f8"), "q": ((self.nq,), "f8")}
         out |= {"kinetic": ((), "f8"), "potential": ((), "f8")}
         if self.nv:

@@ -1,7 +1,7 @@
-"""The models of a recording, without loss: every array as it is, the rest as JSON (whose floats are exact).
+"""The models of a recording, stored losslessly: every array unchanged, the rest as JSON (whose floats are exact).
 
-Equal arrays are stored once, and so are equal models. What is read is checked as is any model that ModelBuilder did not
-make: no index in a file reaches compiled code unchecked.
+Equal arrays are stored once, and so are equal models. What is read is checked like any model not made by ModelBuilder:
+no index in a file reaches compiled code unchecked.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from supple.record.tables import Store
 NAMES = ("body_names", "joint_names")
 _REST = {"name", *NAMES, "frame_list", "visuals", "report"}
 ARRAYS = tuple(f.name for f in fields(Model) if f.init and f.name not in _REST)
-#: Of a row of the table of models, which are numbers of arrays; -1 where there is none. rods: between which points the
+#: The columns of the table of models that are indices of arrays; -1 if there is none. rods: the points between which
 #: bodies are drawn, (n_bodies, 2, 3).
 COLUMNS = (*ARRAYS, "about", "rods")
 TYPES = ("f8", "i8", "u1")
 ARRAY_ROW = 10  #: a row of the table of arrays: address, bytes, CRC, type, rank, three dimensions, hash (two numbers)
-KNOWN = 1000  #: arrays and models that are recognised when they come again: the last so many
+KNOWN = 1000  #: number of most recent arrays and models that are recognised when they recur
 
 
 class ModelWriter:
-    """Puts models into a store, each array and each model once."""
+    """Writes models to a store, each array and each model once."""
 
     def __init__(self, store: Store, arrays: Any = (), models: Any = ()) -> None:
-        """arrays, models: the rows that there are already."""
+        """arrays, models: the existing rows."""
         self._store = store
         self._arrays = store.table("arrays", (ARRAY_ROW,), "i8")
         self._models = store.table("models/table", (len(COLUMNS),), "i8")
@@ -46,14 +46,14 @@ class ModelWriter:
         self._known = {row[8:].tobytes(): (first + i, int(row[0])) for i, row in enumerate(arrays[first:])}
         first = max(0, len(models) - KNOWN)
         self._numbers = {tuple(row.tolist()): first + i for i, row in enumerate(models[first:])}
-        self._last: list[tuple[Model, int]] = []  #: the last two that were asked for
+        self._last: list[tuple[Model, int]] = []  #: the last two that were requested
 
     def remember(self, model: Model, number: int) -> None:
-        """This one counts as what is there under a number."""
+        """Register this model as the one stored under a number."""
         self._last = [(model, number), *self._last][:2]
 
     def number(self, model: Model, rods: NDArray[Any] | None = None) -> int:
-        """Of a model that is in the recording from now on."""
+        """The index of a model, which is added to the recording if necessary."""
         for known, number in self._last:
             if known is model:
                 return number
@@ -74,7 +74,7 @@ class ModelWriter:
         return self._numbers[row]
 
     def _array(self, x: NDArray[Any]) -> tuple[int, int]:
-        """Its number, and its address."""
+        """Its index, and its address."""
         kind, shape = TYPES.index(_type(x)), (*x.shape, 0, 0, 0)[:3]
         key = hashlib.blake2b(x.tobytes() + repr((kind, x.ndim, shape)).encode(), digest_size=16).digest()
         if key not in self._known:
@@ -106,7 +106,7 @@ def _about(model: Model) -> bytes:
 
 
 def array_place(row: NDArray[Any]) -> tuple[Place, str, tuple[int, ...]]:
-    """Of a row of the table of arrays: where it is, its type and shape."""
+    """Location, type and shape from a row of the table of arrays."""
     address, size, crc, kind, rank, *rest = (int(x) for x in row)
     if not (0 <= kind < len(TYPES) and 0 <= rank <= 3 and min(address, size, crc) >= 0):
         raise Damaged("a model's array is of no known form")
@@ -124,7 +124,7 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def read_model(read: Callable[[str], NDArray[Any]]) -> Model:
-    """A model, checked. read: gives its arrays by name. Raises ModelError, Damaged."""
+    """A checked model. read: returns its arrays by name. Raises ModelError, Damaged."""
     about = as_dict(parsed(read("about").tobytes()))
     try:
         return _model(about, {name: read(name) for name in ARRAYS})
@@ -181,7 +181,7 @@ def _reals(x: Any, shape: tuple[int, ...] | None = None) -> NDArray[np.float64]:
 
 
 def same_model(a: Model, b: Model) -> str | None:
-    """What is different between two models as far as motion goes; None if nothing is."""
+    """The difference between two models as far as motion is concerned; None if there is none."""
     for name in ARRAYS:
         x, y = getattr(a, name), getattr(b, name)
         if not (x.shape == y.shape and np.array_equal(x, y)):
@@ -191,7 +191,7 @@ def same_model(a: Model, b: Model) -> str | None:
 
 
 def _same_frames(a: Model, b: Model) -> bool:
-    """Forces may act on them."""
+    """Relevant since forces may act on them."""
     return len(a.frame_list) == len(b.frame_list) and all(
         (x.name, x.body) == (y.name, y.body)
         and np.array_equal(x.position, y.position)
@@ -201,7 +201,7 @@ def _same_frames(a: Model, b: Model) -> bool:
 
 
 def refuse_other_model(path: Any, theirs: Model, ours: Model) -> None:
-    """A run is continued with the model that it was begun with."""
+    """A run must be continued with the model that it began with."""
     what = same_model(theirs, ours)
     if what is not None:
         raise RecordingError(

@@ -1,6 +1,6 @@
-"""Files opened with care: never a pipe or a device, never through a link, locked where the system has locks.
+"""Files opened safely: never a pipe or a device, never through a link, locked if the system has locks.
 
-A lock is of the file, not of its name: after it is taken, the name must still mean that file (`is_at`).
+A lock belongs to the file, not to its name: after locking, the name must still refer to that file (`is_at`).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ try:
 except ImportError:  # a system without such locks
     fcntl = None  # type: ignore[assignment]
 
-#: O_NONBLOCK: a pipe that is there after all is not waited for.
+#: O_NONBLOCK: do not block on a pipe.
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
 
 
 def open_file(path: Path, flags: int) -> int:
-    """A file that is there, by its own name. Raises OSError; RecordingError, if it is something else."""
+    """An existing file, by its own name. Raises OSError; RecordingError, if it is something else."""
     _refuse_others(path, path.lstat().st_mode)
     file = os.open(path, flags | _FLAGS)
     try:
@@ -36,7 +36,7 @@ def open_file(path: Path, flags: int) -> int:
 
 
 def refuse_long_name(path: Path) -> None:
-    """Refuse a recording beside which there is no room for this name: it would only be found out at a commit."""
+    """Refuse a recording whose name leaves no room for this one next to it: otherwise a commit would fail."""
     longest = 255
     with suppress(AttributeError, ValueError, OSError):
         longest = os.pathconf(path.parent, "PC_NAME_MAX")
@@ -55,12 +55,12 @@ def _refuse_others(path: Path, mode: int) -> None:
 
 
 def create_file(path: Path) -> int:
-    """A file that was not there before. Raises FileExistsError, also where there is a link."""
+    """A new file. Raises FileExistsError, also for a link."""
     return os.open(path, NEW | _FLAGS, 0o666)
 
 
 def create_anew(path: Path) -> int:
-    """The same, in place of whatever has this name; what a link leads to is left alone."""
+    """The same, replacing whatever has this name; the target of a link is left alone."""
     try:
         return create_file(path)
     except FileExistsError:
@@ -69,8 +69,8 @@ def create_anew(path: Path) -> int:
 
 
 def create_locked(path: Path, of: Path) -> int:
-    """A new file under lock, beside the recording that it is to become. What a killed run left in its place is
-    removed; what a living one has is not."""
+    """A new locked file, next to the recording that it will become. A leftover of a killed run is removed; the file of
+    a living one is not."""
     while True:
         try:
             file = create_file(path)
@@ -102,7 +102,7 @@ def _remove_left(path: Path, of: Path) -> None:
 
 
 def is_at(file: int, path: Path) -> bool:
-    """Whether a name means this open file."""
+    """Whether a name refers to this open file."""
     try:
         there = path.lstat()
     except OSError:
@@ -111,8 +111,8 @@ def is_at(file: int, path: Path) -> bool:
 
 
 def lock(file: int, alone: bool = True) -> bool | None:
-    """Whether this process can have a file for itself, or together with others that do not write it; it then has, until
-    it is closed. None where the system has no locks."""
+    """Lock a file, exclusively or shared with others that do not write it, until it is closed. Returns whether that
+    succeeded; None if the system has no locks."""
     if fcntl is None:
         return None
     try:
@@ -123,7 +123,7 @@ def lock(file: int, alone: bool = True) -> bool | None:
 
 
 def in_use(path: Path) -> bool:
-    """Whether a process is writing it, as far as locks tell."""
+    """Whether a process is writing it, as far as locks show."""
     try:
         file = open_file(Path(os.path.realpath(path)), os.O_RDONLY)
     except OSError:
@@ -139,7 +139,7 @@ def being_written(path: Path) -> RecordingError:
 
 
 def sync_folder(path: Path) -> None:
-    with suppress(OSError):  # not every system lets folders be opened
+    with suppress(OSError):  # not every system allows opening folders
         file = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(file)

@@ -1,4 +1,4 @@
-"""Writing a recording: samples are gathered, and go to the file together with a checkpoint, all at once."""
+"""Writing a recording: samples are collected, and written to the file together with a checkpoint, atomically."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from supple.writing import check_target
 Floats = NDArray[np.float64]
 
 SECONDS = 1.0  #: between commits,
-BYTES = 16_000_000  #: or so much
+BYTES = 16_000_000  #: or this many bytes
 
 
 class Recorder:
     """A recording that is being written.
 
-    `add` takes states, `commit` makes them permanent with what is needed to go on from there. A run that is killed
-    leaves the last commit; so does a disk that is full.
+    `add` takes states, `commit` makes them permanent with what is needed to continue from there. If a run is killed, or
+    the disk is full, the last commit remains.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Recorder:
         generation: int | None = None,
         given: dict[str, Any] | None = None,
     ) -> None:
-        """A new recording; or, about None, one that is there, to be continued: refused if it is not of the generation
+        """A new recording; or, with about None, an existing one to be continued: refused if it is not of the generation
         that its reader saw. given: what must be given again to continue it."""
         self.path = Path(path)
         resumed = about is None
@@ -57,7 +57,7 @@ class Recorder:
                 f"{self.path} is there already; give another name, or resume it, or overwrite it (--overwrite, "
                 "in Python overwrite=True)"
             )
-        self._segment: int | None = None  #: which of the tables of states it goes to
+        self._segment: int | None = None  #: index of the current table of states
         self._waiting = 0
         self._last = clock.perf_counter()
         with _as_said(self.path):
@@ -91,7 +91,7 @@ class Recorder:
         self._say_about()
 
     def _go_on(self) -> None:
-        """With what a reader finds in the file, which has checked it."""
+        """Continue with the data that a reader has found in the file and checked."""
         with Recording(self.path) as r:
             self._store = Store(self._file, read_index(self._file))
             self._sets = list(r.sets)
@@ -100,7 +100,7 @@ class Recorder:
             self._segment = int(r.rows("segments")[-1, 1])
 
     def go_on(self, models: dict[int, Model], about: dict[str, Any]) -> None:
-        """For a recording that is continued: models that are in it, by their numbers, and how it is run from now on."""
+        """For a recording that is continued: its models by index, and how it is run from now on."""
         for number, model in models.items():
             self._models.remember(model, number)
         self._about |= about
@@ -123,7 +123,7 @@ class Recorder:
         joint_wrenches: Floats | None = None,
         rods: Floats | None = None,
     ) -> None:
-        """States of the segment that is open; of a new one, if there is none. rods: between which points the model's
+        """States of the open segment, or of a new one if there is none. rods: the points between which the model's
         bodies are drawn."""
         carried = 0 if joint_wrenches is None else model.n_bodies
         has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None)
@@ -143,7 +143,7 @@ class Recorder:
                 self._waiting += self._store.tables[f"{at}/{name}"].add(rows)
 
     def end_segment(self) -> None:
-        """The states that follow are of another segment."""
+        """The following states belong to another segment."""
         self._segment = None
 
     def event(self, time: float, name: str) -> None:
@@ -158,7 +158,7 @@ class Recorder:
         return self._waiting >= BYTES or clock.perf_counter() - self._last >= SECONDS
 
     def commit(self, checkpoint: dict[str, Any], arrays: dict[str, NDArray[Any]], finished: bool = False) -> None:
-        """Make all that was added permanent, with what a run needs to go on: JSON, and arrays, among them q and v."""
+        """Make everything added permanent, with what a run needs to continue: JSON, and arrays, among them q and v."""
         with _as_said(self.path):
             self._store.blob("state", json.dumps({"finished": finished, "state": checkpoint}).encode())
             self._store.blob("checkpoint", arrays_in.packed(arrays))
@@ -166,7 +166,7 @@ class Recorder:
         self._waiting, self._last = 0, clock.perf_counter()
 
     def close(self) -> None:
-        """What was not committed is lost."""
+        """Uncommitted data is lost."""
         self._file.close()
 
     def _open_segment(self, model: int, has: States) -> None:
@@ -181,7 +181,7 @@ class Recorder:
 
 
 class _as_said:
-    """Turns what the system says of a file into a RecordingError that names it and the way out."""
+    """Turns an operating-system error about a file into a RecordingError that names it and the remedy."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,8 +1,7 @@
-"""Reading a recording: its segments as arrays in the file, read where they are asked for.
+"""Reading a recording: its segments as arrays in the file, read on access.
 
-The file may be growing under another process's hands. What was there when it was opened stays there, and is all that is
-seen of it. Everything that is read is checked: bytes by their CRC, sizes against the file, numbers against what they
-are used for.
+The file may be growing while another process writes it. What existed when it was opened stays there, and is all that is
+visible. Everything that is read is checked: bytes by their CRC, sizes against the file, numbers against their use.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from supple.record.tables import read_index
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PATIENCE = 30.0  #: seconds for which a file is opened again that another process is changing
-REPEATED = 64  #: times the size of a file that its models may be, which share arrays
+PATIENCE = 30.0  #: seconds for which a file that another process is changing is opened again
+REPEATED = 64  #: limit on the size of its models, which share arrays, as a multiple of the size of the file
 
 
 class Recording:
-    """A recording that is read, as it was when it was opened. Use as a context, or close it; what is asked for after
+    """A recording open for reading, as it was when it was opened. Use as a context manager, or close it; access after
     that is refused."""
 
     def __init__(self, path: str | Path) -> None:
@@ -46,7 +45,7 @@ class Recording:
             pass
 
     def _opened(self, last: bool) -> bool:
-        """Whether all of it fits together; if it does not, another process must have committed meanwhile."""
+        """Whether everything is consistent; if not, another process must have committed in the meantime."""
         try:
             self._file = Journaled(self.path, "r")
         except RecordingError:
@@ -75,7 +74,7 @@ class Recording:
         raise RecordingError(f"{self.path} is open, and not copied or pickled: hand on its path, and load it there")
 
     def _too_large(self) -> RecordingError:
-        """A file may be larger than what it takes on its disk."""
+        """A file may be larger than its size on disk."""
         return RecordingError(
             f"{self.path} is refused: what must be read to open it does not fit in memory; no run of this machine can "
             "have left that"
@@ -129,7 +128,7 @@ class Recording:
         return list(zip(times.tolist(), names))
 
     def _checked_segments(self) -> list[tuple[int, int, int, int]]:
-        """Of each the model, the states, and the first and last of them."""
+        """For each segment: the model, the states, and the first and last of them."""
         rows = self.rows("segments").tolist()
         ends = [self._index.tables[f"states/{i}/time"].rows for i in range(len(self.sets))]
         models, out = self._index.tables["models/table"].rows, []
@@ -142,7 +141,7 @@ class Recording:
             raise Damaged("its segments are not all of its states")
         return out[::-1]
 
-    # --- what is in it ----------------------------------------------------------------------------------------------
+    # --- contents -------------------------------------------------------------------------------------------------------
 
     def rows(self, name: str) -> NDArray[Any]:
         """All rows of a table."""
@@ -160,7 +159,7 @@ class Recording:
         return checked(self._file.read, self._index.blobs[name], name)
 
     def model(self, number: int) -> Model:
-        """One of its models, checked as any model is."""
+        """One of its models, checked like any model."""
         if number not in self._models:
             try:
                 row = dict(zip(COLUMNS, self._model_rows[number].tolist()))
@@ -173,7 +172,7 @@ class Recording:
 
     @cached_property
     def rods(self) -> Floats | None:
-        """Between which points the bodies of its first model are drawn, (n_bodies, 2, 3)."""
+        """The points between which the bodies of its first model are drawn, (n_bodies, 2, 3)."""
         number = int(self._model_rows[0][COLUMNS.index("rods")])
         if number < 0:
             return None
@@ -218,7 +217,7 @@ class Recording:
         return self._columns.get(f"states/{number}/{name}")
 
     def checkpoint(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """What a run needs to go on: JSON and arrays, among them q and v."""
+        """What a run needs to continue: JSON and arrays, among them q and v."""
         try:
             return self.state, checkpoint.unpacked(self._blob("checkpoint"))
         except Damaged as e:
@@ -227,7 +226,7 @@ class Recording:
             raise self._damaged(str(e)) from None
 
     def _refusal(self, name: str, row: int, what: str) -> RecordingError:
-        """For a table that cannot be read from a row on."""
+        """The error for a table that cannot be read from a row on."""
         kind, _, column = name.rpartition("/")
         if not kind.startswith("states/"):
             return self._damaged(f"{name} {what}")
@@ -255,7 +254,7 @@ class Recording:
 
 
 def _sets(index: Index) -> list[States]:
-    """Of which kinds its tables of states are."""
+    """The kinds of its tables of states."""
     out: list[States] = []
     while f"states/{len(out)}/q" in index.tables:
         at = f"states/{len(out)}/"
@@ -266,7 +265,7 @@ def _sets(index: Index) -> list[States]:
 
 
 def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
-    """What every checkpoint has."""
+    """Check the entries that every checkpoint has."""
     time, failed = state.get("time"), state.get("failed", 0)
     if not is_number(time):
         raise Damaged("its checkpoint has no time")
@@ -276,7 +275,7 @@ def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
 
 
 class RecordedSegment:
-    """States of one model in a file. q, v and joint_wrenches stay there: index them, or np.asarray them."""
+    """States of one model in a file. q, v and joint_wrenches stay there: index them, or use np.asarray."""
 
     def __init__(self, recording: Recording, model: int, states: int, begin: int, end: int) -> None:
         self._recording, self.number, self._states = recording, model, states
@@ -304,7 +303,7 @@ class RecordedSegment:
 
     @property
     def v(self) -> Any:
-        """Zeros where the method has no velocities."""
+        """Zeros if the method has no velocities."""
         v = self._rows("v")
         return np.broadcast_to(0.0, (len(self), self.model.nv)) if v is None else v
 

@@ -1,4 +1,4 @@
-"""The rows of a table in a file, read when they are asked for, a chunk at a time, each checked by its CRC."""
+"""The rows of a table in a file, read on access, a chunk at a time, each checked by its CRC."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from supple.errors import RecordingError
 from supple.record.index import Table
 from supple.record.journal import Journaled
 
-#: Makes the error for a table that cannot be read from a row on, from its name, the row, and what is wrong with it.
+#: Makes the error for a table that cannot be read from a row on, from its name, the row, and the problem.
 Refusal = Callable[[str, int, str], RecordingError]
 
 
 class Column:
-    """A table as it was when the file was opened: what was there then is never changed."""
+    """A table as it was when the file was opened: existing rows are never changed."""
 
     def __init__(self, file: Journaled, name: str, table: Table, chunks: NDArray[Any], refusal: Refusal) -> None:
         """chunks: address and CRC of each."""
         self.name, self.table, self.dtype = name, table, np.dtype(table.dtype)
         self._file, self._chunks, self._refusal = file, chunks, refusal
-        self._finite = name.rpartition("/")[2] in ("time", "q", "v")  #: of every run, whatever happens in it
+        self._finite = name.rpartition("/")[2] in ("time", "q", "v")  #: always finite, whatever happens in a run
         self._last: tuple[int, NDArray[Any]] = -1, np.zeros(0)
 
     def __len__(self) -> int:
         return self.table.rows
 
     def rows(self, begin: int, end: int) -> NDArray[Any]:
-        """An array of its own."""
+        """The rows as a separate array."""
         out = np.empty((max(0, end - begin), *self.table.row), self.dtype)
         size = self.table.chunk
         for k in range(begin // size, -(-end // size)) if end > begin else ():
@@ -60,7 +60,7 @@ class Column:
 
 
 class Rows:
-    """Rows begin ... end of a table. Indexing them gives what a NumPy array would."""
+    """Rows begin ... end of a table. Indexing returns what a NumPy array would."""
 
     def __init__(self, column: Column, begin: int, end: int) -> None:
         self._column, self._begin = column, begin
@@ -77,7 +77,7 @@ class Rows:
         first, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
         if first is Ellipsis or first is None or (np.ndim(first) > 1 and np.asarray(first).dtype == bool):
             return np.asarray(self)[key]
-        which = np.arange(len(self))[first]  # refuses what an array would
+        which = np.arange(len(self))[first]  # raises what an array would
         if which.ndim == 0:
             return self._between(int(which), int(which) + 1)[(0, *rest)]
         if isinstance(first, slice) and len(which) and which[-1] - which[0] == len(which) - 1:

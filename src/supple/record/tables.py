@@ -1,7 +1,7 @@
 """Writing tables and blobs into a journaled file, with HDF5's metadata around them.
 
-Space is only ever taken at the end. Chunks have pages of their own, so that rows can be added to them without a
-journal; all small things share pages.
+Space is allocated only at the end. Chunks have separate pages, so that rows can be added to them without a journal; all
+small items share pages.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from supple.record.journal import NOWHERE, Journaled
 CHUNK = 256 * 1024  #: bytes of a chunk of a table, or one row
 ROWS = 1024  #: of a chunk of states, at most,
 FEW = 64  #: and of other tables
-SMALL = 4 * PAGE  #: taken at a time for what shares pages
+SMALL = 4 * PAGE  #: allocated at a time for items that share pages
 
 
 class Store:
-    """The parts of a file that is being written. What is added is there after `commit`."""
+    """The parts of a file that is being written. What is added is stored after `commit`."""
 
     def __init__(self, file: Journaled, index: Index | None = None) -> None:
         """index: of a file that is continued."""
@@ -52,7 +52,7 @@ class Store:
             self.tables[name] = Growing(self, table, leaves(self._file.read, table, name))
 
     def table(self, name: str, row: tuple[int, ...] = (), dtype: str = "f8") -> Growing:
-        """The table of this name; a new one, if there is none."""
+        """The table of this name; a new one if there is none."""
         if name not in self.tables:
             most = ROWS if name.startswith("states/") else FEW
             rows = min(most, max(1, CHUNK // (prod(row) * SIZES[dtype])))
@@ -63,7 +63,7 @@ class Store:
         return self.tables[name]
 
     def blob(self, name: str, data: bytes) -> None:
-        """Bytes under a name, in place of those that it had."""
+        """Bytes under a name, replacing previous ones."""
         if name not in self._blobs:
             self._blobs[name] = Blob(self, header=self.take(len(hdf5.fixed_dataset("u1", (0,), 0))))
             self._link(name, self._blobs[name].header)
@@ -75,8 +75,8 @@ class Store:
         return Place(self._put(data), len(data), zlib.crc32(data))
 
     def show(self, group: str, arrays: dict[str, tuple[str, tuple[int, ...], int]]) -> None:
-        """Lets other tools see arrays as a group of datasets, as far as there is room for the group: dtype, shape and
-        address of each by name."""
+        """Make arrays visible to other tools as a group of datasets, as long as there is room for the group: dtype,
+        shape and address of each by name."""
         if len(self._group(group.rpartition("/")[0]).links) >= LINKS:
             return
         links = {name: self._put(hdf5.fixed_dataset(*what)) for name, what in arrays.items()}
@@ -88,7 +88,7 @@ class Store:
         return address
 
     def commit(self) -> None:
-        """Make all of it permanent, together."""
+        """Make everything permanent, atomically."""
         for table in self.tables.values():
             table.write()
         for blob in self._blobs.values():
@@ -96,7 +96,7 @@ class Store:
         for group in self._groups.values():
             group.write()
         self._index.set(self._packed(room := self._index.room))
-        if self._index.room != room:  # it moved, and says itself how much room it has
+        if self._index.room != room:  # it moved, and contains its own capacity
             self._index.set(self._packed(self._index.room))
         self._file.size = self._end
         self._file.write(BASE, hdf5.superblock(self._end, self._groups[""].header))
@@ -111,7 +111,7 @@ class Store:
     # --- space ----------------------------------------------------------------------------------------------------
 
     def take(self, size: int) -> int:
-        """Space for something small, or in pages of its own."""
+        """Space for something small, or separate pages."""
         size = -(-size // 8) * 8
         if size > SMALL // 2:
             return self.take_pages(size)
@@ -148,7 +148,7 @@ class Store:
 
 
 class Group:
-    """One of HDF5's groups, as far as other tools see it: links beyond its room are left out."""
+    """An HDF5 group, as other tools see it: links beyond its capacity are left out."""
 
     def __init__(self, store: Store, header: int, links: dict[str, int]) -> None:
         self._store, self.header, self.links = store, header, links
@@ -166,7 +166,7 @@ class Group:
 
 
 class Blob:
-    """Bytes in a place with some room to grow."""
+    """Bytes at a location with some room to grow."""
 
     def __init__(self, store: Store, place: Place = NOWHERE, room: int = 0, header: int = 0) -> None:
         self._store, self.place, self.room, self.header = store, place, room, header
@@ -190,7 +190,7 @@ class Growing:
     """A table that rows are added to."""
 
     def __init__(self, store: Store, table: Table, chunks: NDArray[Any]) -> None:
-        """chunks: all that there are; no more than a node of them is kept."""
+        """chunks: all existing ones; at most one node of them is kept."""
         self._store, self.table = store, table
         self._first = max(0, len(table.nodes) - 1)  #: the first node that may change
         self._chunks = [(int(a), int(c)) for a, c in chunks[self._first * FANOUT :]]  #: from that node on
@@ -202,7 +202,7 @@ class Growing:
         return self.table.rows + sum(map(len, self._waiting))
 
     def add(self, rows: Any) -> int:
-        """Rows at the end; how many bytes they are."""
+        """Append rows; returns their size in bytes."""
         x = np.array(rows, dtype=self.table.dtype).reshape(-1, *self.table.row)
         self._waiting.append(x)
         self._bytes += x.nbytes
@@ -226,7 +226,7 @@ class Growing:
             t.rows += len(some)
 
     def write(self) -> None:
-        """Everything that changed since the last commit."""
+        """Write everything that changed since the last commit."""
         if self._waiting:
             self._flush()
         t = self.table
@@ -268,7 +268,7 @@ class Growing:
             below, level = mine, level + 1
 
     def _node(self, level: int, number: int, children: list[int], row: list[int]) -> bytes:
-        """HDF5's: `row` are all nodes of its level."""
+        """HDF5's node: `row` are all nodes of its level."""
         t, step = self.table, FANOUT**level
         first = number * FANOUT
         keys = [(first + i) * step * t.chunk for i in range(len(children))]

@@ -1,4 +1,4 @@
-"""A result as a picture."""
+"""A plot of a result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from supple.errors import StateError
 if TYPE_CHECKING:
     from supple.simulating.result import Result
 
-COORDINATES = 8  #: that are drawn unless joints are named
+COORDINATES = 8  #: how many are plotted unless joints are named
 
 
 def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) -> Any:
@@ -52,7 +52,7 @@ def _how(result: Result) -> str:
 
 
 def _names(result: Result, joints: Sequence[str] | None) -> list[tuple[str, list[tuple[Any, Any]]]]:
-    """The curves of coordinates: a name, and times with values of each segment that has it."""
+    """The curves of coordinates: a name, and times with values for each segment that has it."""
     curves: dict[str, list[tuple[Any, Any]]] = {}
     for segment in result.segments:
         model = segment.model
