@@ -1,1 +1,1 @@
-"""Bodies, joints and how they hang together: a frozen Model and the builder that alone makes one."""
+"""Bodies, joints and their connections: an immutable Model, and the builder, which alone makes one."""

@@ -1,10 +1,10 @@
 """ModelBuilder: collects bodies, checks them all at once, and makes the frozen Model. The only place that validates.
 
 build() is O(n) and vectorised: names, numbers and inertias are checked as columns; bodies are renumbered depth first
-in the order in which children were added; bodies on fixed joints are merged into what carries them and stay as named
-frames.
+in the order in which children were added; bodies on fixed joints are merged into the body that carries them and remain
+as named frames.
 
-add_body takes one body, add_bodies whole columns: a million bodies in a few seconds. Both end up in blocks of
+add_body takes one body, add_bodies whole columns: a million bodies in a few seconds. Both are stored in blocks of
 columns, in the order of add_body's arguments.
 """
 
@@ -51,11 +51,11 @@ RGBA = either([several(FINITE, 4, as_tuple=True), NONE])
 Trouble = Annotated[str, choice("refuse", "report")]  #: what to do about it
 _TYPE = {name: int(JointType[name.upper()]) for name in JOINT_NAMES}
 _ZERO, _Z = (0.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-_CONSTANT = frozenset({str, int, float, tuple, type(None)})  #: what nobody can change
+_CONSTANT = frozenset({str, int, float, tuple, type(None)})  #: immutable types
 
 
 class ModelBuilder:
-    """Add bodies, then build(). Each body brings the joint that joins it to its parent.
+    """Add bodies, then build(). Each body comes with the joint that connects it to its parent.
 
     >>> b = ModelBuilder()
     >>> upper = b.add_body("upper", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5))
@@ -69,7 +69,7 @@ class ModelBuilder:
         self._source = source
         self._blocks: list[tuple[Any, ...]] = []  # columns of bodies, those of add_bodies as arrays
         self._before = 0  # bodies in the blocks
-        self._rows: list[tuple[Any, ...]] = []  # of add_body, after the blocks
+        self._rows: list[tuple[Any, ...]] = []  # from add_body, after the blocks
         self._names: list[str] = []  # of the last build
         self._numbers: dict[str, int] = {}
         self._frames: list[tuple[str, Body, Any, Any]] = []
@@ -105,9 +105,9 @@ class ModelBuilder:
         armature: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
     ) -> int:
-        """Add a body on a joint; returns its number here, to be used as a parent.
+        """Add a body on a joint; returns its index in the builder, to be used as a parent.
 
-        parent: a number returned earlier, a body's name (also one added later), or None for the world.
+        parent: an index returned earlier, a body's name (possibly one added later), or None for the world.
         position, rotation: the joint's frame in the parent's; rotation is 3x3 or a quaternion (x, y, z, w).
         com, inertia: in the body's frame; inertia (3x3, or 3 diagonal entries) is about com, None is a point mass.
         lower, upper: one number or one for each entry of the joint's q; velocity_limit, effort_limit, damping,
@@ -143,11 +143,11 @@ class ModelBuilder:
         armature: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
     ) -> range:
-        """Add many bodies at once; returns their numbers, which go on from those of the bodies already added.
+        """Add many bodies at once; returns their indices, which follow those of the bodies already added.
 
-        parent: (n,) the number of each body's parent, -1 for the world. Everything else is as in add_body, either
-        one value for all bodies or one a body, the first axis being the bodies': axis (3,) or (n, 3), rotation
-        (3, 3), (4,), (n, 3, 3) or (n, 4). inertia is 3x3 (no diagonals), limits and the like one number a joint.
+        parent: (n,) the index of each body's parent, -1 for the world. Everything else is as in add_body, either one
+        value for all bodies or one per body along the first axis: axis (3,) or (n, 3), rotation (3, 3), (4,),
+        (n, 3, 3) or (n, 4). inertia is 3x3 (no diagonals), limits and the like one number per joint.
         """
         up = np.array(take("parent", parent, WHOLE_NUMBERS, ModelError))
         if up.ndim != 1:
@@ -213,16 +213,16 @@ class ModelBuilder:
 
     @checked_model
     def remark(self, subject: str, message: str, line: int | None = None) -> None:
-        """Put something into model.report."""
+        """Add a remark to model.report."""
         self._remarks.append(Remark(subject, message, line))
 
     @checked_model
     def build(self, *, unphysical_inertia: Trouble = "refuse", singular: Trouble = "refuse") -> Model:
         """Check everything and make the model. Nothing is made if anything is wrong.
 
-        unphysical_inertia: what to do with an inertia that no real body has (principal moments that violate the
-        triangle inequality or are negative): "refuse", or "report" to keep it and say so in model.report.
-        singular: what to do with a joint that moves no inertia, which makes the mass matrix singular: "refuse", or
+        unphysical_inertia: how to treat an inertia that no real body has (principal moments that violate the triangle
+        inequality or are negative): "refuse", or "report" to keep it and mention it in model.report.
+        singular: how to treat a joint that moves no inertia, which makes the mass matrix singular: "refuse", or
         "report". Kinematics and inverse dynamics of such a model work; forward dynamics raises SingularError.
         """
         columns = self._columns()
@@ -289,7 +289,7 @@ class ModelBuilder:
         )
 
     def _block(self, block: tuple[Any, ...], names: list[str], joint_names: list[str]) -> checks.Columns:
-        """A block's columns in the right form; what else they must satisfy is checked for all blocks at once."""
+        """A block's columns in the right form; further requirements are checked for all blocks at once."""
         (_, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, _, *rest) = block
         for i, j in enumerate(joint):
             if not isinstance(j, str) or j not in _TYPE:
@@ -314,13 +314,13 @@ class ModelBuilder:
         )
 
     def _by_name(self) -> dict[str, int]:
-        """The numbers of bodies by name, made when first asked for: large models seldom do."""
+        """Body indices by name, computed on first use: large models seldom need them."""
         if not self._numbers:
             self._numbers = {name: i for i, name in enumerate(self._names)}
         return self._numbers
 
     def _resolve(self, body: Body, what: str) -> int:
-        """The number of a body given by number or name; -1 for the world."""
+        """The index of a body given by index or name; -1 for the world."""
         if body is None:
             return -1
         if isinstance(body, str):
@@ -335,7 +335,7 @@ class ModelBuilder:
 
     def _parents(self, given: Sequence[Any], names: list[str]) -> Ints:
         if isinstance(given, np.ndarray) or all(type(p) is int for p in given):
-            with contextlib.suppress(OverflowError):  # of an int beyond 64 bits
+            with contextlib.suppress(OverflowError):  # for an int beyond 64 bits
                 out = np.array(given, dtype=np.int64)
                 if out.min() >= -1 and out.max() < len(self):
                     return out
@@ -355,7 +355,7 @@ class ModelBuilder:
 
 
 def _own(x: Any) -> Any:
-    """x, or a copy of it where the caller could change it before build()."""
+    """x, or a copy of it if the caller could change it before build()."""
     if isinstance(x, np.ndarray):
         memory.require(x.size, f"a copy of an array of shape {x.shape}", "a body has a few numbers of each kind")
         return x.copy()
@@ -363,7 +363,7 @@ def _own(x: Any) -> Any:
 
 
 def _column(what: str, x: ArrayLike, n: int, *items: tuple[int, ...]) -> Floats:
-    """x as one row a body, an own copy; items: the shapes that one body's value may have."""
+    """x as one row per body, as a separate copy; items: the shapes that one body's value may have."""
     try:
         a = as_reals(x)
     except (TypeError, ValueError):

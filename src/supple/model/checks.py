@@ -1,4 +1,4 @@
-"""What a model must satisfy, checked column by column; a message names the first body at fault and the way out."""
+"""Requirements on a model, checked column by column; a message names the first offending body and the remedy."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from supple.model.report import Remark
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Moments may miss the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
+#: Moments may violate the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
 TRIANGLE_SLACK = 1e-5
 
-#: The largest number accepted, in SI units: more than the universe has of anything, and its cube does not overflow.
+#: The largest number accepted, in SI units: larger than any physical quantity, and its cube does not overflow.
 LARGEST = 1e60
 
 
@@ -46,7 +46,7 @@ class Columns:
     parent: Ints
 
     def take(self, keep: Ints) -> Columns:
-        """Some of the bodies, in the order asked for. Their parents keep their old numbers."""
+        """Some of the bodies, in the order given. Their parents keep their old indices."""
         if np.array_equal(keep, np.arange(len(self.name))):
             return self
         rows = keep.tolist()
@@ -67,7 +67,7 @@ class Columns:
         )
 
     def limits(self, nq: Ints, nv: Ints) -> dict[str, Floats]:
-        """The per-joint numbers spread over q (limits) or v (the others)."""
+        """The per-joint numbers expanded to q (limits) or v (the others)."""
         lower, upper, velocity, effort, damping, armature, friction = self.rest
         out = dict(
             lower=self._spread("lower", lower, nq),
@@ -112,7 +112,7 @@ class Columns:
 
 
 def plain(values: Sequence[Any]) -> Any:
-    """The values as an array where each is one number, else as they are."""
+    """The values as an array if each is one number, otherwise unchanged."""
     try:
         out = as_reals(values)
     except (TypeError, ValueError):
@@ -133,7 +133,7 @@ def joined(parts: list[Columns]) -> Columns:
 
 
 def is_text(name: str) -> bool:
-    """Whether a string can be written."""
+    """Whether a string can be encoded."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -193,7 +193,7 @@ def vectors(what: str, values: Sequence[Any], names: list[str]) -> Floats:
 
 
 def _stacked(values: Sequence[Any], given: list[int]) -> Floats:
-    """Those values as one array of its own; an empty one where they differ in shape or are not numbers."""
+    """The given values as one separate array; empty if they differ in shape or are not numbers."""
     try:
         return as_reals([values[i] for i in given] if len(given) < len(values) else values)
     except (TypeError, ValueError):
@@ -219,7 +219,8 @@ def rotations(values: Sequence[Any], names: list[str]) -> Floats:
 
 
 def poses(positions: Sequence[Any], rotations: Sequence[Any], what: Callable[[int], str]) -> tuple[Floats, Floats]:
-    """Positions and rotations of many frames or shapes, as as_vector and as_rotation check them; what(i): the i-th."""
+    """Positions and rotations of many frames or shapes, checked as by as_vector and as_rotation; what(i): names the
+    i-th."""
     given = _given(rotations)
     p, stack = _stacked(positions, list(range(len(positions)))), _stacked(rotations, given)
     R = np.broadcast_to(np.eye(3), (len(rotations), 3, 3)).copy()
@@ -283,7 +284,7 @@ def _first(bad: NDArray[np.bool_]) -> int | None:
 
 
 def numbers(c: Columns) -> None:
-    """Finite, and not so large that products overflow; masses not negative; axes made unit vectors, in place."""
+    """Check numbers: finite, and not so large that products overflow; masses not negative; axes normalised in place."""
     for what in ("position", "com", "inertia", "pitch", "axis"):
         column: Floats = getattr(c, what)
         if np.isfinite(column).all() and column.max() <= LARGEST and column.min() >= -LARGEST:
@@ -312,7 +313,8 @@ def numbers(c: Columns) -> None:
 
 
 def inertias(c: Columns, unphysical: str) -> list[Remark]:
-    """Symmetric, and of a real body: principal moments not negative, none larger than the sum of the others."""
+    """Check that they are symmetric and physical: principal moments not negative, none larger than the sum of the
+    others."""
     I = c.inertia
     size = np.abs(I).max(axis=(1, 2))
     i = _first(np.abs(I - I.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-9 * size)
@@ -375,7 +377,8 @@ def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
     v = int(a["v_index"][i])
     armature = a["armature"][v : v + nv]
     H = S.T @ I @ S + np.diag(armature)
-    # What no direction of such a motion could exceed, and rounding leaves a share of where the truth is zero.
+    # An upper bound over all directions of such a motion; where the exact value is zero, rounding leaves a fraction of
+    # it.
     largest = np.einsum("ij,ij->j", S, S) * np.abs(I).max() + armature
     if not np.all(np.diag(H) > 1e-14 * largest):
         return False
@@ -384,7 +387,7 @@ def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
 
 
 def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:
-    """(6, nv) the motions a joint allows at its neutral position, angular first, in the body's frame."""
+    """(6, nv) the motions that a joint allows at its neutral position, angular first, in the body's frame."""
     o = np.zeros(3)
     if kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
         columns = [np.append(axis, o)]

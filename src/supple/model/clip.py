@@ -1,4 +1,4 @@
-"""A motion as it was captured: positions of a model, frame after frame."""
+"""A captured motion: positions of a model, frame by frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 @checked
 @dataclass(frozen=True)
 class Clip:
-    """Positions of a model at times that are evenly spaced. feet: the bodies that can stand on the ground."""
+    """Positions of a model at evenly spaced times. feet: the bodies that can stand on the ground."""
 
     model: Model
     times: Floats
@@ -45,5 +45,5 @@ class Clip:
 
     @property
     def rate(self) -> float:
-        """Frames a second; infinite where one frame, or none, says nothing about it."""
+        """Frames per second; infinite if there are fewer than two frames."""
         return (len(self) - 1) / self.duration if self.duration > 0 else float("inf")

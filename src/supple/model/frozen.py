@@ -1,7 +1,7 @@
-"""Arrays that nobody can change.
+"""Immutable arrays.
 
-NumPy refuses to write to a read-only array, but lets anybody set its shape, dtype and strides, after which kernels
-would read beyond its end. So an object keeps its arrays to itself, and hands out another view each time it is asked.
+NumPy refuses to write to a read-only array, but allows setting its shape, dtype and strides, after which kernels would
+read beyond its end. So an object keeps its arrays private, and returns a new view on each access.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def frozen(x: NDArray[Any]) -> NDArray[Any]:
 
 
 def kept(x: NDArray[Any]) -> NDArray[Any]:
-    """The same, for an object to keep: a view of its own, which is not the `base` of views that are made of it."""
+    """The same, for an object to keep: a separate view, which is not the `base` of views made from it."""
     return frozen(x)[...]
 
 
 class FrozenArray:
-    """An attribute that is a kept array, or None: whoever asks gets a view of their own."""
+    """An attribute that is a kept array, or None: each access returns a new view."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -46,12 +46,12 @@ class FrozenArray:
         return x[...] if x.__class__ is np.ndarray else x
 
     def __set__(self, owner: Any, x: Any) -> None:
-        """By the `__init__` of a frozen dataclass."""
+        """Called by the `__init__` of a frozen dataclass."""
         owner.__dict__[self._name] = x
 
 
 def frozen_arrays(*names: str) -> Callable[[type], Any]:
-    """For a class: attributes of these names are FrozenArrays."""
+    """Class decorator: attributes of these names are FrozenArrays."""
 
     def decorate(kind: type) -> Any:
         for name in names:
@@ -62,7 +62,7 @@ def frozen_arrays(*names: str) -> Callable[[type], Any]:
 
 
 class frozen_property(Generic[T]):
-    """An array that is found out when it is first asked for, and kept; a view of it each time."""
+    """An array that is computed on first access, and kept; each access returns a view."""
 
     def __init__(self, find: Callable[[Any], T]) -> None:
         self._find, self._name, self.__doc__ = find, find.__name__, find.__doc__

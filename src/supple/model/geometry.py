@@ -14,12 +14,12 @@ Floats = NDArray[np.float64]
 
 
 def as_reals(x: Any) -> Floats:
-    """x as a float64 array of its own; TypeError or ValueError for what holds no real numbers."""
+    """x as a separate float64 array; TypeError or ValueError if it contains anything but real numbers."""
     try:
         return np.array(reals(x))
     except (TypeError, ValueError):
         raise
-    except Exception as e:  # of an object whose own conversion fails
+    except Exception as e:  # raised by an object whose own conversion fails
         raise TypeError(f"no real numbers: {shown(x)}") from e
 
 
@@ -39,7 +39,7 @@ def quaternion_from_rotation(R: ArrayLike) -> Floats:
     R = np.asarray(R, dtype=np.float64)
     d = np.diagonal(R, axis1=-2, axis2=-1)
     trace = d.sum(axis=-1)
-    # Four ways to write it (the rows of 4 q q^T); the one with the largest diagonal entry does not cancel.
+    # Four ways to compute it (the rows of 4 q q^T); the one with the largest diagonal entry has no cancellation.
     rows = np.empty(R.shape[:-2] + (4, 4))
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -77,7 +77,7 @@ def rpy_from_rotation(R: ArrayLike) -> Floats:
     """Roll, pitch, yaw of one rotation matrix, pitch in ±π/2."""
     R = np.asarray(R, dtype=np.float64)
     yaw = np.arctan2(R[1, 0], R[0, 0])
-    # The rest is read off Rz(-yaw) R: near pitch = ±π/2 yaw is ill determined, and roll makes up for its error.
+    # The rest is read off Rz(-yaw) R: near pitch = ±π/2 yaw is ill-conditioned, and roll compensates for its error.
     c, s = np.cos(yaw), np.sin(yaw)
     pitch = np.arctan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
     roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
@@ -99,7 +99,7 @@ def rotation_to_z(axis: Floats) -> Floats:
 
 
 def as_vector(what: str, x: ArrayLike) -> Floats:
-    """Three finite numbers as an array of its own; anything else is refused."""
+    """Three finite numbers as a separate array; anything else is refused."""
     return np.array(take(what, x, TRIPLE, ModelError))
 
 
@@ -132,7 +132,7 @@ def are_rotations(stack: Floats) -> tuple[Floats, NDArray[np.bool_]]:
             return rotation_from_quaternion(stack), np.abs(np.sum(stack * stack, axis=1) - 1.0) <= 1e-6
         off = np.abs(stack @ stack.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
         good = (off <= 1e-6) & (np.linalg.det(stack) >= 0)
-        # Printed with seven digits, a matrix stretches what it turns: inertias would depend on who turns them.
+        # Printed with seven digits, a matrix stretches what it rotates: results would depend on the order of rotations.
         rough = np.flatnonzero(good & (off > 1e-14))
         if len(rough):
             stack = stack.copy()

@@ -1,4 +1,4 @@
-"""A joint as a motion, and back: where q puts a body, and which q, v and a put it where it is.
+"""A joint as a motion, and the inverse: the pose of a body from q, and the q, v and a from its pose and motion.
 
 R, p   (3, 3), (3,)  the body's frame in the joint's frame
 S      (6, nv)       V = S v is the velocity across the joint, along the body's axes, at its origin, angular first
@@ -23,13 +23,13 @@ from supple.model.joints import JointType
 from supple.once import made_once
 
 Floats = NDArray[np.float64]
-OVERSHOOT = 0.1  #: radians that a joint may be beyond its limits, as springs let it, before another turn is preferred
+OVERSHOOT = 0.1  #: radians that a joint may exceed its limits (springs allow it) before another turn is preferred
 
 
 @made_once("kind")
 @dataclass(frozen=True)
 class JointShape:
-    """What kind of motion a joint allows. axis, axis2: unit vectors in the joint's frame."""
+    """The motion that a joint allows. axis, axis2: unit vectors in the joint's frame."""
 
     kind: JointType
     axis: Floats
@@ -53,14 +53,14 @@ class JointShape:
         return rotation_about(e, q[0]), e * along
 
     def coordinates(self, R: Floats, p: Floats) -> Floats:
-        """The q whose pose is R and p, if there is one; some other q if there is none."""
+        """The q whose pose is R and p, if there is one; otherwise some other q."""
         kind, e = self.kind, self.axis
         if kind == JointType.FREE:
             return np.concatenate([p, quaternion_from_rotation(R)])
         if kind == JointType.BALL:
             return quaternion_from_rotation(R)
         if kind == JointType.UNIVERSAL:
-            # R = R1 R2 leaves e seen from the body at R2^T e, and axis2 in the joint's frame at R1 axis2
+            # R = R1 R2 puts e, seen from the body, at R2^T e, and axis2 in the joint's frame at R1 axis2
             second = np.cross(self.axis2, e)
             seen, turned = R.T @ e, R @ self.axis2
             return np.array([np.arctan2(-turned @ second, turned @ self.axis2), np.arctan2(-seen @ second, seen @ e)])
@@ -71,13 +71,13 @@ class JointShape:
             return np.array([p @ e])
         angle = self._angle(R)
         if kind == JointType.SCREW and self.pitch:
-            # of all angles that look the same, the one that goes with the displacement
+            # of all equivalent angles, the one consistent with the displacement
             angle += 2 * np.pi * round(float(p @ e / self.pitch - angle) / (2 * np.pi))
         return np.array([angle, p @ e] if kind == JointType.CYLINDRICAL else [angle])
 
     def alike(self, q: Floats, near: Floats | None, lower: Floats, upper: Floats) -> Floats:
-        """Of all coordinates with the pose of q, those nearest to others (to zero, if none are given) or, where these
-        are beyond the joint's limits and a turn more or less is not, within them."""
+        """Among all coordinates with the pose of q, those nearest to `near` (to zero, if not given) or, if these are
+        beyond the joint's limits and a turn more or less is not, within them."""
         kind, out = self.kind, q.copy()
         if kind in (JointType.BALL, JointType.FREE):
             if near is not None and near[-4:] @ q[-4:] < 0.0:
@@ -90,7 +90,7 @@ class JointShape:
 
     @property
     def _turns_freely(self) -> bool:
-        """Whether a turn more looks the same; a screw's displacement tells its turns."""
+        """Whether a further full turn gives the same pose; a screw's displacement distinguishes its turns."""
         screw = self.kind == JointType.SCREW and self.pitch != 0.0
         return not (screw or self.kind in (JointType.PRISMATIC, JointType.PLANAR))
 
@@ -118,13 +118,13 @@ class JointShape:
         return S, c
 
     def rates(self, q: Floats, V: Floats) -> tuple[Floats, Floats]:
-        """The v with S v nearest to V, and what is left of V."""
+        """The v with S v nearest to V, and the remainder of V."""
         S, _ = self.directions(q, np.zeros(self.kind.nv))
         v = _solve(S, V)
         return v, V - S @ v
 
     def accelerations(self, q: Floats, v: Floats, A: Floats) -> tuple[Floats, Floats]:
-        """The a with S a + c nearest to A, and what is left of A."""
+        """The a with S a + c nearest to A, and the remainder of A."""
         S, c = self.directions(q, v)
         a = _solve(S, A - c)
         return a, A - c - S @ a
@@ -133,7 +133,7 @@ class JointShape:
         return np.asarray(rotation_to_z(self.axis[None])[0])
 
     def _angle(self, R: Floats) -> float:
-        """How far R turns about the axis, if it does nothing else."""
+        """The angle by which R rotates about the axis, if it does nothing else."""
         (_, xy, xz), (yx, _, yz), (zx, zy, _) = R.tolist()
         sine = 0.5 * float(self.axis @ [zy - yz, xz - zx, yx - xy])
         return math.atan2(sine, 0.5 * (float(R.trace()) - 1.0))

@@ -1,13 +1,13 @@
 """The joint types: their names, their coordinates, and their rest and random positions.
 
-The frame of a joint sits on the parent body (position and rotation given there); the body's own frame
+The frame of a joint is fixed to the parent body (position and rotation given there); the body's own frame
 coincides with it at the neutral position. Layouts are Pinocchio's:
 
     type         q                        v                                    motion of the body
     revolute     angle                    rate                                 about `axis`
     continuous   angle, no limits         rate                                 about `axis`
     prismatic    displacement             rate                                 along `axis`
-    screw        angle                    rate                                 about `axis`, `pitch` metres a radian
+    screw        angle                    rate                                 about `axis`, `pitch` metres per radian
     cylindrical  angle, displacement      rates                                about and along `axis`
     universal    angle 1, angle 2         rates                                about `axis`, then perpendicular `axis2`
     planar       x, y, cos, sin           x, y and turning rate, body's frame  in the plane normal to `axis`
@@ -29,7 +29,7 @@ JOINT_NAMES: tuple[str, ...] = get_args(JointName)
 
 
 class JointType(IntEnum):
-    """What the kernels branch on. A continuous joint is a revolute one to them."""
+    """What the kernels branch on. They treat a continuous joint as a revolute one."""
 
     FIXED = 0
     REVOLUTE = 1
@@ -55,7 +55,7 @@ class JointType(IntEnum):
 NQ: tuple[int, ...] = (0, 1, 1, 1, 2, 2, 4, 4, 7, 1)
 NV: tuple[int, ...] = (0, 1, 1, 1, 2, 2, 3, 3, 6, 1)
 
-#: Where the unit vector sits within a joint's q, and how long it is: (first, length).
+#: The position of the unit vector within a joint's q, and its length: (first, length).
 UNIT_PART: dict[JointType, tuple[int, int]] = {
     JointType.PLANAR: (2, 2),
     JointType.BALL: (0, 4),

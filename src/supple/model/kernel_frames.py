@@ -1,7 +1,7 @@
-"""Body frames as kernels have them: turned so that the axis of the body's joint is z.
+"""Body frames inside kernels: rotated so that the axis of the body's joint is z.
 
 Universal joints have their first axis along x and the second along z, planar joints their normal along z. Frames of
-ball and free joints are not turned.
+ball and free joints are not rotated.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ Floats = NDArray[np.float64]
 
 
 def inside_turns(model: Model) -> Floats:
-    """(n, 3, 3) the turn of each body frame inside kernels, relative to the user's: so that its joint's axis is z."""
+    """(n, 3, 3) the rotation of each body frame inside kernels relative to the user's: so that its joint's axis is
+    z."""
     Q = np.broadcast_to(np.eye(3), (model.n_bodies, 3, 3)).copy()
     about_z = np.isin(
         model.joint_type,
@@ -37,9 +38,9 @@ def inside_turns(model: Model) -> Floats:
 
 
 def tree_poses(model: Model, Q: Floats | None = None) -> tuple[Floats, Floats]:
-    """(n, 3, 3) and (n, 3) where each joint's frame is, before it moves, in the frame of the body it hangs on.
+    """(n, 3, 3) and (n, 3) the pose of each joint's frame, before it moves, in the frame of its parent body.
 
-    Q: the turns, where they are known.
+    Q: the rotations, if known.
     """
     Q = inside_turns(model) if Q is None else Q
     up = np.where(model.parent[:, None, None] < 0, np.eye(3), Q[model.parent])  # none for the world

@@ -1,7 +1,7 @@
-"""Positions as points on a manifold: neutral, random, integrate, difference, normalize. For batches, too.
+"""Positions as points on a manifold: neutral, random, integrate, difference, normalize. Also for batches.
 
-Angles and displacements add. Planar, ball and free joints move along the exponential map of SE(2), SO(3), SE(3) with
-v in the body's frame, as Pinocchio's do (moving.py).
+Angles and displacements are added. Planar, ball and free joints move along the exponential map of SE(2), SO(3), SE(3)
+with v in the body's frame, as in Pinocchio (moving.py).
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ PLAIN = (
     JointType.UNIVERSAL,
 )
 
-UNLIMITED = 1e100  #: a limit beyond this is none
-UNIT_TOLERANCE = 1e-6  #: how far the squared length of a quaternion, or of cosine and sine, may be from one
+UNLIMITED = 1e100  #: a limit beyond this counts as none
+UNIT_TOLERANCE = 1e-6  #: tolerance for the squared length of a quaternion, or of cosine and sine
 UNIT_KINDS = np.isin(np.arange(len(NQ)), list(UNIT_PART))  #: joints that have one
 
 
 class Layout:
-    """Where each kind of coordinate sits: index arrays into q and v, made once a model."""
+    """The position of each kind of coordinate: index arrays into q and v, made once per model."""
 
     def __init__(self, model: Model) -> None:
         kinds, iq, iv = model.joint_type, model.q_index, model.v_index
@@ -58,7 +58,7 @@ def layout(model: Model) -> Layout:
 
 
 def checked(name: str, x: ArrayLike, n: int) -> Floats:
-    """x as a float64 array whose last axis has length n, all its numbers finite."""
+    """x as a float64 array whose last axis has length n, all finite."""
     out: Floats = take(name, x, REALS)
     if out.ndim not in (1, 2) or out.shape[-1] != n:
         raise StateError(f"{name} has shape {out.shape}; expected ({n},), or (B, {n}) for a batch")
@@ -69,11 +69,12 @@ def checked(name: str, x: ArrayLike, n: int) -> Floats:
 
 
 def _all_finite(x: Floats) -> bool:
-    return b"\0" not in np.isfinite(x).tobytes()  # a third of what .all() takes of a few numbers
+    return b"\0" not in np.isfinite(x).tobytes()  # for a few numbers, a third of the time of .all()
 
 
 def check_units(model: Model, q: Floats, bodies: Ints) -> None:
-    """Refuse a state in which the quaternion, or cosine and sine, of one of these bodies' joints is off unit length."""
+    """Refuse a state in which the quaternion, or cosine and sine, of one of these bodies' joints is not of unit
+    length."""
     kinds = model.joint_type[bodies]
     if not UNIT_KINDS[kinds].any():
         return
@@ -92,7 +93,7 @@ def check_units(model: Model, q: Floats, bodies: Ints) -> None:
 
 
 def _finite(out: Floats) -> Floats:
-    """A result, refused if it is none."""
+    """A result, refused if it is not finite."""
     if not _all_finite(out):
         raise StateError("the numbers given are too large, or a quaternion (or cosine and sine) is zero")
     return out
@@ -113,7 +114,7 @@ def random(model: Model, rng: np.random.Generator) -> Floats:
     turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.UNIVERSAL, JointType.CYLINDRICAL)
     reach[model.q_index[np.isin(model.joint_type, turning)]] = np.pi
     reach[model.q_index[model.joint_type == JointType.UNIVERSAL] + 1] = np.pi
-    # Files write the largest float64, or the root of it, for "no limit".
+    # Files use the largest float64, or its square root, for "no limit".
     low = np.where(np.abs(model.lower) < UNLIMITED, model.lower, -reach)
     high = np.where(np.abs(model.upper) < UNLIMITED, model.upper, np.maximum(reach, low))
     q = rng.uniform(np.minimum(low, high), high)
@@ -126,7 +127,7 @@ def normalize(model: Model, q: ArrayLike) -> Floats:
     out = checked("q", q, model.nq).copy()
     for part in layout(model).unit_parts:
         if part.size:
-            size = np.abs(out[..., part]).max(axis=-1, keepdims=True)  # whose square may be beyond float64
+            size = np.abs(out[..., part]).max(axis=-1, keepdims=True)  # whose square may overflow
             if np.any(size == 0):
                 raise StateError("a quaternion (or the cosine and sine of a planar joint) is zero: it has no direction")
             out[..., part] /= size
@@ -157,12 +158,12 @@ def _joints(model: Model) -> tuple[Ints, Ints, Ints]:
 
 
 def _rows(x: Floats) -> Floats:
-    """One state or many, as a contiguous batch; an array that is one already is not copied."""
+    """One state or many, as a contiguous batch; not copied if it already is one."""
     return np.ascontiguousarray(np.atleast_2d(x))
 
 
 def _same_batch(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Give both the batch axis that either has."""
+    """Give both the batch axis of either."""
     if a.ndim == 2 and b.ndim == 2 and a.shape[0] != b.shape[0]:
         raise StateError(f"batches of different lengths: {a.shape[0]} and {b.shape[0]}")
     if a.ndim == b.ndim:

@@ -1,4 +1,4 @@
-"""Merging away the bodies on fixed joints: what carries them takes their mass, their names become frames."""
+"""Merging bodies on fixed joints: the body that carries them takes their mass, their names become frames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ Body = int | str | None
 
 
 class Merger:
-    """Bodies without those on fixed joints: their mass goes to what carries them, their names become frames.
+    """Bodies without those on fixed joints, whose mass goes to the body that carries them and whose names become
+    frames.
 
     carrier[i]: the kept body that carries body i (-1 the world); to_R, to_p: body i's frame in the carrier's.
     """
@@ -92,7 +93,7 @@ class Merger:
                 mass[k], com[k] = total, both
 
     def place(self, bodies: list[int], p: Floats, R: Floats) -> list[tuple[int, Floats, Floats]]:
-        """Poses given on bodies, on those that are kept: body, position, rotation, which nobody can change."""
+        """Poses given on bodies, transferred to those that are kept: body, position, rotation, as immutable arrays."""
         for k, i in enumerate(bodies):
             if i in self.to:
                 A, t = self.to[i]

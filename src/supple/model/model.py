@@ -1,7 +1,7 @@
 """Model: a forest of rigid bodies, frozen once built.
 
-Bodies are numbered depth first, parents before children; the world is -1. Joint i joins body i to its parent. Because
-of the depth-first numbering the descendants of body i are i+1 ... subtree_end[i]-1. All arrays are read-only.
+Bodies are numbered depth first, parents before children; the world is -1. Joint i connects body i to its parent.
+Because of the depth-first numbering the descendants of body i are i+1 ... subtree_end[i]-1. All arrays are read-only.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Ints = NDArray[np.int64]
 @frozen_arrays("position", "rotation")
 @dataclass(frozen=True)
 class Frame:
-    """A named place on a body: what a fixed joint carried, a sensor, a tool. body -1 is the world."""
+    """A named place on a body: a body merged at a fixed joint, a sensor, a tool. body -1 is the world."""
 
     name: str
     body: int
@@ -111,7 +111,7 @@ class Body:
 
 
 def same_fields(a: Any, b: object) -> bool:
-    """Whether two objects are of one class, and all their fields are the same."""
+    """Whether two objects are of the same class with equal fields."""
     names = [f.name for f in fields(a)]
     return type(a) is type(b) and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
 
@@ -126,7 +126,7 @@ T = TypeVar("T")
 
 @made_once("_names")
 class Named(Mapping[str, T], Generic[T]):
-    """The parts of a model by name or number; an unknown name is answered with the nearest known ones."""
+    """The parts of a model by name or index; for an unknown name, the error suggests the closest known ones."""
 
     def __init__(self, kind: str, names: Sequence[str], make: Any) -> None:
         self._kind, self._names, self._make = kind, names, make
@@ -170,16 +170,16 @@ class Named(Mapping[str, T], Generic[T]):
 
 
 def count(n: int, kind: str) -> str:
-    """The number and its noun."""
+    """The number with its noun."""
     many = {"body": "bodies", "push": "pushes"}
     return f"{n} {kind if n == 1 else many.get(kind, kind + 's')}"
 
 
-LONG_NAME, MANY_NAMES = 80, 5_000  #: beyond which nothing like a name is looked for
+LONG_NAME, MANY_NAMES = 80, 5_000  #: limits beyond which no similar names are searched
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
-    """The message for a name that is not there."""
+    """The error message for an unknown name."""
     few = [x for x in known if len(x) <= LONG_NAME] if len(known) <= MANY_NAMES and len(name) <= LONG_NAME else []
     near = difflib.get_close_matches(name, few, n=3)  # quadratic in the lengths of names
     hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"there are {len(known)} of them"
@@ -191,8 +191,8 @@ def unknown(kind: str, name: str, known: Sequence[str]) -> str:
 @frozen_arrays(*ARRAYS)
 @dataclass(frozen=True, eq=False, repr=False)
 class Model:
-    """A forest of rigid bodies. Made by ModelBuilder or supple.load; never changed afterwards: dataclasses.replace
-    makes another one. Fields that are not those of a model are refused."""
+    """A forest of rigid bodies. Made by ModelBuilder or supple.load and immutable: dataclasses.replace makes another
+    one. Fields that do not form a valid model are refused."""
 
     name: str
     gravity: Floats
@@ -202,10 +202,10 @@ class Model:
     q_index: Ints  #: (n_bodies,) where joint i's coordinates begin in q
     v_index: Ints  #: (n_bodies,) and in v
     position: Floats  #: (n_bodies, 3) origin of joint i's frame in the parent's frame
-    rotation: Floats  #: (n_bodies, 3, 3) takes joint-frame coordinates to the parent's frame
+    rotation: Floats  #: (n_bodies, 3, 3) maps joint-frame coordinates to the parent's frame
     axis: Floats  #: (n_bodies, 3) unit vector in the joint's frame
     axis2: Floats  #: (n_bodies, 3) second axis of universal joints
-    pitch: Floats  #: (n_bodies,) metres a radian, of screw joints
+    pitch: Floats  #: (n_bodies,) metres per radian, for screw joints
     mass: Floats  #: (n_bodies,)
     com: Floats  #: (n_bodies, 3) centre of mass in the body's frame
     inertia: Floats  #: (n_bodies, 3, 3) about the centre of mass, body axes
@@ -216,13 +216,13 @@ class Model:
     damping: Floats  #: (nv,) viscous: a force of -damping * v
     armature: Floats  #: (nv,) added to the diagonal of the mass matrix
     friction: Floats  #: (nv,) dry friction, kept for users; no algorithm applies it
-    origin: Floats  #: (n_bodies, 3) of the body's frame, in the frame it was built with: zeros, until the root changes
+    origin: Floats  #: (n_bodies, 3) of the body's frame, in the frame it was built with: zeros until the root changes
     body_names: Sequence[str]
     joint_names: Sequence[str]
     frame_list: tuple[Frame, ...]
     visuals: tuple[Visual, ...]
     report: Report
-    #: What algorithms keep with a model, each under a key of its own [_kept].
+    #: What algorithms store with a model, each under its own key [_kept].
     _work: dict[Hashable, Any] = field(init=False)
     #: Their entry points, for the hottest calls.
     _fast: dict[str, Any] = field(init=False)
@@ -231,7 +231,7 @@ class Model:
         self.__setstate__(self.__getstate__())
 
     def __getstate__(self) -> dict[str, Any]:
-        """What copies and pickles take along: not the scratch, which holds addresses of this model's arrays."""
+        """What copies and pickles contain: not the scratch, which holds addresses of this model's arrays."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -243,7 +243,7 @@ class Model:
 
     @classmethod
     def _of(cls, **state: Any) -> Model:
-        """A model of fields that are known to be those of one."""
+        """A model from fields that are known to be valid."""
         model = cls.__new__(cls)
         model._take(state)
         return model
@@ -253,11 +253,11 @@ class Model:
         self.__dict__.update(state, **arrays, _work={}, _fast={})
 
     def _kept(self, owner: Hashable, make: Callable[[], T]) -> T:
-        """What an algorithm keeps with this model: made when first wanted, and never replaced, since kernels hold
-        addresses of it. The owner is an object of that algorithm's own file."""
+        """What an algorithm stores with this model: made on first use, and never replaced, since kernels hold addresses
+        of it. The owner is an object of that algorithm's own file."""
         found: T | None = self._work.get(owner)
         if found is None:
-            found = self._work.setdefault(owner, make())  # another thread may have been quicker
+            found = self._work.setdefault(owner, make())  # another thread may have been faster
         return found
 
     @cached_property
@@ -282,7 +282,7 @@ class Model:
 
     @frozen_property
     def expanded_parent(self) -> Ints:
-        """(nv,) the parent array over degrees of freedom: a joint of k is a chain of k [SF section 2]."""
+        """(nv,) the parent array over degrees of freedom: a joint with k of them is a chain of k [SF section 2]."""
         nv_joint = np.diff(np.append(self.v_index, self.nv))
         lam = np.arange(-1, self.nv - 1)
         last = self.v_index + nv_joint - 1
@@ -316,11 +316,11 @@ class Model:
         return Joint(self.joint_names[i], i, kind.name.lower(), q, v, self.axis[i], self.lower[q], self.upper[q])
 
     def body_index(self, body: str | int) -> int:
-        """The number of a body given by name or number; an unknown one is refused."""
+        """The index of a body given by name or index; an unknown one is refused."""
         return self.bodies[body].index  # type: ignore[index]
 
     def place(self, name: str | int) -> Frame:
-        """The place that a body means, given by name or number, or a named frame; an unknown one is refused."""
+        """The place of a body, given by name or index, or of a named frame; an unknown one is refused."""
         if isinstance(name, str) and name not in self.bodies and self.frames:
             if name not in self.frames:
                 raise ModelError(unknown("body or frame", name, [*self.body_names, *self.frames]))
@@ -329,31 +329,31 @@ class Model:
         return Frame(body.name, body.index, np.zeros(3), np.eye(3))
 
     def moving_place(self, name: str | int) -> Frame:
-        """The same, of what can be moved: frames fixed to the world are refused."""
+        """The same for places that can move: frames fixed to the world are refused."""
         place = self.place(name)
         if place.body < 0:
             raise ModelError(f"frame {name!r} is fixed to the world, which no force moves")
         return place
 
     def neutral(self) -> Floats:
-        """The position in which every joint is at rest: zeros, and rotations that turn nothing."""
+        """The neutral position of every joint: zeros, and identity rotations."""
         return manifold.neutral(self)
 
     @checked
     def random(self, rng: Seed = None) -> Floats:
-        """A position drawn within the limits (angles in ±π, displacements in ±1 where there are none)."""
+        """A position drawn within the limits (angles in ±π, displacements in ±1 if there are none)."""
         return manifold.random(self, np.random.default_rng(rng))
 
     def integrate(self, q: ArrayLike, v: ArrayLike, dt: float = 1.0) -> Floats:
-        """Where q gets to when v, constant in each body's frame, acts for dt. Takes batches."""
+        """The position reached from q when v, constant in each body's frame, acts for dt. Accepts batches."""
         return manifold.integrate(self, q, v, dt)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Floats:
-        """The v that takes q0 to q1 in unit time: integrate(q0, difference(q0, q1)) = q1. Takes batches."""
+        """The v that takes q0 to q1 in unit time: integrate(q0, difference(q0, q1)) = q1. Accepts batches."""
         return manifold.difference(self, q0, q1)
 
     def normalize(self, q: ArrayLike) -> Floats:
-        """q with its quaternions, and the cosine and sine of planar joints, brought to unit length."""
+        """q with its quaternions, and the cosine and sine of planar joints, normalised to unit length."""
         return manifold.normalize(self, q)
 
     def __repr__(self) -> str:
@@ -364,8 +364,8 @@ class Model:
 
     @checked
     def tree(self, most: Whole = 40) -> str:
-        """The bodies as an indented tree, one a line: for reading, cut off after `most` lines."""
-        lines, indent = [printable(self.name)], {-1: ""}  # what stands before the children of a body
+        """The bodies as an indented tree, one per line: for reading, cut off after `most` lines."""
+        lines, indent = [printable(self.name)], {-1: ""}  # what precedes the children of a body
         for i in range(min(self.n_bodies, most)):
             p = int(self.parent[i])
             last = self.subtree_end[i] == (self.n_bodies if p < 0 else self.subtree_end[p])
@@ -378,8 +378,8 @@ class Model:
 
     @checked
     def plot(self, path: str | Path | None = None, mark: Sequence[Whole] | None = None) -> Any:
-        """The tree as a matplotlib figure, saved if a path is given: bodies by name, or the shape of the whole where
-        they are many. mark: numbers of joints to be shown in orange."""
+        """The tree as a matplotlib figure, saved if a path is given: bodies by name, or only the overall shape if there
+        are many. mark: indices of joints to be shown in orange."""
         from supple.drawing import saved, tree
 
         kinds = [JointType(k).name.lower() for k in self.joint_type.tolist()]
@@ -387,7 +387,7 @@ class Model:
         return saved(figure, path)
 
     def _repr_html_(self) -> str:
-        """In notebooks: the sizes, and the tree to be unfolded."""
+        """In notebooks: the sizes, and a collapsible tree."""
         text = f"<b>{escape(printable(self.name))}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
         return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"
 

@@ -1,14 +1,14 @@
-"""How far a joint gets, in compiled code: the law by which model.integrate, exact runs and adaptive ones move joints.
+"""The motion of a joint over a time, in compiled code: used by model.integrate, exact runs and adaptive ones.
 
-Coordinates of most joints add. Planar, ball and free joints move along the exponential map of SE(2), SO(3) and SE(3),
-with v constant in the body's frame. With * the cross product, t = |w|, and a rotation exp(w):
+Coordinates of most joints are added. Planar, ball and free joints move along the exponential map of SE(2), SO(3) and
+SE(3), with v constant in the body's frame. With * the cross product, t = |w|, and a rotation exp(w):
 
     J(w) x       x + b w * x + c w * (w * x)        b = (1 - cos t) / t^2,  c = (t - sin t) / t^3
     J(-w)^-1 x   x + w * x / 2 + d w * (w * x)      d = (1 - t/2 cot(t/2)) / t^2
 
-J is the left Jacobian of the rotation group: J(w) x is how far a body gets that moves by x and turns by w, both
-constant in its own frame. J(-w)^-1 is the inverse of the right one, and gives the rate of w from an angular velocity
-along the body's axes [Munthe-Kaas 1998].
+J is the left Jacobian of the rotation group: J(w) x is the displacement of a body that moves by x and rotates by w,
+both constant in its own frame. J(-w)^-1 is the inverse of the right one, and gives the rate of w from an angular
+velocity along the body's axes [Munthe-Kaas 1998].
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from supple.spatial.rows import set_vec
 
 PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
 DOF = NV  #: degrees of freedom by kind
-SMALL = 0.05  #: radians, below which series are taken: their first term left out is below rounding
+SMALL = 0.05  #: radians, below which series are used: their first omitted term is below rounding
 
 
 @helper
@@ -41,7 +41,7 @@ def rotation_at(q, k):
 
 @helper
 def turn_quaternion(q, k, w, out):
-    """out[k:k+4] = q[k:k+4] exp(w), brought to unit length."""
+    """out[k:k+4] = q[k:k+4] exp(w), normalised."""
     t2 = dot(w, w)
     t = math.sqrt(t2)
     s = 0.5 - t2 * (1.0 / 48.0 - t2 / 3840.0) if t < SMALL else math.sin(0.5 * t) / t
@@ -56,7 +56,7 @@ def turn_quaternion(q, k, w, out):
 
 @helper
 def turn_planar(q, k, angle, out):
-    """out[k:k+2] = (cosine, sine) turned by an angle, brought to unit length."""
+    """out[k:k+2] = (cosine, sine) rotated by an angle, normalised."""
     c, s, ca, sa = q[k], q[k + 1], math.cos(angle), math.sin(angle)
     unit = 1.0 / math.sqrt(c * c + s * s)
     out[k], out[k + 1] = (c * ca - s * sa) * unit, (s * ca + c * sa) * unit

@@ -24,27 +24,27 @@ from supple.errors import ModelError
 
 Ints = NDArray[np.int64]
 Factor = Annotated[float, number("a finite number, at least 1 child a body", 1.0)]
-NUMBERS = 200  #: that building a model takes for a body, Python's own objects among them
+NUMBERS = 200  #: numbers per body needed to build a model, including Python's own objects
 Levels = Annotated[int, whole(1, 62)]
 
 
 @checked_model
 def chain(n: Count) -> Ints:
-    """Every body hangs on the one before."""
+    """Every body is a child of the previous one."""
     return _each(n) - 1
 
 
 @checked_model
 def branching(n: Count, factor: Factor) -> Ints:
-    """Body i hangs on body floor((i-1)/factor): `factor` children each, on average; 1 gives a chain."""
+    """Body i is a child of body floor((i-1)/factor): `factor` children each, on average; 1 gives a chain."""
     return np.floor((_each(n) - 1) / factor).astype(np.int64)
 
 
 @checked_model
 def side_branches(m: Count, length: Whole = 1, per_node: Whole = 1) -> Ints:
-    """A chain of m bodies, each with per_node branches of `length` bodies at its side [SF Figure 4a]."""
+    """A chain of m bodies, each with per_node side branches of `length` bodies [SF Figure 4a]."""
     side = length * per_node
-    out = (_each(m * (side + 1)) - 1).reshape(m, side + 1)  # along a branch: the body before
+    out = (_each(m * (side + 1)) - 1).reshape(m, side + 1)  # along a branch: the previous body
     nodes = np.arange(m) * (side + 1)
     out[:, 0] = np.append(-1, nodes[:-1])
     if side:
@@ -54,7 +54,7 @@ def side_branches(m: Count, length: Whole = 1, per_node: Whole = 1) -> Ints:
 
 @checked_model
 def balanced_binary(levels: Levels) -> Ints:
-    """Every body but those of the last level has two children [SF Figure 4b]."""
+    """Every body except those of the last level has two children [SF Figure 4b]."""
     return branching(2**levels - 1, 2.0)
 
 
@@ -62,7 +62,7 @@ def balanced_binary(levels: Levels) -> Ints:
 def spanning_grid(m: Count) -> Ints:
     """A square grid of m by m bodies, each joined to the corner by a shortest path [SF Figure 4c].
 
-    A comb: the first body of a row hangs on the first of the row before, the others on their left neighbour.
+    A comb: the first body of a row is a child of the first of the previous row, the others of their left neighbour.
     Distances to the world then run from 1 to 2m-1, which gives D1 = m^3 - m^2 [SF Table 2].
     """
     out = (_each(m**2) - 1).reshape(m, m)
@@ -73,7 +73,7 @@ def spanning_grid(m: Count) -> Ints:
 
 @checked_model
 def humanoid(limbs: Count = 4, joints: Count = 6) -> Ints:
-    """A torso with limbs that are chains of as many bodies as joints [SF Figure 6]."""
+    """A torso with limbs, each a chain with as many bodies as joints [SF Figure 6]."""
     out = _each(limbs * joints + 1) - 1
     out[1::joints] = 0
     return out
@@ -81,7 +81,8 @@ def humanoid(limbs: Count = 4, joints: Count = 6) -> Ints:
 
 @checked_model
 def random(n: Count, seed: Seed = 0, along: Share = 0.5, world: Share = 0.0) -> Ints:
-    """Chances: `world` to hang on the world, else `along` to hang on the body before, else on any before."""
+    """Probabilities: `world` to be a child of the world, else `along` of the previous body, else of any earlier
+    body."""
     rng, i = np.random.default_rng(seed), _each(n)
     out = np.where(rng.random(n) < along, i - 1, (rng.random(n) * i).astype(np.int64))
     out[rng.random(n) < world] = -1
@@ -110,11 +111,11 @@ def first_parents(parent: WholeNumbers) -> Ints:
 
 
 def room(n: int) -> None:
-    """Refuse so many bodies if a model of them would not fit in memory."""
+    """Refuse n bodies if a model of them would not fit in memory."""
     memory.require(NUMBERS * n, f"a model of {n:,} bodies" if n < 10**18 else "a model of so many bodies", "take fewer")
 
 
 def _each(n: int) -> Ints:
-    """The numbers of n bodies."""
+    """The indices of n bodies."""
     room(n)
     return np.arange(n)

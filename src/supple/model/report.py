@@ -1,4 +1,4 @@
-"""What a loader read but the model does not use, changed, or found odd: nothing is dropped in silence."""
+"""What a loader read but the model does not use, changed, or found unusual: nothing is dropped silently."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Report:
         return tuple(r for r in self.remarks if r.subject == subject)
 
     def summary(self) -> str:
-        """One line: how many remarks on what."""
+        """One line: how many remarks, and on what."""
         if not self.remarks:
             return "everything in the file is used"
         counts = Counter(r.subject for r in self.remarks)

@@ -9,7 +9,7 @@ Ints = NDArray[np.int64]
 
 
 def depth_first(parent: Ints) -> Ints:
-    """The bodies that hang on the world, depth first, children in the order of their numbers.
+    """The bodies connected to the world, depth first, children in the order of their indices.
 
     parent may be in any order (not only parents first). Bodies on a cycle are not reached and not returned.
     """
@@ -31,12 +31,13 @@ def depth_first(parent: Ints) -> Ints:
 
 
 def _is_chain(parent: Ints) -> bool:
-    """Whether every body hangs on the one before: worth knowing, since the answers are then known, too."""
+    """Whether every body is a child of the previous one: a shortcut, since the answers are then known."""
     return np.array_equal(parent, np.arange(-1, len(parent) - 1))
 
 
 def _child_ranges(parent: Ints, by_parent: Ints) -> tuple[list[int], list[int]]:
-    """For p = -1 ... n-1: by_parent[lo[p+1]:hi[p+1]] are the children of p. by_parent is sorted by falling parent."""
+    """For p = -1 ... n-1: by_parent[lo[p+1]:hi[p+1]] are the children of p. by_parent is sorted by descending
+    parent."""
     n = len(parent)
     count = np.bincount(parent + 1, minlength=n + 1)
     hi = n - (np.cumsum(count) - count)
@@ -60,8 +61,8 @@ def subtree_ends(parent: Ints) -> Ints:
 def is_depth_first(parent: Ints, ends: Ints) -> bool:
     """Whether bodies are numbered depth first, and ends are those of their subtrees; both arrays may hold anything.
 
-    It is so if after each body comes its first child, unless it has none, and after its subtree its next sibling,
-    unless it is the last: by induction there is then one body that can have each number.
+    That is so if each body is followed by its first child, unless it has none, and its subtree by its next sibling,
+    unless it is the last: by induction, there is then exactly one body that can have each index.
     """
     n, i = len(parent), np.arange(len(parent))
     if len(ends) != n or (parent < -1).any() or (parent >= i).any() or (ends <= i).any() or (ends > n).any():
@@ -88,11 +89,11 @@ def n_children(parent: Ints) -> Ints:
 
 
 def slots(parent: Ints, subtree_end: Ints) -> Ints:
-    """A place for each body's data on a way through the bodies in depth-first order, kept as long as a child is to
-    come.
+    """A slot for each body's data in a pass over the bodies in depth-first order, kept as long as further children
+    follow.
 
-    A body takes over its parent's place if it is the last child, and the next one otherwise; the world has place 0.
-    On the way back the same places serve for what children hand to their parents. A chain needs one place, a balanced
+    A body takes over its parent's slot if it is the last child, and the next one otherwise; the world has slot 0. In
+    the backward pass the same slots hold what children pass on to their parents. A chain needs one slot, a balanced
     tree about as many as it has levels.
     """
     n = len(parent)

@@ -2,7 +2,7 @@
 
 Two kinds of geometry:
 
-    general=True    nothing is special: random directions and rotations, masses and inertias of solid boxes
+    general=True    no special structure: random directions and rotations, masses and inertias of solid boxes
     general=False   square rods that hang along -z at the neutral position, joints about y, siblings fanned
 
 Bodies are called link0, link1, ... in the order of the parent array; the model numbers them depth first.
@@ -37,17 +37,17 @@ ALL_JOINTS: tuple[JointName, ...] = (
     "revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free",
 )  # fmt: skip
 
-_WIDTH = 0.1  #: of a rod, as a share of its length
+_WIDTH = 0.1  #: of a rod, as a fraction of its length
 _FAN = np.pi / 3  #: between siblings
 
 
 class Links(TypedDict, total=False):
-    """What every generated model takes.
+    """Options of every generated model.
 
-    joint: one type for all joints, or one a body
+    joint: one type for all joints, or one per body
     base: another type for the joints to the world ("free" lets the tree float)
-    link_length, link_mass: metres and kilograms, one number or one a body; masses vary by half if general
-    taper: each link is this much longer than its parent, and its mass goes with the cube
+    link_length, link_mass: metres and kilograms, one number or one per body; masses vary by half if general
+    taper: each link is longer than its parent by this factor, and its mass scales with the cube
     skew: the angle about the rod's own axis from one joint to the next; with pi/2 a chain bends both ways
     """
 
@@ -63,7 +63,7 @@ class Links(TypedDict, total=False):
 
 
 class Options(Links, total=False):
-    """And what most do. seed: of the general geometry."""
+    """Further options of most models. seed: of the general geometry."""
 
     seed: Seed
 
@@ -76,13 +76,13 @@ def chain(n: Count, **options: Unpack[Options]) -> Model:
 
 @checked_model
 def branching(n: Count, factor: parents.Factor, **options: Unpack[Options]) -> Model:
-    """Body i hangs on body floor((i-1)/factor), as in spatial_v2's autoTree; a factor of 1 gives a chain."""
+    """Body i is a child of body floor((i-1)/factor), as in spatial_v2's autoTree; a factor of 1 gives a chain."""
     return _built("branching", parents.branching(n, factor), options)
 
 
 @checked_model
 def side_branches(m: Count, length: Whole = 1, per_node: Whole = 1, **options: Unpack[Options]) -> Model:
-    """A chain of m bodies with short branches at each of them [SF Figure 4a]; n = 2m as it stands.
+    """A chain of m bodies with short branches at each of them [SF Figure 4a]; n = 2m by default.
 
     length: how many bodies a branch has; per_node: how many branches each body of the chain has.
     """
@@ -119,7 +119,7 @@ def random_tree(
 ) -> Model:
     """A random tree, or forest; each joint is drawn from `joints`, unless `joint` is given.
 
-    Chances: `world` to hang on the world, else `along` to hang on the body before, else on any before.
+    Probabilities: `world` to be a child of the world, else `along` of the previous body, else of any earlier body.
     """
     if not joints:
         raise ModelError("joints must be a list of joint types, at least one")
@@ -180,7 +180,7 @@ def _built(
     turn: Floats | None = None,
     position: Floats | None = None,
 ) -> Model:
-    """turn: angles of rods against their parents; position: where joints are put instead, where not NaN."""
+    """turn: angles of rods relative to their parents; position: explicit positions of joints, where not NaN."""
     n = len(parent)
     joint = options.get("joint", "revolute")
     if "base" in options:
@@ -188,7 +188,7 @@ def _built(
         if len(each) != n:
             raise ModelError(f"joint has {len(each)} entries for {n} bodies")
         joint = [options["base"] if p < 0 else j for p, j in zip(parent.tolist(), each)]
-    with np.errstate(over="ignore"):  # what comes out is checked like any model
+    with np.errstate(over="ignore"):  # the result is checked like any model
         size = options.get("taper", 1.0) ** (depths(parent) - 1.0)
         length, mass = (_each("link_length", options, n) * size, _each("link_mass", options, n) * size**3)
     if options.get("general", True):
@@ -206,7 +206,7 @@ def _built(
 
 
 def _each(what: Literal["link_length", "link_mass"], options: Options, n: int) -> Floats:
-    """An option that is one number, or one a body."""
+    """An option that is one number, or one per body."""
     x = np.asarray(options.get(what, 1.0))
     if x.shape not in ((), (n,)) or not (np.isfinite(x) & (x >= 0)).all():
         raise ModelError(f"{what} must be one number, or one for each of {n} bodies, finite and not below zero")
@@ -233,7 +233,7 @@ def _rods(parent: Ints, length: Floats, mass: Floats, skew: float, turn: Floats)
 
 
 def _fan(parent: Ints) -> Floats:
-    """The angles of siblings: evenly apart and symmetric about straight on."""
+    """The angles of siblings: evenly spaced and symmetric about straight ahead."""
     order = np.argsort(parent, kind="stable")
     count = np.bincount(parent + 1)
     place = np.empty(len(parent))
@@ -255,7 +255,7 @@ def _general(parent: Ints, length: Floats, mass: Floats, rng: np.random.Generato
         axis=axis,
         axis2=np.cross(axis, tip),
         pitch=rng.uniform(-_WIDTH, _WIDTH, n),
-        # siblings sit about the parent's tip, not all at one point
+        # siblings sit around the parent's tip, not all at one point
         position=length[parent, None] * _directions(tip[parent] + 0.3 * rng.standard_normal((n, 3))),
         rotation=rotation_from_quaternion(rng.standard_normal((n, 4))),
         mass=mass,

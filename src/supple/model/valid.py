@@ -1,4 +1,4 @@
-"""What the arrays of a Model must satisfy, whoever made them: kernels take their indices on trust."""
+"""Requirements on the arrays of a Model, whoever made them: kernels trust their indices."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OF_BODIES = dict(position=(3,), rotation=(3, 3), axis=(3,), axis2=(3,), pitch=()
 OF_Q, OF_V = ("lower", "upper"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
 ARRAYS = ("gravity", *INDICES, *OF_BODIES, *OF_Q, *OF_V)  #: the fields of a Model that are arrays
 _POSE = (("position", (3,)), ("rotation", (3, 3)))
-UNIT = 1e-6  #: how far the length of an axis may be from one
+UNIT = 1e-6  #: tolerance for the length of an axis
 _ADVICE = "a Model is made by ModelBuilder, supple.load, or dataclasses.replace of one"
 
 
 def valid(given: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a Model in the right form; ModelError for those that are not those of a model."""
+    """The fields of a Model in the right form; ModelError for those that do not form a valid model."""
     out = dict(given)
     out.update({name: _indices(name, given[name]) for name in INDICES})
     n = len(out["parent"])
@@ -56,7 +56,7 @@ def valid(given: dict[str, Any]) -> dict[str, Any]:
 def _indices(name: str, given: Any) -> Ints:
     try:
         raw = np.asarray(given)
-    except ValueError:  # lists of several lengths
+    except ValueError:  # lists of different lengths
         raw = np.empty((0, 0))
     if raw.ndim != 1 or raw.dtype.kind not in "iu":
         raise ModelError(f"{name} must be one whole number for each body, not {_shown(raw)}; {_ADVICE}")
@@ -101,7 +101,7 @@ def _check_tree(out: dict[str, Any], n: int) -> None:
 
 
 def _check_numbers(out: dict[str, Any]) -> None:
-    """As ModelBuilder has them, up to rounding."""
+    """Checked as by ModelBuilder, up to rounding."""
     for name in ("gravity", *OF_BODIES):
         if not (np.abs(out[name]) <= checks.LARGEST).all():
             raise ModelError(f"{name} has a number that is not finite, or too large for anything real")
@@ -133,7 +133,7 @@ def _names(kind: str, given: Any, n: int) -> tuple[str, ...]:
 
 
 def _fixed(name: str, part: Any, n: int) -> Any:
-    """A frame or something to draw, on a body that there is."""
+    """A frame or a visual, on an existing body."""
     body = getattr(part, "body", None)
     if not hasattr(part, "__dataclass_fields__") or not isinstance(body, (int, np.integer)) or not -1 <= body < n:
         raise ModelError(f"{name} has something on body {body!r}, and there are {n}, numbered from 0; the world is -1")
