@@ -132,7 +132,7 @@ def are_rotations(stack: Floats) -> tuple[Floats, NDArray[np.bool_]]:
             return rotation_from_quaternion(stack), np.abs(np.sum(stack * stack, axis=1) - 1.0) <= 1e-6
         off = np.abs(stack @ stack.transpose(0, 2, 1) - np.eye(3)).max(axis=(1, 2))
         good = (off <= 1e-6) & (np.linalg.det(stack) >= 0)
-        # Printed with seven digits, a matrix stretches what it rotates: results would depend on the order of rotations.
+        # Printed with seven digits, a matrix stretches what it rotates: inertias would depend on who rotates them.
         rough = np.flatnonzero(good & (off > 1e-14))
         if len(rough):
             stack = stack.copy()

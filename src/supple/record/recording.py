@@ -141,7 +141,7 @@ class Recording:
             raise Damaged("its segments are not all of its states")
         return out[::-1]
 
-    # --- contents -------------------------------------------------------------------------------------------------------
+    # --- contents -----------------------------------------------------------------------------------------------------
 
     def rows(self, name: str) -> NDArray[Any]:
         """All rows of a table."""

@@ -1,4 +1,4 @@
-"""Spatial (6-D) vectors, inertias and the operators on them, as the books write them.
+"""Spatial (6-D) vectors, inertias and the operators on them, in textbook notation.
 
     Vec3 Mat3 Sym3         three-dimensional vectors, matrices, symmetric matrices
     Motion Force           six-vectors: ang (angular part), lin (linear part at the frame's origin)
@@ -7,10 +7,10 @@
     Mobility               the same, force to motion: inverse inertias
     Revolute Prismatic     joint axes with one zero half: `I @ S`, `S @ f`, `a + S * x` skip the zeros
 
-All live in one frame at a time: components along common axes, about one origin; shift_* moves the origin by r (from
-the old to the new), and nothing rotates unless it says so. Each class is a NamedTuple of numbers: in compiled code
-they become registers. The numbers may be float64, four of them in a SIMD register (lanes.py), or, with the compiler
-disabled, any Python number (which is how operations are counted).
+All quantities of an expression are in one frame: components along common axes, about one origin; shift_* moves the
+origin by r (from the old to the new), and nothing rotates unless stated. Each class is a NamedTuple of numbers: in
+compiled code these become registers. The numbers may be float64, four of them in a SIMD register (lanes.py), or, with
+the compiler disabled, any Python number (which is how operations are counted).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _TABLE: dict[Any, dict[tuple[type, type], Callable[..., Any]]] = {}
 
 
 def _defines(op: Any, left: type, right: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give `left op right` the meaning of the decorated function, in Python and in compiled code."""
+    """Define `left op right` as the decorated function, in Python and in compiled code."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         _TABLE.setdefault(op, {})[left, right] = function
@@ -288,7 +288,7 @@ def _class_of(t: Any) -> type:
 
 
 def _install(op: Any, table: dict[tuple[type, type], Callable[..., Any]]) -> None:
-    """Make a table of meanings the operator's, compiled and in Python; a += b is a = a + b."""
+    """Install a table of definitions for the operator, compiled and in Python; a += b is a = a + b."""
 
     def resolve(a, b):
         return table.get((_class_of(a), _class_of(b)))
@@ -324,7 +324,7 @@ def outer(a, b):
 
 @helper
 def outer_sym(a, b):
-    """a b^T where that is symmetric"""
+    """a b^T if that is symmetric"""
     return Sym3(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.y, a.y * b.z, a.z * b.z)
 
 
@@ -336,7 +336,7 @@ def matrix(a):
 
 @helper
 def product_sym(a, b):
-    """a b where that is symmetric"""
+    """a b if that is symmetric"""
     x, y, z = x_axis(b), y_axis(b), z_axis(b)
     return Sym3(dot(a.r0, x), dot(a.r0, y), dot(a.r0, z), dot(a.r1, y), dot(a.r1, z), dot(a.r2, z))
 
@@ -344,7 +344,8 @@ def product_sym(a, b):
 @helper
 def inverse_sym(a, of):
     """The inverse of a positive definite matrix, by its factors L D L^T; and a number that is not positive if some
-    pivot is less than LOST of the diagonal of the matrix `of` which a is, or is what is left of."""
+    pivot is less than LOST times the diagonal of the matrix `of`, which is a itself or the matrix of which a is a
+    remainder."""
     p0 = a.xx
     d0 = 1.0 / p0
     l1, l2 = a.xy * d0, a.xz * d0
@@ -386,7 +387,7 @@ def _turn_row_z(r, c, s):
 
 @helper
 def turn_z(R, c, s):
-    """R Rz: turn about R's own z axis by the angle of cosine c and sine s."""
+    """R Rz: rotate about R's own z axis by the angle of cosine c and sine s."""
     return Mat3(_turn_row_z(R.r0, c, s), _turn_row_z(R.r1, c, s), _turn_row_z(R.r2, c, s))
 
 
@@ -397,7 +398,7 @@ def _turn_row_x(r, c, s):
 
 @helper
 def turn_x(R, c, s):
-    """R Rx: turn about R's own x axis."""
+    """R Rx: rotate about R's own x axis."""
     return Mat3(_turn_row_x(R.r0, c, s), _turn_row_x(R.r1, c, s), _turn_row_x(R.r2, c, s))
 
 
@@ -424,13 +425,13 @@ def rotate_force(R, f):
 
 @helper
 def shift_motion(r, m):
-    """The motion m known at the old origin, at the new origin r."""
+    """The motion m given at the old origin, at the new origin r."""
     return Motion(m.ang, m.lin + cross(m.ang, r))
 
 
 @helper
 def shift_force(r, f):
-    """The force f known at r, about the origin."""
+    """The force f given at r, about the origin."""
     return Force(f.ang + cross(r, f.lin), f.lin)
 
 
@@ -463,7 +464,7 @@ def outer_inertia(U, d):
 
 @helper
 def shift_rigid(r, Y):
-    """The rigid inertia Y known at r, about the origin: the parallel-axis theorem with first moments."""
+    """The rigid inertia Y given at r, about the origin: the parallel-axis theorem with first moments."""
     k = r * Y.m + Y.h  # first moment about the origin
     # I + (terms of -[r]x[h]x - [k]x[r]x), symmetric by construction
     rh = dot(r, Y.h) + dot(r, k)
@@ -483,7 +484,7 @@ def shift_rigid(r, Y):
 
 @helper
 def shift_inertia(r, I):
-    """The inertia I known at r, about the origin: B' = B + [r]x M, A' = A + [r]x B^T - B' [r]x."""
+    """The inertia I given at r, about the origin: B' = B + [r]x M, A' = A + [r]x B^T - B' [r]x."""
     B, M = I.B, I.M
     c0 = cross(r, Vec3(M.xx, M.xy, M.xz))
     c1 = cross(r, Vec3(M.xy, M.yy, M.yz))
@@ -514,7 +515,8 @@ def rigid_mobility(w, c, J):
 
 @helper
 def cross_mobility(w, J, d, e):
-    """How a rigid body moves at d under a force at e, both seen from its centre of mass: the four blocks of a 6x6."""
+    """The motion of a rigid body at d under a force at e, both relative to its centre of mass: the four blocks of a
+    6x6."""
     K = shift_columns(e, J)  # J [e]x
     a, b, c = cross(d, Vec3(J.xx, J.xy, J.xz)), cross(d, Vec3(J.xy, J.yy, J.yz)), cross(d, Vec3(J.xz, J.yz, J.zz))
     L = Mat3(Vec3(-a.x, -b.x, -c.x), Vec3(-a.y, -b.y, -c.y), Vec3(-a.z, -b.z, -c.z))  # -[d]x J
@@ -525,14 +527,14 @@ def cross_mobility(w, J, d, e):
 
 @helper
 def shift_mobility(r, P):
-    """The mobility P known at the origin, at r: what shift_inertia does, with the halves of the vectors exchanged."""
+    """The mobility P given at the origin, at r: like shift_inertia, with the halves of the vectors exchanged."""
     I = shift_inertia(Vec3(-r.x, -r.y, -r.z), Inertia(P.M, transpose(P.B), P.A))
     return Mobility(I.M, transpose(I.B), I.A)
 
 
 @helper
 def inverse(P):
-    """The inertia that a mobility is the inverse of; and a number that is positive if it has digits left."""
+    """The inertia whose inverse is a mobility; and a number that is positive if it has digits left."""
     K, left = inverse_sym(P.A, P.A)
     E = matrix(K) @ P.B
     M, rest = inverse_sym(P.M - product_sym(transpose(P.B), E), P.M)  # the Schur complement
@@ -544,8 +546,7 @@ def inverse(P):
 
 @helper
 def respond(P, r, W):
-    """P - (X P)^T W (X P), X P being P as it is felt at r: a body on which a force -W X a acts there when it
-    accelerates by a."""
+    """P - (X P)^T W (X P), X P being P at r: a body on which a force -W X a acts there when it accelerates by a."""
     A = matrix(P.A)
     H = transpose(shift_columns(r, P.A) + P.B)  # X P = [[A, B], [H, G]]
     c0, c1, c2 = cross(r, x_axis(P.B)), cross(r, y_axis(P.B)), cross(r, z_axis(P.B))
@@ -563,7 +564,7 @@ def respond(P, r, W):
 
 @helper
 def respond_rigid(w, c, J, r, W):
-    """The same, of the rigid body whose mobility is rigid_mobility(w, c, J): its blocks are diagonal at the centre of
+    """The same for the rigid body whose mobility is rigid_mobility(w, c, J): its blocks are diagonal at the centre of
     mass."""
     I = shift_inertia(r - c, W)
     JA, JB = matrix(J) @ matrix(I.A), matrix(J) @ I.B

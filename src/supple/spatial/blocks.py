@@ -1,4 +1,5 @@
-"""General 6x6 matrices in a vector of numbers, row by row, each known by where it begins: for what has no symmetry."""
+"""General 6x6 matrices in a vector of numbers, by rows, each identified by its first index: for unsymmetric
+matrices."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ BLOCK = 36  #: numbers of a matrix
 
 @helper
 def store_row(x, a, ang, lin):
-    """Six numbers, given as halves."""
+    """Store six numbers, given as halves."""
     x[a], x[a + 1], x[a + 2] = ang.x, ang.y, ang.z
     x[a + 3], x[a + 4], x[a + 5] = lin.x, lin.y, lin.z
 
 
 @helper
 def multiply_add(x, a, down, across, b, c):
-    """C += A B; down and across: the steps from row to row and from column to column of A (6 and 1, or 1 and 6 for its
+    """C += A B; down and across: the strides between rows and between columns of A (6 and 1, or 1 and 6 for its
     transpose)."""
     for i in range(6):
         to = c + 6 * i

@@ -1,8 +1,8 @@
-"""Machine code on disk: a folder that is ours alone, and files that are looked at before anything in them is run.
+"""Machine code on disk: a private folder, and files that are verified before anything in them is run.
 
-A file is MARK, a digest, and what was kept. The digest is of the contents and of what they are the code of, so a file
-that was damaged, cut off, written by somebody else or put in another's place is not taken for code. It is no secret:
-what keeps other people out is that folder and files belong to this user, and nobody else may write to them.
+A file consists of MARK, a digest, and the code. The digest covers the contents and the identity of the code, so a file
+that was damaged, truncated, written by someone else or exchanged with another is not accepted as code. It is no secret:
+other users are kept out because folder and files belong to this user, and nobody else may write to them.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ DIGEST = 32  #: bytes
 
 
 class NotOurs(Exception):
-    """A file or folder that is not as we left it; says why."""
+    """A file or folder that is not as we left it; the message says why."""
 
 
 def say(text: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(f"supple: {text}", file=sys.stderr)
 
 
 def read_kept(path: Path, identity: bytes) -> bytes | None:
-    """What is kept at a path as the code of `identity`; None if nothing is. Raises NotOurs if something else is."""
+    """The code of `identity` stored at a path; None if there is none. Raises NotOurs if something else is there."""
     try:
         with open(path, "rb", opener=_open_plain) as f:
             check_ours(os.fstat(f.fileno()), stat.S_ISREG)
@@ -51,12 +51,12 @@ def read_kept(path: Path, identity: bytes) -> bytes | None:
 
 
 def _open_plain(path: str, flags: int) -> int:
-    """Follows no link, and waits for no pipe."""
+    """Open without following links or blocking on pipes."""
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
 
 
 def write_kept(path: Path, identity: bytes, kept: bytes) -> None:
-    """Keep the code of `identity` at a path: there at once or not at all, whatever was there before."""
+    """Store the code of `identity` at a path, atomically, whatever was there before."""
     file, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".new")
     try:
         with os.fdopen(file, "wb") as f:
@@ -75,7 +75,7 @@ def check_ours(state: os.stat_result, is_kind: Callable[[int], bool]) -> None:
     """Raise NotOurs unless it is of that kind, belongs to this user, and nobody else may write to it."""
     if not is_kind(state.st_mode):
         raise NotOurs("is a link, or not what it should be")
-    if not hasattr(os, "geteuid"):  # a system that keeps users apart in other ways
+    if not hasattr(os, "geteuid"):  # a system that separates users in other ways
         return
     if state.st_uid != os.geteuid():
         raise NotOurs("belongs to another user")
@@ -85,7 +85,7 @@ def check_ours(state: os.stat_result, is_kind: Callable[[int], bool]) -> None:
 
 @cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept, in a folder for each generation; writable, and ours alone."""
+    """The folder of compiled kernels, with a subfolder per generation; writable, and private."""
     chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     user = chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir
     fallback = Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
@@ -93,7 +93,7 @@ def cache_folder() -> Path:
         folder = base / "kernels"
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if base == fallback:  # anybody can make folders beside it
+            if base == fallback:  # anyone can create folders next to it
                 check_ours(base.lstat(), stat.S_ISDIR)
             folder.mkdir(mode=0o700, exist_ok=True)
             check_ours(folder.lstat(), stat.S_ISDIR)
@@ -103,6 +103,6 @@ def cache_folder() -> Path:
             say(f"the folder {folder} for compiled code {e}, and what is in it is run: it is not used")
         except OSError:
             continue
-    passing = tempfile.mkdtemp(prefix="supple-")  # goes with this process
+    passing = tempfile.mkdtemp(prefix="supple-")  # removed with this process
     atexit.register(shutil.rmtree, passing, ignore_errors=True)
     return Path(passing)

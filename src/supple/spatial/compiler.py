@@ -1,16 +1,16 @@
-"""How Supple is compiled: the options, the kernels, and where their machine code is kept.
+"""How Supple is compiled: the options, the kernels, and where their machine code is stored.
 
-helper   a small function that is inlined into kernels. It has no entry for Python: calling one from there crashes
+helper   a small function that is inlined into kernels. It has no entry point for Python: calling one from there crashes
          (its .py_func may be called).
 part     a larger one that is called, so that it is compiled once for all its callers.
-kernel   a function with a fixed signature, compiled when first wanted and loaded from the cache by later processes.
+kernel   a function with a fixed signature, compiled on first use and loaded from the cache by later processes.
          Kernels and helpers may call a kernel by its name. It is linked, not inlined: Numba would optimise a large
-         part again with every function that calls it, and with those that call these.
+         part again with every function that calls it, and with the callers of these.
 
-The cache lives in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder serves
-where none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports,
-directly or not, of the versions below and of Numba's settings. Numba's own freshness test looks only at the file of the
-function it caches, so an edit to a helper in another file would go unnoticed: here it is another folder. Numba would
+The cache is in the user's cache folder (SUPPLE_CACHE_DIR or NUMBA_CACHE_DIR override it; a temporary folder is used if
+none is writable). A kernel is in a subfolder named by a hash of every source file that its module imports, directly or
+indirectly, of the versions below and of Numba's settings. Numba's own freshness test considers only the file of the
+function it caches, so an edit to a helper in another file would go unnoticed: here it changes the folder. Numba would
 also run whatever it finds there: here a file is verified first (code_cache.py).
 
 Floating-point: contraction, no signed zeros, reciprocals allowed; never re-association, which would break the range
@@ -50,11 +50,11 @@ OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model
 INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 PACKAGE = Path(__file__).resolve().parent.parent
-#: The layers that hold compiled code or that it may import; what is above them cannot change a kernel.
+#: The layers that contain compiled code or that it may import; the layers above them cannot affect a kernel.
 COMPILED_LAYERS = (
     "spatial", "model", "assembly", "exact", "rerooting", "integrating", "adaptive", "walking", "comparisons",
 )  # fmt: skip
-GENERATIONS_KEPT = 60  #: cache folders of other sources that are left alone: about three of every module's
+GENERATIONS_KEPT = 60  #: cache folders of other sources that are kept: about three for every module
 
 _IMPORT = re.compile(rf"^(?:from|import) ({PACKAGE.name}(?:\.\w+)*)(?: import \(?([^)\n]*))?", re.MULTILINE)
 
@@ -66,8 +66,8 @@ KERNELS: dict[str, Kernel] = {}
 
 
 class Kernel:
-    """A function compiled for one signature, on first use or from the cache. effort: how long that takes, roughly, so
-    that the longest can begin first where all are compiled."""
+    """A function compiled for one signature, on first use or from the cache. effort: roughly how long that takes, so
+    that the longest can start first when all are compiled."""
 
     def __init__(
         self, function: Callable[..., Any], signature: Any, name: str, effort: int = 1, **options: Any
@@ -82,7 +82,7 @@ class Kernel:
 
     @property
     def symbol(self) -> str:
-        """What the linker knows it by."""
+        """Its name for the linker."""
         return "supple: " + self.name
 
     def __call__(self, *arguments: Any) -> Any:
@@ -90,7 +90,7 @@ class Kernel:
         return self.dispatcher(*arguments)
 
     def load(self) -> Callable[..., Any]:
-        """The compiled function as Python may call it, with arguments of exactly the signature's types: none are
+        """The compiled function as called from Python, with arguments of exactly the signature's types: they are not
         checked."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
             return self._plain
@@ -98,13 +98,13 @@ class Kernel:
         return entry
 
     def _plain(self, *arguments: Any) -> Any:
-        """The function itself, called from outside of it: structs are given by their addresses."""
+        """The function itself, called from outside: structs are given by their addresses."""
         kinds = self.signature.args
         opened = (kind.struct.at(x) if hasattr(kind, "struct") else x for kind, x in zip(kinds, arguments))
         return self.function(*opened)
 
     def address(self) -> int:
-        """The compiled function as C may call it; with the compiler disabled, a number that nothing calls."""
+        """The compiled function as called from C; with the compiler disabled, a number that nothing calls."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):
             return id(self)
         compiled = self._compiled()
@@ -121,12 +121,12 @@ class Kernel:
 
 @typeof_impl.register(Kernel)
 def _linked(kernel: Kernel, context: Any) -> Any:
-    """A kernel as other kernels see it: a function elsewhere."""
+    """A kernel as other kernels see it: an external function."""
     return types.ExternalFunction(kernel.symbol, kernel.signature)
 
 
 def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
-    """The kernels that a function calls by name, itself or through helpers."""
+    """The kernels that a function calls by name, directly or through helpers."""
     found: set[Kernel] = set()
     seen: set[Any] = set()
     waiting = [function]
@@ -136,7 +136,7 @@ def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
             continue
         seen.add(x)
         named = {name: x.__globals__[name] for name in x.__code__.co_names if name in x.__globals__}
-        if any(isinstance(value, Kernel) for value in named.values()):  # co_names has names of attributes, too
+        if any(isinstance(value, Kernel) for value in named.values()):  # co_names also has names of attributes
             called = {step.argval for step in dis.get_instructions(x) if step.opname == "LOAD_GLOBAL"}
             named = {name: value for name, value in named.items() if name in called}
         values = [*named.values(), *(cell.cell_contents for cell in x.__closure__ or ())]
@@ -146,12 +146,12 @@ def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
-    """Declare a kernel: its signature (a Numba type expression), a name for people, its effort, and options such as
+    """Declare a kernel: its signature (a Numba type expression), a readable name, its effort, and options such as
     nogil=True."""
     return lambda function: Kernel(function, signature, name, **options)
 
 
-# --- saying what is compiled ----------------------------------------------------------------------------------------
+# --- announcing compilations ----------------------------------------------------------------------------------------
 
 Announcer = Callable[[str, float | None], None]
 
@@ -185,8 +185,8 @@ _read = cache(Path.read_bytes)
 
 @cache
 def _sources(modules: frozenset[str]) -> list[Path]:
-    """The files of ours that these modules depend on: their own, and those of all that they import at the top; every
-    file of COMPILED_LAYERS for a module that is not ours."""
+    """Our files on which these modules depend: their own, and those of everything that they import at the top level;
+    every file of COMPILED_LAYERS for a module that is not ours."""
     found: set[Path] = set()
     waiting = list(modules)
     while waiting:
@@ -203,8 +203,8 @@ def _sources(modules: frozenset[str]) -> list[Path]:
 
 @cache
 def generation(modules: frozenset[str] = frozenset({""})) -> str:
-    """A hash of all that decides the machine code of these modules: our sources, the versions below them, the
-    settings. Of all that is compiled, by default."""
+    """A hash of everything that determines the machine code of these modules: our sources, the versions below them, the
+    settings. By default, of everything that is compiled."""
     digest = hashlib.blake2b(digest_size=12)
     for path in _sources(modules):
         digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + _read(path))
@@ -216,7 +216,7 @@ def generation(modules: frozenset[str] = frozenset({""})) -> str:
 
 
 def _forget_old_generations() -> None:
-    """Remove the cache folders of older sources, but for those that were used last."""
+    """Remove the cache folders of older sources, except those used most recently."""
     here = {generation(k.modules) for k in KERNELS.values()}
     with contextlib.suppress(OSError):
         others = sorted((p for p in cache_folder().iterdir() if p.name not in here), key=lambda p: p.stat().st_mtime)
@@ -225,7 +225,7 @@ def _forget_old_generations() -> None:
 
 
 class _Cache(CacheBase):  # type: ignore[misc]
-    """Where Numba looks for the code of a kernel, and leaves it: in a file of its own."""
+    """Where Numba looks for the code of a kernel, and stores it: in a separate file."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
@@ -237,16 +237,16 @@ class _Cache(CacheBase):  # type: ignore[misc]
         return str(cache_folder() / self._generation)
 
     def _place(self, sig: Any, codegen: Any) -> tuple[Path, bytes]:
-        """The file of a kernel, and what that must be the code of: the folder stands for the sources, those of what
-        a closure holds included."""
+        """The file of a kernel, and the identity of the code in it: the folder represents the sources, including those
+        of what a closure holds."""
         identity = repr((self._generation, self._kernel.name, str(sig), codegen.magic_tuple())).encode()
         name = re.sub(r"\W+", "_", self._kernel.name)
         digest = hashlib.blake2b(identity, digest_size=6).hexdigest()
         return Path(self.cache_path) / f"{name}.{digest}.nbc", identity
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Numba would first register all it can type and lower, which takes half a second; code that is compiled needs
-        none of it but the memory management."""
+        """Numba would first register everything it can type and lower, which takes half a second; compiled code needs
+        only the memory management."""
         rtsys.initialize(target_context)
         path, identity = self._place(sig, target_context.codegen())
         try:
@@ -254,7 +254,7 @@ class _Cache(CacheBase):  # type: ignore[misc]
             if kept is not None:
                 found = CompileResult._rebuild(target_context, *pickle.loads(kept))
                 with contextlib.suppress(OSError):
-                    os.utime(path.parent)  # used just now
+                    os.utime(path.parent)  # mark as recently used
                 return found
         except NotOurs as e:
             say(f"the compiled code in {path} {e}: it is compiled again")
@@ -264,7 +264,7 @@ class _Cache(CacheBase):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         announce(self._kernel.name, time.perf_counter() - self._started)
-        if data.library.has_dynamic_globals:  # it holds addresses of this process
+        if data.library.has_dynamic_globals:  # it contains addresses of this process
             return
         try:
             _forget_old_generations()
@@ -275,6 +275,6 @@ class _Cache(CacheBase):  # type: ignore[misc]
             say(f"cannot keep the compiled code in {cache_folder()}: {e}")
 
     def enable(self) -> None:
-        """Part of what Numba asks of a cache: this one is always enabled."""
+        """Part of Numba's cache interface: this one is always enabled."""
 
     disable = flush = enable

@@ -1,9 +1,9 @@
-"""Numbers of 32 digits: the sum of two float64, of which the second is the rounding error of the first.
+"""Numbers of 32 digits: the sum of two float64, the second being the rounding error of the first.
 
-A kernel written for numbers also runs on this type, some 20 times slower: `pair_vector(address)` is a vector of
-such numbers. The operations are those of Dekker and Knuth with fused multiplication, as in Hida, Li and Bailey, Library
-for double-double and quad-double arithmetic (2007): relative errors of 1e-31 or so. They rely on every rounding, so
-they are compiled without contraction, whatever the kernel around them allows.
+A kernel written for numbers also runs on this type, some 20 times slower: `pair_vector(address)` is a vector of such
+numbers. The operations are those of Dekker and Knuth with fused multiplication, as in Hida, Li and Bailey, Library for
+double-double and quad-double arithmetic (2007): relative errors of 1e-31 or so. They depend on every rounding, so they
+are compiled without contraction, whatever the surrounding kernel allows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from supple.spatial.lanes import number_like
 from supple.spatial.registers import pointers_to
 
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
-#: Exactly as written, and called rather than inlined: a kernel has thousands of these operations.
+#: Compiled exactly as written, and called rather than inlined: a kernel has thousands of these operations.
 _EXACTLY: dict[str, Any] = dict(error_model=OPTIONS["error_model"], no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
@@ -61,7 +61,7 @@ def _from_float(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) 
 
 @intrinsic
 def make_pair(typingctx: Any, hi: Any, lo: Any) -> Any:
-    """hi + lo, of which lo is at most half a unit in the last place of hi."""
+    """hi + lo, where lo is at most half a unit in the last place of hi."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         x = builder.insert_element(ir.Constant(_PAIR, ir.Undefined), args[0], _place(0))
@@ -96,7 +96,7 @@ _pointer = pointers_to(pair_type)
 
 @helper
 def pair_vector(address):
-    """The vector of pairs at an address, which must be a multiple of 16; compiled code knows only that."""
+    """The vector of pairs at an address, which must be a multiple of 16; compiled code knows only the address."""
     return _pointer(address)
 
 
@@ -142,7 +142,7 @@ def _difference(a, b):
 
 
 def _defined(op: Any, function: Callable[..., Any]) -> None:
-    """Make `function` what op is for pairs, and for a pair and a number."""
+    """Define op for pairs, and for a pair and a number, as `function`."""
 
     def resolve(a: Any, b: Any) -> Any:
         kinds = a, b

@@ -1,12 +1,12 @@
-"""What the fields of a struct can be: how many numbers each has, and how compiled code reads and writes it.
+"""The field types of a struct: how many numbers each has, and how compiled code reads and writes it.
 
     mass = Number()                 count = Integer()
     h = Value(Vec3)                 any NamedTuple of algebra.py: read and written as a whole, in registers
     f = Six()                       six numbers in SIMD registers
     Phi = Mat6()                    six rows of six: stays in memory; operators read it row by row [matrices.py]
     L = Numbers(10)                 ten numbers in the struct itself: L[i]
-    q = Floats()                    numbers elsewhere, by their address: q[i]. Their count, which plain Python checks
-    flags = Integers()              indices against, stands beside the address
+    q = Floats()                    numbers elsewhere, by their address: q[i]. Their count, against which plain Python
+    flags = Integers()              checks indices, is stored with the address
     nodes = Table(Stretch)          structs elsewhere, by the address of the first: nodes[i]          [structs.py]
     desk = Link(Desk)               one struct elsewhere
     rows = Address()                anything elsewhere: its address, an integer
@@ -34,7 +34,7 @@ BYTE = ir.IntType(8).as_pointer()
 WORD = ir.IntType(64)
 
 _float = types.float64
-#: What the classes of algebra.py hold.
+#: What the classes of algebra.py contain.
 _PARTS: dict[type, tuple[Any, ...]] = {
     algebra.Vec3: (float,) * 3,
     algebra.Mat3: (algebra.Vec3,) * 3,
@@ -55,7 +55,7 @@ class Field(ABC):
 
     @abstractmethod
     def numba_type(self, element: Any) -> Any:
-        """What compiled code sees, where numbers are of the type `element`."""
+        """The type in compiled code, for numbers of the type `element`."""
 
     def read(self, context: Any, builder: Any, element: Any, at: Any) -> Any:
         """The value at an address (a pointer to bytes)."""
@@ -68,7 +68,7 @@ class Field(ABC):
 
     @abstractmethod
     def plain_read(self, row: Any, at: int) -> Any:
-        """The value at an address, without the compiler. row: the struct it is of."""
+        """The value at an address, without the compiler. row: the struct it belongs to."""
 
     def plain_write(self, at: int, value: Any) -> None:
         """Write a value, without the compiler."""
@@ -171,7 +171,7 @@ def _read_parts(context: Any, builder: Any, element: Any, p: Any, of: Any, k: in
 
 @lower_cast(types.BaseNamedTuple, types.BaseNamedTuple)
 def _cast(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
-    """Where some numbers are float64 and all are to be registers: part by part."""
+    """Where some numbers are float64 and all must be registers: cast part by part."""
     parts = [
         context.cast(builder, builder.extract_value(value, i), a, b)
         for i, (a, b) in enumerate(zip(fromty.types, toty.types))
@@ -188,18 +188,18 @@ def _write_parts(builder: Any, p: Any, of: Any, value: Any, k: int) -> int:
     return k
 
 
-# --- what stays in memory -------------------------------------------------------------------------------------------
+# --- fields that stay in memory -------------------------------------------------------------------------------------
 
 
 class InPlace(Field):
-    """A field that compiled code knows by its address."""
+    """A field that compiled code identifies by its address."""
 
     def read(self, context: Any, builder: Any, element: Any, at: Any) -> Any:
         return builder.bitcast(at, context.get_value_type(self.numba_type(element)))
 
 
 class Numbers(InPlace):
-    """So many numbers in the struct itself."""
+    """A fixed count of numbers in the struct itself."""
 
     def __init__(self, count: int) -> None:
         self.words, self.dtype = count, (np.float64, count)
@@ -211,12 +211,12 @@ class Numbers(InPlace):
         return numbers_at(at, (self.words,))
 
 
-# --- what is elsewhere ----------------------------------------------------------------------------------------------
+# --- fields that point elsewhere ------------------------------------------------------------------------------------
 
 
 class Pointer(Field):
-    """A field that holds an address. It never changes while compiled code runs, which therefore need not read it again
-    after it has written something."""
+    """A field that holds an address. It never changes while compiled code runs, which therefore need not reload it
+    after a write."""
 
     dtype: Any = np.int64
 
@@ -230,7 +230,7 @@ class Pointer(Field):
 
 
 class Address(Pointer):
-    """Of what, the code knows that reads it."""
+    """The code that reads it knows what the address refers to."""
 
     def numba_type(self, element: Any) -> Any:
         return types.int64
@@ -240,13 +240,13 @@ class Address(Pointer):
 
 
 class Elsewhere(Pointer):
-    """A field that holds an address, and the count of what is there."""
+    """A field that holds an address, and the number of items there."""
 
     words = 2
     dtype = (np.int64, 2)
 
     def count(self, value: Any) -> int:
-        """How many there are in an array that is given to it."""
+        """The number of items in an array assigned to it."""
         return int(value.size)
 
 

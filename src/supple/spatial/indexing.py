@@ -1,4 +1,4 @@
-"""Where the entries of arrays, vectors and tables are, and asking for them before they are wanted."""
+"""Addresses of entries of arrays, vectors and tables, and prefetching them."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any
 
 
 def fetch(a: Any, i: int, lines: int) -> None:
-    """Ask for the first cache lines of a row of an array or table that will be wanted soon; it need not be there."""
+    """Prefetch the first cache lines of a row of an array or table that will be used soon; the row need not exist."""
 
 
 def fetch_from(a: Any, k: int, lines: int) -> None:
-    """The same, of a vector from its entry k on."""
+    """The same for a vector, starting at its entry k."""
 
 
 @intrinsic

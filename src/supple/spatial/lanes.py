@@ -1,8 +1,8 @@
 """Four states at once: a number type that is a SIMD register of four float64.
 
 A kernel written for numbers also runs on this type: `lanes_vector(address)` is a vector of registers, so that `a[i]` is
-entry i of four states, and structs have tables of them (structs.py). What differs between states must not decide a
-branch: there are no comparisons on this type, only `smaller`.
+entry i of four states, and structs have tables of them (structs.py). Values that differ between states must not
+determine a branch: there are no comparisons on this type, only `smaller`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _lanes_pointer = pointers_to(lanes_type)
 @helper
 def lanes_vector(address):
     """The vector of registers at an address, which must be a multiple of a register's size; compiled code knows only
-    that."""
+    the address."""
     return _lanes_pointer(address)
 
 
 @intrinsic
 def load_four(typingctx: Any, a: Any, i: Any) -> Any:
-    """a[i:i+4] of a float64 vector as a register; the caller sees to it that they are there."""
+    """a[i:i+4] of a float64 vector as a register; the caller ensures that they exist."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         at = entry_address(context, builder, sig.args[0], *args)
@@ -110,4 +110,4 @@ def number_as_lanes(typingctx: Any, value: Any) -> Any:
 def _number_like(x: Any, value: Any) -> Any:
     if x == lanes_type:
         return lambda x, value: number_as_lanes(value)
-    return (lambda x, value: value) if isinstance(x, types.Number) else None  # other number types say it themselves
+    return (lambda x, value: value) if isinstance(x, types.Number) else None  # other types define this themselves

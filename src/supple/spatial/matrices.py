@@ -1,10 +1,10 @@
 """6x6 matrices: in memory, as fields of structs, or in registers, as six rows. Operators take both.
 
-    C.Phi1 = A.Phi1 - J.Y.T @ J.Y       sums, products, the transposed as a factor on the left
+    C.Phi1 = A.Phi1 - J.Y.T @ J.Y       sums, products, the transpose as a factor on the left
     f = x @ M        a = M @ x          with six numbers
     M[i]   M[i, k]                      a row; a number. Those of a matrix in memory can be set.
 
-A matrix in memory is known by its address: `M = s.Phi` copies nothing, and sees what is written to s.Phi later.
+A matrix in memory is identified by its address: `M = s.Phi` copies nothing, and sees what is written to s.Phi later.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Mat6Type(types.Type):  # type: ignore[misc]
 
 
 class TransposedType(types.Type):  # type: ignore[misc]
-    """The same, to be read as its transposed."""
+    """The same, read as its transpose."""
 
     def __init__(self) -> None:
         super().__init__("mat6.T")
@@ -87,14 +87,15 @@ class Mat6(InPlace):
 
 
 class SixRows(Mat6):
-    """A field of a struct: so many rows of six numbers. An operator may not take rows that are not there."""
+    """A field of a struct: a given number of rows of six numbers. An operator must not access rows that do not
+    exist."""
 
     def __init__(self, count: int) -> None:
         self.words, self.dtype = 6 * count, (np.float64, (count, 6))
 
 
 def _copy(builder: Any, to: Any, matrix: Any) -> None:
-    """All is read before anything is written: they may overlap."""
+    """Everything is read before anything is written: they may overlap."""
     rows = [load_pair(builder, _row_address(builder, matrix, i)) for i in range(6)]
     for i in range(6):
         store_pair(builder, _row_address(builder, to, i), rows[i])
@@ -107,7 +108,7 @@ def _row_address(builder: Any, matrix: Any, i: Any) -> Any:
 
 @lower_cast(types.NamedUniTuple, Mat6Type)
 def _to_memory(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -> Any:
-    """A matrix in registers has an address when one is wanted; where none is, the optimiser takes it away again."""
+    """A matrix in registers gets an address when needed; otherwise the optimiser removes it."""
     room = builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), 36)), _NUMBER)
     for i in range(6):
         store_pair(builder, _row_address(builder, room, i), builder.extract_value(value, i))
@@ -116,13 +117,13 @@ def _to_memory(context: Any, builder: Any, fromty: Any, toty: Any, value: Any) -
 
 @intrinsic
 def in_memory(typingctx: Any, m: Any) -> Any:
-    """A matrix, in memory if it is not there yet."""
+    """A matrix, moved to memory if it is not there yet."""
     return mat6(mat6), lambda context, builder, sig, args: args[0]
 
 
 @intrinsic
 def new_matrix(typingctx: Any) -> Any:
-    """A matrix in the memory of the function that is running, uninitialised: not to be returned from it."""
+    """An uninitialised matrix in the memory of the running function: must not be returned from it."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return builder.bitcast(cgutils.alloca_once(builder, ir.ArrayType(ir.DoubleType(), 36)), _NUMBER)
@@ -132,7 +133,7 @@ def new_matrix(typingctx: Any) -> Any:
 
 @intrinsic
 def matrix_among(typingctx: Any, numbers: Any, k: Any) -> Any:
-    """The matrix that begins with numbers[k]."""
+    """The matrix that begins at numbers[k]."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return entry_address(context, builder, sig.args[0], *args)
@@ -142,7 +143,7 @@ def matrix_among(typingctx: Any, numbers: Any, k: Any) -> Any:
 
 @intrinsic
 def assign(typingctx: Any, m: Any, value: Any) -> Any:
-    """Write all of a matrix in memory."""
+    """Overwrite a matrix in memory."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         _copy(builder, *args)

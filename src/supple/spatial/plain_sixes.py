@@ -1,4 +1,4 @@
-"""What sixes.py is without the compiler (NUMBA_DISABLE_JIT): the same six numbers, in plain Python.
+"""sixes.py without the compiler (NUMBA_DISABLE_JIT): the same six numbers, in plain Python.
 
 They may be of any type that can be added and multiplied: reproduce/counting.py runs kernels on numbers that count.
 """

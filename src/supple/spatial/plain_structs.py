@@ -1,4 +1,4 @@
-"""What structs.py is without the compiler (NUMBA_DISABLE_JIT): the same memory, every index checked."""
+"""structs.py without the compiler (NUMBA_DISABLE_JIT): the same memory, with every index checked."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _number: list[Callable[[Any], Any]] = [float]
 
 
 def number(x: Any) -> Any:
-    """A number that was read from memory, as it is computed with."""
+    """A number read from memory, in the type used for computing."""
     return _number[0](x)
 
 
 def read_numbers_as(kind: Callable[[Any], Any]) -> None:
-    """From now on, make this of the numbers that are read: reproduce/counting.py lets them count."""
+    """From now on, convert numbers that are read by `kind`: reproduce/counting.py makes them count operations."""
     _number[0] = kind
 
 
 class Checked(np.ndarray[Any, Any]):
-    """An array that refuses every index below zero or beyond the end."""
+    """An array that refuses every index below zero or past the end."""
 
     def _inside(self, index: Any) -> Any:
         for i, n in zip(index if isinstance(index, tuple) else (index,), self.shape):
@@ -43,7 +43,7 @@ class Checked(np.ndarray[Any, Any]):
 
 
 def numbers_at(address: int, shape: tuple[int, ...], kind: Any = np.float64) -> Any:
-    """The numbers at an address, as an array that checks."""
+    """The numbers at an address, as a checked array."""
     count = int(np.prod(shape))
     if count == 0:
         return np.zeros(shape, kind).view(Checked)
@@ -86,7 +86,7 @@ class Row:
 
 
 class Table:
-    """Structs one after the other; `length` None: as many as are asked for."""
+    """Consecutive structs; `length` None: any number."""
 
     def __init__(self, struct: type[Struct], address: int, length: int | None = None) -> None:
         self._struct, self._address, self._length = struct, int(address), length
@@ -98,7 +98,8 @@ class Table:
 
 
 def openers(struct: type[Struct]) -> tuple[Any, Any, Any, Any]:
-    """What opens one struct, and a table of them, at an address; one struct among numbers; and what makes one."""
+    """Functions that open one struct, and a table of them, at an address; one struct among numbers; and make a new
+    one."""
 
     def among(numbers: Any, k: int) -> Row:
         if not 0 <= k < len(numbers):

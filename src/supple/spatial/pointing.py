@@ -9,17 +9,17 @@ from supple.errors import StateError
 
 
 class Pointing(ABC):
-    """Writes addresses of its arrays down for kernels, in `_point`. Copies and pickles take all along but what is in
-    `_pointers`, and write the addresses of their own arrays down.
+    """Records the addresses of its arrays for kernels, in `_point`. Copies and pickles contain everything except
+    `_pointers`, and record the addresses of their own arrays.
 
-    Arrays that two such objects share are shared by their copies too, if both are copied at once.
+    Arrays shared by two such objects are also shared by their copies, if both are copied together.
     """
 
     _pointers: ClassVar[tuple[str, ...]] = ()  #: attributes that _point makes
 
     @abstractmethod
     def _point(self) -> None:
-        """Write down where everything is."""
+        """Record all addresses."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: x for name, x in self.__dict__.items() if name not in self._pointers}
@@ -30,7 +30,7 @@ class Pointing(ABC):
 
 
 class Unmoved:
-    """What kernels know by its address, and a model keeps for itself. Whoever is copied finds that of its own model."""
+    """An object that kernels know by its address, and that a model keeps. A copy refers to that of its own model."""
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise StateError(f"{type(self).__name__} is not copied or pickled: it is scratch of a model, which can be")

@@ -1,17 +1,17 @@
 """Calling compiled code cheaply: a kernel as a builtin function, which gets Python objects as they are.
 
-Numba's own wrapper costs 70 ns a call, and 50 to 80 more for each array: more than a joint's share of the dynamics. An
-entry kernel is what CPython calls a C function instead: `function_of` makes a builtin of it, bound to a header, and it
-gets the address of the header and those of the arguments. It checks for itself, in a few loads, that these are
+Numba's own wrapper costs 70 ns per call, and 50 to 80 more for each array: more than a joint's share of the dynamics.
+An entry kernel is what CPython calls a C function instead: `function_of` makes a builtin of it, bound to a header, and
+it receives the addresses of the header and of the arguments. It checks by itself, in a few loads, that these are
 C-contiguous float64 arrays of the right shape (`fits_...`); the caller holds the objects and the interpreter lock for
-as long as the call lasts. When an argument does not fit, the kernel returns ODD and the Python caller converts it or
-says what is wrong with it.
+the duration of the call. If an argument does not fit, the kernel returns ODD and the Python caller converts it or
+reports what is wrong with it.
 
-The result is made the same way: `new_array` calls NumPy's own constructor, which saves the 150 ns of a call of
-np.empty. An entry kernel returns the address of an object: that array, a `status_object`, or what `refuse` gives.
+The result is made in the same way: `new_array` calls NumPy's own constructor, which saves the 150 ns of a call of
+np.empty. An entry kernel returns the address of an object: that array, a `status_object`, or the result of `refuse`.
 
 The header is an int64 array whose first entries are addresses in this interpreter, followed by that of a struct in
-which the algorithm finds all else.
+which the algorithm finds everything else.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ OK, ODD = 0, 1
 _ARRAY_TYPE, _FLOAT64, _NONE, _PYARRAY_NEW = range(4)
 PREFIX = 4  #: words of a header before the address of the algorithm's struct
 
-#: What entry kernels are: of one argument, and of several (the address of their addresses, and how many they are).
+#: Signatures of entry kernels: with one argument, and with several (the address of their addresses, and their number).
 ONE_ARGUMENT = types.int64(types.int64, types.int64)
 ARGUMENTS = types.int64(types.int64, types.int64, types.int64)
 _METH_O, _METH_FASTCALL = 0x0008, 0x0080
 
 _HEAD = object.__basicsize__ // 8  #: words at the beginning of every object; the last is its type
-_PYARRAY_NEW_INDEX = 93  #: of PyArray_New in NumPy's C interface, which keeps its order
+_PYARRAY_NEW_INDEX = 93  #: of PyArray_New in NumPy's C API, whose order is stable
 _NPY_DOUBLE = 12
 
 _C_CONTIGUOUS_ALIGNED = 0x0001 | 0x0100
 
 
 def header_prefix() -> list[int]:
-    """What kernels must know of this interpreter: two types, None, how to make an array."""
+    """What kernels must know about this interpreter: two types, None, how to make an array."""
     return [id(np.ndarray), id(np.dtype(np.float64)), id(None), _pyarray_new()]
 
 
@@ -67,13 +67,13 @@ class _MethodDef(ctypes.Structure):
 
 @cache
 def _method(kernel: Kernel) -> _MethodDef:
-    """How CPython is to call an entry kernel; kept for good, since functions refer to it."""
+    """How CPython calls an entry kernel; kept forever, since functions refer to it."""
     flags = _METH_O if kernel.signature == ONE_ARGUMENT else _METH_FASTCALL
     return _MethodDef(kernel.name.encode(), kernel.address(), flags, None)
 
 
 class Object:
-    """An object that compiled code is told of, for the field of a struct."""
+    """An object made known to compiled code, for the field of a struct."""
 
     def __init__(self, of: Any) -> None:
         self.of = of
@@ -81,13 +81,13 @@ class Object:
 
 
 class _Header(np.ndarray[Any, Any]):
-    """A header, and whatever its addresses lead to."""
+    """A header, and everything its addresses refer to."""
 
     kept: tuple[Any, ...]
 
 
 def function_of(kernel: Kernel, struct: Any, *kept: Any) -> Callable[..., Any]:
-    """An entry kernel as a function of Python, bound to a struct; it keeps that alive, and what else it leads to."""
+    """An entry kernel as a Python function, bound to a struct; it keeps the struct alive, and what that refers to."""
     header = np.array([*header_prefix(), struct.address], dtype=np.int64).view(_Header)
     header.kept = (struct, *kept)
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -134,7 +134,7 @@ def none_object(header):
 
 @intrinsic
 def refuse(typingctx: Any, exception: Any, message: Any) -> Any:
-    """Raise an exception, given the addresses of its class and of a message: what an entry kernel then returns."""
+    """Raise an exception, given the addresses of its class and of a message: the return value of an entry kernel."""
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         pyapi = context.get_python_api(builder)
@@ -175,7 +175,7 @@ def new_array(header, ndim, dims):
 
 @helper
 def release(array):
-    """Give up an array that new_array made."""
+    """Release an array made by new_array."""
     _release(array)
 
 
@@ -218,9 +218,8 @@ def floats_at(address, shape):
 
 
 def int_vector(address: int, size: Any) -> Any:
-    """The int64 vector at an address. Compiled code knows only its address, which is much less to hand from function
-    to function than an array is, and takes no index for one that counts from the end; under NUMBA_BOUNDSCHECK it is an
-    array."""
+    """The int64 vector at an address. Compiled code knows only its address, which is much cheaper to pass between
+    functions than an array, and does not support negative indices; under NUMBA_BOUNDSCHECK it is an array."""
     return numbers_at(address, (int(size),), np.int64)
 
 
@@ -245,16 +244,16 @@ def _float_vector(address: Any, size: Any) -> Any:
 
 @helper
 def vector(a):
-    """An array of one dimension as such a vector."""
+    """A one-dimensional array as such a vector."""
     return float_vector(a.ctypes.data, a.shape[0])
 
 
-# An ndarray is, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
+# An ndarray has, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
 
 
 @helper
 def header_of(array):
-    """The header that an entry kernel is bound to: PREFIX words, then the address of whatever the algorithm keeps."""
+    """The header that an entry kernel is bound to: PREFIX words, then the address of the algorithm's own struct."""
     return int_vector(data_of(array), PREFIX + 1)
 
 
@@ -289,5 +288,5 @@ def fits_matrix(header, x, n, m):
 
 
 def address_of(a: NDArray[Any]) -> int:
-    """Where an array's data are; the caller keeps the array alive."""
+    """The address of an array's data; the caller keeps the array alive."""
     return int(a.__array_interface__["data"][0])

@@ -17,7 +17,7 @@ _FLAGS = tuple(sorted(OPTIONS["fastmath"]))
 
 
 class RegisterType(types.Type):  # type: ignore[misc]
-    """A register of so many float64."""
+    """A register of `width` float64."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -38,7 +38,7 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def pointers_to(kind: Any) -> Any:
-    """What makes a pointer to numbers of a type from an address, in compiled code."""
+    """A function that makes a pointer to numbers of a type from an address, in compiled code."""
 
     @intrinsic
     def pointer(typingctx: Any, address: Any) -> Any:

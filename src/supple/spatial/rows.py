@@ -1,4 +1,4 @@
-"""Vectors and matrices kept in rows of arrays, and in stretches of vectors."""
+"""Vectors and matrices stored in rows of arrays, and in sections of vectors."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Six numbers at once: a spatial vector, or a row of a 6x6 matrix, in two SIMD registers, of four and of two.
 
-`six(a, k)` is a[k:k+6] of a vector; nothing checks that they are there. Matrices of such rows are in matrices.py. (One
+`six(a, k)` is a[k:k+6] of a vector; bounds are not checked. Matrices of such rows are in matrices.py. (One
 register of eight would need a shuffle for every row that is read or written.)
 """
 
@@ -116,7 +116,7 @@ def set_six(typingctx: Any, a: Any, k: Any, x: Any) -> Any:
 
 
 def _sum(builder: Any, four: Any, two: Any) -> Any:
-    """Of six numbers, by halves."""
+    """The sum of six numbers, by halves."""
     nothing = ir.Constant(_FOUR, ir.Undefined)
     low, high = (
         builder.shuffle_vector(four, nothing, ir.Constant(ir.VectorType(ir.IntType(32), 2), mask))
@@ -189,7 +189,7 @@ def make_six(typingctx: Any, a: Any, b: Any, c: Any, d: Any, e: Any, f: Any) -> 
 
 @intrinsic
 def entry(typingctx: Any, x: Any, i: Any) -> Any:
-    """One of the six numbers; i is known when compiling."""
+    """One of the six numbers; i is a compile-time constant."""
     if not isinstance(i, types.IntegerLiteral):
         return None
     index = i.literal_value

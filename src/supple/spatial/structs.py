@@ -1,4 +1,4 @@
-"""Memory that kernels share, declared once: fields by name, for compiled code, for NumPy and for plain Python.
+"""Memory shared by kernels, declared once: fields by name, for compiled code, for NumPy and for plain Python.
 
     class Stretch(Struct):
         Phi1 = Mat6()       # [QS (1)]
@@ -6,12 +6,12 @@
         eta = Number()
 
 In a kernel, `nodes = Stretch.table(address)`, then `nodes[i].b1 = nodes[k].b1 + f` and `nodes[i].eta += 1.0`; one
-struct alone is `Stretch.at(address)`. A field is a constant distance from an address, so a name costs nothing. A struct
-of registers, four states at once, is `Stretch.lanes_at(address)`; `Stretch.table_of(kind)` opens tables of numbers of
-any type.
+struct alone is `Stretch.at(address)`. A field is at a constant offset from an address, so a name costs nothing. A
+struct of registers, four states at once, is `Stretch.lanes_at(address)`; `Stretch.table_of(kind)` opens tables of
+numbers of any type.
 
 On the host, `Stretch.zeros(n)` is NumPy's structured array of the same layout and `Stretch.of(q=array, n=3)` one struct
-of which fields that hold addresses were given arrays: it keeps them alive.
+whose address fields were given arrays, which it keeps alive.
 
 Without the compiler `at` and `table` open the same memory as Python objects whose every index is checked
 [plain_structs.py].
@@ -38,7 +38,7 @@ from supple.spatial.python_objects import address_of
 
 
 class StructType(types.Type):  # type: ignore[misc]
-    """One struct, known by its address; its numbers are of the type `element`."""
+    """One struct, identified by its address; its numbers are of the type `element`."""
 
     def __init__(self, struct: type[Struct], element: Any) -> None:
         self.struct, self.element = struct, element
@@ -47,7 +47,7 @@ class StructType(types.Type):  # type: ignore[misc]
 
 
 class TableType(types.Type):  # type: ignore[misc]
-    """Structs one after the other."""
+    """Consecutive structs."""
 
     def __init__(self, row: StructType) -> None:
         self.row = row
@@ -63,8 +63,8 @@ class _Address(models.PrimitiveModel):  # type: ignore[misc]
 
 
 class Struct:
-    """Declares a layout by its class attributes. `words`: its size; `align` (an argument of the class): of how many
-    words that is to be a multiple."""
+    """Declares a layout by its class attributes. `words`: its size; `align` (an argument of the class): the number of
+    words of which the size is a multiple."""
 
     fields: ClassVar[dict[str, Field]] = {}
     offsets: ClassVar[dict[str, int]] = {}  #: in words
@@ -72,8 +72,8 @@ class Struct:
     dtype: ClassVar[Any] = None
     type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
     at: ClassVar[Any]
-    among: ClassVar[Any]  #: (numbers, k): the struct that begins with numbers[k], of numbers of their type
-    new: ClassVar[Any]  #: (): one in the memory of the function that is running, not to be returned from it
+    among: ClassVar[Any]  #: (numbers, k): the struct that begins at numbers[k], with numbers of that type
+    new: ClassVar[Any]  #: (): a struct in the memory of the running function, which must not be returned from it
     table: ClassVar[Any]
     lanes_at: ClassVar[Any]
     lanes_table: ClassVar[Any]
@@ -102,7 +102,7 @@ class Struct:
 
     @classmethod
     def table_of(cls, element: Any) -> Any:
-        """`table`, of numbers of a type."""
+        """`table`, for numbers of a given type."""
         return _openers(cls, element)[1]
 
     @classmethod
@@ -117,7 +117,8 @@ class Struct:
 
 
 def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any, Any]:
-    """What opens one struct, and a table of them, at an address; one struct among numbers; and what makes one."""
+    """Functions that open one struct, and a table of them, at an address; one struct among numbers; and make a new
+    one."""
     if config.DISABLE_JIT:
         return plain_structs.openers(struct)
     row = StructType(struct, element)
@@ -157,10 +158,10 @@ def _maker(kind: Any) -> Any:
 
 class Held:
     """One struct in the host's memory, its fields as attributes. A field that holds an address takes an array, another
-    Held or a structured array, keeps it alive and gives it back. A copy, or what was pickled, has copies of those, and
+    Held or a structured array, keeps it alive and returns it. A copy or an unpickled object has copies of those, and
     their addresses.
 
-    An interrupt may come between any two lines: what was there before is kept until the address is that of the new."""
+    An interrupt may come between any two lines: the old object is kept until the address is that of the new one."""
 
     def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
         vars(self).update(_struct=struct, _record=np.zeros(1, struct.dtype), _kept={})
@@ -169,7 +170,7 @@ class Held:
 
     @property
     def address(self) -> int:
-        """Where it is; the caller keeps the object alive."""
+        """Its address; the caller keeps the object alive."""
         return address_of(self._record)
 
     def __getattr__(self, name: str) -> Any:
@@ -191,11 +192,11 @@ class Held:
 
     @property
     def arrays(self) -> list[Any]:
-        """What it keeps alive."""
+        """The objects that it keeps alive."""
         return [kept[-1] for kept in self._kept.values()]
 
     def but(self, **values: Any) -> Held:
-        """Another one with other values; it has the other arrays in common with this one."""
+        """A copy with other values; it shares the remaining arrays with this one."""
         other = Held(self._struct, {})
         other.__setstate__((self._struct, self._record.copy(), self.__getstate__()[2] | values))
         return other
@@ -215,7 +216,7 @@ class Held:
             setattr(self, name, value)
 
 
-# --- fields that lead to structs ------------------------------------------------------------------------------------
+# --- fields that refer to structs -----------------------------------------------------------------------------------
 
 
 class Table(Elsewhere):
@@ -261,7 +262,7 @@ class Embedded(InPlace):
 
 
 class Several(InPlace):
-    """So many structs inside another."""
+    """A fixed number of structs inside another."""
 
     def __init__(self, count: int, struct: type[Struct]) -> None:
         self.struct, self.count, self.words = struct, count, count * struct.words
@@ -275,7 +276,7 @@ class Several(InPlace):
 
 
 class Following(InPlace):
-    """Structs that follow this one, so many as there is room for: the last field of a struct."""
+    """Structs that follow this one, as many as there is room for: the last field of a struct."""
 
     words = 0
 
@@ -335,7 +336,7 @@ def _from_python(kind: Any, address: Any, c: Any) -> Any:
 
 @intrinsic
 def address_in_memory(typingctx: Any, x: Any) -> Any:
-    """The address of a struct or of a table, for a kernel that is told addresses."""
+    """The address of a struct or of a table, for a kernel that takes addresses."""
     return types.int64(x), lambda context, builder, sig, args: builder.ptrtoint(args[0], WORD)
 
 

@@ -1,7 +1,7 @@
 """Sines and cosines together, four at a time, to within 1.6 units in the last place (4 for thousands of turns).
 
-Range reduction by π/2 in three parts (Cody and Waite), exact while the multiple of π/2 has at most 20 bits; a larger
-argument is first brought down by the C library. Minimax polynomials of degree 13 and 14 on ±π/4.
+Range reduction by π/2 in three parts (Cody and Waite), exact as long as the multiple of π/2 has at most 20 bits; a
+larger argument is first reduced by the C library. Minimax polynomials of degree 13 and 14 on ±π/4.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def _sincos_lanes(q, index, first, stop, ring):
 
 
 def sincos_ring(q: Any, index: Any, first: int, stop: int, ring: Any) -> None:
-    """Sine and cosine of q[index[k]], first <= k < stop, into row k mod RING of a ring of turns: four at a time,
-    whatever q holds."""
+    """Sine and cosine of q[index[k]], first <= k < stop, into row k mod RING of a ring of turns: four at a time, for
+    any values of q."""
     for k in range(first, stop):
         turn, x = ring[k % RING], q[index[k]]
         turn.sin, turn.cos = np.sin(x), np.cos(x)
