@@ -1,1 +1,1 @@
-"""Steps through time in compiled code: charts of positions, Runge-Kutta methods, the force law of joints."""
+"""Time stepping in compiled code: charts of positions, Runge-Kutta methods, the force law of joints."""

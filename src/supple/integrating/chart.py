@@ -1,15 +1,15 @@
-"""Positions moved in compiled code: along the exponential map, and through a chart in which they are a vector.
+"""Moving positions in compiled code: along the exponential map, and through a chart in which they are a vector.
 
-`move` is model.integrate, for one state (model/moving.py). A Runge-Kutta method adds slopes taken at different
+`move` is model.integrate, for one state (model/moving.py). A Runge-Kutta method adds slopes evaluated at different
 positions, and needs coordinates in which that makes sense: the chart about q0 has x (nv,) with q(0) = q0,
 
     joint     q(x)                              dx/dt
     plain     q0 + x                            v
-    planar    (x, y) + x, angle + x             velocity turned to the joint's frame, turning rate
+    planar    (x, y) + x, angle + x             velocity rotated to the joint's frame, turning rate
     ball      q0 exp(x)                         J(x) w
-    free      p0 + x, and as ball               velocity turned to the joint's frame, J(x) w
+    free      p0 + x, and as ball               velocity rotated to the joint's frame, J(x) w
 
-with J(x) the inverse of the right Jacobian of the rotation group (right_inverse in model/moving.py). Good for
+with J(x) the inverse of the right Jacobian of the rotation group (right_inverse in model/moving.py). Valid for
 |x| < 2 pi; steps stay far below.
 """
 
@@ -67,7 +67,7 @@ def point_into(m, q, x, out):
 
 @helper
 def rate_into(m, x, q, v, out):
-    """out = dx/dt at x, where the position is q and moves by v."""
+    """out = dx/dt at x, where the position is q and its velocity v."""
     for b in range(m.n):
         kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
         if kind == BALL:
@@ -107,7 +107,7 @@ Floats = NDArray[np.float64]
 
 
 class Chart(Unmoved):
-    """The moves of a model, for plain contiguous float64 arrays of the right lengths: nothing is checked."""
+    """The moves of a model, for plain contiguous float64 arrays of the right lengths: arguments are not checked."""
 
     def __init__(self, model: Model) -> None:
         self._nq, self._nv = model.nq, model.nv
@@ -128,7 +128,7 @@ class Chart(Unmoved):
         return out
 
     def rate(self, x: Floats, q: Floats, v: Floats) -> Floats:
-        """dx/dt at x, where the position is q and moves by v."""
+        """dx/dt at x, where the position is q and its velocity v."""
         out = np.empty(self._nv)
         self._rate(self._at, x, q, v, out)
         return out

@@ -1,6 +1,6 @@
-"""The force law of joints: springs with dampers, and limits that push back. Exact runs and adaptive ones have the same.
+"""The force law of joints: springs with dampers, and limits that push back. Shared by exact and adaptive runs.
 
-A law is rows of numbers, each a Law for one degree of freedom. The rows of the same degree of freedom add up.
+A law consists of rows of numbers, each a Law for one degree of freedom. Rows of the same degree of freedom are summed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ JOINTS = several(NAME_OR_NUMBER)
 
 
 class Law(Struct):
-    """k (rest - q) + d (rate - v), no more than `most` either way; and walls."""
+    """k (rest - q) + d (rate - v), limited to `most` in either direction; and walls."""
 
-    dof = Number()  # where it acts in v: a whole number
-    coordinate = Number()  # where its coordinate is in q
+    dof = Number()  # index in v where it acts: a whole number
+    coordinate = Number()  # index of its coordinate in q
     stiffness = Number()  # k
     rest = Number()
     damper = Number()  # d
@@ -64,7 +64,7 @@ def by_name(rows: Floats) -> NDArray[Any]:
 
 @helper
 def law_force(law, x, u):
-    """What a row says of a coordinate x with velocity u."""
+    """The force of a row at a coordinate x with velocity u."""
     pull = law.stiffness * (law.rest - x) + law.damper * (law.rate - u)
     f = min(max(pull, -law.most), law.most)
     if x < law.lower:
@@ -76,7 +76,7 @@ def law_force(law, x, u):
 
 @helper
 def law_work(law, x, y):
-    """The work that a row does while its coordinate goes from x to y at rest: the integral of law_force(law, ., 0)."""
+    """The work of a row while its coordinate moves from x to y at rest: the integral of law_force(law, ., 0)."""
     stiffness, most, pull = law.stiffness, law.most, law.damper * law.rate
     a, b = pull + stiffness * (law.rest - x), pull + stiffness * (law.rest - y)
     if abs(a) <= most and abs(b) <= most:
@@ -94,7 +94,7 @@ def law_work(law, x, y):
 
 @helper
 def add_law(laws, size, q, v, tau):
-    """tau += what the law, flat and of so many numbers, says at q and v."""
+    """tau += the forces of the law, a flat array of `size` numbers, at q and v."""
     for k in range(0, size, LAW):
         law = law_among(laws, k)
         j = int(law.dof)
@@ -137,7 +137,7 @@ def controller_rows(
 
 
 def limit_rows(model: Model, stiffness: float, damping: float = 0.0, joints: Any = None) -> Floats:
-    """(m, LAW) the limits of the joints named, or of all that have some, as walls."""
+    """(m, LAW) the limits of the joints named, or of all that have limits, as walls."""
     if joints is None:
         index = np.flatnonzero(np.isin(model.joint_type, PLAIN))
     else:
@@ -168,7 +168,7 @@ def joint_force(part: Joint, value: Any) -> Floats:
 
 
 def checked_rows(model: Model, rows: Any) -> Floats:
-    """Rows of a law that somebody else made: kernels take their indices on trust."""
+    """Rows of a law that someone else made: checked, since kernels trust their indices."""
     out = as_floats("rows", rows)
     if out.ndim != 2 or out.shape[1] != LAW or np.isnan(out).any():
         raise StateError(f"rows of a law of joints have {LAW} numbers each; these have the shape {out.shape}, or NaN")
@@ -186,7 +186,7 @@ def checked_rows(model: Model, rows: Any) -> Floats:
 
 
 def stiffness_and_damping(stiffness: Any, damping: Any) -> tuple[float, float]:
-    """Both checked."""
+    """Both, checked."""
     return take("stiffness", stiffness, NOT_NEGATIVE), take("damping", damping, NOT_NEGATIVE)
 
 

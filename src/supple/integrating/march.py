@@ -1,6 +1,6 @@
 """Many steps in one compiled call: a fixed-step integrator around the articulated-body algorithm.
 
-What acts are forces at the joints: a constant vector, and a law (joint_law.py).
+The forces act at the joints: a constant vector, and a law (joint_law.py).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ FIXED_STEP = {"euler": EULER, "semi-implicit": SEMI_IMPLICIT, "rk4": RK4}
 
 
 class Step(NamedTuple):
-    """Room for a step, each a vector."""
+    """Scratch of a step, each a vector."""
 
-    q: Any  #: of a stage
-    x: Any  #: in the chart about where the step begins
+    q: Any  #: position of a stage
+    x: Any  #: in the chart about the beginning of the step
     v: Any
     slope: Any  #: dx/dt
     a: Any
@@ -77,7 +77,7 @@ def accelerate(m, acting, y, work):
 
 @helper
 def begin_stage(m, q, v, dt, stage, y):
-    """Where a stage of RK4 is; the first is where the step begins."""
+    """The state of a stage of RK4; the first is the beginning of the step."""
     if stage == 0:
         for k in range(m.nq):
             y.q[k] = q[k]
@@ -104,7 +104,7 @@ def end_stage(m, stage, y):
 
 @helper
 def end_step(m, integrator, q, v, dt, y):
-    """Where the step ends, to y."""
+    """The state at the end of the step, to y."""
     end = y.sum_a if integrator == RK4 else y.a
     for j in range(m.nv):
         y.v[j] = v[j] + dt * end[j]
@@ -123,9 +123,10 @@ def end_step(m, integrator, q, v, dt, y):
     effort=2,
 )
 def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q, kept_v, scratch):
-    """Steps of dt from q and v, which are changed in place; every so many, the state goes to a row of kept_q, kept_v.
+    """Steps of dt from q and v, which are changed in place; after each `every` steps, the state goes to a row of
+    kept_q, kept_v.
 
-    Returns OK; or a status and which step could not be taken: q and v are then what they were before it.
+    Returns OK; or a status and the index of the step that failed: q and v are then what they were before it.
     """
     call = call_at(handle)
     m, work = call.model, aba_scratch(call)
@@ -153,7 +154,7 @@ def march_kernel(handle, integrator, q, v, force, law, dt, steps, every, kept_q,
 
 
 class March(Pointing):
-    """Steps of one size for a model under forces at its joints."""
+    """Steps of one size for a model with forces at its joints."""
 
     _pointers = ("_work", "_run")
 
@@ -169,8 +170,8 @@ class March(Pointing):
         self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:
-        """So many rows, each `every` steps after the one before; q and v are moved to the last. The third is how many
-        steps were taken: fewer than asked for if one could not be, q and v then being what they were before it."""
+        """`rows` rows, `every` steps apart; q and v are moved to the last. The third return value is the number of
+        steps taken: fewer than requested if one failed, q and v then being what they were before it."""
         kept_q, kept_v = np.empty((rows, self._model.nq)), np.empty((rows, self._model.nv))
         handle, steps = self._work.handle, rows * every
         forces = self._force, self._law, self._dt

@@ -1,4 +1,4 @@
-"""Positions and velocities that somebody gives, checked once for all that keep them."""
+"""User-given positions and velocities, checked once for everything that keeps them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Floats = NDArray[np.float64]
 
 
 def checked_state(model: Model, q: ArrayLike | None, v: ArrayLike | None) -> tuple[Floats, Floats]:
-    """q and v as arrays of their own: neutral and zero where there are none; refused by name where they have the wrong
-    shape, are not finite, not of unit length, or too large to have an energy."""
+    """q and v as separate arrays: neutral and zero by default; refused by name if they have the wrong shape, are not
+    finite, not of unit length, or too large to have an energy."""
     x = model.neutral() if q is None else as_floats("q", q).copy()
     u = np.zeros(model.nv) if v is None else as_floats("v", v).copy()
     for name, value, size in (("q", x, model.nq), ("v", u, model.nv)):

@@ -1,10 +1,11 @@
-"""How the last body of a chain of bodies moves, from the joints of the chain alone. O(length of the chain).
+"""The motion of the last body of a chain of bodies, from the joints of the chain alone. O(length of the chain).
 
-Along world axes: V and A are the spatial velocity and acceleration (of motion alone, without gravity) of the body, at
-its origin. B is where the body would be turned if every joint of the chain were neutral: its bind orientation [RR (9)].
+Along world axes: V and A are the spatial velocity and acceleration (without gravity) of the body, at its origin. B is
+the orientation of the body if every joint of the chain were neutral: its bind orientation [RR (9)].
 
-Rounding: after m joints a rotation is off by some m eps, and so is everything that it turns. What comes back to the
-world from ten thousand links away is as exact as the largest number on the way allows, not as its own size would.
+Rounding: after m joints, a rotation has an error of some m eps, and so does everything that it rotates. A result near
+the world that was computed via ten thousand links is as accurate as the largest intermediate number allows, not
+relative to its own size.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ UNIVERSAL, PLANAR, BALL, FREE = (
 )
 
 R_, P_, B_, V_, A_, LARGEST_, SIZE = 0, 9, 12, 21, 27, 33, 37
-ROUNDING = 4 * np.finfo(float).eps  #: for each joint of a chain, of the largest number on the way
+ROUNDING = 4 * np.finfo(float).eps  #: per joint of a chain, relative to the largest intermediate number
 
 
 class End(NamedTuple):
-    """The last body of a chain: R, p, B, and V, A of six numbers each, angular first. rounding: what it can do to the
-    numbers in R, p, V and A."""
+    """The last body of a chain: R, p, B, and V, A of six numbers each, angular first. rounding: its possible effect on
+    the numbers in R, p, V and A."""
 
     R: Floats
     p: Floats
@@ -50,14 +51,14 @@ class End(NamedTuple):
 
 @helper
 def _about(axis, half):  # type: ignore[no-untyped-def]
-    """The rotation about a unit axis, by twice the angle given."""
+    """The rotation about a unit axis, by twice the given angle."""
     s = np.sin(half)
     return rotation_of(axis.x * s, axis.y * s, axis.z * s, np.cos(half))
 
 
 @helper
 def _largest(so_far, m):  # type: ignore[no-untyped-def]
-    """The largest number of a motion and those before."""
+    """The largest number of a motion and those before it."""
     for c in range(3):
         so_far = max(so_far, abs(m.ang[c]), abs(m.lin[c]))
     return so_far
@@ -74,7 +75,7 @@ _I1 = types.int64[::1]
 def _chain_end(  # type: ignore[no-untyped-def]
     body, parent, kinds, iq, iv, position, rotation, axis, axis2, turns, pitch, q, v, a, chain, out
 ):
-    """The chain from the world to a body, and how that body moves; returns how many bodies the chain has.
+    """The chain from the world to a body, and the motion of that body; returns the number of bodies in the chain.
 
     turns: the axes of the plane of a planar joint, and its normal, as the columns of a 3x3 matrix.
     """
@@ -99,7 +100,7 @@ def _chain_end(  # type: ignore[no-untyped-def]
         r = R @ load_vec(position, b, 0)
         R, B = R @ tree, B @ tree
         e = load_vec(axis, b, 0)
-        turning, w, w2, u, dw, du = o, o, o, o, o, o  # what the joint adds, along the body's axes
+        turning, w, w2, u, dw, du = o, o, o, o, o, o  # the joint's contributions, along the body's axes
         if kind == FREE:
             r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
             R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
@@ -158,7 +159,7 @@ _kernel = cache(_chain_end.load)
 
 
 def chain_end(model: Model, body: int, q: Floats, v: Floats | None, a: Floats | None) -> tuple[Ints, End]:
-    """The chain of bodies from the world to a body, and how that body moves (at rest where v or a are not given)."""
+    """The chain of bodies from the world to a body, and the motion of that body (at rest if v or a are not given)."""
     n, zeros = model.n_bodies, np.zeros(model.nv)
     if not 0 <= body < n:
         raise ModelError(f"there is no body {body}: this model has {n}, numbered from 0")

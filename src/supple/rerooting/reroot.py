@@ -1,19 +1,19 @@
 """Changing the root of a moving body on the fly [Stepien, Polanski, Wojciechowski 2012 (RR)].
 
 The bodies between the old root and the new one form the chain of inversion c_0 ... c_k: there parents become children,
-and each joint is used by the body that owned it. All else keeps its place in the tree.
+and each joint is used by the body that was its parent. Everything else keeps its place in the tree.
 
-    E, t      tree rotation and offset of a joint, as the body that owns it sees them
-    s         the new origin of a chain body, seen from the old one: bodies keep their axes, origins move to the
-              joint they now use, which of c_m is that of c_(m+1) [RR (10)]; everything fixed to a body moves by -s
+    E, t      tree rotation and offset of a joint, as the body that owns it (its parent) sees them
+    s         the new origin of a chain body, relative to the old one: bodies keep their axes, origins move to the
+              joint they now use, which for c_m is that of c_(m+1) [RR (10)]; everything fixed to a body moves by -s
     J         the pose across a joint, J' = E J^-1 E^T that across the reversed one
 
-A reversed joint has its axes turned round, S' = -E S, and so keeps its coordinates, with their limits, motors and
+A reversed joint has its axes reversed, S' = -E S, and so keeps its coordinates, with their limits, motors and
 recordings. (RR keeps the axis and changes the sign of q: the same motion.) The two angles of a universal joint change
-places. Rotations without an axis cannot be kept so: of a ball R' = E R^T E^T, w' = -E R w, of planar and free joints
-also p' = -E R^T p, u' = -E (R u + p x R w), and accelerations as velocities.
+places. Rotations without an axis cannot be kept that way: for a ball joint R' = E R^T E^T, w' = -E R w, for planar and
+free joints also p' = -E R^T p, u' = -E (R u + p x R w), and accelerations like velocities.
 
-New numbers: a tour around the tree that begins at the new root, so that subtrees off the chain keep their order.
+New indices: a tour around the tree that begins at the new root, so that subtrees off the chain keep their order.
 O(n) for copying the columns; everything else is O(length of the chain).
 """
 
@@ -43,7 +43,7 @@ Ints = NDArray[np.int64]
 
 
 class RerootedState(NamedTuple):
-    """q, v and a of a model with another root; v and a are None where they were not given."""
+    """q, v and a of a model with another root; v and a are None if they were not given."""
 
     q: Floats
     v: Floats | None
@@ -53,10 +53,10 @@ class RerootedState(NamedTuple):
 @made_once("model")
 @dataclass(frozen=True)
 class Rerooted:
-    """A model with another root, and its state. v and a are None where they were not given.
+    """A model with another root, and its state. v and a are None if they were not given.
 
-    number: (n,) the new number of each old body. shift: (n, 3) its new origin in its old frame (axes are the same).
-    chain: the old numbers of the bodies from the old root to the new one. top: the joint that held the old root.
+    number: (n,) the new index of each old body. shift: (n, 3) its new origin in its old frame (axes are the same).
+    chain: the old indices of the bodies from the old root to the new one. top: the joint that held the old root.
     """
 
     model: Model
@@ -78,8 +78,8 @@ class Rerooted:
         return f"<Rerooted from {old!r} to {new!r}: {self.model!r}>"
 
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
-        """Back to the old root, its place and its joint: the old model, in this state or one that the new model has got
-        to since. Angles of its joint come back in the turn that they were in, unless its limits exclude that."""
+        """Back to the old root, its place and its joint: the old model, in this state or one that the new model has
+        reached since. Angles of its joint return in the turn that they were in, unless its limits exclude that."""
         if q is None and not (v is None and a is None):
             raise StateError("undo takes v and a of a state together with its q")
         state = (self.q, self.v, self.a) if q is None else (q, v, a)
@@ -108,8 +108,8 @@ class Rerooted:
     def again(self, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None) -> RerootedState:
         """The same change of root in another state of the old model: q, v and a of the new one, which stays the same.
 
-        The new joint is taken to be where the body has its point now: on ground that is the same everywhere, the result
-        is the motion as seen from there.
+        The new joint is assumed to be at the current position of the body's point: on ground that is the same
+        everywhere, the result is the motion as seen from there.
         """
         model, body = self._old, int(self.chain[-1])
         q, v, a = _checked_state(model, q, v, a)
@@ -120,7 +120,7 @@ class Rerooted:
     def _carry(
         self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats
     ) -> RerootedState:
-        """A state of the old model in coordinates of the new one, its top joint being as given."""
+        """A state of the old model in coordinates of the new one, with a given top joint."""
         check_units(self._old, q, self.chain)
         together = self._together(q)
         out = RerootedState(q[self._of_q], *(None if x is None else x[self._of_v] for x in (v, a)))
@@ -134,7 +134,7 @@ class Rerooted:
         return out
 
     def _in(self, q: Floats, v: Floats | None, a: Floats | None, end: End, top: TopJoint, origin: Floats) -> Rerooted:
-        """The same change of root with the state that it gives."""
+        """The same change of root, with the resulting state."""
         state = self._carry(q, v, a, end, top, origin)
         return replace(self, q=state.q, v=state.v, a=state.a)
 
@@ -183,20 +183,20 @@ def reroot(
     rotation: ArrayLike | None = None,
     joint_name: str | None = None,
 ) -> Rerooted:
-    """The same bodies in the same state, with `body` hanging on the world by a new joint at `point`.
+    """The same bodies in the same state, with `body` attached to the world by a new joint at `point`.
 
-    body: its name or number, or the name of a frame on it.
-    point: in the world; it becomes the origin of the body's frame, whose axes stay as they are. By default the origin
-    of the body or frame named.
+    body: its name or index, or the name of a frame on it.
+    point: in the world; it becomes the origin of the body's frame, whose axes stay unchanged. By default the origin of
+    the body or frame named.
     joint, axis, axis2, pitch: of the new joint, as in ModelBuilder.add_body. axis is along the body's axes; by default
-    it is that of the joint the body hung on (z if that has none). Or a TopJoint, such as `.top` of an earlier result.
-    position, rotation: the new joint's frame in the world. By default at `point`, turned so that q = 0 is the pose in
-    which all joints are neutral [RR (18)]; of a free joint, the world's own frame. To begin with q = 0 instead, give
-    the body's rotation now.
-    The joint that held the old root is gone, with its limits, damping and armature; the new one takes its name unless
-    joint_name is given. All other joints keep theirs. Trees of a forest that the body is not in are left alone.
+    it is that of the joint that held the body (z if that has none). Or a TopJoint, such as `.top` of an earlier result.
+    position, rotation: the new joint's frame in the world. By default at `point`, rotated so that q = 0 is the pose in
+    which all joints are neutral [RR (18)]; for a free joint, the world's own frame. To begin with q = 0 instead, give
+    the body's current rotation.
+    The joint that held the old root is removed, with its limits, damping and armature; the new one takes its name
+    unless joint_name is given. All other joints keep theirs. Other trees of a forest are left unchanged.
 
-    Raises StateError if the new joint cannot represent the pose, the velocity or the acceleration that the body has.
+    Raises StateError if the new joint cannot represent the body's pose, velocity or acceleration.
     """
     body, local = _place(model, body)
     q, v, a = _checked_state(model, q, v, a)
@@ -236,7 +236,7 @@ def reroot(
 
 
 def _place(model: Model, name: str | int) -> tuple[int, Floats]:
-    """The body that is named, or carries the frame that is, and the place on it."""
+    """The named body, or the body that carries the named frame, and the place on it."""
     place = model.place(name)
     if place.body < 0:
         raise ModelError(f"frame {name!r} is fixed to the world, which is no body that could be the root")
@@ -244,7 +244,7 @@ def _place(model: Model, name: str | int) -> tuple[int, Floats]:
 
 
 def _inverse(of: Ints, n: int, top: slice) -> Ints:
-    """Where n old coordinates come from in the new ones; those that are gone from nowhere: entry 0 stands there."""
+    """Where n old coordinates come from in the new ones; removed ones have no source: entry 0 is used for them."""
     out, kept = np.zeros(n, dtype=np.int64), np.ones(len(of), dtype=bool)
     kept[top] = False
     out[of[kept]] = np.flatnonzero(kept)

@@ -1,4 +1,4 @@
-"""What happens to bodies and joints when the chain between two roots is reversed. See reroot.py for the symbols."""
+"""The effect on bodies and joints of reversing the chain between two roots. See reroot.py for the symbols."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ T = TypeVar("T", Frame, Visual)
 
 _NQ, _NV = np.asarray(NQ), np.asarray(NV)
 PLANAR, BALL, FREE, UNIVERSAL = JointType.PLANAR, JointType.BALL, JointType.FREE, JointType.UNIVERSAL
-TOGETHER = (PLANAR, BALL, FREE)  #: joints whose coordinates change together when reversed; all others keep each
+TOGETHER = (PLANAR, BALL, FREE)  #: joints whose coordinates change together when reversed; all others keep each one
 _TOGETHER = np.isin(np.arange(len(NQ)), TOGETHER)
 
 
 def renumber(model: Model, chain: Ints) -> tuple[Ints, Ints, Ints]:
-    """New number of each body, which body has each new number, and the new ends of subtrees.
+    """The new index of each body, the body with each new index, and the new ends of subtrees.
 
     A tour around the tree that begins at the new root c_k: c_k with its subtree; c_(k-1) with the children that came
     after c_k; ... c_0 with those after c_1; then, on the way back, the children that came before.
@@ -41,14 +41,14 @@ def renumber(model: Model, chain: Ints) -> tuple[Ints, Ints, Ints]:
     n, root, end = model.n_bodies, int(chain[0]), model.subtree_end
     stop = int(end[root])
     last = int(chain[-1])
-    # c_m comes right before what followed the subtree of c_(m+1)
+    # c_m comes right before the successor of the subtree of c_(m+1)
     first = np.insert(np.arange(last, stop), end[chain[:0:-1]] - last, chain[-2::-1])
     before = np.delete(np.arange(root, last), chain[:-1] - root)
     order = np.concatenate([np.arange(root), first, before, np.arange(stop, n)])
     number = np.empty(n, dtype=np.int64)
     number[order] = np.arange(n)
-    ends = number + (end - np.arange(n))  # subtrees off the chain stay whole
-    # c_m's subtree now ends where the children begin that came before c_(m+1) on bodies further down the chain
+    ends = number + (end - np.arange(n))  # subtrees off the chain stay intact
+    # c_m's subtree now ends at the first of the children that preceded c_(m+1) on bodies further down the chain
     begun = np.searchsorted(before, chain[1:])
     ends[chain[-1]] = stop
     ends[chain[:-1]] = stop - (len(before) - begun)
@@ -63,7 +63,7 @@ _I1, _F2 = types.int64[::1], types.float64[:, ::1]
 def _fill(  # type: ignore[no-untyped-def]
     order, users, parents, kinds, shift, position, rotation, axis, axis2, com, inertia, p, R, e, e2, c, I
 ):
-    """The columns in _WIDE, of the new model (the last six) from those of the old."""
+    """Fill the columns in _WIDE of the new model (the last six arguments) from those of the old."""
     for b in range(len(order)):
         i, j = order[b], users[b]
         up = parents[i]
@@ -91,13 +91,13 @@ _fill_kernel = cache(_fill.load)
 
 
 class Columns:
-    """The arrays of the new model. of_q, of_v: where its coordinates come from in the old q and v (those of the new
-    top joint from nowhere: entry 0 stands there)."""
+    """The arrays of the new model. of_q, of_v: the sources of its coordinates in the old q and v (those of the new top
+    joint have none: entry 0 is used for them)."""
 
     def __init__(self, model: Model, chain: Ints, shift: Floats, number: Ints, order: Ints, top: TopJoint) -> None:
         self.model, self.top = model, top
         up, down, last = chain[:-1], chain[1:], int(chain[-1])
-        to = number[up]  # joint down[m] is now used by the body of new number to[m]
+        to = number[up]  # joint down[m] is now used by the body of new index to[m]
         self.place = int(number[last])
         self.users = order.copy()  # whose joint each body uses; the new top joint counts as the old one's
         self.users[to], self.users[self.place] = down, chain[0]
@@ -119,7 +119,7 @@ class Columns:
         new = [x.reshape(n, -1) for x in wide.values()]
         _fill_kernel()(order, self.users, model.parent, model.joint_type, shift, *old, *new)
         for name in ("position", "axis", "axis2"):
-            wide[name] += 0.0  # no negative zeros, which people read
+            wide[name] += 0.0  # no negative zeros in printed output
         for name, x in dict(position=top.position, rotation=top.rotation, axis=top.shape.axis).items():
             wide[name][self.place] = x
         wide["axis2"][self.place] = top.shape.axis2
@@ -153,8 +153,8 @@ class Columns:
         return at
 
     def _limits(self, old: Ints, new: Ints, kind: Ints) -> None:
-        """Limits, damping and the like follow their joint; of joints that change all coordinates together (their old
-        and new numbers, their kinds), what can."""
+        """Limits, damping and the like follow their joint; for joints that change all coordinates together (given by
+        old and new indices, and kinds), as far as possible."""
         for names, at, which, counts in (
             (LIMITS_OF_Q, self.of_q, "q_index", NQ),
             (LIMITS_OF_V, self.of_v, "v_index", NV),
@@ -184,7 +184,7 @@ class Columns:
 
 
 def _check_directions(model: Model, bodies: Ints, name: str, kind: JointType, values: Floats) -> None:
-    """Refuse what would mean something else when the joint is reversed."""
+    """Refuse values whose meaning would change when the joint is reversed."""
     bad = values.any(axis=1)
     if kind == BALL:
         bad &= (values != values[:, :1]).any(axis=1)
@@ -198,7 +198,7 @@ def _check_directions(model: Model, bodies: Ints, name: str, kind: JointType, va
 
 
 def moved(part: T, number: Ints, shift: Floats) -> T:
-    """A frame or a shape on the body it was on, seen from the body's new origin."""
+    """A frame or a shape on its body, relative to the body's new origin."""
     if part.body < 0:
         return part
     position = kept(part.position - shift[part.body])
@@ -206,7 +206,7 @@ def moved(part: T, number: Ints, shift: Floats) -> T:
 
 
 class Reordered(Sequence[str]):
-    """Names in another order, looked up when they are wanted: most of ten thousand never are."""
+    """Names in another order, looked up on access: most of ten thousand never are."""
 
     def __init__(self, names: Sequence[str], order: Ints) -> None:
         again = isinstance(names, Reordered)
@@ -240,7 +240,8 @@ def turn(E: Floats, x: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Together:
-    """Reversed joints of one of the kinds in TOGETHER, and how their coordinates map; R and p of each in some state."""
+    """Reversed joints of one of the kinds in TOGETHER, and the map of their coordinates; R and p of each in some
+    state."""
 
     kind: JointType
     q_from: Ints
@@ -255,7 +256,7 @@ class Together:
 
     @classmethod
     def of(cls, kind: JointType, model: Model, new: Model, old: Ints, now: Ints, q: Floats) -> Together:
-        """old, now: the numbers of the joints in the old model and in the new one. q: of the old one."""
+        """old, now: the indices of the joints in the old model and in the new one. q: of the old one."""
         planes = new_planes = np.empty((0, 3, 3))
         if kind == PLANAR:
             planes, new_planes = rotation_to_z(model.axis[old]), rotation_to_z(new.axis[now])
@@ -288,7 +289,7 @@ class Together:
         x = q[self.q_from]
         if self.kind != BALL:
             p = -turn(self.E, turn(self.R.transpose(0, 2, 1), self.p))
-        if self.kind == PLANAR:  # its axis is turned round, its angle is not
+        if self.kind == PLANAR:  # its axis is reversed, its angle is not
             out[self.q_to] = np.concatenate([turn(self.new_planes.transpose(0, 2, 1), p)[:, :2], x[:, 2:]], axis=1)
             return
         out[self.q_to[:, -4:-1]], out[self.q_to[:, -1]] = -turn(self.E, x[:, -4:-1]), x[:, -1]

@@ -1,4 +1,4 @@
-"""The joint by which a tree hangs on the world, and how it is fitted to the motion that its body has."""
+"""The joint that connects a tree to the world, and how it is fitted to the motion of its body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LIMITS_OF_V = ("velocity_limit", "effort_limit", "damping", "armature", "frictio
 UNLIMITED = dict(lower=-np.inf, upper=np.inf, velocity_limit=np.inf, effort_limit=np.inf)
 UNLIMITED |= dict(damping=0.0, armature=0.0, friction=0.0)
 
-#: How far a motion may be from what the joint allows: radians, or a share of the body's own largest number; or as far
+#: How far a motion may be from what the joint allows: radians, or relative to the body's own largest number; or as far
 #: as rounding along the chain can bring it.
 TOLERANCE = 1e-9
 
@@ -30,10 +30,10 @@ TOLERANCE = 1e-9
 @made_once("shape")
 @dataclass(frozen=True)
 class TopJoint:
-    """A joint on the world: its shape, its frame there, its name, its limits, damping, armature where it has any.
+    """A joint on the world: its shape, its frame there, its name, its limits, damping and armature, if any.
 
-    near: q that it had. Of all coordinates that look the same (angles a turn apart, a quaternion and its negative) the
-    nearest to those are taken."""
+    near: its previous q. Among all equivalent coordinates (angles a turn apart, a quaternion and its negative) the
+    nearest to those are used."""
 
     shape: JointShape
     position: Floats
@@ -44,7 +44,7 @@ class TopJoint:
 
     @classmethod
     def of(cls, model: Model, body: int, q: Floats | None = None) -> TopJoint:
-        """That of a body that hangs on the world, in a state of the model."""
+        """The joint of a body on the world, in a state of the model."""
         joint = model.joints[body]
         kind = JointType(int(model.joint_type[body]))
         shape = JointShape(kind, model.axis[body], model.axis2[body], float(model.pitch[body]))
@@ -54,7 +54,8 @@ class TopJoint:
         return cls(shape, model.position[body], model.rotation[body], joint.name, limits, near)
 
     def coordinates(self, R: Floats, p: Floats) -> Floats:
-        """The q at which a body is turned by R and away by p from the joint's frame; some other if there is none."""
+        """The q at which a body is rotated by R and displaced by p from the joint's frame; some other q if there is
+        none."""
         q = self.shape.coordinates(R, p)
         lower, upper = (self.limits.get(name, np.full(len(q), UNLIMITED[name])) for name in LIMITS_OF_Q)
         return self.shape.alike(q, self.near, lower, upper)
@@ -94,7 +95,7 @@ def top_joint(
 
 
 def _unit(what: str, x: ArrayLike, model: Model, body: int) -> Floats:
-    out = np.asarray(x) / max(float(np.abs(x).max()), 1e-300)  # whose square may be beyond float64
+    out = np.asarray(x) / max(float(np.abs(x).max()), 1e-300)  # whose square may overflow
     length = float(np.linalg.norm(out))
     if length < 1e-9:
         raise ModelError(f"body {model.body_names[body]!r}: {what} is zero: it has no direction")
@@ -104,9 +105,9 @@ def _unit(what: str, x: ArrayLike, model: Model, body: int) -> Floats:
 def fit(
     body: str, top: TopJoint, end: End, origin: Floats, joint: Joint, q: Floats, v: Floats | None, a: Floats | None
 ) -> None:
-    """Put the joint's coordinates into q, v and a; refuse a motion that the joint does not have.
+    """Put the joint's coordinates into q, v and a; refuse a motion that the joint cannot represent.
 
-    origin: of the body's frame, in the world [RR (21), (22)]. What the body does there: end, about end.p.
+    origin: of the body's frame, in the world [RR (21), (22)]. end: the motion of the body there, about end.p.
     """
     shape, R, r = top.shape, top.rotation.T @ end.R, origin - end.p
     p = top.rotation.T @ (origin - top.position)
@@ -136,7 +137,7 @@ def fit(
 
 
 def _about(m: Floats, r: Floats, R: Floats) -> Floats:
-    """A motion known at the origin along world axes, at r along those of a body."""
+    """A motion given at the origin along world axes, at r along those of a body."""
     w, u = m[:3], m[3:]
     (a, b, c), (x, y, z) = w.tolist(), r.tolist()
     return np.concatenate([w @ R, (u + [b * z - c * y, c * x - a * z, a * y - b * x]) @ R])

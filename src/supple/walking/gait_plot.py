@@ -1,4 +1,4 @@
-"""A periodic gait as a picture."""
+"""A plot of a periodic gait."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Periodic gaits: fixed points of the return map of a walker, and whether they are stable.
 
 The return map takes the state x = (q, v) just after an impact to that just after the next one. The other foot is then
-the support: for a walker that is its own mirror image the state is read as if it were the same foot again (joint by
-joint; a reversed joint has its axis turned round, and so the sign changes), else two steps make a return. The map does
-not depend on where on the way to the touchdown x is: one of its eigenvalues is 0 and is left out; the others say how
+the support: for a mirror-symmetric walker the state is read as if it were the same foot again (joint by joint; a
+reversed joint has its axis reversed, and so the sign changes), otherwise two steps make a return. The map does not
+depend on where on the way to the touchdown x is: one of its eigenvalues is 0 and is left out; the others describe how
 small disturbances grow from step to step.
 """
 
@@ -30,20 +30,20 @@ Ints = NDArray[np.int64]
 
 Period = Annotated[int, whole(1, 64)]  #: in steps
 Tries = Annotated[int, whole(1, 10_000)]
-#: of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
+#: weights of the sixth-order central difference: f(x + k h) - f(x - k h) for k = 1, 2, 3
 SIXTH = (45.0 / 60.0, -9.0 / 60.0, 1.0 / 60.0)
 ROUGH = 1e-6  #: tolerance of the derivative in Newton's method
-COARSER = 100.0  #: by how much the tolerance is loosened to see the error of eigenvalues
+COARSER = 100.0  #: factor by which the tolerance is increased to estimate the error of eigenvalues
 
 
 @made_once("walker")
 @dataclass(frozen=True)
 class Gait:
-    """A gait that repeats itself. walker: on it, just after an impact. steps: how many make a period.
+    """A periodic gait. walker: on it, just after an impact. steps: how many make a period.
 
-    period: seconds a period; step_length: metres a step along the ground; energy_lost: joules a step; eigenvalues: of
-    the return map, largest first; eigenvalue_error: about how exact they are, from the same computation with a hundred
-    times the tolerance. residual: how far the state after a period is from that before.
+    period: seconds per period; step_length: metres per step along the ground; energy_lost: joules per step;
+    eigenvalues: of the return map, largest first; eigenvalue_error: their approximate accuracy, from the same
+    computation with a hundred times the tolerance. residual: how far the state after a period is from that before.
     """
 
     walker: Walker
@@ -73,7 +73,7 @@ class Gait:
 
 
 class ReturnMap:
-    """x = (q, v) just after an impact to x after so many steps."""
+    """Maps x = (q, v) just after an impact to x after a given number of steps."""
 
     @checked
     def __init__(self, walker: Walker, steps: Period = 1, tolerance: Tolerance = 1e-13) -> None:
@@ -117,7 +117,7 @@ class ReturnMap:
         return np.concatenate([signs[:, None] * J[order], signs[:, None] * J[n + order]])
 
     def derivative(self, x: Floats, weights: tuple[float, ...] = SIXTH, h: float = 1e-4) -> Floats:
-        """The same as the jacobian by central differences of whole steps: less exact, for comparison."""
+        """The same as the jacobian by central differences of whole steps: less accurate, for comparison."""
         columns = []
         for i in range(len(x)):
             e = np.where(np.arange(len(x)) == i, h, 0.0)
@@ -126,24 +126,24 @@ class ReturnMap:
 
 
 def eigenvalues(walker: Walker, x: Floats, J: Floats) -> NDArray[np.complex128]:
-    """Those of a return map's jacobian at x among states just after an impact, with both feet on the ground; largest
-    first. (A foot that begins elsewhere makes no difference after a step: one more would be 0.)"""
+    """The eigenvalues of a return map's jacobian at x among states just after an impact, with both feet on the ground;
+    largest first. (A foot that begins elsewhere makes no difference after a step: one more would be 0.)"""
     n = walker.model.nq
     unit = np.concatenate([np.ones(n), np.full(n, walker.pace)])
     off = np.concatenate([tangents.height(walker.model, walker.feet[1], walker.normal, x[:n]), np.zeros(n)])
-    basis = np.linalg.svd(off[None, :])[2][1:]  # of what is perpendicular to it
+    basis = np.linalg.svd(off[None, :])[2][1:]  # of its orthogonal complement
     values = np.linalg.eigvals(basis @ (J * unit[:, None] / unit) @ basis.T)
     return np.asarray(values[np.argsort(-np.abs(values), kind="stable")], dtype=np.complex128)
 
 
 def same(model: Model, other: Model) -> tuple[Ints, Floats]:
-    """Which coordinates of a tree that stands on the first foot again are those of the first, and their signs."""
+    """The coordinates of the first tree within a tree that stands on the first foot again, and their signs."""
     places = [other.joints[name].q for name in model.joint_names]
     return np.concatenate([np.arange(p.start, p.stop) for p in places]), np.ones(model.nq)
 
 
 def mirrored(model: Model, other: Model) -> tuple[Ints, Floats]:
-    """The same for a tree on its other foot, read as if that were the first; refused if it moves otherwise there."""
+    """The same for a tree on its other foot, read as if that were the first; refused if it moves differently there."""
     along = np.einsum("ni,ni->n", model.axis, other.axis)
     alike = np.array_equal(model.joint_type, other.joint_type) and np.abs(np.abs(along) - 1).max() < 1e-9
     if alike:
@@ -164,8 +164,8 @@ def gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, mos
     """The periodic gait near the walker's state, by Newton's method on the return map.
 
     steps: how many make a period: 1 for a symmetric gait, 2 for one that limps. tolerance: of the integration, of the
-    motion and of its derivative. most: how many corrections to try. Raises SimulationError if the walker falls on the
-    way, or none is found.
+    motion and of its derivative. most: the largest number of corrections. Raises SimulationError if the walker falls on
+    the way, or no gait is found.
     """
     back = ReturnMap(walker, steps, tolerance)
     x, off = _fixed_point(back, np.concatenate([walker.q, walker.v]), most)
@@ -190,13 +190,13 @@ def gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, mos
 
 @checked
 def on_gait(walker: Walker, steps: Period = 1, *, tolerance: Tolerance = 1e-13, most: Tries = 60) -> Walker:
-    """The walker in the state with which the gait near it begins, as in `gait`."""
+    """The walker in the initial state of the gait near it, as in `gait`."""
     x, _ = _fixed_point(ReturnMap(walker, steps, tolerance), np.concatenate([walker.q, walker.v]), most)
     return walker.at(*np.split(x, 2))
 
 
 def _fixed_point(back: ReturnMap, x: Floats, most: int) -> tuple[Floats, Floats]:
-    """x whose return is x, by Newton's method, until rounding stops it; and how far its return is off."""
+    """x whose return is x, by Newton's method, up to rounding; and its residual."""
     walker, pace = back.walker, back.walker.pace
     unit = np.where(np.arange(len(x)) < len(x) // 2, 1.0, pace)
     last = np.inf
@@ -227,7 +227,7 @@ def _singular(walker: Walker) -> SimulationError:
 
 
 def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int = 1) -> Iterator[tuple[float, Gait]]:
-    """A gait continued over a parameter, such as the slope: each is looked for from the one before, stable or not."""
+    """A gait continued over a parameter, such as the slope: each search starts from the previous one, stable or not."""
     state: tuple[Floats, Floats] | None = None
     for value in values:
         walker = make(value)
@@ -237,7 +237,7 @@ def follow(make: Callable[[float], Walker], values: Iterable[float], steps: int 
 
 
 def settled(walker: Walker, settle: int = 200, keep: int = 32, tolerance: float = 1e-10) -> Floats:
-    """(keep, 2) duration and length of steps after a walk long enough to settle: where the walker ends up."""
+    """(keep, 2) duration and length of steps after a walk long enough to settle: the walker's final behaviour."""
     out = []
     for i, step in enumerate(Steps(walker, tolerance).walk(settle + keep)):
         if not step.landed:

@@ -1,12 +1,12 @@
 """Impacts: a body meets the ground and stays there, without bounce or slip [RR 8.5, in general form].
 
 Nothing but the new support acts during the impact, so the momentum along every direction in which the tree can move
-about it is kept: for the compass the angular momenta about the new foot and about the hip [RR (23), corrected: that of
-the leg that was the stance leg]. With H the mass matrix of the re-rooted tree in its pose,
+about it is conserved: for the compass, the angular momenta about the new foot and about the hip [RR (23), corrected:
+that of the former stance leg]. With H the mass matrix of the re-rooted tree in its pose,
 
     H v+ = p-,    p-_j = sum over bodies of J_j^T (I_b V_b),  V_b as they were before, and armature_j v_j
 
-which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support lets go.
+which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support is released.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 class Impact:
     """The tree on its new support, just after the impact.
 
-    energy_lost: of kinetic energy, joules. impulse: (3,) what the support gave, N s, along world axes.
+    energy_lost: of kinetic energy, joules. impulse: (3,) of the support, N s, along world axes.
     """
 
     model: Model
@@ -62,17 +62,17 @@ def impact(
     joint: JointName | TopJoint = "revolute",
     **more: Any,
 ) -> Impact:
-    """The body meets the world at a point and hangs on it from then on, by the joint; velocities change at once.
+    """The body meets the world at a point and is attached to it from then on, by the joint; velocities jump.
 
-    Arguments are those of reroot. Motion that the joint does not allow is lost; what it does is found from the
-    conservation of momentum. Joints that were on the way to the old support move freely in the impact.
+    Arguments are those of reroot. Motion that the joint does not allow is lost; the motion that it allows follows from
+    the conservation of momentum. Joints that were on the path to the old support move freely in the impact.
     """
     new = reroot(model, q, body=body, point=point, joint=joint, **more)
     q, v = checked_state(model, q, v)
     v_after = velocities_after(model, q, v, new, new.q)
     lost = kinetic_energy(model, q, v) - kinetic_energy(new.model, new.q, v_after)
     root = int(new.chain[0])
-    dropped = model.joints[root].v  # the rotor of a joint that is gone takes its energy along
+    dropped = model.joints[root].v  # the rotor energy of the removed joint is lost
     lost -= 0.5 * float(np.sum(model.armature[dropped] * v[dropped] ** 2))
     impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
     return Impact(new.model, new.q, v_after, float(lost), impulse, new)
@@ -82,14 +82,14 @@ def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: F
     """v+ of the re-rooted tree at new_q, from the motion of the old one."""
     momenta, rotors = momenta_before(model, q, v, new)
     still = np.zeros(new.model.nv)
-    at_rest = forward_dynamics(new.model, new_q, still)  # what gravity does there
+    at_rest = forward_dynamics(new.model, new_q, still)  # the effect of gravity there
     out: Floats = forward_dynamics(new.model, new_q, still, rotors, momenta) - at_rest
     return out
 
 
 def momenta_before(model: Model, q: Floats, v: Floats, new: Rerooted) -> tuple[Floats, Floats]:
-    """Of the old tree, in the new one's order: the momentum of each body in its frame, about its new origin, and of
-    each joint's rotor. (About the old origin first, that of a light foot would be lost beside a heavy hip's.)"""
+    """For the old tree, in the new one's order: the momentum of each body in its frame, about its new origin, and of
+    each joint's rotor. (About the old origin first, that of a light foot would be swamped by a heavy hip's.)"""
     V = velocities(model, q, v, "body").spatial
     w = V[..., :3]
     linear = model.mass[:, None] * (V[..., 3:] + np.cross(w, model.com))

@@ -1,11 +1,12 @@
-"""From one step of a walker to the next: the motion of a body until a point of it comes down on a plane, compiled.
+"""From one step of a walker to the next: the motion of a body until one of its points lands on a plane, compiled.
 
-Dormand and Prince's explicit Runge-Kutta method of order 8 (runge_kutta.py), around the articulated-body algorithm. No
-forces act but gravity and the joints' damping. For joints whose coordinates add.
+Dormand and Prince's explicit Runge-Kutta method of order 8 (runge_kutta.py), around the articulated-body algorithm. The
+only forces are gravity and the joints' damping. For joints with additive coordinates.
 
-Touchdowns and falls (touchdown.py) are looked for within each step: in LOOKS parts of it, so that a foot that crosses
-the ground there and back within a step is found, unless it does so twice in a part. The instant is then corrected, and
-the touchdown judged, with whole steps of the method from where the last step began: it is as exact as the integration.
+Touchdowns and falls (touchdown.py) are searched within each step: in LOOKS parts of it, so that a foot that crosses the
+ground and returns within a step is found, unless it does so twice in a part. The instant is then corrected, and the
+touchdown judged, with whole steps of the method from the beginning of the last step: it is as accurate as the
+integration.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ _blended, _growth = helper(blended), helper(growth)
 class Clock(Struct):
     time = Number()
     step = Number()  # the length to try next
-    rejected = Integer()  # whether the last one tried was not good enough
+    rejected = Integer()  # whether the last one tried was rejected
     rows = Integer()  # of the trace, filled
 
 
 class Striding(Struct):
-    """All that a stride needs. Vectors of states and rates have 2 n numbers, q and v."""
+    """Everything that a stride needs. Vectors of states and rates have 2 n numbers, q and v."""
 
     aba = Link(Call)
     watched = Link(Watched)
@@ -84,9 +85,9 @@ class Striding(Struct):
     heights = fields.Floats()
 
 
-@part  # the articulated-body algorithm once, and not wherever a rate is wanted
+@part  # so that the articulated-body algorithm is compiled once, not wherever a rate is needed
 def _rate(x, y, out):
-    """The derivative of y = (q, v); whether the mass matrix is regular."""
+    """The derivative of y = (q, v); returns whether the mass matrix is regular."""
     m, n = x.aba.model, x.n
     state = State(y, from_entry(y, n), float_vector(m.zero_v, n), False, no_wrenches())
     good = aba(m, state, from_entry(out, n), aba_scratch(x.aba))
@@ -111,7 +112,7 @@ def _advance(x, y, step, new):
 
 @helper
 def _error(x, y, step):
-    """The error of a step as a share of what is allowed: rtol of a radian or a metre, and of velocities."""
+    """The error of a step relative to the tolerance: rtol of a radian or a metre, and of velocities."""
     five, three = 0.0, 0.0
     for i in range(x.size):
         scale = x.atol + x.rtol * (1.0 if i < x.n else max(abs(y[i]), abs(x.after[i])))
@@ -126,8 +127,8 @@ def _error(x, y, step):
 
 @helper
 def _exactly(x, t, which, s, rate):
-    """The crossing near the share s of a step, where the height has this rate, by steps that end there; and whether the
-    foot is far enough ahead. x.tried: the state there. NOWHERE if there is none: the height came near zero only."""
+    """The crossing near the fraction s of a step, where the height has this rate, by steps that end there; and whether
+    the foot is far enough ahead. x.tried: the state there. NOWHERE if there is none: the height only came near zero."""
     ahead, move, last = 0.0, 0.0, np.inf
     for _ in range(8):
         _advance(x, t.y, s * t.step, x.tried)
@@ -142,7 +143,7 @@ def _exactly(x, t, which, s, rate):
 
 @helper
 def _looked_through(x, t):
-    """How a step ends, and after which share of it: TOUCHED or FELL, with the state x.there, or ON_THE_WAY."""
+    """How a step ends, and after which fraction of it: TOUCHED or FELL, with the state x.there, or ON_THE_WAY."""
     looks = LOOKS + 1
     for i in range(looks):
         x.heights[i], x.heights[looks + i], _ = inside(t, x.watched, i / LOOKS)
@@ -173,7 +174,7 @@ def copy(a, b, n):
 
 @helper
 def _step(x, clock, y):
-    """One step, if it is good; if not, the next is shorter. Returns how it ended, and whether it was taken."""
+    """One step, if it is accepted; if not, the next is shorter. Returns how it ended, and whether it was accepted."""
     left = x.latest - clock.time
     step = min(clock.step, x.longest, left)
     if step < 1e-13 * x.longest and step < left:
@@ -231,7 +232,7 @@ class Stride(NamedTuple):
     time: float
     q: Floats
     v: Floats
-    trace: Floats  #: (steps, 1 + nq + nv): time, q, v; empty unless asked for
+    trace: Floats  #: (steps, 1 + nq + nv): time, q, v; empty unless requested
 
 
 class Strider(Pointing):

@@ -1,16 +1,16 @@
-"""How a step of a walker changes with the state that it begins in: derivatives good to rounding, of any masses.
+"""The derivative of a walker's step with respect to its initial state, accurate up to rounding, for any masses.
 
 Inverse dynamics tau(q, v, a) is of second degree in v; in each angle of q it is of second degree in its sine and
 cosine, in each displacement a polynomial of second degree. So central differences need not be small: those in v are
 exact with any spacing, and three pairs of positions, far apart, give the derivative of sin q, sin 2q and q exactly.
-What is no such function, an acceleration or a velocity after an impact, is differentiated as the solution of equations
-that are. All that is left is rounding, and the error of the integration.
+Quantities that are not such functions, an acceleration or a velocity after an impact, are differentiated as solutions
+of equations that are. The remaining errors are rounding, and the error of the integration.
 
     motion      H da = - (dtau/dq) dq - (dtau/dv) dv,   Phi' = d(v, a)/d(q, v) Phi, integrated along with the motion
-    touchdown   the instant changes by dt = - (dh/dq dq) / h', and the state there by (v, a) dt more   [saltation]
+    touchdown   the instant changes by dt = - (dh/dq dq) / h', and the state there by a further (v, a) dt  [saltation]
     impact      H(q+) dv+ = dp - (dH v+),   p the momenta before (impacts.py)
 
-For joints whose coordinates add, as strides are.
+For joints with additive coordinates, as strides are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from supple.walking.impacts import momenta_before
 
 Floats = NDArray[np.float64]
 
-FINEST = 3e-14  #: tolerance that rounding leaves room for
+FINEST = 3e-14  #: the finest tolerance that rounding allows
 
 
 class Rule(NamedTuple):
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 @cache
 def _rule(screws: bool) -> Rule:
-    """For functions of second degree in an angle's sine and cosine, or in a displacement; or, of a screw, in both."""
+    """For functions of second degree in an angle's sine and cosine, or in a displacement; or, for a screw, in both."""
     x = (0.4 if screws else 0.8) * np.arange(1, 8 if screws else 4)
     exact = [(np.sin(x), 1.0), (np.sin(2 * x), 2.0), (x, 1.0)]
     if screws:
@@ -57,7 +57,7 @@ def _rule_of(model: Model) -> Rule:
 
 
 def around(model: Model, q: Floats) -> Floats:
-    """(m, n) the positions at which a function is wanted for its derivative at q."""
+    """(m, n) the positions at which a function is needed for its derivative at q."""
     n = len(q)
     return np.asarray((q + np.eye(n)[:, None, :] * _rule_of(model).steps[:, None]).reshape(-1, n))
 
@@ -69,7 +69,7 @@ def derivative(model: Model, values: Floats) -> Floats:
 
 
 def acceleration(model: Model, q: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """a, and (n, 2 n) its derivatives by q and v."""
+    """a, and (n, 2 n) its derivatives with respect to q and v."""
     n, still = model.nv, np.zeros((model.nv + 1, model.nv))
     a = forward_dynamics(model, q, v)
     apart = max(float(np.abs(v).max()), 1e-3) * np.eye(n)
@@ -85,11 +85,12 @@ def acceleration(model: Model, q: Floats, v: Floats) -> tuple[Floats, Floats]:
 
 
 def motion(model: Model, q: Floats, v: Floats, duration: float, tolerance: float, pace: float) -> Floats:
-    """(2 n, 2 n) Phi: how the state after a time changes with that before. pace: seconds in which things change."""
+    """(2 n, 2 n) Phi: the derivative of the state after a time with respect to that before. pace: time scale in
+    seconds."""
     from scipy.integrate import solve_ivp
 
     n = model.nv
-    unit = np.concatenate([np.ones(n), np.full(n, pace)])  # velocities are counted in angles a pace
+    unit = np.concatenate([np.ones(n), np.full(n, pace)])  # velocities are measured in angles per pace
 
     def rate(_: float, y: Floats) -> Floats:
         x, Phi = y[: 2 * n] / unit, y[2 * n :].reshape(2 * n, 2 * n)
@@ -105,18 +106,19 @@ def motion(model: Model, q: Floats, v: Floats, duration: float, tolerance: float
 
 
 def height(model: Model, foot: str, normal: Floats, q: Floats) -> Floats:
-    """(n,) how the height of a frame changes with q."""
+    """(n,) the derivative of the height of a frame with respect to q."""
     places = poses(model, around(model, q))[foot].position
     return np.asarray(derivative(model, places @ normal)[0])
 
 
 def impact(model: Model, q: Floats, v: Floats, new: Rerooted, after: tuple[Floats, Floats]) -> Floats:
-    """(2 n, 2 n) how the state just after an impact changes with that before. after: that state itself."""
+    """(2 n, 2 n) the derivative of the state just after an impact with respect to that before. after: that state
+    itself."""
     n = model.nv
     new_q, new_v = after
 
     def lacking(q: Floats, new_q: Floats, v: Floats, u: Floats) -> Floats:
-        """H(q+) u - p(q, v), a row each."""
+        """H(q+) u - p(q, v), one row each."""
         momenta, rotors = momenta_before(model, q, v, new)
         still = np.zeros_like(new_q)
         with_u = inverse_dynamics(new.model, new_q, still, np.ascontiguousarray(np.broadcast_to(u, v.shape)), momenta)
@@ -124,7 +126,7 @@ def impact(model: Model, q: Floats, v: Floats, new: Rerooted, after: tuple[Float
 
     Q = around(model, q)
     turned = np.array([new.again(x).q for x in Q])
-    shift = (turned - new_q + np.pi) % (2 * np.pi) - np.pi  # of an angle that is counted from -pi to pi
+    shift = (turned - new_q + np.pi) % (2 * np.pi) - np.pi  # of an angle in the range from -pi to pi
     by_q = derivative(model, lacking(Q, turned, np.tile(v, (len(Q), 1)), new_v))
     by_v = lacking(np.tile(q, (n, 1)), np.tile(new_q, (n, 1)), np.eye(n), np.zeros(n)).T
     nothing = np.zeros((n, n))
@@ -134,7 +136,7 @@ def impact(model: Model, q: Floats, v: Floats, new: Rerooted, after: tuple[Float
 
 
 def touchdown(model: Model, foot: str, normal: Floats, q: Floats, v: Floats, Phi: Floats) -> Floats:
-    """(2 n, 2 n) Phi of a motion that ends when a foot comes down, with q and v, from that after a given time."""
+    """(2 n, 2 n) Phi of a motion that ends when a foot lands, with q and v, from that after a given time."""
     n = model.nv
     by = height(model, foot, normal, q)
     return np.asarray(Phi - np.outer(np.concatenate([v, forward_dynamics(model, q, v)]), by @ Phi[:n]) / (by @ v))

@@ -1,12 +1,13 @@
 """The law of touchdown of a walker, and where within a step it holds: the search, compiled. See stride.py.
 
-The foot comes down at the first instant at which its height falls through zero and it is, at that instant, ahead of the
-support by more than `clearance`. A foot that scuffs the ground beside or behind the support does not come down [RR B2].
-If the guard falls through `least` before, it is a fall. `above` gives these three numbers, for strides and for events.
+The foot lands at the first instant at which its height falls through zero and it is, at that instant, ahead of the
+support by more than `clearance`. A foot that scuffs the ground beside or behind the support does not land [RR B2]. If
+the guard falls through `least` before that, it is a fall. `above` gives these three numbers, for strides and for
+events.
 
 A position within a step is that of the polynomial of degree five with the positions, velocities and accelerations of
 both ends. The heights there, at LOOKS + 1 instants, give a polynomial of the height itself; each part between two of
-them is searched for a change of sign, or for an extremum beyond zero. x counts parts: 0 to LOOKS.
+them is searched for a change of sign, or for an extremum beyond zero. x is measured in parts: 0 to LOOKS.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from supple.spatial.structs import Held, Link, Struct
 Floats = NDArray[np.float64]
 
 FOOT, GUARD, AHEAD = range(3)
-NOWHERE = -1.0  #: instead of a place in a step
-LOOKS = 6  #: parts of a step in which crossings are looked for
+NOWHERE = -1.0  #: instead of a position in a step
+LOOKS = 6  #: parts of a step in which crossings are searched
 
 
 class Watched(Struct):
-    """Two points, the foot and the guard: their bodies, their places there; the ground, and what counts."""
+    """Two points, the foot and the guard: their bodies, their positions there; the ground, and the thresholds."""
 
     poses = Link(Call)  # of kinematics: the model, and scratch
     bodies = Integers()
@@ -49,7 +50,7 @@ class Watched(Struct):
 
 
 class Taken(NamedTuple):
-    """A step that was taken: states and rates at both ends, its length, and room for a position."""
+    """A completed step: states and rates at both ends, its length, and scratch for a position."""
 
     y: Any
     new: Any
@@ -61,8 +62,8 @@ class Taken(NamedTuple):
 
 @helper
 def above(q, w):
-    """How far the foot is above the ground, the guard above `least`; and how much further ahead of the support than
-    `clearance` the foot is: it comes down there if that is positive."""
+    """The height of the foot above the ground, and of the guard above `least`; and how much further ahead of the
+    support than `clearance` the foot is: it lands there if that is positive."""
     m, work = w.poses.model, placed_scratch(w.poses)
     place_all(m, q, work)
     foot, guard = _point(m, w, work, FOOT), _point(m, w, work, GUARD)
@@ -84,7 +85,7 @@ def _along(w, row, P):
 
 @helper
 def inside(t, w, s):
-    """`above` at a share s of a step, by the polynomial through its ends."""
+    """`above` at a fraction s of a step, by the polynomial through its ends."""
     n, e, c = w.poses.model.nv, t.step, s * s * s
     q1 = c * (10.0 - s * (15.0 - 6.0 * s))
     v0, v1 = e * (s - c * (6.0 - s * (8.0 - 3.0 * s))), e * c * (s * (7.0 - 3.0 * s) - 4.0)
@@ -97,7 +98,7 @@ def inside(t, w, s):
 
 @part
 def differences(f, c):
-    """c: of the heights f at 0, 1, ... LOOKS, the divided differences of Newton's polynomial."""
+    """c: the divided differences of Newton's polynomial for the heights f at 0, 1, ... LOOKS."""
     for k in range(LOOKS + 1):
         c[k] = f[k]
     for k in range(1, LOOKS + 1):
@@ -135,7 +136,7 @@ def crossing(c, f, i):
 
 @part
 def _extremum(c, a, b, sign):
-    """Where between a and b the height times sign is least; a or b, if it does not go down and up again there."""
+    """Where between a and b the height times sign is smallest; a or b, if it does not go down and up again there."""
     if sign * height(c, a)[1] >= 0.0:
         return a
     if sign * height(c, b)[1] <= 0.0:
@@ -162,8 +163,8 @@ class Place(NamedTuple):
 
 
 class Footing(Pointing):
-    """The foot that swings and the guard of a model that stands on the other foot. plane: rows of a normal and an
-    offset, of a direction ahead and an offset."""
+    """The swing foot and the guard of a model that stands on the other foot. plane: rows of a normal and an offset, of
+    a direction ahead and an offset."""
 
     _pointers = ("watched",)
 

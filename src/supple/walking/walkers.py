@@ -1,12 +1,12 @@
-"""Walkers: trees that stand on one foot until the other comes down, which then is the root [RR section 8].
+"""Walkers: trees that stand on one foot until the other lands and becomes the root [RR section 8].
 
 Between impacts a walker is a tree on its support foot and moves in compiled code (walking/stride.py). When the other
-foot comes down it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support
-lets go [RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for
-each foot, with the support where it was first, and each step says how far it took the walker.
+foot lands, it stays there without bounce or slip (impacts.py), and the tree is re-rooted to it; the old support is
+released [RR B1 to B5]. The ground is one plane, so a step looks the same wherever it is made: models are kept, one for
+each foot, with the support at its initial position, and each step reports how far it took the walker.
 
-One law of touchdown holds for `walk`, `gait` and the `events` of a simulation (walking/touchdown.py). Heights are
-counted from the support:
+The same law of touchdown holds for `walk`, `gait` and the `events` of a simulation (walking/touchdown.py). Heights are
+relative to the support:
 
     touchdown   the first instant at which the foot's height falls through zero and, at that instant, the foot is ahead
                 of the support by more than `clearance`; a foot that scuffs the ground elsewhere does nothing
@@ -38,20 +38,20 @@ from supple.walking.touchdown import AHEAD, FOOT, GUARD, Footing, Place
 Floats = NDArray[np.float64]
 
 Tolerance = Annotated[float, number("a number from 1e-15 to 1e-2", 1e-15, 1e-2)]
-#: In units of a walker's pace: a step that takes longer is none; the longest step of the integration; the same where
-#: a trace is kept.
+#: In units of a walker's pace: the longest duration of a step; the longest step of the integration; the same if a trace
+#: is kept.
 LATEST, LONGEST, LONGEST_TRACED = 60.0, 0.3, 0.06
-ROWS = 4000  #: of a trace, at first
+ROWS = 4000  #: initial rows of a trace
 
 
 @checked
 @dataclass(frozen=True)
 class Walker:
-    """A model that stands on a foot, and its state just after that foot came down.
+    """A model that stands on a foot, and its state just after that foot landed.
 
     feet: names of two frames, the one it stands on first; guard: a frame that comes below `least` above the ground only
     in a fall. normal, forward: of the ground, in the world. axis: of the support joint, along the axes of both feet's
-    bodies. A foot counts as coming down only if it is then ahead of the other by more than `clearance`.
+    bodies. A foot lands only if it is then ahead of the other by more than `clearance`.
     """
 
     name: str
@@ -83,13 +83,14 @@ class Walker:
 
     @property
     def pace(self) -> float:
-        """A time that goes with the walker's size, in seconds: the square root of the guard's height over gravity."""
+        """A characteristic time of the walker, in seconds: the square root of the guard's height over gravity."""
         height = self.normal @ from_support(self.model, self.model.frames[self.guard], self.q)
         pull = float(np.linalg.norm(self.model.gravity))
         return float(np.sqrt(height / pull)) if pull > 0 else 1.0
 
     def check(self) -> None:
-        """Raises StateError if a frame is missing, the state is none of the model, or the walker lies on the ground."""
+        """Raises StateError if a frame is missing, the state is not one of the model, or the walker lies on the
+        ground."""
         missing = [x for x in (*self.feet, self.guard) if x not in self.model.frames]
         if missing:
             raise StateError(f"walker {self.name!r}: its model has no frame {missing[0]!r}")
@@ -103,19 +104,19 @@ class Walker:
 
 
 def from_support(model: Model, frame: Frame, q: Floats) -> Floats:
-    """(3,) from where the model stands to a frame of it."""
+    """(3,) the vector from the model's support to one of its frames."""
     _, end = chain_end(model, frame.body, q, None, None)
     return np.asarray(end.p + end.R @ frame.position - model.position[0])
 
 
 def standing(walker: Walker, model: Model) -> tuple[str, str]:
-    """The foot that a model of the walker stands on, and the one that swings."""
+    """The foot that a model of the walker stands on, and the swing foot."""
     a, b = walker.feet
     return (b, a) if model.frames[b].body == 0 else (a, b)
 
 
 def footing(walker: Walker, model: Model) -> Footing:
-    """The foot that swings and the guard, while the walker stands as this model has it."""
+    """The swing foot and the guard, while the walker stands as in this model."""
     foot, guard = (model.frames[x] for x in (standing(walker, model)[1], walker.guard))
     at = model.position[0]
     plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
@@ -124,11 +125,11 @@ def footing(walker: Walker, model: Model) -> Footing:
 
 
 def events(walker: Walker) -> tuple[Event, Event]:
-    """For `simulate`: a foot that comes down ahead becomes the root, after an impact; a fall ends the run. (A foot that
-    scuffs the ground on its way is an event, too, and nothing happens.)
+    """For `simulate`: a foot that lands ahead becomes the root, after an impact; a fall ends the run. (A foot that
+    scuffs the ground on its way is an event, too, but nothing happens.)
 
     simulate(walker.model, walker.q, walker.v, events=events(walker), integrator="dop853", ...) walks as `walk` does,
-    through the world, and takes forces and controllers.
+    through the world, and accepts forces and controllers.
     """
     walker.check()
 
@@ -158,10 +159,10 @@ def events(walker: Walker) -> tuple[Event, Event]:
 
 @dataclass(frozen=True)
 class Step:
-    """One step: from just after an impact to just after the next (or until the walker fell: `end` says so).
+    """One step: from just after an impact to just after the next (or until the walker fell, as `end` tells).
 
-    Positions are those of the model, whose support is at its own place; `origin` is where that is in the world relative
-    to there. before: q and v at the touchdown, of the same model; after: those just after the impact, of the next one.
+    Positions are those of the model, whose support is at its own place; `origin` is its offset in the world relative to
+    that. before: q and v at the touchdown, of the same model; after: those just after the impact, of the next one.
     """
 
     model: Model
@@ -174,7 +175,7 @@ class Step:
     after: tuple[Floats, Floats]
     energy_lost: float
     impact_kinetic: tuple[float, float]  #: kinetic energy before and after the impact
-    travel: Floats  #: (3,) from the support to where the other foot came down
+    travel: Floats  #: (3,) from the support to where the other foot landed
     trace: Floats  #: (k, 1 + nq + nv): time since `begin`, q, v
 
     def __repr__(self) -> str:
@@ -208,7 +209,7 @@ class Step:
 
     @property
     def potential(self) -> Floats:
-        """(k,) energy along the trace, counted from the world's origin."""
+        """(k,) energy along the trace, relative to the world's origin."""
         rise = -self.model.total_mass * float(self.model.gravity @ self.origin)
         return np.asarray(potential_energy(self.model, self.q) + rise)
 
@@ -228,7 +229,7 @@ class _Stance:
         self._stride = Strider(footing(walker, model))
 
     def stride(self, q: Floats, v: Floats, tolerance: float, rows: int, longest: float, latest: float) -> Stride:
-        """rows: of the trace; more are made if they do not suffice."""
+        """rows: of the trace; more are allocated if they do not suffice."""
         while True:
             done = self._stride(q, v, rtol=tolerance, atol=tolerance, longest=longest, latest=latest, rows=rows)
             if done.end != FULL:
@@ -250,7 +251,7 @@ class _Stance:
 
 
 class Steps:
-    """Walks: keeps the models of both feet. Each call of `step` is one step from a state on the first foot, or the
+    """Walks: keeps the models of both feet. Each call of `step` is one step from a state on the first foot, or on the
     foot named. longest: the longest step of the integration, in units of the walker's pace."""
 
     @checked
@@ -307,15 +308,15 @@ class Steps:
 def walk(
     walker: Walker, steps: Annotated[int, whole(1, 1_000_000)] = 10, *, tolerance: Tolerance = 1e-11, trace: bool = True
 ) -> list[Step]:
-    """So many steps, fewer if the walker falls (the last one's `landed` is then false).
+    """`steps` steps, fewer if the walker falls (the last one's `landed` is then false).
 
-    tolerance: of the integration, relative and absolute. trace: keep the states on the way.
+    tolerance: of the integration, relative and absolute. trace: keep the states along the way.
     """
     return list(Steps(walker, tolerance, longest=LONGEST_TRACED if trace else LONGEST).walk(steps, trace))
 
 
 def not_landed(walker: Walker, step: Step, count: int) -> SimulationError:
-    """What to raise for a step that was none."""
+    """The error to raise for a step that did not land."""
     how = {FELL: "falls", LATE: "makes no step"}.get(step.end, "cannot be integrated any further")
     return SimulationError(
         f"walker {walker.name!r} {how} in step {count}, {step.duration:.4g} s after the last", step.begin
