@@ -305,7 +305,7 @@ class Hybrid(Pushed, Driven):
         return np.unique(self.model.dof_body[np.flatnonzero(v)])
 
     def _mark_active(self, joints: Ints) -> None:
-        """Form the hybrid body of these joints and the always active ones; joints on the way to them are held."""
+        """Form the hybrid body of these joints and the always active ones; joints above them are held."""
         flags, joined = self._hybrid.flags, self._assembly.node_of
         nodes = joined[np.union1d(joints, self._always())]
         self._mark_above(flags, nodes, CURRENT)

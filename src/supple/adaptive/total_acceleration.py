@@ -1,4 +1,4 @@
-"""The total acceleration of a node, from what it is told: the sum of qdd^2 over its joints [QS (8)], and its scale
+"""The total acceleration of a node, from its inputs: the sum of qdd^2 over its joints [QS (8)], and its scale
 [assembly/rounding.py]."""
 
 from __future__ import annotations
