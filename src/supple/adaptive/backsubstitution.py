@@ -195,7 +195,7 @@ def enqueue(qs, i):
         else:
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)
+    a, scale = total(body, i)  # [QS (8)]
     slack = scale * qs.digits
     qs.slack[i] = slack
     qs.queue_length = push(qs.queue, qs.values, qs.queue_length, i, a + slack)

@@ -116,7 +116,7 @@ def enqueue(hybrid, i):
                 evaluate(hybrid, l)
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)
+    a, scale = total(body, i)  # [AD (7)]
     a += hybrid.digits * scale  # possible rounding error
     put_in_queue(hybrid, i, a)
     return a

@@ -71,11 +71,11 @@ class AdaptiveDynamics(Hybrid):
         ad.run(1.0, dt=1e-3)
 
     active: how many joints may move; or a list of joints, which then always move. error: alternatively, the largest
-    velocity of the joints that are stopped, [rad/s]: the root of the velocity metric, the sum of v.V v over joints.
-    The active joints are chosen again every `update_every` steps.
+    velocity allowed for the joints that are stopped, [rad/s]: the root of the velocity metric, the sum of v.V v over
+    joints. The active joints are chosen again every `update_every` steps.
     acceleration_region: how many joints, besides those that move, are examined by their accelerations (an integer), or
-    the largest acceleration of the others, the root of their metric [rad/s^2] (any other number). Default: the number
-    of joints that may move, or `error`.
+    the largest acceleration allowed for the others, the root of their metric [rad/s^2] (any other number). Default: the
+    number of joints that may move, or `error`.
 
     weights, velocity_weights: the joints' weights in the two metrics, A and V: a number for each joint, or a dictionary
     by name of numbers, symmetric positive definite matrices, or functions of the joint's position that return one.

@@ -120,8 +120,8 @@ def stretch(m, hybrid, x):
 
 @part
 def look(hybrid):
-    """Update the energy accounts, and restart them. Returns the energy without a source, and how much of it may be
-    rounding."""
+    """Update the energy accounts, and restart them. Returns whether there is energy without a source, and how
+    much of it may be rounding."""
     without_joints(hybrid, True, True, True)
     m, x = open_reduced(hybrid)
     kinetic = hybrid.kinetic

@@ -61,7 +61,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         return deepcopy(self, {id(self.model): self.model})
 
     def __getstate__(self) -> dict[str, Any]:
-        whole = [self, self.model, *self._pushes]  # copied or pickled as they are
+        whole = [self, self.model, *self._pushes]  # not copied here: the caller copies or pickles them
         with self._lock:
             state = deepcopy(super().__getstate__(), {id(x): x for x in whole})
         return {**state, "_layout": self._layout()}

@@ -423,7 +423,7 @@ class QuasiStatics(Pushed):
         return bool(self._qs.high <= wanted)
 
     def _solve(self, error: float | None) -> None:
-        """Solve within an error: over the assembly tree, or all at once where that would be slower or inaccurate."""
+        """Solve within an error: over the assembly tree, or, where that would be slower or inaccurate, all at once."""
         wanted, done = self._wanted(error), False
         self._changed()
         if wanted > 0.0 and self._pace.tree(self._qs.n_dirty / self._tables.assembly.n_nodes):
@@ -502,7 +502,7 @@ class QuasiStatics(Pushed):
 
 
 def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:
-    """The relative error of solutions over an assembly tree of a model at q, relative to their scale."""
+    """The error of solutions over an assembly tree of a model at q, relative to their scale."""
     return float(QuasiStatics(model, q, order=order)._qs.digits)
 
 

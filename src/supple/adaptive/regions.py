@@ -188,7 +188,7 @@ def settle_light(hybrid, i):
 
 @helper
 def settle(hybrid, i):
-    """Make node i and everything under it rigid, and compute the data needed for this. Its matrices are recomputed."""
+    """Make node i and everything under it rigid, and compute its rigid-body data. Its matrices must be up to date."""
     body, tree = hybrid.body, hybrid.body.tree
     kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
     if kind == JOIN:
@@ -197,7 +197,7 @@ def settle(hybrid, i):
             renew_span(body, i)
         R, p = span_of(body, l)
         R, p = beyond_joint(tree, j, body.q, R, p)
-        Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)
+        Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)  # I_A + I_B in a common frame [AD (6)]
         settle_join(hybrid, i)
     elif kind == LEAF:
         Y = tree.inertias[j].Y

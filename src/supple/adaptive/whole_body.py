@@ -66,8 +66,8 @@ def along(kind, z, S, k, f):
 
 @helper
 def load_bodies(m, qs, state, work):
-    """The forces on the bodies with zero joint accelerations [exact/aba.py], under gravity and pushes, whose magnitudes
-    are written to `carried`."""
+    """The bias forces of the bodies with zero joint accelerations [exact/aba.py], under gravity and pushes. The
+    magnitudes of pushes are written to `carried`."""
     path, bodies = work.path, work.bodies
     path[0].zeta = world_at_rest(m, 0.0, path[0])
     path[0].X = zero()

@@ -189,7 +189,7 @@ def light_vectors(branch, b, c, R):
         x = 0.0
         for l in range(k):
             x += closing.rows[i].G[l] * own.Q[l]
-        R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)
+        R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)  # [QS (6)]
         gamma += closing.rows[i].U * (own.Q[i] * own.drive)
     c.z = gamma @ J.F2
     x, Sx, p = nothing(), nothing(), nothing()

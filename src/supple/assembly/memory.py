@@ -50,7 +50,6 @@ class Tree(Struct):
     top = Integers()  # the top body of a stretch; for LIGHT and SUM the body that carries them, -1: the world
     after = Integers()  # the joint after an open stretch
     # per body, and per joint that carries it
-    # of bodies, and the joints by which they hang
     parent = Integers()
     joint = Integers()  # kind of joint
     iq = Integers()

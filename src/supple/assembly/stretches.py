@@ -105,7 +105,7 @@ def join(joining, stiff):
 
 @helper
 def join_totals(joining):
-    """Psi of C [QS (9)]: its Y = U^T U + W (Psi2^A + Psi1^B) W and W enter through U1, U2 and F1, F2."""
+    """Psi of C [QS (9)], weighted [AD (8)]: Y = U^T U + W (Psi2^A + Psi1^B) W and W enter through U1, U2, F1 and F2."""
     A, B, C, J, _, own, sides, turn = joining
     S, XA, XB, WU = new_matrix(), new_matrix(), new_matrix(), new_matrix()
     if sides.upper:
