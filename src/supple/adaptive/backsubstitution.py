@@ -12,7 +12,7 @@ from numba import types
 
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import OWN_PUSH, SPRING, QuasiStaticBody
-from supple.adaptive.total_acceleration import total
+from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, beside, identity
 from supple.assembly.load_cases import force_in_basis
 from supple.assembly.passes import (
@@ -195,7 +195,7 @@ def enqueue(qs, i):
         else:
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)  # [QS (8)]
+    a, scale = total_acceleration(body, i)  # [QS (8)]
     slack = scale * qs.digits
     qs.slack[i] = slack
     qs.queue_length = push(qs.queue, qs.values, qs.queue_length, i, a + slack)
@@ -212,7 +212,7 @@ def begin(qs):
     qs.largest = 0.0
     qs.squares = 0.0
     enqueue(qs, root)
-    _, scale = total(body, root)
+    _, scale = total_acceleration(body, root)
     qs.size = math.sqrt(scale + strain_scale(qs))
     qs.floor = qs.digits * qs.size
 

@@ -14,7 +14,7 @@ from numba import types
 from supple.adaptive.articulated import evaluate, is_passive, prepare_parts, set_move
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PASSES, UPDATE, HybridBody
-from supple.adaptive.total_acceleration import total
+from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.passes import join_down, leaf_down, light_down, lone_down, renew, stretch_of, sum_down, told
 from supple.assembly.rounding import nothing
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
@@ -116,7 +116,7 @@ def enqueue(hybrid, i):
                 evaluate(hybrid, l)
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)  # [AD (7)]
+    a, scale = total_acceleration(body, i)  # [AD (7)]
     a += hybrid.digits * scale  # possible rounding error
     put_in_queue(hybrid, i, a)
     return a
@@ -133,7 +133,7 @@ def find_update_region(hybrid):
     hybrid.n_expanded = 0
     rest = enqueue(hybrid, root)
     hybrid.acceleration_total = rest
-    _, scale = total(body, root)
+    _, scale = total_acceleration(body, root)
     rounding = hybrid.digits**2 * scale  # of the computed accelerations
     error = max(error - rounding, 0.0)
     count, reached = 0, 0

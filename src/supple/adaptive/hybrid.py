@@ -27,7 +27,7 @@ from supple.adaptive.memory import (
     PushRow,
 )
 from supple.adaptive.metrics import Weights, WeightTable
-from supple.adaptive.pushes import Pushed, Rows
+from supple.adaptive.pushes import Pushed, PushRows
 from supple.adaptive.quasistatics import tree_digits
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, checked, take, whole
@@ -133,12 +133,12 @@ class Hybrid(Pushed, Driven):
     @property
     def q(self) -> Floats:
         """(nq,) joint positions: a live, read-only view; set_state changes them."""
-        return read_only(self._q)
+        return view_of(self._q)
 
     @property
     def v(self) -> Floats:
         """(nv,) joint velocities: a live, read-only view."""
-        return read_only(self._v)
+        return view_of(self._v)
 
     @property
     def active_joints(self) -> Ints:
@@ -415,8 +415,8 @@ class Hybrid(Pushed, Driven):
     def _no_longer_pushed(self, body: int) -> None:
         pass
 
-    def _push_rows(self) -> Rows:
-        rows: Rows = self._hybrid.pushes
+    def _push_rows(self) -> PushRows:
+        rows: PushRows = self._hybrid.pushes
         return rows
 
     def _arrange_now(self) -> None:
@@ -448,7 +448,7 @@ def checked_every(value: Any) -> int:
     return min(take("update_every", value, whole(1)), ALL)
 
 
-def read_only(x: Floats) -> Floats:
+def view_of(x: Floats) -> Floats:
     view = x[:]
     view.flags.writeable = False
     return view

@@ -24,14 +24,14 @@ from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Rows = NDArray[np.void]  #: of PushRow
+PushRows = NDArray[np.void]  #: of PushRow
 Named = TypeVar("Named", Push, Spring)
 
 
 class Applied:
     """A force on a body in the form used by the kernels: behind the Push or Spring that .apply or .spring returned."""
 
-    def __init__(self, owner: Pushed, body: int, row: Rows, turn: Floats) -> None:
+    def __init__(self, owner: Pushed, body: int, row: PushRows, turn: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
         self._turn = turn  #: from the axes in which vectors are given to those of the row
         self._at, self._there = 0, True  #: the number of its row among all rows; whether it has not been removed
@@ -138,7 +138,7 @@ class Pushed(Pointing, TakesTurns, ABC):
     def _no_longer_pushed(self, body: int) -> None: ...
 
     @abstractmethod
-    def _push_rows(self) -> Rows:
+    def _push_rows(self) -> PushRows:
         """The rows used by the kernels."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         on_body = place.rotation @ np.asarray(point) + place.position
         return np.asarray(self._turns[place.body].T @ on_body)
 
-    def _add(self, force: Named, body: int, row: Rows, turn: Floats) -> Named:
+    def _add(self, force: Named, body: int, row: PushRows, turn: Floats) -> Named:
         push = Applied(self, body, row, turn)
         self._arranged = False
         self._pushes.append(push)
@@ -197,7 +197,7 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._no_longer_pushed(push.body)
         self._pushes_changed()
 
-    def _change(self, push: Applied, row: Rows) -> None:
+    def _change(self, push: Applied, row: PushRows) -> None:
         if not push._there:
             raise StateError("this force has been removed")
         push._row = row
@@ -205,7 +205,7 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._push_rows()[push._at] = row[0]
         self._pushes_changed()
 
-    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, Rows, Ints]:
+    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, PushRows, Ints]:
         """The pushed bodies, the start of the pushes of each, all their rows, and the nodes above them."""
         pushes = sorted(self._pushes, key=lambda push: push.body)
         for i, push in enumerate(pushes):

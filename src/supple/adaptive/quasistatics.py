@@ -18,7 +18,7 @@ from supple.adaptive import whole_body as wh
 from supple.adaptive.measures import MEASURES, Measure, of_quasi_statics
 from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
-from supple.adaptive.pushes import Pushed, Rows
+from supple.adaptive.pushes import Pushed, PushRows
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.assembly.memory import Pose
@@ -489,8 +489,8 @@ class QuasiStatics(Pushed):
         self._body.external["f"][body] = 0.0
         self._mark(int(self._tables.assembly.leaf_of[body]))
 
-    def _push_rows(self) -> Rows:
-        rows: Rows = self._qs.pushes
+    def _push_rows(self) -> PushRows:
+        rows: PushRows = self._qs.pushes
         return rows
 
     def _arrange(self) -> None:

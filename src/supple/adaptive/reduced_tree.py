@@ -56,7 +56,7 @@ class Reduced(NamedTuple):
     angles: Any
 
 
-class Scratch(NamedTuple):
+class ReducedScratch(NamedTuple):
     """The workspace of the articulated-body algorithm for it."""
 
     nv: Any
@@ -80,7 +80,7 @@ def open_reduced(hybrid):
     body, h = hybrid.body, hybrid.reduced
     m = Reduced(hybrid.n_joints, hybrid.n_angles, h.bodies, h.shapes, h.dofs, hybrid.gravity, h.angles)
     work = calls.Scratch(h.path, h.rows, h.dof_rows, Axes(h.axes, h.ring), h.zero_v, 0, 0, body.nv)
-    return m, Scratch(
+    return m, ReducedScratch(
         body.nv,
         body.q,
         hybrid.v,

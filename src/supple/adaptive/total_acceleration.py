@@ -10,7 +10,7 @@ from supple.spatial.sixes import dot
 
 
 @helper
-def total(body, i):
+def total_acceleration(body, i):
     """A(i), and its scale."""
     tree = body.tree
     here = told(body, i)

@@ -38,7 +38,7 @@ from supple.adaptive.reduced import push_force
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, State, joint_of, turn_ahead, world_at_rest
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, CallState, joint_of, turn_ahead, world_at_rest
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.python_objects import float_vector
@@ -237,7 +237,7 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
     smallest, left = 1.0e300, 0.0
     if tasks & (SOLVE | PROBE):
         still, tau, out = float_vector(m.zero_v, m.nv), body.force, body.qdd
-        load_bodies(m, qs, State(body.q, still, still, False, no_wrenches()), work)
+        load_bodies(m, qs, CallState(body.q, still, still, False, no_wrenches()), work)
         if tasks & PROBE:
             left = probe_forces(m, qs, tau, out, work, qs.probe)
             tau, out = qs.probe, qs.noise

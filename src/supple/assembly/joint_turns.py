@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from supple.spatial.compiler import helper
-from supple.spatial.matrices import Mat6, Rows
+from supple.spatial.matrices import Mat6, MatrixRows
 from supple.spatial.sixes import make_six, swap_pairs
 from supple.spatial.structs import Struct
 
@@ -44,7 +44,7 @@ def revolute_turn(cos, sin, room):
 @helper
 def turn_rows(A, c, s):
     """E A of a revolute joint: rotates pairs of rows."""
-    return Rows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
+    return MatrixRows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
 
 
 @helper
@@ -67,7 +67,7 @@ def sines(s):
 def turn_both(A, c, s):
     """E A E^T of a revolute joint."""
     A, cc, ss = turn_rows(A, c, s), cosines(c), sines(s)
-    return Rows(
+    return MatrixRows(
         turn_vector(A[0], cc, ss), turn_vector(A[1], cc, ss), turn_vector(A[2], cc, ss),
         turn_vector(A[3], cc, ss), turn_vector(A[4], cc, ss), turn_vector(A[5], cc, ss),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def turn_both(A, c, s):
 @helper
 def rows_of(A):
     """A matrix in registers."""
-    return Rows(A[0], A[1], A[2], A[3], A[4], A[5])
+    return MatrixRows(A[0], A[1], A[2], A[3], A[4], A[5])
 
 
 # --- the upper side: by E -------------------------------------------------------------------------------------------

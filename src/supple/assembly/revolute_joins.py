@@ -28,7 +28,7 @@ from supple.assembly.passes import stretch_of, told
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows
-from supple.spatial.sixes import make_six, total
+from supple.spatial.sixes import make_six, sum_of_six
 from supple.spatial.structs import Struct
 
 FORBIDDEN = 5
@@ -117,7 +117,7 @@ def balance(J, m, f1, f2, below):
     x = J.YD[m] * f1
     if below:
         x = x - J.ZD[m] * f2
-    return total(x) + J.h[m]
+    return sum_of_six(x) + J.h[m]
 
 
 @helper
@@ -131,7 +131,7 @@ def lean_down(body, i, cos, sin):
     x = J.u1 * f1
     if below:
         x = x - J.u2 * f2
-    body.qdd[iv] = J.r + total(x)  # [QS (4)]
+    body.qdd[iv] = J.r + sum_of_six(x)  # [QS (4)]
     L = J.L
     e = balance(J, 4, f1, f2, below)
     v = balance(J, 3, f1, f2, below) - L[9] * e
