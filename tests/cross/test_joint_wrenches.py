@@ -15,7 +15,7 @@ import pytest
 import supple
 from oracle import MOVING, pinocchio_model, random_model
 from robots import robot
-from supple.bench.peers import Mujoco, State
+from supple.bench.peers import Mujoco, PeerState
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 
@@ -78,7 +78,7 @@ def test_robots_against_pinocchio(name, floating):
 
 @pytest.mark.parametrize(("name", "floating"), REAL)
 def test_robots_against_mujoco(name, floating):
-    state = State(supple.load(robot(name), floating_base=floating))
+    state = PeerState(supple.load(robot(name), floating_base=floating))
     model, peer = state.model, Mujoco(mujoco, state)
     peer.acceleration()
     mujoco.mj_rnePostConstraint(peer.model, peer.data)

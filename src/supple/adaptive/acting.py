@@ -1,4 +1,4 @@
-"""Forces on bodies as a user names them: descriptions that runs take, and handles of those that act on a body now."""
+"""Forces on bodies in the user interface: descriptions passed to runs, and handles of forces acting on a body."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from supple.model.model import listed
 
 
 class Acts(Protocol):
-    """One force among those of a body that is computed."""
+    """One of the forces acting on a simulated body."""
 
     def change(self, vector: ArrayLike | None, moment: ArrayLike | None) -> None: ...
 
@@ -22,12 +22,12 @@ class Acts(Protocol):
 
 
 class Acting:
-    """What .apply and .spring give: it can be changed and taken away. One that was only described cannot."""
+    """Returned by .apply and .spring: it can be changed and removed. One that is only a description cannot."""
 
-    _acts: Acts | None = None  #: where it acts
+    _acts: Acts | None = None  #: the force acting on a body, if any
 
     def remove(self) -> None:
-        """Take it away from the body."""
+        """Remove it from the body."""
         self._where().remove()
         object.__setattr__(self, "_removed", True)
 
@@ -40,7 +40,7 @@ class Acting:
         return self._acts
 
     def _keep(self, **given: ArrayLike | None) -> None:
-        """What it is now."""
+        """Store its current values."""
         for name, value in given.items():
             if value is not None:
                 object.__setattr__(self, name, value)
@@ -52,10 +52,10 @@ class Acting:
 @checked
 @dataclass(frozen=True, repr=False)
 class Push(Acting):
-    """A constant force on a point of a body (in its frame), and a torque; along the world's axes or the body's.
+    """A constant force at a point of a body (in its frame), and a torque, along the axes of the world or of the body.
     The body may also be a named frame.
 
-    One that .apply gave can be changed (.set) and taken away (.remove).
+    One returned by .apply can be changed (.set) and removed (.remove).
     """
 
     body: str | int
@@ -66,7 +66,7 @@ class Push(Acting):
 
     @checked
     def set(self, force: Triple | None = None, torque: Triple | None = None) -> None:
-        """Another force or torque from now on; the rest stays as it is."""
+        """Set another force or torque from now on; arguments not given are unchanged."""
         self._where().change(force, torque)
         self._keep(force=force, torque=torque)
 
@@ -79,9 +79,9 @@ class Push(Acting):
 @dataclass(frozen=True, repr=False)
 class Spring(Acting):
     """A spring, with a damper along the point's velocity, from a point of a body (in its frame) to an anchor in the
-    world. length: at rest; zero pulls straight to the anchor. The body may also be a named frame.
+    world. length: the rest length; zero pulls straight to the anchor. The body may also be a named frame.
 
-    One that .spring gave can be changed (.set) and taken away (.remove).
+    One returned by .spring can be changed (.set) and removed (.remove).
     """
 
     body: str | int
@@ -93,7 +93,7 @@ class Spring(Acting):
 
     @checked
     def set(self, anchor: Triple) -> None:
-        """Another anchor from now on; the rest stays as it is."""
+        """Set another anchor from now on; the rest is unchanged."""
         self._where().change(anchor, None)
         self._keep(anchor=anchor)
 
@@ -103,5 +103,5 @@ class Spring(Acting):
 
 
 def acting(force: Push | Spring, acts: Acts) -> None:
-    """From now on, changing it changes what acts."""
+    """Connect a description to the acting force: from now on, changing it changes the force."""
     object.__setattr__(force, "_acts", acts)

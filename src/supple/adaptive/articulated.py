@@ -1,11 +1,11 @@
 """From the hybrid body to the fully articulated one: step 1 of the active region update [AD sections 5.1, 6].
 
-The matrices of all nodes depend on positions alone, so only those of the active region are renewed. The linear
-coefficients of a passive node come from its load cases (assembly/load_cases.py) and its motion; those of the nodes
-above a force, and of the active region, from the nodes under them.
+The matrices of all nodes depend only on positions, so only those of the active region are recomputed. The linear
+coefficients of a passive node come from its load cases (assembly/load_cases.py) and its motion. Those of nodes above a
+force, and of the active region, come from the nodes below them.
 
-Accelerations are counted from what they are while no joint of the hybrid body accelerates, as in exact/dca.py: the
-world then does not accelerate, and velocities and gravity enter as forces on the bodies.
+Accelerations are relative to those of the hybrid body with zero joint accelerations, as in exact/dca.py: the world then
+does not accelerate, and velocities and gravity enter as forces on the bodies.
 """
 
 from __future__ import annotations
@@ -28,14 +28,15 @@ from supple.spatial.compiler import helper, kernel, part
 
 @helper
 def set_move(hybrid, i, w, dw, a):
-    """How the frame of node i moves: it turns with w and dw, its origin accelerates by a."""
+    """Set the motion of the frame of node i: angular velocity w, angular acceleration dw, acceleration a of its
+    origin."""
     move = hybrid.motion[i]
     move.w, move.dw, move.a = w, dw, a
 
 
 @helper
 def move_beyond(move, R, r):
-    """The motion of a frame that is rigidly at R, r in one that moves so."""
+    """The motion of a frame rigidly attached at pose R, r to a frame with this motion."""
     w, dw, a = move.w, move.dw, move.a
     return w @ R, dw @ R, (a + cross(dw, r) + cross(w, cross(w, r))) @ R
 
@@ -68,7 +69,7 @@ def find_child_move(hybrid, i, child):
 
 @helper
 def resist(hybrid, i):
-    """The force of inertia on the body of a LEAF, which takes the place of its external force."""
+    """The inertial force on the body of a LEAF, stored in place of its external force."""
     body, tree = hybrid.body, hybrid.body.tree
     b = tree.item[i]
     move = hybrid.motion[i]
@@ -78,7 +79,7 @@ def resist(hybrid, i):
 
 @kernel(types.float64(HybridBody.type, types.int64), "passive nodes", effort=2, nogil=True)
 def evaluate(hybrid, i):
-    """The linear coefficients of a passive node, whose motion is known."""
+    """The linear coefficients of a passive node whose motion is known."""
     body, tree = hybrid.body, hybrid.body.tree
     w, dw, a = hybrid.motion[i].w, hybrid.motion[i].dw, hybrid.motion[i].a
     kind, l = tree.kind[i], tree.left[i]
@@ -102,7 +103,7 @@ def is_passive(hybrid, i):
 
 @part
 def prepare_parts(hybrid, i):
-    """The linear coefficients of the passive parts of a rigid node, whose motion is known."""
+    """The linear coefficients of the passive parts of a rigid node whose motion is known."""
     tree = hybrid.body.tree
     l, r = tree.left[i], tree.right[i]
     child = l
@@ -115,7 +116,7 @@ def prepare_parts(hybrid, i):
 
 @helper
 def add_pushes(hybrid):
-    """The forces on the bodies that are pushed, to their external ones."""
+    """Add the pushes on bodies to their external forces."""
     body, tree = hybrid.body, hybrid.body.tree
     for x in range(hybrid.n_pushes):
         i = hybrid.push_leaf[x]
@@ -132,7 +133,7 @@ def add_pushes(hybrid):
 
 @kernel(types.float64(HybridBody.type), "to the articulated body", effort=3, nogil=True)
 def convert(hybrid):
-    """All coefficients that the choice of an acceleration update region begins with. Returns the smallest pivot."""
+    """Compute all coefficients needed to choose an acceleration update region. Returns the smallest pivot."""
     body, tree = hybrid.body, hybrid.body.tree
     m, x = open_reduced(hybrid)
     without_joints(hybrid, True, True, True)
@@ -153,7 +154,7 @@ def convert(hybrid):
                 resist(hybrid, i)
             elif not hybrid.on_path[i]:
                 evaluate(hybrid, i)
-    for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from above
+    for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from the top
         i = hybrid.paths[k]
         if not hybrid.flags[i] & CURRENT:
             if tree.kind[i] == LEAF:
@@ -174,7 +175,7 @@ def convert(hybrid):
 
 @helper
 def rest_force(hybrid, x, j):
-    """The forces of a joint that does not move."""
+    """The forces of a joint at rest."""
     body, tree = hybrid.body, hybrid.body.tree
     for k in range(tree.iv[j], tree.iv[j] + DOF[tree.joint[j]]):
         body.force[k] = own_force(hybrid, x, k, 0.0)

@@ -1,7 +1,7 @@
-"""The compiled side of quasi-statics: renewing what changed, and the partial back-substitution with a queue.
+"""The compiled part of quasi-statics: updating what changed, and the partial back-substitution with a queue.
 
-Symbols as in memory.py. The queue holds upper bounds of totals, `slack` how far below them the totals as computed are,
-and the totals may be as far below these again: rounding included.
+Symbols as in memory.py. The queue holds upper bounds of totals. `slack` is the difference between these and the
+computed totals; the true totals may be lower than the computed ones by the same amount again, due to rounding.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import types
 
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import OWN_PUSH, SPRING, QuasiStaticBody
-from supple.adaptive.total_acceleration import total
+from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, beside, identity
 from supple.assembly.load_cases import force_in_basis
 from supple.assembly.passes import (
@@ -34,13 +34,13 @@ from supple.spatial.compiler import helper, kernel
 from supple.spatial.sixes import absolute, dot, make_six, set_six, six
 
 FORCES, MATRICES = 1, 2
-BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # what a call of the kernel is to do
+BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # tasks of a kernel call
 ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, ABSOLUTE_JOINT, RELATIVE_JOINT = range(4)
 
 
 @helper
 def mark(qs, i, how):
-    """Node i and all above it are out of date."""
+    """Mark node i and all nodes above it as out of date."""
     tree = qs.body.tree
     while i >= 0 and qs.marks[i] < how:
         if qs.marks[i] == 0:
@@ -52,7 +52,7 @@ def mark(qs, i, how):
 
 @helper
 def mark_all(qs):
-    """Nothing is up to date."""
+    """Mark everything as out of date."""
     tree = qs.body.tree
     for i in range(tree.n_nodes):
         qs.marks[i] = MATRICES
@@ -63,8 +63,8 @@ def mark_all(qs):
 
 @helper
 def renew_spans(qs):
-    """The spans of all nodes whose matrices are out of date, from below: after a step in which any joint may have
-    moved."""
+    """Recompute the spans of all nodes whose matrices are out of date, bottom-up: after a step in which any joint may
+    have moved."""
     body, tree = qs.body, qs.body.tree
     for i in range(tree.n_nodes):
         if qs.marks[i] == MATRICES and tree.kind[i] == JOIN and tree.open[i]:
@@ -79,7 +79,7 @@ def length(a):
 
 @helper
 def largest_product(A, x):
-    """What A x can be at most, given the magnitudes of x."""
+    """Upper bound of A x, given the magnitudes of x."""
     return make_six(
         dot(absolute(A[0]), x), dot(absolute(A[1]), x), dot(absolute(A[2]), x),
         dot(absolute(A[3]), x), dot(absolute(A[4]), x), dot(absolute(A[5]), x),
@@ -88,8 +88,8 @@ def largest_product(A, x):
 
 @helper
 def strain_scale(qs):
-    """The scale of the pushes where those on one body cancel: what each of the joints of these bodies would do if they
-    did not, squared. The total of a node knows of their sum alone."""
+    """The scale of pushes on the same body that cancel each other: the squared accelerations that they would cause at
+    the joints of these bodies without cancellation. The total of a node only contains their sum."""
     body, tree = qs.body, qs.body.tree
     scale = 0.0
     for x in range(qs.n_pushed):
@@ -97,7 +97,7 @@ def strain_scale(qs):
         i, k, closing = tree.leaf_of[b], 6 - tree.forbidden[b], closing_of(body, tree.node_of[b])
         for l in range(k):
             r = 0.0
-            if tree.lone[i]:  # by the inverse of the joint's own inertia, G
+            if tree.lone[i]:  # through G, the inverse of the joint's own inertia
                 for e in range(k):
                     r += abs(closing.rows[l].G[e]) * qs.strain[x].f[6 - k + e]
             else:  # U Phi
@@ -108,7 +108,7 @@ def strain_scale(qs):
 
 @helper
 def place_pushes(qs):
-    """Where the pushed bodies are, and what they feel in their own bases."""
+    """Compute the poses of the pushed bodies, and the forces on them in their own bases."""
     body, tree = qs.body, qs.body.tree
     for x in range(qs.n_paths - 1, -1, -1):
         find_world(body, qs.paths[x], qs.world)
@@ -136,13 +136,13 @@ def place_pushes(qs):
 
 @helper
 def renew_dirty(qs):
-    """The coefficients of all marked nodes, from below; those that cannot be computed stay marked. Returns the smallest
-    pivot."""
+    """Recompute the coefficients of all marked nodes, bottom-up; those that cannot be computed stay marked. Returns the
+    smallest pivot."""
     body, tree = qs.body, qs.body.tree
     n, levels = qs.n_dirty, qs.n_levels
     for k in range(levels):
         qs.levels[k] = 0
-    for x in range(n):  # sorted by level, the lowest first
+    for x in range(n):  # sort by level, the lowest first
         k = levels - 1 - tree.level[qs.dirty[x]]
         qs.levels[k] += 1
     before = 0
@@ -182,8 +182,8 @@ def note_visit(qs, i):
 
 @helper
 def enqueue(qs, i):
-    """Node i goes to the queue, if it has joints; what a LEAF has absorbed goes in its place. Returns the most that its
-    total can be."""
+    """Put node i into the queue if it has joints; for a LEAF, its absorbed branches instead. Returns an upper bound of
+    its total."""
     body, tree = qs.body, qs.body.tree
     if tree.joints[i] == 0:
         return 0.0
@@ -195,7 +195,7 @@ def enqueue(qs, i):
         else:
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)
+    a, scale = total_acceleration(body, i)  # [QS (8)]
     slack = scale * qs.digits
     qs.slack[i] = slack
     qs.queue_length = push(qs.queue, qs.values, qs.queue_length, i, a + slack)
@@ -204,7 +204,7 @@ def enqueue(qs, i):
 
 @helper
 def begin(qs):
-    """The queue with the last node alone, which is told that the world accelerates against gravity."""
+    """Start the queue with the last node alone, whose input is the world accelerating against gravity."""
     body, tree = qs.body, qs.body.tree
     root = tree.n_nodes - 1
     told(body, root).f1 = beside(Vec3(0.0, 0.0, 0.0), qs.gravity * -1.0)
@@ -212,7 +212,7 @@ def begin(qs):
     qs.largest = 0.0
     qs.squares = 0.0
     enqueue(qs, root)
-    _, scale = total(body, root)
+    _, scale = total_acceleration(body, root)
     qs.size = math.sqrt(scale + strain_scale(qs))
     qs.floor = qs.digits * qs.size
 
@@ -228,8 +228,8 @@ def norm_square(body, j):
 
 @helper
 def expand(qs):
-    """Take the first node from the queue: its joint's acceleration, if it has one, and its parts to the queue. Returns
-    how much less the queue's nodes have in all."""
+    """Remove the first node from the queue, compute its joint's acceleration, if it has one, and queue its parts.
+    Returns the decrease of the queue's total."""
     body, tree = qs.body, qs.body.tree
     i, a = qs.queue[0], qs.values[0]
     qs.queue_length = pop(qs.queue, qs.values, qs.queue_length)
@@ -255,7 +255,7 @@ def expand(qs):
 
 @helper
 def seems_enough(qs, error, measure, rest):
-    """Whether the error is small enough, as far as it is known on the way; `certify` has the last word."""
+    """Whether the error estimate during the traversal is small enough; `certify` decides."""
     tree = qs.body.tree
     floor, left = qs.floor, math.sqrt(max(rest, 0.0))
     size = max(math.sqrt(qs.squares + max(rest, 0.0)) - floor, 0.0)
@@ -270,9 +270,9 @@ def seems_enough(qs, error, measure, rest):
 
 @helper
 def traverse(qs, error, measure, most):
-    """Expand until the error is certainly small enough, or so many joints are computed [QS section 4.3]."""
+    """Expand nodes until the error is certified small enough, or `most` joints are computed [QS section 4.3]."""
     rest = certify(qs, measure)
-    more = 1  # nodes to expand before the next certificate, when the last one was not good enough
+    more = 1  # nodes to expand before the next certificate, if the last one failed
     while qs.queue_length > 0 and qs.n_computed < most:
         if error > 0.0 and seems_enough(qs, error, measure, rest):
             rest = certify(qs, measure)
@@ -289,15 +289,15 @@ def traverse(qs, error, measure, most):
 
 @helper
 def quotient(a, b):
-    """a / b, which is zero if a is."""
+    """a / b, or zero if a is zero."""
     return 0.0 if a == 0.0 else a / b if b > 0.0 else math.inf
 
 
 @helper
 def set_bounds(qs, joints, measure, rest, at_most, at_least):
-    """Between what the error is. rest: joints that are treated as zero have a total between these two (the second is
-    negative if there are none); at_most: none of them has a square above this, at_least: one has a square not below
-    this; all but for FLOOR. joints: how many there are in all."""
+    """Set lower and upper bounds of the error. rest: lower and upper bound of the total of the joints treated as zero
+    (the latter is negative if there are none); at_most: none of them has a larger square; at_least: one of them has at
+    least this square; all up to FLOOR. joints: the number of all joints."""
     floor, largest = qs.floor, math.sqrt(qs.largest)
     squares, some = qs.squares, rest[1] >= 0.0
     left = math.sqrt(rest[1]) + floor if some else 0.0
@@ -320,7 +320,7 @@ def set_bounds(qs, joints, measure, rest, at_most, at_least):
 
 @helper
 def certify(qs, measure):
-    """What the error is, from the nodes in the queue. Returns the most that their totals can be."""
+    """Bound the error, from the nodes in the queue. Returns an upper bound of the sum of their totals."""
     tree = qs.body.tree
     n = qs.queue_length
     low, middle, high, some = 0.0, 0.0, 0.0, 0.0
@@ -337,7 +337,7 @@ def certify(qs, measure):
 
 @helper
 def note_slide(qs, j, factor):
-    """How far joint j, inside the body, goes, unless it only turns."""
+    """Record the displacement of joint j, inside the body, unless it only rotates."""
     body, tree = qs.body, qs.body.tree
     if tree.parent[j] >= 0 and tree.joint[j] not in (REVOLUTE, UNIVERSAL, BALL):
         qs.slid += abs(factor) * math.sqrt(norm_square(body, j))
@@ -345,13 +345,13 @@ def note_slide(qs, j, factor):
 
 @helper
 def advance_computed(qs, factor):
-    """Move the joints that were computed by factor times their accelerations, and mark what that changes. Spans are
-    renewed at once: they tell where the pushed bodies are."""
+    """Move the computed joints by factor times their accelerations, and mark the affected nodes. Spans are updated
+    immediately: they determine the poses of the pushed bodies."""
     body, tree = qs.body, qs.body.tree
     for x in range(qs.n_computed):
         advance(tree, qs.computed[x], body.q, body.qdd, factor)
         note_slide(qs, qs.computed[x], factor)
-    for x in range(qs.n_visited - 1, -1, -1):  # the nodes below come first
+    for x in range(qs.n_visited - 1, -1, -1):  # lower nodes first
         i = qs.visited[x]
         mark(qs, i, MATRICES)
         if tree.kind[i] == JOIN and tree.open[i]:
@@ -363,7 +363,7 @@ _int, _float, _qs = types.int64, types.float64, QuasiStaticBody.type
 
 @kernel(_float(_qs, _int, _float, _int, _int, _float), "quasi-statics", effort=10, nogil=True)
 def step_kernel(qs, tasks, error, measure, most, factor):
-    """The tasks asked for. Returns the smallest pivot of what was renewed."""
+    """Perform the given tasks. Returns the smallest pivot of the recomputed nodes."""
     tree = qs.body.tree
     smallest = 1.0e300
     if tasks & BUILD:
@@ -394,7 +394,7 @@ def mark_kernel(qs, node, how):
 
 @kernel(types.void(_qs, types.int64[::1], types.float64[:, ::1]), "quasi-statics, poses", nogil=True)
 def poses_kernel(qs, bodies, out):
-    """Poses in the world of some bodies, twelve numbers each; touches nothing else."""
+    """World poses of some bodies, twelve numbers each; modifies nothing else."""
     for x in range(bodies.shape[0]):
         R, r = climb(qs, bodies[x])
         for k in range(3):
@@ -404,7 +404,7 @@ def poses_kernel(qs, bodies, out):
 
 @helper
 def climb(qs, b):
-    """The pose of body b in the world, from its leaf up: O(depth)."""
+    """The world pose of body b, from its leaf up: O(depth)."""
     body, tree = qs.body, qs.body.tree
     i = tree.leaf_of[b]
     R, r = identity(), Vec3(0.0, 0.0, 0.0)

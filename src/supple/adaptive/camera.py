@@ -1,10 +1,10 @@
-"""View-dependent simplification [AD section 7.4]: weights with which the metrics are in pixels of an image.
+"""View-dependent simplification [AD section 7.4]: weights that express the metrics in pixels of an image.
 
-A joint that turns by dq moves what it carries by no more than reach dq, reach being the distance of the farthest point
-that it carries, and what is d away from the eye by no more than focal / d pixels a metre. So with the weight
-(focal lever / d)^2, where the lever is the reach, 1 if it slides, or what both come to, the root of the velocity metric
-is the root of the sum of squares of pixels a second by which the joints, each alone, move the image; and of the
-acceleration metric, of pixels a second squared.
+A joint that rotates by dq moves the bodies it carries by at most reach dq, where reach is the distance of the farthest
+point that it carries. A point at distance d from the eye moves by at most focal / d pixels per metre. So the weight is
+(focal lever / d)^2, where the lever is the reach, 1 for a sliding joint, or the combination of both. The root of the
+velocity metric is then the root of the sum of squares of the image velocities, in pixels per second, due to each joint
+alone; that of the acceleration metric is in pixels per second squared.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def camera_weights(
 ) -> Floats:
     """(n_bodies,) the joints' weights for an eye in the world that looks at a target.
 
-    focal: in pixels. near: metres, nothing counts as nearer. view_angle: of the whole picture, in radians; with it,
-    what is certainly outside of the view counts only for the share `unseen`. Costs O(n log n).
+    focal: in pixels. near: metres; smaller distances count as this. view_angle: of the whole image, in radians; if
+    given, joints that are certainly out of view are weighted by the factor `unseen`. Costs O(n log n).
     """
     o, pose = np.asarray(eye), poses(model, q)
     if pose.position.ndim != 2:
@@ -59,17 +59,17 @@ def camera_weights(
 
 
 def _levers(model: Model, reach: Floats) -> Floats:
-    """The largest speed of what a joint carries, over the norm of its velocity."""
+    """The largest speed of the bodies a joint carries, divided by the norm of its velocity."""
     kind = model.joint_type
     along = kind == JointType.SCREW, kind == JointType.PRISMATIC, kind == JointType.CYLINDRICAL
-    freely = np.isin(kind, (JointType.PLANAR, JointType.FREE))  # what turning and sliding do may have one direction
+    freely = np.isin(kind, (JointType.PLANAR, JointType.FREE))  # rotation and translation may act in the same direction
     levers = [np.hypot(reach, model.pitch), np.ones(len(reach)), np.maximum(1.0, reach), np.hypot(1.0, reach)]
     return np.select([*along, freely], levers, reach)
 
 
 def _over_subtrees(x: Floats, end: NDArray[np.int64], best: np.ufunc) -> Floats:
-    """The least or largest row over each body's subtree, rows i ... end[i] - 1: two overlapping spans of a power of
-    two."""
+    """The smallest or largest row over each body's subtree, rows i ... end[i] - 1: two overlapping ranges whose length
+    is a power of two."""
     n, out = len(x), x.copy()
     spans, size = x.copy(), 1
     length = end - np.arange(n)
@@ -83,7 +83,7 @@ def _over_subtrees(x: Floats, end: NDArray[np.int64], best: np.ufunc) -> Floats:
 
 
 def _outside(low: Floats, high: Floats, eye: Floats, target: Floats, angle: float) -> NDArray[np.bool_]:
-    """Whether the ball around a box is outside of the cone of view."""
+    """Whether the bounding ball of a box is outside the view cone."""
     ahead = target - eye
     length = np.linalg.norm(ahead)
     if length == 0:
@@ -92,5 +92,5 @@ def _outside(low: Floats, high: Floats, eye: Floats, target: Floats, angle: floa
     centre, radius = 0.5 * (low + high) - eye, 0.5 * np.linalg.norm(high - low, axis=1)
     along = centre @ ahead
     across = np.linalg.norm(centre - along[:, None] * ahead, axis=1)
-    # how far the ball's centre is from the cone's surface, outwards
+    # distance of the ball's centre from the cone's surface, positive outwards
     return np.asarray(across * np.cos(angle / 2) - along * np.sin(angle / 2) > radius)

@@ -1,8 +1,8 @@
-"""Which joints matter: the acceleration update region [AD section 5.3.1] and the new active region [AD section 5.4.1].
+"""Selecting joints: the acceleration update region [AD section 5.3.1] and the new active region [AD section 5.4.1].
 
-Both are found from the last node down, the node with the largest value of the metric first, until what is left is small
-enough, or enough joints have been taken. Nodes with something under them that must be active come before all others;
-their own joints, unless they must be active, too, then wait in the queue for their turn.
+Both are found from the last node down, always expanding the node with the largest metric, until the rest is small
+enough or enough joints have been taken. Nodes above a joint that must be active are expanded first; unless their own
+joints must also be active, these then wait in the queue.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numba import types
 from supple.adaptive.articulated import evaluate, is_passive, prepare_parts, set_move
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PASSES, UPDATE, HybridBody
-from supple.adaptive.total_acceleration import total
+from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.passes import join_down, leaf_down, light_down, lone_down, renew, stretch_of, sum_down, told
 from supple.assembly.rounding import nothing
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
 
-LARGEST = 1.7976931348623157e308  #: the key of a metric that is no longer finite
+LARGEST = 1.7976931348623157e308  #: the key of a metric that is not finite
 
 
 @helper
@@ -32,7 +32,7 @@ def put_in_queue(hybrid, i, value):
 
 @helper
 def let_joint_wait(hybrid, i, value):
-    """The joint of node i, which is in the region already, goes to the queue alone, as number i + nodes."""
+    """Put the joint of node i, which is already in the region, into the queue on its own, as number i + nodes."""
     tree = hybrid.body.tree
     hybrid.amount[i] = value
     hybrid.queue_length = push(hybrid.queue, hybrid.keys, hybrid.queue_length, i + tree.n_nodes, min(value, LARGEST))
@@ -40,7 +40,7 @@ def let_joint_wait(hybrid, i, value):
 
 @helper
 def take_first(hybrid):
-    """The first of the queue."""
+    """Remove and return the first entry of the queue."""
     i = hybrid.queue[0]
     hybrid.queue_length = pop(hybrid.queue, hybrid.keys, hybrid.queue_length)
     return i
@@ -48,7 +48,7 @@ def take_first(hybrid):
 
 @helper
 def expand(hybrid, i, flag):
-    """Node i gets a flag, as does the LEAF that it is absorbed into."""
+    """Set a flag of node i, and of the LEAF that it is absorbed into."""
     tree = hybrid.body.tree
     hybrid.flags[i] |= flag
     note_expanded(hybrid, i)
@@ -73,7 +73,7 @@ def counts_as_joint(tree, i):
 
 @helper
 def left_over(hybrid):
-    """The metric of what is still in the queue."""
+    """The sum of the metric over the queue."""
     tree = hybrid.body.tree
     rest = 0.0
     for k in range(hybrid.queue_length):
@@ -84,14 +84,14 @@ def left_over(hybrid):
 
 @helper
 def is_left(hybrid, rest, error):
-    """The metric of what is still in the queue, by its running sum; counted anew where that says that enough has been
-    taken: it is off by what rounding did to all that it ever had."""
+    """The metric remaining in the queue, from its running sum. It is summed again when the running sum indicates that
+    enough has been taken, because rounding errors accumulate in it."""
     return rest if rest > error else left_over(hybrid)
 
 
 @helper
 def go_on(hybrid, rest, error, count, most):
-    """Whether the first of the queue is to be taken, too."""
+    """Whether the first entry of the queue is also to be taken."""
     if hybrid.queue_length == 0:
         return False
     key = hybrid.keys[0]
@@ -100,8 +100,8 @@ def go_on(hybrid, rest, error, count, most):
 
 @helper
 def enqueue(hybrid, i):
-    """Node i, told what acts on it, goes to the queue with its acceleration metric [AD (7)]; what a LEAF has absorbed
-    goes in its place. Returns the metric."""
+    """Put node i, whose handle forces are known, into the queue with its acceleration metric [AD (7)]; for a LEAF, its
+    absorbed branches instead. Returns the metric."""
     body, tree = hybrid.body, hybrid.body.tree
     if tree.joints[i] == 0:
         return 0.0
@@ -116,15 +116,15 @@ def enqueue(hybrid, i):
                 evaluate(hybrid, l)
             leaf_down(body, i, stretch_of(body, i).Phi1, stretch_of(body, i).b1)
         i = l
-    a, scale = total(body, i)
-    a += hybrid.digits * scale  # what rounding may have done to it
+    a, scale = total_acceleration(body, i)  # [AD (7)]
+    a += hybrid.digits * scale  # possible rounding error
     put_in_queue(hybrid, i, a)
     return a
 
 
 @kernel(types.float64(HybridBody.type), "acceleration update region", effort=3, nogil=True)
 def find_update_region(hybrid):
-    """The acceleration update region: nodes with the flag UPDATE, whose joints' accelerations are then known."""
+    """The acceleration update region: nodes with the flag UPDATE, whose joint accelerations are then known."""
     body, tree = hybrid.body, hybrid.body.tree
     error, most = hybrid.reach_error, hybrid.most_reached
     root = tree.n_nodes - 1
@@ -133,8 +133,8 @@ def find_update_region(hybrid):
     hybrid.n_expanded = 0
     rest = enqueue(hybrid, root)
     hybrid.acceleration_total = rest
-    _, scale = total(body, root)
-    rounding = hybrid.digits**2 * scale  # of the accelerations that are computed
+    _, scale = total_acceleration(body, root)
+    rounding = hybrid.digits**2 * scale  # of the computed accelerations
     error = max(error - rounding, 0.0)
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
@@ -179,14 +179,14 @@ def velocity_metric(hybrid, i):
 
 @helper
 def is_on_the_way(hybrid, i):
-    """Whether node i is chosen for what is under it, and its joint only if there is room: above a pinned joint, or held
-    where it is."""
+    """Whether node i is chosen for the nodes below it, and its own joint only if there is room: above a pinned joint,
+    or held."""
     return hybrid.must[i] == PASSES or hybrid.flags[i] & (HELD | UPDATE) == HELD
 
 
 @kernel(types.float64(HybridBody.type), "new active region", nogil=True)
 def choose_active_region(hybrid):
-    """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns how many joints it has."""
+    """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns its number of joints."""
     tree = hybrid.body.tree
     error, most = hybrid.error, hybrid.most
     for k in range(hybrid.n_seen - 1, -1, -1):
@@ -207,7 +207,7 @@ def choose_active_region(hybrid):
     offer(hybrid, root)
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
-        if i >= tree.n_nodes:  # a joint that waited
+        if i >= tree.n_nodes:  # a waiting joint
             i -= tree.n_nodes
             hybrid.flags[i] &= ~HOLD
             count += 1
@@ -231,7 +231,7 @@ def choose_active_region(hybrid):
 
 @helper
 def offer(hybrid, i):
-    """Node i, or what a LEAF has absorbed, goes to the queue if it is transiently active. Returns its metric."""
+    """Put node i, or the branches absorbed into a LEAF, into the queue if transiently active. Returns its metric."""
     tree = hybrid.body.tree
     if tree.kind[i] == LEAF:
         i = tree.left[i]

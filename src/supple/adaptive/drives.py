@@ -1,7 +1,7 @@
-"""Forces of joints, which stay until they are changed: torques, controllers and limits, as the kernels have them.
+"""Forces of joints, which persist until changed: torques, controllers and limits, in the form used by the kernels.
 
-The rows of integrating/joint_law.py that act on one degree of freedom form a list: `controlled` has 1 + the number of
-its first row, and behind that, for each row, 1 + the number of the next.
+The rows of integrating/joint_law.py that act on one degree of freedom form a linked list: `controlled` holds 1 + the
+number of its first row, and after that, for each row, 1 + the number of the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 class Driven(ABC):
-    """What has joints with forces of their own."""
+    """A body whose joints have forces of their own."""
 
     _q: Floats
     _hybrid: Held  #: a HybridBody
@@ -32,12 +32,12 @@ class Driven(ABC):
     def _begin_drives(self) -> None:
         self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller
         self._walls: Ints = np.zeros(0, dtype=np.int64)  #: the rows of limits
-        self._n_rows = 0  #: rows that count
-        self._n_linked = 0  #: of those, the ones that are in the lists
-        self._unsettled: set[int] = set()  #: joints whose forces changed since the nodes above them were renewed
+        self._n_rows = 0  #: rows in use
+        self._n_linked = 0  #: of those, the ones in the lists
+        self._unsettled: set[int] = set()  #: joints whose forces changed since the nodes above them were updated
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
-        """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
+        """Set the force that a joint's actuator exerts from now on: one number per degree of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
         force = joint_force(part, value)
         self._forces_change()
@@ -54,10 +54,10 @@ class Driven(ABC):
         rate: ArrayLike = 0.0,
         most: float = np.inf,
     ) -> None:
-        """A proportional-derivative controller: the force stiffness (target - q) + damping (rate - v), and no more than
-        `most` either way, beside any torque. A joint has one: another one takes its place.
+        """A proportional-derivative controller: the force stiffness (target - q) + damping (rate - v), limited to
+        `most` in either direction, in addition to any torque. A joint has one controller: a new one replaces it.
 
-        target: where the joint is now, by default. Of joints whose coordinates are numbers, not of ball, planar and
+        target: the current position by default. Only for joints whose coordinates are numbers, not for ball, planar and
         free joints. Costs nothing while the joint does not move.
         """
         part = self.model.joints[joint]  # type: ignore[index]
@@ -74,10 +74,10 @@ class Driven(ABC):
         self._settle()
 
     def limits(self, stiffness: float, damping: float = 0.0) -> int:
-        """Let all joints feel the model's limits, as springs with dampers that push them back and never pull; returns
-        how many have some. Called again, it changes those springs.
+        """Apply the model's limits to all joints, as springs with dampers that push back and never pull; returns the
+        number of joints with limits. Calling it again changes those springs.
 
-        A limit that is not touched costs nothing but a comparison, and nothing at all while the joint does not move.
+        An inactive limit costs only a comparison, and nothing at all while the joint does not move.
         """
         rows = limit_rows(self.model, stiffness, damping)
         self._forces_change()
@@ -91,7 +91,7 @@ class Driven(ABC):
         return len(np.unique(self.model.dof_body[by_name(rows)["dof"].astype(np.int64)]))
 
     def joint_law(self, rows: Floats) -> None:
-        """More forces at joints, beside all that act there: rows of integrating/joint_law.py."""
+        """Add joint forces to all others that act there: rows of integrating/joint_law.py."""
         rows = checked_rows(self.model, rows)
         self._forces_change()
         self._unsettled |= self._feeling(rows)
@@ -101,22 +101,22 @@ class Driven(ABC):
 
     @abstractmethod
     def _forces_change(self) -> None:
-        """Forces are about to change."""
+        """Called when forces are about to change."""
 
     @abstractmethod
     def _renew_joint(self, j: int) -> None:
-        """The forces of a joint changed."""
+        """Called when the forces of a joint have changed."""
 
     def _feeling(self, rows: Floats) -> set[int]:
-        """The joints on which rows act now; a limit that is not touched does not."""
+        """The joints on which rows currently act; an inactive limit does not."""
         law = by_name(rows)
         x = self._q[law["coordinate"].astype(np.int64)]
         felt = (law["stiffness"] > 0) | (law["damper"] > 0) | (x < law["lower"]) | (x > law["upper"])
         return set(np.unique(self.model.dof_body[law["dof"][felt].astype(np.int64)]).tolist())
 
     def _settle(self) -> None:
-        """Put new rows into the lists, and let nodes know of the joints whose forces changed. An interrupt may come
-        between any two lines: what it leaves undone is done before the next step."""
+        """Link new rows into the lists, and update the nodes of joints whose forces changed. An interrupt may occur
+        between any two lines: the remaining work is done before the next step."""
         links, nv = self._hybrid.controlled, self.model.nv
         dofs = by_name(self._rows()[self._n_linked : self._n_rows])["dof"].astype(np.int64)
         for dof in dofs.tolist():
@@ -135,10 +135,10 @@ class Driven(ABC):
         return rows
 
     def _room_for(self, rows: Floats) -> Ints:
-        """Write rows behind those that count. Returns their numbers."""
+        """Append rows to those in use. Returns their numbers."""
         hybrid, nv = self._hybrid, self.model.nv
         end, room = self._n_rows + len(rows), len(hybrid.controlled) - nv
-        if end > room:  # twice as much, so that many calls cost no more than a few
+        if end > room:  # double the size, so that the cost of many calls is amortised
             more = max(end, 2 * room) - room
             hybrid.controls = np.concatenate([hybrid.controls, np.zeros(LAW * more)])
             hybrid.controlled = np.concatenate([hybrid.controlled, np.zeros(more, dtype=np.int64)])

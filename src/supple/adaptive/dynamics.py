@@ -1,4 +1,4 @@
-"""Adaptive dynamics [Redon, Galoppo and Lin 2005 (AD)]: as many joints move as allowed, and the body chooses which."""
+"""Adaptive dynamics [Redon, Galoppo and Lin 2005 (AD)]: a limited number of joints move, chosen by the body itself."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ from supple.model.model import count
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_CHUNK = 1024  #: steps between looks at the keyboard
-MOST_STEPS = 1e15  #: of a run
+_CHUNK = 1024  #: steps between checks for a keyboard interrupt
+MOST_STEPS = 1e15  #: in one run
 
 
 @dataclass(frozen=True)
 class AdaptiveStats:
-    """How adaptive dynamics is doing."""
+    """Statistics of adaptive dynamics."""
 
     time: float
     steps: int
-    updates: int  #: of the active region
+    updates: int  #: number of active region updates
     active_count: int  #: joints that move
     reached: int  #: joints in the last acceleration update region
-    rigid_front: int  #: nodes rigid, under nodes that are not
-    force_region: int  #: nodes above bodies that are pushed
+    rigid_front: int  #: rigid nodes directly below nodes that are not rigid
+    force_region: int  #: nodes above pushed bodies
     energy_removed: float  #: by stopping joints, since the beginning
-    acceleration_error: float  #: of the last update: of the joints that were not reached, the root of their metric
-    velocity_error: float  #: of the last update: of the joints that were stopped, the root of their metric
+    acceleration_error: float  #: at the last update: the root of the metric of the joints that were not reached
+    velocity_error: float  #: at the last update: the root of the metric of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what the error is measured in, with its unit
 
     @property
     def error(self) -> float:
-        """What was left out at the last update, in the measure in which `error` is set."""
+        """The error at the last update, in the measure in which `error` is set."""
         return self.acceleration_error if self.certified else self.velocity_error
 
 
@@ -64,32 +64,34 @@ class AdaptiveStats:
 )
 @one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(Hybrid):
-    """A body of which only some joints move, those that matter most just now.
+    """A body of which only the currently most important joints move.
 
         ad = supple.AdaptiveDynamics(model, q, v, active=100)
         ad.apply("hand", force=(0, 0, 10))
         ad.run(1.0, dt=1e-3)
 
-    active: how many joints may move; or a list of joints: these, always. error: instead of a number, how large the
-    velocity of the joints that are stopped may be, [rad/s]: the root of the velocity metric, the sum of v.V v over
-    joints. Every `update_every` steps the choice is made anew.
-    acceleration_region: how many joints are looked at beyond those that move, by their accelerations (a whole number),
-    or how large the acceleration of the others may be, the root of their metric [rad/s^2] (any other number); by
-    default as many as may move, or `error`.
+    active: how many joints may move; or a list of joints, which then always move. error: alternatively, the largest
+    velocity allowed for the joints that are stopped, [rad/s]: the root of the velocity metric, the sum of v.V v over
+    joints. The active joints are chosen again every `update_every` steps.
+    acceleration_region: how many joints, besides those that move, are examined by their accelerations (an integer), or
+    the largest acceleration allowed for the others, the root of their metric [rad/s^2] (any other number). Default: the
+    number of joints that may move, or `error`.
 
-    weights, velocity_weights: of joints in the two metrics, A and V: a number for each joint, or a dictionary by names
-    of numbers, symmetric positive definite matrices, or functions of the joint's position that give one. 1 if not said.
+    weights, velocity_weights: the joints' weights in the two metrics, A and V: a number for each joint, or a dictionary
+    by name of numbers, symmetric positive definite matrices, or functions of the joint's position that return one.
+    Default: 1.
 
-    check_energy=False goes on where energy grows although nothing puts any in, which else raises SimulationError.
+    check_energy=False continues when energy grows without a source; otherwise SimulationError is raised.
 
-    guaranteed: the mode of AD section 7.3. Nothing is stopped and the choice is made at every step, so that the error
+    guaranteed: the mode of AD section 7.3. No joint is stopped and the choice is made at every step, so that the error
     of the accelerations is certified: the root of the metric of those treated as zero is at most `error` [rad/s^2]. It
-    holds for those with which velocities change, in the middle of the step. `measure` says what `error` is in.
+    holds for the accelerations that change the velocities, in the middle of the step. `measure` gives the measure of
+    `error`.
 
     Settings may be changed at any time: ad.active, ad.error, ad.update_every, ad.guaranteed, ...
 
-    A step is half a drift, a kick and half a drift, with accelerations in the middle: of second order, and energies
-    hardly drift. One costs O(active joints + forces), whatever n is.
+    A step is a half drift, a kick and a half drift, with accelerations evaluated in the middle. It is of second order,
+    with hardly any energy drift. It costs O(active joints + forces), independently of n.
     """
 
     def __repr__(self) -> str:
@@ -98,19 +100,19 @@ class AdaptiveDynamics(Hybrid):
         return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}, at {self.time:.6g} s>"
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """The tree, its active joints in orange, as a matplotlib figure; saved if a path is given."""
+        """Plot the tree with its active joints in orange, as a matplotlib figure; saved if a path is given."""
         return self.model.plot(path, mark=self.active_joints)  # type: ignore[arg-type]
 
     # --- settings -------------------------------------------------------------------------------------------------
 
     @property
     def fixed(self) -> bool:
-        """Whether the joints that move were said once and for all: as a list."""
+        """Whether the moving joints were fixed from the start, by a list."""
         return self._fixed
 
     @property
     def active(self) -> int | None:
-        """How many joints may move; None: as many as the error asks for. May be changed at any time."""
+        """How many joints may move; None: determined by the error. May be changed at any time."""
         return None if self._most == ALL else self._most
 
     @active.setter
@@ -128,8 +130,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def error(self) -> float | None:
-        """What may be left out, in `measure`; None: as much as the number of joints asks for. May be changed at any
-        time."""
+        """The error allowed, in `measure`; None: determined by the number of joints. May be changed at any time."""
         return self._error if self._most == ALL else None
 
     @error.setter
@@ -139,14 +140,14 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def measure(self) -> str:
-        """What `error` is measured in, with its unit: "velocity [rad/s]"; guaranteed, "acceleration [rad/s^2]"."""
+        """The measure of `error`, with its unit: "velocity [rad/s]"; if guaranteed, "acceleration [rad/s^2]"."""
         weights, source = self._weighed
         plain = weights[0 if self._guaranteed else 1] is None
         return of_adaptive_dynamics(self._guaranteed, "" if plain else source or "given")
 
     @property
     def update_every(self) -> int:
-        """Every so many steps the active joints are chosen anew. May be changed at any time."""
+        """Number of steps between choices of the active joints. May be changed at any time."""
         return self._every
 
     @update_every.setter
@@ -177,8 +178,8 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def acceleration_region(self) -> float | None:
-        """How many joints are looked at by their accelerations, or what may be left out of them; None: as of the
-        active joints. May be changed at any time; with guaranteed=True it has no effect."""
+        """How many joints are examined by their accelerations, or the acceleration error allowed; None: as for the
+        active joints. May be changed at any time; has no effect with guaranteed=True."""
         return self._region
 
     @acceleration_region.setter
@@ -189,7 +190,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def check_energy(self) -> bool:
-        """Whether energy that grows although nothing puts any in raises SimulationError. May be changed at any time."""
+        """Whether energy that grows without a source raises SimulationError. May be changed at any time."""
         return self._check_energy
 
     @check_energy.setter
@@ -199,7 +200,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def order(self) -> str | ArrayLike:
-        """Of the assembly tree."""
+        """The order of the assembly tree."""
         return self._order
 
     def _ask_for(self, most: int, error: float) -> None:
@@ -215,7 +216,7 @@ class AdaptiveDynamics(Hybrid):
             )
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
-        """Put the joints somewhere else: everything is computed anew, O(n)."""
+        """Set the state of all joints; everything is recomputed, O(n)."""
         x, y = checked_state(self.model, q, v)
         with self._whole_or_not():
             self._q[:], self._v[:] = x, y
@@ -223,10 +224,11 @@ class AdaptiveDynamics(Hybrid):
 
     @checked
     def pin(self, joint: str | int, moves: bool | None = True) -> None:
-        """Keep a joint always active (True), never (False: it is locked, and stops if it moves), or neither (None).
+        """Keep a joint always active (True), never active (False: it is locked, and stops if it moves), or neither
+        (None).
 
-        A joint that moves is stopped by an impulse along it: the others that are active keep their momenta, and
-        `stats.energy_removed` grows by what that takes. Costs O(n).
+        A moving joint is stopped by an impulse along it: the other active joints keep their momenta, and
+        `stats.energy_removed` grows by the energy lost. Costs O(n).
         """
         part = self.model.joints[joint]  # type: ignore[index]
         self._refuse_if_fixed()
@@ -237,7 +239,7 @@ class AdaptiveDynamics(Hybrid):
             stops, before, were = moves is False and self._v[part.v].any(), self._energies(), self.active_joints
             self._pins = pins
             if stops:
-                self._mark_active(were)  # those that will move, and the one that stops: its lock is not there yet
+                self._mark_active(were)  # those that will move, and the one that stops: it is not locked yet
                 k.momenta_kernel.load()(self._hybrid.address)
                 momenta = self._hybrid.momentum.copy()
                 self._v[part.v] = 0.0
@@ -253,12 +255,12 @@ class AdaptiveDynamics(Hybrid):
 
     @checked
     def set_weights(self, weights: Weights = None, velocity_weights: Weights = None) -> None:
-        """Other weights in the metrics; costs O(n)."""
+        """Change the weights of the metrics; costs O(n)."""
         self._weigh(weights, velocity_weights)
 
     @property
     def weights(self) -> Weights:
-        """Of joints in the acceleration metric, as given. May be changed at any time, O(n)."""
+        """The joints' weights in the acceleration metric, as given. May be changed at any time, O(n)."""
         return self._weighed[0][0]
 
     @weights.setter
@@ -267,7 +269,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def velocity_weights(self) -> Weights:
-        """Of joints in the velocity metric, as given. May be changed at any time, O(n)."""
+        """The joints' weights in the velocity metric, as given. May be changed at any time, O(n)."""
         return self._weighed[0][1]
 
     @velocity_weights.setter
@@ -283,19 +285,19 @@ class AdaptiveDynamics(Hybrid):
             self._assemble(self.active_joints)
 
     def look_from(self, eye: ArrayLike, target: ArrayLike | None = None, **options: Any) -> None:
-        """Weigh joints by what they move in the picture of a camera: see camera_weights, which takes the options.
-        Errors are then in pixels. Costs O(n log n); to be said again when the camera has moved."""
+        """Weight joints by their effect on the image of a camera: see camera_weights, which takes the options. Errors
+        are then in pixels. Costs O(n log n); call it again when the camera has moved."""
         weights = camera_weights(self.model, self._q, eye, target, **options)
         self._weigh(weights, weights, "camera")
 
     # --- moving ---------------------------------------------------------------------------------------------------
 
     def step(self, dt: float) -> None:
-        """Move on by dt."""
+        """Advance by dt."""
         self._advance(1, take("step: dt", dt, POSITIVE))
 
     def run(self, duration: float, dt: float) -> AdaptiveStats:
-        """Move on by a duration, in steps of dt (its last digits are rounded away: always whole steps)."""
+        """Advance by a duration, in steps of dt (rounded to a whole number of steps)."""
         length, dt = take("run: duration", duration, NOT_NEGATIVE), take("run: dt", dt, POSITIVE)
         if not length / dt < MOST_STEPS:
             raise StateError(f"{length:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
@@ -307,24 +309,24 @@ class AdaptiveDynamics(Hybrid):
         return self.stats
 
     def update(self) -> None:
-        """Let the next step choose the active joints anew, whenever the last choice was."""
+        """Choose the active joints in the next step, regardless of when they were last chosen."""
         self._due()
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """What decides, beside q, v and forces, how it goes on: which joints are active, and where it is between
-        updates."""
+        """The data that, besides q, v and forces, determine how the run continues: the active joints, and the position
+        between updates."""
         return self._saved()
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Go on as another one would have when it saved this: one of the same model, at its q and v, asked for the same
-        and under the same forces. It gives the same bits. Costs O(n)."""
+        """Continue exactly as the object that saved this: one of the same model, at its q and v, with the same settings
+        and forces. The results are bit-identical. Costs O(n)."""
         self._put_back(self._checked_save(saved))
 
-    # --- what can be seen -----------------------------------------------------------------------------------------
+    # --- inspection -----------------------------------------------------------------------------------------------
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy, J; costs O(active joints), as each of them does."""
+        """Kinetic and potential energy, J; costs O(active joints), as does each of them."""
         return sum(self._energies())
 
     @property
@@ -334,7 +336,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def potential(self) -> float:
-        """Potential energy, J: of gravity, and of springs to the world."""
+        """Potential energy, J: of gravity, and of springs attached to the world."""
         return self._energies().potential
 
     @property
@@ -368,7 +370,7 @@ class AdaptiveDynamics(Hybrid):
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
-        """What was saved, if it can be of this model, as it is."""
+        """The saved data, unchanged, if consistent with this model."""
         if not (isinstance(saved, Mapping) and all(name in saved for name in SAVED_ARRAYS)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(SAVED_ARRAYS)} and numbers")
         names = [name for name in (*SAVED_ARRAYS, *SAVED_NUMBERS) if name in saved]
@@ -400,10 +402,10 @@ class AdaptiveDynamics(Hybrid):
         return given
 
     def _poses_into(self, bodies: Ints, rows: Floats) -> None:
-        self._energies()  # which notes where the reduced bodies are
+        self._energies()  # records the poses of the reduced bodies
         k.poses_kernel.load()(self._hybrid.address, bodies, rows)
 
     def _renew_joint(self, j: int) -> None:
-        """The forces of a joint changed: known at once by the nodes above it that are rigid."""
+        """The forces of a joint changed: update the rigid nodes above it immediately."""
         node = int(self._assembly.node_of[j])
         k.resettle_kernel.load()(self._hybrid.address, node)

@@ -7,7 +7,7 @@ from supple.spatial.compiler import helper
 
 @helper
 def push(nodes, values, size, node, value):
-    """Returns the new size."""
+    """Insert a node; returns the new size."""
     k = size
     while k > 0:
         up = (k - 1) // 2
@@ -23,7 +23,7 @@ def push(nodes, values, size, node, value):
 
 @helper
 def pop(nodes, values, size):
-    """Take the first away; returns the new size."""
+    """Remove the first node; returns the new size."""
     size -= 1
     node, value = nodes[size], values[size]
     k = 0

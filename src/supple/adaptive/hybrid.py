@@ -1,4 +1,4 @@
-"""The hybrid body behind AdaptiveDynamics [AD section 4]: what is asked of it, its arrays, the kernels that move it."""
+"""The hybrid body behind AdaptiveDynamics [AD section 4]: its settings, its arrays, and the kernels that move it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from supple.adaptive.memory import (
     PushRow,
 )
 from supple.adaptive.metrics import Weights, WeightTable
-from supple.adaptive.pushes import Pushed, Rows
+from supple.adaptive.pushes import Pushed, PushRows
 from supple.adaptive.quasistatics import tree_digits
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.arguments import NOT_NEGATIVE, Count, Kind, NotNegative, Whole, checked, take, whole
@@ -55,14 +55,14 @@ USUAL_DIGITS, FEWEST_DIGITS = 2.0**-40, 1e-5  #: relative errors of the assembly
 
 
 class Energies(NamedTuple):
-    """Of a body."""
+    """The energies of a body."""
 
     kinetic: float
-    potential: float  #: of gravity, and of springs to the world
+    potential: float  #: of gravity, and of springs attached to the world
 
 
 class Hybrid(Pushed, Driven):
-    """A body of which only some joints move. AdaptiveDynamics is what a user sees of it."""
+    """A body of which only some joints move. AdaptiveDynamics is its public interface."""
 
     _pointers = ("_lock", "_kernel")
 
@@ -91,7 +91,7 @@ class Hybrid(Pushed, Driven):
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
         self._ask(active, error, update_every, acceleration_region, guaranteed)
-        self._weighed = (weights, velocity_weights), ""  #: as given, and where they come from
+        self._weighed = (weights, velocity_weights), ""  #: as given, and their source
         self._q, self._v = checked_state(model, q, v)
         self._weights = WeightTable(model, weights)
         self._velocity_weights = WeightTable(model, velocity_weights)
@@ -132,17 +132,17 @@ class Hybrid(Pushed, Driven):
 
     @property
     def q(self) -> Floats:
-        """(nq,) where the joints are: a view that follows, not to be written to; set_state moves them."""
-        return read_only(self._q)
+        """(nq,) joint positions: a live, read-only view; set_state changes them."""
+        return view_of(self._q)
 
     @property
     def v(self) -> Floats:
-        """(nv,) their velocities, likewise."""
-        return read_only(self._v)
+        """(nv,) joint velocities: a live, read-only view."""
+        return view_of(self._v)
 
     @property
     def active_joints(self) -> Ints:
-        """The joints that move, by number."""
+        """The numbers of the joints that move."""
         joints: Ints = np.sort(self._hybrid.joints[: self._hybrid.n_joints])
         return joints
 
@@ -153,7 +153,7 @@ class Hybrid(Pushed, Driven):
 
     @property
     def _reach(self) -> tuple[int, float]:
-        """How many joints the acceleration update region may have, and what may be neglected of the others."""
+        """How many joints the acceleration update region may have, and the error allowed for the others."""
         if self._guaranteed or self._region is None:
             return self._most, self._error
         return (min(self._region, ALL), 0.0) if isinstance(self._region, int) else (ALL, self._region)
@@ -208,7 +208,7 @@ class Hybrid(Pushed, Driven):
 
     @contextmanager
     def _whole_or_not(self) -> Iterator[None]:
-        """What is refused in here changes nothing: what a node knows is made anew, to the same bits. O(n)."""
+        """On an error inside this context nothing changes: all nodes are recomputed, bit-identically. O(n)."""
         own, saved = dict(self.__dict__), self._saved()
         changed = (self._q, self._v, self._weights.values, self._velocity_weights.values)
         contents = [x.copy() for x in changed]
@@ -224,7 +224,7 @@ class Hybrid(Pushed, Driven):
             raise
 
     def _saved(self) -> dict[str, NDArray[Any]]:
-        """What decides, beside q, v and forces, how it goes on."""
+        """The data that, besides q, v and forces, determine how the run continues."""
         numbers = {name: np.array(getattr(self._hybrid, name)) for name in SAVED_NUMBERS}
         return numbers | {name: getattr(self._hybrid, name).copy() for name in SAVED_ARRAYS}
 
@@ -234,12 +234,12 @@ class Hybrid(Pushed, Driven):
             getattr(self._hybrid, name)[:] = saved[name]
         k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
         for name in SAVED_NUMBERS:
-            if name in saved:  # another version may have saved fewer
+            if name in saved:  # another version may have saved fewer of them
                 setattr(self._hybrid, name, saved[name])
         self._set_asked()
 
     def _lay_out(self) -> None:
-        """The tree, with the weights and locks of now."""
+        """The tree, with the current weights and locks."""
         locked = np.flatnonzero(self._pins < 0)
         self._body.tree = self._shared.changed(self._weights.values, locked).tree
         self._hybrid.velocity_weight = self._velocity_weights.values
@@ -249,14 +249,14 @@ class Hybrid(Pushed, Driven):
         must[self._assembly.node_of[pinned]] = PINNED
 
     def _mark_above(self, marks: Ints, nodes: Ints, value: int) -> None:
-        """Mark nodes, and all above them."""
+        """Mark nodes and all nodes above them."""
         while len(nodes):
             marks[nodes] = value
             nodes = self._assembly.up[nodes]
             nodes = np.unique(nodes[nodes >= 0])
 
     def _assemble(self, active: Ints | None = None) -> None:
-        """Everything, from the state as it is. What moves is active, and what is said to be."""
+        """Recompute everything from the current state. Moving joints are active, and those given."""
         locked, moving = self._pins < 0, self._moving(self._v)
         if locked[moving].any():
             name = self.model.joint_names[int(moving[locked[moving]][0])]
@@ -273,7 +273,7 @@ class Hybrid(Pushed, Driven):
         self._due()
 
     def _make_nodes(self) -> None:
-        """What all nodes know, as if none were active."""
+        """The coefficients of all nodes, as if none were active."""
         body, hybrid = self._body, self._hybrid
         body.external["f"] = 0.0
         for x in (body.force, body.qdd, hybrid.flags, hybrid.drive, hybrid.momentum):
@@ -284,8 +284,8 @@ class Hybrid(Pushed, Driven):
             self._refuse_singular(int(self._assembly.item[hybrid.worst]))
 
     def _digits(self) -> float:
-        """What a total may be off by because of rounding, in parts of its scale [assembly/rounding.py]; measured where
-        it is part of a certificate."""
+        """The rounding error of a total, relative to its scale [assembly/rounding.py]; measured where it is part of a
+        certificate."""
         if not self._guaranteed:
             return USUAL_DIGITS
         found = tree_digits(self.model, self._q, self._order)
@@ -305,7 +305,7 @@ class Hybrid(Pushed, Driven):
         return np.unique(self.model.dof_body[np.flatnonzero(v)])
 
     def _mark_active(self, joints: Ints) -> None:
-        """The hybrid body of these joints, and of those that are always active; those above them are held."""
+        """Form the hybrid body of these joints and the always active ones; joints above them are held."""
         flags, joined = self._hybrid.flags, self._assembly.node_of
         nodes = joined[np.union1d(joints, self._always())]
         self._mark_above(flags, nodes, CURRENT)
@@ -318,13 +318,13 @@ class Hybrid(Pushed, Driven):
         return np.flatnonzero(self._pins >= 0 if self._all_fixed() else self._pins > 0)
 
     def _keep(self) -> None:
-        """The state as it is becomes the one to which a step that fails goes back."""
+        """Keep the current state as the one to return to if a step fails."""
         hybrid = self._hybrid
         hybrid.kept_q[:], hybrid.kept_v[:] = self._q, self._v
         hybrid.kept_time, hybrid.kept_removed = hybrid.time, hybrid.removed
 
     def _set_asked(self) -> None:
-        """Tell the kernels the settings. Their metrics are sums of squares: the squares of errors."""
+        """Pass the settings to the kernels. Their metrics are sums of squares, so errors are squared."""
         hybrid, (reach, reach_error) = self._hybrid, self._reach
         hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most, reach
         hybrid.ways = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
@@ -335,7 +335,7 @@ class Hybrid(Pushed, Driven):
         self._hybrid.due = 0
 
     def _all_fixed(self) -> bool:
-        """Whether the same joints move always: those given, or all."""
+        """Whether the moving joints never change: those given, or all."""
         return self._fixed or (self._most < ALL and self._most >= int((self._pins >= 0).sum()))
 
     @staticmethod
@@ -357,7 +357,7 @@ class Hybrid(Pushed, Driven):
             looks = any(table.functions for table in tables) and not self._all_fixed()
             while count > 0:
                 now = count
-                if looks:  # before every update, which is in the middle of a step
+                if looks:  # before every update, in the middle of a step
                     if self._hybrid.due <= 0:
                         q = self.model.integrate(self._q, self._v, 0.5 * dt)
                         for table in tables:
@@ -374,7 +374,7 @@ class Hybrid(Pushed, Driven):
             self._explain(ended, dt)
 
     def _explain(self, ended: int, dt: float) -> None:
-        """Say what happened; everything is made anew from the state that was kept."""
+        """Raise the error for how a run ended; everything is recomputed from the kept state."""
         hybrid, failed = self._hybrid, self.time
         joint = self.model.joint_names[int(hybrid.worst)]
         grown, there = float(hybrid.grown + hybrid.lent), float(hybrid.there)
@@ -408,19 +408,19 @@ class Hybrid(Pushed, Driven):
             close_kernel.load()(self._hybrid.address)
 
     def _pushes_changed(self) -> None:
-        self._forces_change()  # the reduced tree still has the springs of before
+        self._forces_change()  # the reduced tree still has the previous springs
         if self._arranged:
             k.form_hybrid_body.load()(self._hybrid.address, CURRENT)
 
     def _no_longer_pushed(self, body: int) -> None:
         pass
 
-    def _push_rows(self) -> Rows:
-        rows: Rows = self._hybrid.pushes
+    def _push_rows(self) -> PushRows:
+        rows: PushRows = self._hybrid.pushes
         return rows
 
     def _arrange_now(self) -> None:
-        """The forces of joints, the pushes by body, and the nodes above those bodies."""
+        """Arrange the forces of joints, the pushes by body, and the nodes above those bodies."""
         self._settle()
         if self._arranged:
             return
@@ -448,7 +448,7 @@ def checked_every(value: Any) -> int:
     return min(take("update_every", value, whole(1)), ALL)
 
 
-def read_only(x: Floats) -> Floats:
+def view_of(x: Floats) -> Floats:
     view = x[:]
     view.flags.writeable = False
     return view

@@ -1,4 +1,4 @@
-"""The state that adaptive dynamics goes back to when a step fails: the last one whose energies were looked at."""
+"""The state that adaptive dynamics returns to when a step fails: the last one whose energies were checked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from supple.exact.motion import DOF
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 
-UNWATCHED = 4  # a way of a run (steps.py has the others): energy may grow
+UNWATCHED = 4  # a mode of a run (steps.py has the others): energy may grow
 
 
 @helper
@@ -23,7 +23,7 @@ def keep_joint(hybrid, x, j):
 
 @helper
 def keep_state(hybrid, m, x):
-    """Of all joints that have moved since the last one was kept."""
+    """Keep the state of all joints that have moved since it was last kept."""
     for b in range(m.n):
         keep_joint(hybrid, x, hybrid.joints[b])
     for k in range(hybrid.n_dropped):
@@ -35,7 +35,7 @@ def keep_state(hybrid, m, x):
 
 @helper
 def fastest(m, hybrid, x):
-    """The joint that moves fastest, or whose velocity is not a number."""
+    """The fastest joint, or one whose velocity is not a number."""
     worst, most = 0, -1.0
     for b in range(m.n):
         iv = m.bodies[b].iv
@@ -50,7 +50,7 @@ def fastest(m, hybrid, x):
 
 @helper
 def is_unstable(hybrid):
-    """Look at the accounts, if it is time to: before an update, after so many steps, and after a change of forces. A
+    """Check the energy balance when due: before an update, after a number of steps, and after a change of forces. A
     state that passes is kept."""
     if not (hybrid.due <= 0 or hybrid.unchecked >= LOOK or hybrid.accounts_open == 0.0):
         return False

@@ -1,4 +1,4 @@
-"""One step of the hybrid body: half a drift, a kick, half a drift.
+"""One step of the hybrid body: half drift, kick, half drift.
 
     q_h = q + h/2 v                     positions move half a step, with the old velocities
     k1  = a(q_h, v)
@@ -7,23 +7,23 @@
     v'  = v + h/4 (k1 + 2 k2 + k3)      the kick
     q'  = q_h + h/2 v'                  the other half, with the new velocities
 
-on the manifold where joints have one. It is of second order and nearly symmetric in time, which keeps energies from
-drifting: a step back, of -h, undoes a step but for the sixth power of h. Where a = J v and z = h J, forth and back is
+on the manifold for joints that have one. It is of second order and nearly symmetric in time, which prevents energy
+drift: a step back, of -h, undoes a step up to the sixth power of h. For a = J v and z = h J, forth and back is
 
     (1 + z + z^2/2 + z^3/8) (1 - z + z^2/2 - z^3/8) = 1 - z^6/64
 
-while the explicit midpoint rule, v + h k2, leaves z^4/4, and so much drift in the third power of h; putting its result
-in once more, v + h a(q_h, v + h/2 k2), leaves -z^4/4. With three evaluations, k2 at v + c h k1, a step is undone to the
-fifth power for a family of weights in c; c = 1/2 is the member with the fewest terms. With u2 and u3 the velocities of
-k2 and k3, v' = (u2 + u3)/2 + h/4 k3.
-Semi-implicit Euler, of one evaluation, keeps energies only where the mass matrix is constant.
+while the explicit midpoint rule, v + h k2, leaves z^4/4, and thus a drift in the third power of h; substituting its
+result once more, v + h a(q_h, v + h/2 k2), leaves -z^4/4. With three evaluations and k2 at v + c h k1, a step is undone
+up to the fifth power for a family of weights in c; c = 1/2 is the member with the fewest terms. With u2 and u3 the
+velocities of k2 and k3, v' = (u2 + u3)/2 + h/4 k3.
+Semi-implicit Euler, with one evaluation, preserves energies only where the mass matrix is constant.
 
-All three are of the same positions, so those after the first pass on velocities and forces alone (next_evaluation.py).
-Joints accelerate on the way down on which the next evaluation begins.
+All three evaluations use the same positions, so those after the first only propagate velocities and forces
+(next_evaluation.py). Joint accelerations are computed in the outward pass with which the next evaluation begins.
 
-The kick changes the kinetic energy by exactly h a.H (v + v') / 2, a the mean acceleration, whatever the forces are. So
-that is how the work of forces is counted (ledger.py): pushes and dampers by the power of their mean force at the mean
-velocity; torques, and controllers and limits, which have a potential, as positions move.
+The kick changes the kinetic energy by exactly h a.H (v + v') / 2, with a the mean acceleration, for any forces. The
+work of forces is therefore counted consistently with it (ledger.py): pushes and dampers by the power of their mean
+force at the mean velocity; torques, and controllers and limits, which have a potential, as positions change.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from supple.spatial.compiler import helper, kernel
 
 @helper
 def own_work(hybrid, x, j, way):
-    """The work of the torque, controllers and limits of degree of freedom j, as they are at rest, on its way."""
+    """The work of the torque, controllers and limits of degree of freedom j, at zero velocity, over a displacement."""
     work, row = hybrid.controls[j] * way, hybrid.controlled[j]
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
@@ -68,7 +68,7 @@ def own_work(hybrid, x, j, way):
 
 @helper
 def drift(hybrid, m, x, dt):
-    """Move all active joints with their velocities; the work of torques, controllers and limits is counted."""
+    """Move all active joints with their velocities, and count the work of torques, controllers and limits."""
     body, tree = hybrid.body, hybrid.body.tree
     work = 0.0
     for b in range(m.n):
@@ -81,7 +81,7 @@ def drift(hybrid, m, x, dt):
 
 @helper
 def start(hybrid):
-    """The first evaluation of a kick, until joints are eliminated. Returns the smallest pivot."""
+    """The first evaluation of a kick, up to the elimination of joints. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
     drive_joints(m, hybrid, x, x.v)
     without_joints(hybrid, True, True, False)
@@ -90,7 +90,7 @@ def start(hybrid):
 
 @helper
 def predict(hybrid):
-    """The velocities of the middle of the step, to x.half. Returns the smallest pivot."""
+    """The velocities in the middle of the step, written to x.half. Returns the smallest pivot."""
     smallest = start(hybrid)
     go_on(hybrid, 1)
     return smallest
@@ -98,15 +98,15 @@ def predict(hybrid):
 
 @helper
 def kick(hybrid):
-    """New velocities of all active joints. Returns the smallest pivot, and the sum of their squares."""
+    """New velocities of all active joints. Returns the smallest pivot, and the sum of squares of the velocities."""
     smallest = start(hybrid)
     return smallest, go_on(hybrid, 2)
 
 
 @kernel(types.float64(HybridBody.type, types.int64), "hybrid body, velocities", effort=2, nogil=True)
 def go_on(hybrid, more):
-    """The rest of a kick, with so many more evaluations: both, and velocities change; or one, for its velocities
-    alone. Returns the sum of squares of the new velocities."""
+    """The rest of a kick, with `more` further evaluations: two, and the velocities change; or one, only for its
+    velocities. Returns the sum of squares of the new velocities."""
     m, x = open_reduced(hybrid)
     for second in range(more):
         evaluate_again(m, hybrid, x, second)
@@ -115,9 +115,9 @@ def go_on(hybrid, more):
 
 @helper
 def evaluate_again(m, hybrid, x, second):
-    """Joints accelerate, and the next evaluation begins, at the velocities that this leads to, until joints are
-    eliminated: the passes of exact/aba.py without what depends on positions alone. second: these are k2, otherwise
-    k1."""
+    """Compute the joint accelerations, and begin the next evaluation, at the resulting velocities, up to the
+    elimination of joints: the passes of exact/aba.py without the terms that depend only on positions. second: these
+    accelerations are k2, otherwise k1."""
     now = x.half if second else x.v
     weight, ahead = (0.5, hybrid.dt) if second else (0.25, 0.5 * hybrid.dt)
     world = x.work.path[0]
@@ -144,7 +144,7 @@ def evaluate_again(m, hybrid, x, second):
 
 @helper
 def push_again(hybrid, b, V, second):
-    """The force on a body that is pushed and moves with V. Sums that begin with V1 and D1 become V1 + V2/2 + V3/2 and
+    """The force on a pushed body that moves with V. Sums that begin with V1 and D1 become V1 + V2/2 + V3/2 and
     D1/4 + D2/2 + D3/4."""
     R, X = pose_at(hybrid.world, (b + 1))
     push, _, drag = push_on(hybrid, b + 1, R, X, V)
@@ -156,8 +156,8 @@ def push_again(hybrid, b, V, second):
 
 @helper
 def change_velocities(m, hybrid, x):
-    """Joints accelerate for the last time, k3, and velocities change; x.qdd becomes the mean acceleration. Work is
-    counted: that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
+    """Compute the last joint accelerations, k3, and the new velocities; x.qdd becomes the mean acceleration. Work is
+    counted, that of pushes at the mean of V1 and V' = V2/2 + V3/2 + h A3/4. Returns the sum of squares of the new
     velocities."""
     given, drag, squares, dt = 0.0, 0.0, 0.0, hybrid.dt
     x.work.path[0].A = Motion(zero(), zero())
@@ -181,8 +181,8 @@ def change_velocities(m, hybrid, x):
 
 @helper
 def change_velocity(hybrid, x, j, force):
-    """Degree of freedom j's, by x.qdd. force: that of its joint, of which x.drive becomes what dampers do. Returns the
-    power of these at the mean velocity, and the square of the new one."""
+    """Update the velocity of degree of freedom j by x.qdd. force: that of its joint; x.drive becomes its part due to
+    dampers. Returns the power of the dampers at the mean velocity, and the square of the new velocity."""
     before = x.v[j]
     after = before + hybrid.dt * x.qdd[j]
     damper = force - own_force(hybrid, x, j, 0.0)
@@ -193,8 +193,8 @@ def change_velocity(hybrid, x, j, force):
 
 @helper
 def close(hybrid, drag, squares):
-    """The accounts of a kick: the work of dampers, and whether to have a look, as velocities grow when a run becomes
-    unstable."""
+    """Complete the energy accounts of a kick: the work of dampers, and whether a check is due, since velocities grow
+    when a run becomes unstable."""
     hybrid.drag_work += drag
     if squares > 4.0 * hybrid.squares:
         hybrid.unchecked = LOOK
@@ -202,7 +202,7 @@ def close(hybrid, drag, squares):
 
 @helper
 def swap_velocities(m, x):
-    """x.v and x.half take each other's place."""
+    """Exchange x.v and x.half."""
     for b in range(m.n):
         iv = m.bodies[b].iv
         for j in range(iv, iv + DOF[m.bodies[b].kind]):
@@ -213,8 +213,8 @@ def swap_velocities(m, x):
 
 @helper
 def imposed_kick(hybrid):
-    """New velocities by accelerations that are given, not found: what it takes to impose them is counted as work, and
-    so are pushes. Returns the sum of squares of the velocities."""
+    """New velocities from prescribed accelerations: the forces needed to impose them are counted as work, and so are
+    pushes. Returns the sum of squares of the velocities."""
     m, x = open_reduced(hybrid)
     drive_joints(m, hybrid, x, x.half)
     swap_velocities(m, x)

@@ -1,31 +1,32 @@
-"""Whether energy comes from nowhere: the accounts by which an unstable run is stopped.
+"""Detection of energy without a source: the energy accounts by which an unstable run is stopped.
 
-From one look to the next, with T the kinetic energy and V that of gravity and springs,
+Between two checks, with T the kinetic energy and V that of gravity and springs,
 
     g = (T' - T) + (V' - V) - W - D + L
 
-is the energy that nothing accounts for. W is the work of joints and pushes, D that of dampers, L what was taken by
-stopping joints. All is counted consistently with the step (kick.py), so that g is of the size of the step's own errors,
-which are small beside the energies that are exchanged, however slowly something begins to move.
+is the unaccounted energy. W is the work of joints and pushes, D that of dampers, L the energy removed by stopping
+joints. All terms are counted consistently with the step (kick.py), so g is of the size of the step's own errors, which
+are small relative to the energies exchanged, however slowly a motion begins.
 
-What there is to compare it with is S = T + height: the potential above the lowest seen, where W counts as potential,
-too. Without dampers S is constant, or grows as lower places are found. What dampers and stopping take of it, they take
-of the unaccounted energy in proportion:
+It is compared with S = T + height: the potential above the lowest value seen, where W also counts as potential. Without
+dampers S is constant, or grows as lower positions are found. Energy taken from S by dampers and by stopping joints also
+reduces the unaccounted energy in proportion:
 
     grown' = max(0, (grown + g) S' / (S' + taken))
 
-A run is unstable when there is more unaccounted energy than other.
+A run is unstable when the unaccounted energy exceeds the rest.
 
-Dampers take energy, but not in every step: where c h / m is near the end of what is stable, and in the guaranteed mode
-near 2, the velocities of which the step takes the drag are far from the one that does the work. What they give is
-*lent*, and what they take is first taken from that. The step of kick.py lends hardly anything where it is stable; that
-of the guaranteed mode may lend much (at c h / m = 1.95 the energy of a spring may be 28 times what it was, before it
-falls). So a run is unstable, too, when more is lent or unaccounted for than there is other energy, and c h / m is 2
-along the velocities of now; or when nearly all is lent, even beside what was in springs when the accounts were opened.
+Dampers take energy, but not in every step: where c h / m is near the limit of stability, and in the guaranteed mode
+near 2, the velocities from which the step computes the drag differ greatly from the one that does the work. Energy that
+dampers give is *lent*, and energy that they take is first deducted from that. The step of kick.py lends hardly anything
+where it is stable; that of the guaranteed mode may lend much (at c h / m = 1.95 the energy of a spring may reach 28
+times its initial value before it falls). So a run is also unstable when the lent or unaccounted energy exceeds the rest
+and c h / m is 2 along the current velocities; or when nearly all energy is lent, even including the energy in springs
+when the accounts were opened.
 
-A change of forces is a change of V, and not of anything here: the accounts are closed before, and opened after it. What
-forces that are gone could have given is no longer there; height begins anew, and what was unaccounted for shrinks with
-S. What may have been rounding in those forces is forgotten: nothing later is of the size to compare it with.
+A change of forces changes V, but nothing else here: the accounts are closed before it and opened after it. Energy that
+removed forces could have supplied no longer exists; height is reset, and the unaccounted energy shrinks with S.
+Possible rounding errors of those forces are discarded: nothing later is of comparable size.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ from supple.integrating.joint_law import LAW, law_among, law_work
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
 
-LOOK = 20  #: steps between two looks, at most; fewer where velocities have doubled
-ROUNDING = 1e-10  #: of the energies and forces that are added up: what is less may be rounding
-DAMPED = 1.98  #: of c h / m: beyond, what dampers lend may not be given back
-MOST_LENT = 31.0 / 32.0  #: of all energy, whatever c h / m is
+LOOK = 20  #: largest number of steps between two checks; fewer where velocities have doubled
+ROUNDING = 1e-10  #: relative to the energies and forces that are summed: anything less may be rounding
+DAMPED = 1.98  #: of c h / m: above this, energy lent by dampers may not be returned
+MOST_LENT = 31.0 / 32.0  #: of all energy, for any c h / m
 
 
 @helper
@@ -56,7 +57,7 @@ def length(a):
 
 @helper
 def potential(m, hybrid):
-    """The energy of gravity and springs, of poses that have been noted; and the size of what was added up."""
+    """The energy of gravity and springs, from recorded poses; and the magnitude of the summed terms."""
     total, size, g = 0.0, 0.0, length(m.gravity)
     for rb in range(m.n + 1):
         R, X = pose_at(hybrid.world, rb)
@@ -79,8 +80,8 @@ def potential(m, hybrid):
 
 @helper
 def joint_sizes(m, hybrid, x):
-    """How large the forces of joints are: so much they would do over one unit of way; the sum of squares of the
-    velocities; and the power that dampers take at those, of joints and of springs. After motions were noted."""
+    """The magnitude of joint forces, as their work over a unit displacement; the sum of squares of the velocities; and
+    the power that dampers of joints and springs take at these. Requires recorded motions."""
     size, squares, power = 0.0, 0.0, 0.0
     for b in range(m.n):
         iv = m.bodies[b].iv
@@ -98,7 +99,7 @@ def joint_sizes(m, hybrid, x):
 
 @helper
 def stretch(m, hybrid, x):
-    """The energy of springs, of joints and of pushes, above that of their rest."""
+    """The energy of springs, of joints and of pushes, above that at rest."""
     total = 0.0
     for b in range(m.n):
         iv = m.bodies[b].iv
@@ -119,8 +120,8 @@ def stretch(m, hybrid, x):
 
 @part
 def look(hybrid):
-    """Bring the accounts up to date, and begin them anew. Returns whether energy has come from nowhere, and how much of
-    it may be rounding."""
+    """Update the energy accounts, and restart them. Returns whether there is energy without a source, and how
+    much of it may be rounding."""
     without_joints(hybrid, True, True, True)
     m, x = open_reduced(hybrid)
     kinetic = hybrid.kinetic
@@ -129,7 +130,7 @@ def look(hybrid):
     if hybrid.accounts_open > 0.0:
         settle_accounts(hybrid, kinetic, energy)
     else:
-        hybrid.stretch = stretch(m, hybrid, x) + hybrid.lent / MOST_LENT  # lent before: not again
+        hybrid.stretch = stretch(m, hybrid, x) + hybrid.lent / MOST_LENT  # lent before: not counted again
     hybrid.then_kinetic = kinetic
     hybrid.then_potential = energy
     hybrid.work = hybrid.drag_work = hybrid.stopped = 0.0
@@ -145,7 +146,7 @@ def look(hybrid):
 
 @helper
 def settle_accounts(hybrid, kinetic, energy):
-    """Since the last look: what there is, what of it nothing accounts for, and what dampers gave."""
+    """Since the last check: the energy available, the unaccounted part of it, and the energy given by dampers."""
     stopped, lent = hybrid.stopped, hybrid.lent + hybrid.drag_work
     rise = energy - hybrid.then_potential - hybrid.work
     height = max(0.0, hybrid.height + rise)
@@ -160,7 +161,7 @@ def settle_accounts(hybrid, kinetic, energy):
 
 @kernel(types.void(HybridBody.type), "adaptive dynamics, accounts")
 def close_kernel(hybrid):
-    """Close the accounts, before forces change: the next step opens them, with the forces of then."""
+    """Close the accounts before forces change: the next step opens them with the new forces."""
     _, rounding = look(hybrid)
     kinetic, there = hybrid.kinetic, hybrid.there
     grown, lent = max(0.0, hybrid.grown - rounding), max(0.0, hybrid.lent - rounding)
@@ -172,7 +173,7 @@ def close_kernel(hybrid):
 
 @kernel(types.float64(HybridBody.type), "adaptive dynamics, energy")
 def energy_kernel(hybrid):
-    """Kinetic and potential energy; poses are noted."""
+    """Kinetic and potential energy; records poses."""
     m, _ = open_reduced(hybrid)
     without_joints(hybrid, True, False, True)
     energy, _ = potential(m, hybrid)

@@ -1,10 +1,10 @@
-"""What kernels share of a body that is moved adaptively, beside its assembled body: of quasi-statics and of adaptive
-dynamics.
+"""The data of an adaptively moved body that kernels share, besides its assembled body: for quasi-statics and for
+adaptive dynamics.
 
-The hybrid body [AD section 4] is what adaptive dynamics simulates: active joints, and between them bodies rigid for the
-time being. It is written down as a model of its own, the *reduced* tree, a row for each active joint with the rigid
-body under it, in the form that exact/aba.py takes. A rigid body consists of *pieces*: nodes of the rigid front, and
-single bodies on which something active hangs. Reduced body 0 is the world; row b of the reduced tree is of reduced
+The hybrid body [AD section 4] is what adaptive dynamics simulates: active joints, and between them bodies that are
+currently rigid. It is stored as a model of its own, the *reduced* tree, with one row for each active joint and the
+rigid body under it, in the form used by exact/aba.py. A rigid body consists of *pieces*: nodes of the rigid front, and
+single bodies that carry something active. Reduced body 0 is the world; row b of the reduced tree belongs to reduced
 body b + 1.
 """
 
@@ -18,7 +18,7 @@ from supple.spatial.structs import Link, Struct, Table
 
 # --- forces on bodies -------------------------------------------------------------------------------------------------
 
-PUSH, OWN_PUSH, SPRING = range(3)  # a force of the world; one that turns with its body; to a point of the world
+PUSH, OWN_PUSH, SPRING = range(3)  # force fixed in the world; force fixed in its body; spring to a point of the world
 
 
 class PushRow(Struct):
@@ -27,7 +27,7 @@ class PushRow(Struct):
     kind = Integer()
     stiffness = Number()  # of a spring
     damping = Number()
-    vector = Value(Vec3)  # the force; of a spring its anchor
+    vector = Value(Vec3)  # the force; for a spring, its anchor
     moment = Value(Vec3)
     point = Value(Vec3)  # of the body
 
@@ -36,47 +36,47 @@ class PushRow(Struct):
 
 
 class Carried(Struct):
-    """Magnitudes of what a joint carries, added up."""
+    """Summed magnitudes of the forces that a joint carries."""
 
     force = Number()
     moment = Number()
 
 
 class Strain(Struct):
-    """Magnitudes of the pushes on a body, added up, in its basis."""
+    """Summed magnitudes of the pushes on a body, in its basis."""
 
     f = Numbers(6)
 
 
 class QuasiStaticBody(Struct):
-    """A solution over the assembly tree, or of the whole body, and what it is made from. Of nodes, unless said
-    otherwise."""
+    """A solution over the assembly tree, or of the whole body, and the data for it. Arrays are indexed by node unless
+    stated otherwise."""
 
     body = Link(AssembledBody)
     gravity = Value(Vec3)
-    # what is out of date
-    marks = Integers()  # 0, FORCES (what depends on forces is out of date) or MATRICES (all is)
-    dirty = Integers()  # the nodes that are marked ...
+    # out-of-date data
+    marks = Integers()  # 0, FORCES (force-dependent coefficients are out of date) or MATRICES (all coefficients are)
+    dirty = Integers()  # the marked nodes ...
     n_dirty = Integer()
-    sorted = Integers()  # ... the same by level, the lowest first
-    levels = Integers()  # where those of a level begin
+    sorted = Integers()  # ... the same sorted by level, the lowest first
+    levels = Integers()  # start of each level
     n_levels = Integer()
-    stale = Integer()  # whether spans are
+    stale = Integer()  # whether spans are out of date
     # the queue of nodes [QS section 4.3]
     queue = Integers()
-    values = Floats()  # the most that their totals can be, rounding included
+    values = Floats()  # upper bounds of their totals, rounding included
     queue_length = Integer()
-    slack = Floats()  # how far below that their totals are, as computed; they may be as far below again
+    slack = Floats()  # difference to the computed totals; the true ones may be lower by the same amount again
     visited = Integers()
     n_visited = Integer()
     computed = Integers()  # (n,) joints
     n_computed = Integer()
-    n_touched = Integer()  # nodes renewed
+    n_touched = Integer()  # number of nodes recomputed
     worst = Integer()  # the node of the smallest pivot
     # forces on bodies
-    pushed = Integers()  # the bodies that are pushed
+    pushed = Integers()  # the pushed bodies
     n_pushed = Integer()
-    push_start = Integers()  # where the pushes of each of them begin
+    push_start = Integers()  # start of the pushes of each of them
     pushes = Table(PushRow)
     strain = Table(Strain)  # of pushed bodies
     paths = Integers()  # the nodes above those bodies, ascending
@@ -84,16 +84,16 @@ class QuasiStaticBody(Struct):
     world = Table(Pose)  # [poses.py]
     # the error of a solution [QS definition 2]
     root = Number()  # the total of all joints
-    largest = Number()  # of those computed, the largest square ...
-    squares = Number()  # ... and the sum of all
+    largest = Number()  # the largest square of the computed ones ...
+    squares = Number()  # ... and the sum of their squares
     low = Number()  # the error is between low and high
     high = Number()
-    floor = Number()  # what rounding can do to the accelerations that are computed
+    floor = Number()  # rounding error of the computed accelerations
     digits = Number()  # the relative error of coefficients [assembly/rounding.py]
-    size = Number()  # the root of the scale of all
-    slid = Number()  # how far joints inside the body have slid since `digits` was measured
-    # of the whole body [whole_body.py]
-    noise = Floats()  # (nv,) how large the terms of a joint's own equation are
+    size = Number()  # the root of the scale of the whole
+    slid = Number()  # sliding displacement of joints inside the body since `digits` was measured
+    # for the whole body [whole_body.py]
+    noise = Floats()  # (nv,) magnitude of the terms of a joint's own equation
     probe = Floats()  # (nv,)
     carried = Table(Carried)  # (n,)
     noise_level = Number()
@@ -103,14 +103,15 @@ class QuasiStaticBody(Struct):
 
 # --- adaptive dynamics ------------------------------------------------------------------------------------------------
 
-# flags of a node: of the active region, of the acceleration update region, chosen; and while it is in the first, or
-# chosen: that its own joint does not move, but something under it does
+# flags of a node: in the active region, in the acceleration update region, chosen; and, for the first and the last:
+# its own joint does not move, but something under it does
 CURRENT, UPDATE, CHOSEN, HELD, HOLD = 1, 2, 4, 8, 16
-PASSES, PINNED = 1, 2  # what `must` says: something under the node must be active; its own joint must
+PASSES, PINNED = 1, 2  # values of `must`: something under the node must be active; its own joint must
 
 
 class Move(Struct):
-    """How a frame moves, in its own axes: it turns with w and dw, its origin has acceleration a and velocity v."""
+    """The motion of a frame, in its own axes: angular velocity w, angular acceleration dw, and the acceleration a and
+    velocity v of its origin."""
 
     w = Value(Vec3)
     dw = Value(Vec3)
@@ -119,25 +120,25 @@ class Move(Struct):
 
 
 class PushedBody(Struct):
-    """Of a reduced body that is pushed, within a kick [kick.py]."""
+    """Data of a pushed reduced body, within a kick [kick.py]."""
 
     V = Value(Motion)  # velocities so far
-    given = Value(Force)  # the forces that are no springs
-    drag = Value(Force)  # those of springs' dampers
+    given = Value(Force)  # the forces other than springs
+    drag = Value(Force)  # the forces of the springs' dampers
 
 
 class HybridBody(Struct):
-    """Of nodes, unless said otherwise."""
+    """Arrays are indexed by node unless stated otherwise."""
 
     body = Link(AssembledBody)
     gravity = Value(Vec3)
     # regions [AD section 4.1]
     flags = Integers()
     must = Integers()  # PASSES or PINNED
-    on_path = Integers()  # whether something pushed is under it
+    on_path = Integers()  # whether a pushed body is under it
     seen = Integers()  # the nodes above and of the front, parents first
     n_seen = Integer()
-    expanded = Integers()  # the nodes that were chosen
+    expanded = Integers()  # the chosen nodes
     n_expanded = Integer()
     queue = Integers()
     keys = Floats()
@@ -146,56 +147,56 @@ class HybridBody(Struct):
     velocity_weight = Floats()
     # rigid nodes
     rigid = Table(RigidBody)  # as a rigid body, in the frame of its top body
-    piece = Integers()  # the reduced body that a piece is of ...
-    piece_pose = Table(Pose)  # ... and where in it the piece's frame is
+    piece = Integers()  # the reduced body that contains a piece ...
+    piece_pose = Table(Pose)  # ... and the pose of the piece's frame in it
     motion = Table(Move)  # of a piece
     # the reduced tree
     joints = Integers()  # by row
     n_joints = Integer()
     n_angles = Integer()
     reduced = Link(ReducedTree)
-    world_inertia = Value(RigidInertia)  # of what is rigid with the world
+    world_inertia = Value(RigidInertia)  # of everything rigidly attached to the world
     world = Table(Pose)  # of reduced bodies
     moves = Table(Move)  # of reduced bodies
     # forces on bodies
-    push_leaf = Integers()  # of pushes: the leaf of the body
-    push_order = Integers()  # pushes by reduced body ...
-    push_start = Integers()  # ... and where those of one begin
+    push_leaf = Integers()  # per push: the leaf of the body
+    push_order = Integers()  # pushes sorted by reduced body ...
+    push_start = Integers()  # ... and the start of those of each
     n_pushes = Integer()
     pushes = Table(PushRow)
     reduced_pushes = Table(PushRow)
     pushed = Table(PushedBody)  # of reduced bodies
-    paths = Integers()  # the nodes above the bodies that are pushed, ascending
+    paths = Integers()  # the nodes above the pushed bodies, ascending
     n_paths = Integer()
-    # of degrees of freedom
+    # per degree of freedom
     v = Floats()
-    drive = Floats()  # forces of the joints just now
+    drive = Floats()  # current forces of the joints
     controls = Floats()  # forces of actuators; then rows of integrating/joint_law.py
-    controlled = Integers()  # 1 + the first of these rows; then, of each row, 1 + the next one
+    controlled = Integers()  # 1 + the first of these rows; then, for each row, 1 + the next one
     momentum = Floats()
     half = Floats()  # velocities within a kick
-    gain = Floats()  # mean accelerations of a kick, so far
-    effort = Floats()  # mean forces of joints in it, so far
+    gain = Floats()  # mean accelerations of a kick, accumulated
+    effort = Floats()  # mean joint forces of a kick, accumulated
     impulse = Floats()
     # settings
     dt = Number()
     every = Integer()  # steps between updates
-    most = Integer()  # active joints
+    most = Integer()  # largest number of active joints
     error = Number()
-    most_reached = Integer()  # joints of the acceleration update region
+    most_reached = Integer()  # largest number of joints of the acceleration update region
     reach_error = Number()
     ways = Integer()  # GUARANTEED, FIXED, UNWATCHED [steps.py, keeping.py]
-    # where it is
+    # current state
     time = Number()
     steps = Integer()
     updates = Integer()
     due = Integer()  # steps until the next update
-    n_reached = Integer()  # joints in the last acceleration update region
+    n_reached = Integer()  # number of joints in the last acceleration update region
     acceleration_total = Number()  # the acceleration metric of all joints ...
     acceleration_rest = Number()  # ... and of those that were not reached
     velocity_rest = Number()  # the velocity metric of the joints that were stopped
     digits = Number()  # relative error of totals
-    worst = Integer()  # the node, or the joint, that an error is about
+    worst = Integer()  # the node or joint that an error refers to
     # the last good state [keeping.py]
     kept_q = Floats()
     kept_v = Floats()
@@ -206,7 +207,7 @@ class HybridBody(Struct):
     # energy [ledger.py]
     kinetic = Number()
     removed = Number()  # by stopping joints
-    unchecked = Integer()  # steps since the last look
+    unchecked = Integer()  # steps since the last check
     accounts_open = Number()
     then_kinetic = Number()
     then_potential = Number()
@@ -221,14 +222,14 @@ class HybridBody(Struct):
     squares = Number()
 
 
-#: Arrays of what decides, beside q, v and forces, how a run goes on ...
+#: The arrays that, besides q, v and forces, determine how a run continues ...
 SAVED_ARRAYS = ("flags", "kept_q", "kept_v", "dropped")
-#: ... numbers that an assembly of all nodes begins anew ...
+#: ... the numbers that an assembly of all nodes resets ...
 LEDGER = (
     "accounts_open", "then_kinetic", "then_potential", "work", "drag_work", "stopped", "height", "grown", "lent",
     "stretch", "there", "squares",
 )  # fmt: skip
-#: ... and the other ones.
+#: ... and the other numbers.
 SAVED_NUMBERS = (
     "dt", "time", "steps", "updates", "due", "n_reached", "acceleration_total", "acceleration_rest", "velocity_rest",
     "digits", "kept_time", "kept_removed", "n_dropped", "kinetic", "removed", "unchecked", *LEDGER,

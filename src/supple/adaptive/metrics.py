@@ -1,4 +1,4 @@
-"""The motion metrics' weights [AD section 5.2]: what a joint's acceleration and velocity count for."""
+"""The weights of the motion metrics [AD section 5.2]: those of a joint's acceleration and velocity."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from supple.model.joints import NV
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
-#: A joint's weight: a number, a symmetric positive definite matrix, or a function of its position that gives one.
+#: A joint's weight: a number, a symmetric positive definite matrix, or a function of its position that returns one.
 Weight = float | Sequence[Sequence[float]] | Floats | Callable[[Floats], Any]
 Weights = Annotated[Mapping[str, Weight] | Sequence[float] | Floats | None, either([instance(Mapping), REALS, NONE])]
 
 
 class WeightTable:
-    """The weights of all joints, as the kernels have them: k x k numbers for each. Those that are functions of position
-    are 1 before `follow`."""
+    """The weights of all joints in the form used by the kernels: k x k numbers for each. Those that are functions of
+    position are 1 before `follow`."""
 
     def __init__(self, model: Model, weights: Weights) -> None:
         self._model = model
@@ -52,7 +52,7 @@ class WeightTable:
             self.values *= np.repeat(numbers, self._dof**2)
 
     def follow(self, q: Floats, joints: NDArray[np.int64] | None = None) -> None:
-        """The weights that depend on position, at q: of these joints, or of all. If one is refused, none changes."""
+        """Evaluate the position-dependent weights at q, for these joints or all. If one is invalid, none changes."""
         some = self.functions.keys() if joints is None else self.functions.keys() & set(joints.tolist())
         found = [(j, self._checked(j, self.functions[j](q[self._model.joints[j].q].copy()))) for j in sorted(some)]  # type: ignore[index]
         for j, matrix in found:

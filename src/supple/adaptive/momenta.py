@@ -1,5 +1,5 @@
-"""What is found by going up the hybrid body once: the momenta of its active joints, and the forces behind an
-acceleration; and the way back, from momenta to velocities."""
+"""Results of one inward pass over the hybrid body: the momenta of its active joints, and the forces that cause given
+accelerations; and the outward pass, from momenta to velocities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 
-MOMENTUM, IMPULSE, NEEDED = range(3)  # what project finds
+MOMENTUM, IMPULSE, NEEDED = range(3)  # what project computes
 
 
 @helper
@@ -33,8 +33,8 @@ def project(hybrid, what):
     """After without_joints, along the axes of the active joints:
 
     MOMENTUM  H v                                                                to x.momentum
-    IMPULSE   H qdd, less pushes that are no springs and dampers, those of joints in x.drive   to x.impulse
-    NEEDED    the forces, pushes that are no springs included, that it takes for these qdd   to x.impulse
+    IMPULSE   H qdd, less pushes other than springs, and dampers, those of joints in x.drive   to x.impulse
+    NEEDED    the forces, including pushes other than springs, required for these qdd   to x.impulse
 
     Returns its product with v.
     """
@@ -73,7 +73,7 @@ def project(hybrid, what):
             total += h * x.v[k]
         if m.bodies[b].parent >= 0:
             F = shift_force(bodies[b].r, F)
-            if i != p:  # not the last child: those after it have already put theirs there
+            if i != p:  # not the last child: later children have already stored theirs there
                 F = F + path[p].pA
             path[p].pA = F
     return total
@@ -81,15 +81,15 @@ def project(hybrid, what):
 
 @helper
 def momenta(hybrid):
-    """H v: the momentum of what each active joint moves, along its axes. Returns the kinetic energy."""
+    """H v: the momentum of the bodies each active joint moves, along its axes. Returns the kinetic energy."""
     without_joints(hybrid, False, False, False)
     return 0.5 * project(hybrid, MOMENTUM)
 
 
 @helper
 def velocities_of(hybrid):
-    """The velocities with which the active joints have these momenta: H v = momentum. Returns the kinetic energy, and
-    the smallest pivot."""
+    """The velocities of the active joints for given momenta: H v = momentum. Returns the kinetic energy and the
+    smallest pivot."""
     without_joints(hybrid, False, False, False)
     smallest = joint_passes(hybrid, False)
     m, x = open_reduced(hybrid)

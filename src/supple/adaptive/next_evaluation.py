@@ -1,6 +1,6 @@
-"""Accelerations of the hybrid body once more, where it is and at other velocities: what the passes of exact/aba.py do
-to one body, after they have placed bodies, turned joints and eliminated articulated inertias, which depend on positions
-alone. Symbols and rows as there."""
+"""Accelerations of the hybrid body at the same positions and other velocities: the passes of exact/aba.py for one body,
+without placing bodies, rotating joints and eliminating articulated inertias, which depend only on positions. Symbols
+and rows as there."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from supple.spatial.compiler import helper
 
 @helper
 def parent_reach(x, b, j):
-    """U / D of joint b's only degree of freedom, about the parent's origin. With it, nothing but products with what
-    comes from the parent, or from below, waits for that."""
+    """U / D of joint b's only degree of freedom, about the parent's origin. With it, only products with data from the
+    parent, or from below, have to wait for that data."""
     return shift_force(x.work.bodies[b].r, x.work.dofs[j].U * x.work.dofs[j].d)
 
 
 @helper
 def accelerate_joint(m, x, b):
-    """The accelerations of joint b, after that of its parent [RBDA 7.51]. Returns the body's."""
+    """The accelerations of joint b, given that of its parent [RBDA 7.51]. Returns the body's."""
     i, p, kind, j = joint_of(m, b)
     z, above = x.work.bodies[b].z, x.work.path[p].A
     A = shift_motion(x.work.bodies[b].r, above)
@@ -38,7 +38,7 @@ def accelerate_joint(m, x, b):
 
 @helper
 def move_again(m, x, b):
-    """V and zeta of body b, at the velocities of x.half and where it is."""
+    """V and zeta of body b, at the velocities x.half and its current position."""
     i, p, kind, j = joint_of(m, b)
     r, z, v, S = x.work.bodies[b].r, x.work.bodies[b].z, x.half, x.work.S
     V = shift_motion(r, x.work.path[p].V)
@@ -50,7 +50,7 @@ def move_again(m, x, b):
         v_J = across(kind, z, S, j, v)
         V = V + v_J
         c = crm(V, v_J)
-        if kind == UNIVERSAL:  # the second axis turns with the first
+        if kind == UNIVERSAL:  # the second axis rotates with the first
             w1 = S.axes[j].s.ang * v[j]
             w2 = S.axes[j + 1].s.ang * v[j + 1]
             c = Motion(c.ang + cross(w1, w2), c.lin)
@@ -62,7 +62,7 @@ def move_again(m, x, b):
 
 @helper
 def eliminate_again(m, x, b):
-    """Joint b, which was eliminated before, under other forces [RBDA 7.45, 7.48]."""
+    """Joint b, already eliminated, under other forces [RBDA 7.45, 7.48]."""
     i, p, kind, j = joint_of(m, b)
     f, below, z, r = x.work.bodies[b].p, Force(zero(), zero()), x.work.bodies[b].z, x.work.bodies[b].r
     if m.bodies[b].has_children:
@@ -83,6 +83,6 @@ def eliminate_again(m, x, b):
             f = f + x.work.dofs[k].U * (u * x.work.dofs[k].d)
         f = shift_force(r, f)
     if m.bodies[b].parent >= 0:
-        if i != p:  # not the last child: those after it have already put theirs there
+        if i != p:  # not the last child: later children have already stored theirs there
             f = f + x.work.path[p].pA
         x.work.path[p].pA = f

@@ -1,9 +1,10 @@
-"""When the assembly tree pays: solutions over it cost what they reach, those of the whole body O(n).
+"""When to use the assembly tree: the cost of a solution over it depends on the joints reached, that of the whole body
+is O(n).
 
-Costs are in steps of the articulated-body algorithm: renewing and traversing all of a large tree takes about FULL of
-them. Where a solution over the tree was not to be had (rounding did not allow it, or too many joints
-mattered), the whole body is solved for, and the tree is tried again after ever more of these solutions: what is tried
-in vain costs a small part of them.
+Costs are in steps of the articulated-body algorithm: updating and traversing all of a large tree takes about FULL of
+them. Where a solution over the tree was not possible (because of rounding, or because too many joints mattered), the
+whole body is solved. The tree is then tried again after an increasing number of these solutions, so that failed tries
+cost only a small part of the total.
 """
 
 from __future__ import annotations
@@ -14,46 +15,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 FULL = 24.0
-PATIENCE = 4.0  #: a try waits until solutions of the whole body have taken so many times as long
-LONGEST = 1024  #: solutions between tries, at most
-PROBES = 64  #: solutions of the whole body for which a probe of rounding holds
-DIGITS = 40  #: times all bodies: nodes renewed and visited for which a probe of the tree's digits holds
+PATIENCE = 4.0  #: a try waits until solutions of the whole body have taken this many times as long
+LONGEST = 1024  #: largest number of solutions between tries
+PROBES = 64  #: number of solutions of the whole body for which a probe of rounding is valid
+DIGITS = 40  #: nodes recomputed and visited, per body, for which a probe of the tree's digits is valid
 
 
 @dataclass
 class Pace:
-    """Of one body. What it counts belongs to the state of a run: the same counts decide the same."""
+    """Counters of one body. They belong to the state of a run: equal counters lead to equal decisions."""
 
     n: int  #: bodies
     wait: int = 0  #: solutions of the whole body before the tree is tried again
-    since: int = 0  #: how many there were
-    needed: int = 0  #: joints that were not negligible in the last one
-    probed: int = 0  #: solutions of the whole body for which the last probe of rounding still holds
-    worked: int = 0  #: nodes renewed and visited since the last probe of the tree's digits
-    noise: float = 0.0  #: the size of rounding, and of the accelerations, when it was probed
+    since: int = 0  #: number of these so far
+    needed: int = 0  #: number of joints that were not negligible in the last one
+    probed: int = 0  #: solutions of the whole body for which the last probe of rounding is still valid
+    worked: int = 0  #: nodes recomputed and visited since the last probe of the tree's digits
+    noise: float = 0.0  #: the size of rounding, and of the accelerations, at the last probe
     largest: float = 0.0
-    slid: float = 0.0  #: how far joints had slid then, in lengths of a link
+    slid: float = 0.0  #: sliding displacement of joints at that time, in link lengths
 
     @property
     def budget(self) -> int:
-        """Joints that a solution over the tree may compute."""
+        """Number of joints that a solution over the tree may compute."""
         return self.n // 12 + 64
 
     def tree(self, dirty: float) -> bool:
-        """Whether to try the tree, of which a part is out of date."""
+        """Whether to try the tree, given the fraction that is out of date."""
         if self.since == 0 and self.wait == 0:
             return True
         few = self.needed <= self.n // 16 + 64
         return few and self.since >= max(self.wait, PATIENCE * FULL * dirty)
 
     def tried(self, done: bool, nodes: int) -> None:
-        """How a solution over the tree ended, and what it took."""
+        """Record the result and cost of a solution over the tree."""
         self.wait = 0 if done else min(2 * self.wait + 1, LONGEST)
         self.since = 0
         self.worked += nodes
 
     def probed_digits(self, useful: bool) -> None:
-        """The tree's digits were probed just now."""
+        """Record a probe of the tree's digits."""
         self.worked = 0
         if not useful:
             self.wait, self.since = LONGEST, 0
@@ -62,13 +63,13 @@ class Pace:
         return self.worked > DIGITS * self.n
 
     def whole(self, needed: int) -> None:
-        """A solution of the whole body, in which so many joints were not negligible."""
+        """Record a solution of the whole body, in which `needed` joints were not negligible."""
         self.since += 1
         self.needed = needed
 
     def stale_probe(self, noise: float, largest: float, slid: float) -> bool:
-        """Whether rounding is to be probed, given its size, that of the accelerations, and how far joints have slid;
-        asked once a solution of the whole body."""
+        """Whether to probe rounding, given its size, that of the accelerations, and the sliding displacement of joints;
+        called once per solution of the whole body."""
         self.probed = max(self.probed - 1, 0)
         near = self.noise / 2 <= noise <= 2 * self.noise and self.largest / 2 <= largest <= 2 * self.largest
         if self.probed > 0 and near and 0.0 <= slid - self.slid <= 1.0:

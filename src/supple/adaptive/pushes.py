@@ -1,4 +1,4 @@
-"""Forces on bodies, which stay until they are changed or taken away: what a user says, and rows for the kernels."""
+"""Forces on bodies, which persist until changed or removed: the user interface, and rows for the kernels."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Rows = NDArray[np.void]  #: of PushRow
+PushRows = NDArray[np.void]  #: of PushRow
 Named = TypeVar("Named", Push, Spring)
 
 
 class Applied:
-    """A force on a body as the kernels have it: behind the Push or Spring that .apply or .spring gave."""
+    """A force on a body in the form used by the kernels: behind the Push or Spring that .apply or .spring returned."""
 
-    def __init__(self, owner: Pushed, body: int, row: Rows, turn: Floats) -> None:
+    def __init__(self, owner: Pushed, body: int, row: PushRows, turn: Floats) -> None:
         self._owner, self.body, self._row = owner, body, row
         self._turn = turn  #: from the axes in which vectors are given to those of the row
-        self._at, self._there = 0, True  #: the number of its row among those of all; whether it has not been removed
+        self._at, self._there = 0, True  #: the number of its row among all rows; whether it has not been removed
 
     def change(self, vector: ArrayLike | None, moment: ArrayLike | None) -> None:
-        """Another force, or anchor of a spring, and another moment; None: as it is."""
+        """Change the force, or the anchor of a spring, and the moment; None: unchanged."""
         with self._owner._lock:
             row = self._row.copy()
             for value, name in ((vector, "vector"), (moment, "moment")):
@@ -51,7 +51,7 @@ class Applied:
 
 
 class Pushed(Pointing, TakesTurns, ABC):
-    """What can be pushed. A copy is one of its own, as this one is now; pushes copied with it are the copy's."""
+    """A body that can be pushed. A copy is independent, with the current state; its pushes are copied with it."""
 
     @property
     def model(self) -> Model:
@@ -61,7 +61,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         return deepcopy(self, {id(self.model): self.model})
 
     def __getstate__(self) -> dict[str, Any]:
-        whole = [self, self.model, *self._pushes]  # these, the one who copies or pickles takes along as they are
+        whole = [self, self.model, *self._pushes]  # not copied here: the caller copies or pickles them
         with self._lock:
             state = deepcopy(super().__getstate__(), {id(x): x for x in whole})
         return {**state, "_layout": self._layout()}
@@ -77,14 +77,14 @@ class Pushed(Pointing, TakesTurns, ABC):
 
     @classmethod
     def _layout(cls) -> str:
-        """Stands for how the arrays are laid out."""
+        """A key of the array layout."""
         return generation(frozenset({cls.__module__}))
 
     def _begin_pushes(self, model: Model) -> None:
         self._model = model
         self._begin_turns()
         self._pushes: list[Applied] = []
-        self._arranged = True  #: whether the kernels' arrays have all pushes: said when all of them do
+        self._arranged = True  #: whether the kernels' arrays contain all pushes: set when all of them do
         self._turns = inside_turns(model)
 
     @checked
@@ -96,9 +96,9 @@ class Pushed(Pointing, TakesTurns, ABC):
         torque: Triple = (0.0, 0.0, 0.0),
         frame: Literal["world", "body"] = "world",
     ) -> Push:
-        """Push a body with a force at one of its points (in its frame), and turn it with a torque, from now on.
+        """Apply a force to a point of a body (in its frame), and a torque, from now on.
 
-        frame: "world" keeps the directions in the world while the body turns, "body" turns them with it. `body` may
+        frame: "world" keeps the directions in the world while the body rotates, "body" rotates them with it. `body` may
         also be a named frame: then point and "body" directions are in that frame.
         """
         place = self.model.moving_place(body)
@@ -118,9 +118,10 @@ class Pushed(Pointing, TakesTurns, ABC):
         point: Triple = (0.0, 0.0, 0.0),
         damping: NotNegative = 0.0,
     ) -> Spring:
-        """A spring of no length at rest, from a point of a body (in its frame) to an anchor in the world.
+        """Attach a spring of zero rest length from a point of a body (in its frame) to an anchor in the world.
 
-        damping: times the velocity of the point, against it; quasi-statics knows no velocities, and ignores it.
+        damping: the damping force is minus this times the velocity of the point; quasi-statics, which has no
+        velocities, ignores it.
         """
         place = self.model.moving_place(body)
         row = PushRow.zeros(1)
@@ -128,7 +129,7 @@ class Pushed(Pointing, TakesTurns, ABC):
         row["vector"], row["point"] = anchor, self._inside(place, point)
         return self._add(Spring(place.name, anchor, stiffness, point, damping), place.body, row, np.eye(3))
 
-    # What the subclass does about it.
+    # Implemented by the subclass.
 
     @abstractmethod
     def _pushes_changed(self) -> None: ...
@@ -137,20 +138,20 @@ class Pushed(Pointing, TakesTurns, ABC):
     def _no_longer_pushed(self, body: int) -> None: ...
 
     @abstractmethod
-    def _push_rows(self) -> Rows:
-        """The rows as the kernels have them."""
+    def _push_rows(self) -> PushRows:
+        """The rows used by the kernels."""
 
     @abstractmethod
     def _poses_into(self, bodies: Ints, rows: Floats) -> None:
-        """Rows of rotations, of the frames that kernels have, and positions."""
+        """Write rows of rotations, of the kernels' frames, and positions."""
 
-    # Inside.
+    # Internal.
 
     @checked
     def poses(self, bodies: Sequence[str | int] | None = None) -> Poses:
-        """As supple.poses, here and now: of some bodies or named frames, or of all bodies by default.
+        """As supple.poses, in the current state: of some bodies or named frames, or of all bodies by default.
 
-        Costs O(log n) for each, and in adaptive dynamics O(active joints); nothing is disturbed.
+        Costs O(log n) for each, plus O(active joints) in adaptive dynamics; the simulation is not affected.
         """
         if isinstance(bodies, str):
             raise StateError(f"bodies are a list of names or numbers, not {bodies!r}")
@@ -167,17 +168,17 @@ class Pushed(Pointing, TakesTurns, ABC):
         return Poses(R @ turns, r + np.einsum("nij,nj->ni", R, offsets), model, places)
 
     def _poses(self, bodies: Ints) -> tuple[Floats, Floats]:
-        """Rotations and positions of bodies in the world."""
+        """World rotations and positions of bodies."""
         rows = np.empty((len(bodies), 12))
         self._poses_into(bodies, rows)
         return rows[:, :9].reshape(-1, 3, 3) @ self._turns[bodies].transpose(0, 2, 1), rows[:, 9:].copy()
 
     def _inside(self, place: Frame, point: ArrayLike) -> Floats:
-        """A point of a place in the frame that kernels have of its body."""
+        """A point given in a place's frame, in the kernels' frame of its body."""
         on_body = place.rotation @ np.asarray(point) + place.position
         return np.asarray(self._turns[place.body].T @ on_body)
 
-    def _add(self, force: Named, body: int, row: Rows, turn: Floats) -> Named:
+    def _add(self, force: Named, body: int, row: PushRows, turn: Floats) -> Named:
         push = Applied(self, body, row, turn)
         self._arranged = False
         self._pushes.append(push)
@@ -196,7 +197,7 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._no_longer_pushed(push.body)
         self._pushes_changed()
 
-    def _change(self, push: Applied, row: Rows) -> None:
+    def _change(self, push: Applied, row: PushRows) -> None:
         if not push._there:
             raise StateError("this force has been removed")
         push._row = row
@@ -204,8 +205,8 @@ class Pushed(Pointing, TakesTurns, ABC):
             self._push_rows()[push._at] = row[0]
         self._pushes_changed()
 
-    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, Rows, Ints]:
-        """The bodies that are pushed, where the pushes of each begin, all their rows, and the nodes above them."""
+    def _arrangement(self, assembly: Assembly) -> tuple[Ints, Ints, PushRows, Ints]:
+        """The pushed bodies, the start of the pushes of each, all their rows, and the nodes above them."""
         pushes = sorted(self._pushes, key=lambda push: push.body)
         for i, push in enumerate(pushes):
             push._at = i

@@ -1,5 +1,5 @@
-"""Quasi-statics within a promised error [Redon and Lin 2005 (QS)]: only the joints that matter are computed, and only
-what they change is renewed."""
+"""Quasi-statics within a guaranteed error [Redon and Lin 2005 (QS)]: only the joints that matter are computed, and only
+the nodes affected by them are updated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from supple.adaptive import whole_body as wh
 from supple.adaptive.measures import MEASURES, Measure, of_quasi_statics
 from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
-from supple.adaptive.pushes import Pushed, Rows
+from supple.adaptive.pushes import Pushed, PushRows
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.assembly.memory import Pose
@@ -42,33 +42,33 @@ _CODES = {
     "relative-joint": k.RELATIVE_JOINT,
 }
 _ALL = 1 << 62
-_ROUNDING = ("digits", "slid", "amplification", "amplification_in_all")  #: what is measured now and then
+_ROUNDING = ("digits", "slid", "amplification", "amplification_in_all")  #: measured from time to time
 UNIT = 2.0**-53
-#: Other forces have shown errors up to so many times as large, in parts of their scale, as those of the probe.
+#: Other forces have shown errors, relative to their scale, up to this many times those of the probe.
 DIGITS_SAFETY = 8192.0
-USELESS = 1e-3  #: a tree with a larger relative error is left alone
+USELESS = 1e-3  #: a tree with a larger relative error is not used
 
 
 @dataclass(frozen=True)
 class Approximation:
-    """Accelerations of some joints, all others being treated as zero, and the error of that [QS section 4.1]."""
+    """Accelerations of some joints, with all others treated as zero, and the error of this [QS section 4.1]."""
 
-    joints: Ints  #: the joints that were computed, in that order, by number
-    dofs: Ints  #: where their accelerations belong in v
+    joints: Ints  #: the numbers of the computed joints, in the order of computation
+    dofs: Ints  #: the indices of their accelerations in v
     accelerations: Floats  #: one number for each of dofs
     bounds: tuple[float, float]  #: the error is between these, rounding included
     total: float  #: of all joints, computed or not: the root of the sum of squares of their accelerations
     nv: int
-    measure: str  #: what the error is measured in, with its unit
+    measure: str  #: the measure of the error, with its unit
     whole: bool = (
-        False  #: whether all joints were solved for at once, since the assembly tree would not have been right
+        False  #: whether all joints were solved at once, because the assembly tree would not have been accurate
     )
-    #: or not faster; those not among `joints` are small enough to be treated as zero
+    #: or not faster; those not in `joints` are small enough to be treated as zero
 
     @property
     def error(self) -> float:
-        """The error is not larger than this, in `measure`. It is above what was asked only where float64
-        cannot tell accelerations that well: near balance, when all digits of large forces cancel."""
+        """Upper bound of the error, in `measure`. It exceeds the error requested only where float64 cannot resolve
+        accelerations that well: near balance, when all digits of large forces cancel."""
         return self.bounds[1]
 
     def __repr__(self) -> str:
@@ -77,13 +77,13 @@ class Approximation:
         return f"<Approximation: {size}, error from {low:.3g} to {high:.3g}, |qdd| = {self.total:.4g}>"
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """The accelerations that were computed, as a matplotlib figure; saved if a path is given."""
+        """Plot the computed accelerations, as a matplotlib figure; saved if a path is given."""
         from supple.drawing import accelerations, saved
 
         return saved(accelerations.accelerations(repr(self)[1:-1], self.dofs, self.accelerations), path)
 
     def dense(self) -> Floats:
-        """(nv,) all accelerations, zeros among them."""
+        """(nv,) all accelerations, including zeros."""
         out = np.zeros(self.nv)
         out[self.dofs] = self.accelerations
         return out
@@ -97,20 +97,20 @@ class Approximation:
 )
 @one_at_a_time("model", "q", "time", "refine", "step")
 class QuasiStatics(Pushed):
-    """A body under forces, moved as if it were at rest at every instant, within a promised error.
+    """A body under forces, moved as if it were at rest at every instant, within a guaranteed error.
 
         qs = supple.QuasiStatics(model, q, error=2**-19)
         qs.apply("hand", force=(0, 0, -1))
         for _ in range(1000):
             qs.step(1e-3)
 
-    error: what is promised of the joint accelerations, in one of four measures [QS definition 2]. With e the difference
-    between the accelerations and what is taken for them, "absolute-linkage" is |e| [rad/s^2], "relative-linkage"
+    error: the guaranteed error of the joint accelerations, in one of four measures [QS definition 2]. With e the
+    difference between the true and the computed accelerations, "absolute-linkage" is |e| [rad/s^2], "relative-linkage"
     |e| / |qdd|, "absolute-joint" the largest |e_j| of a joint [rad/s^2], "relative-joint" that divided by the largest
     |qdd_j|. Zero means exact: every joint is computed. Both may be changed at any time: qs.error, qs.measure.
 
-    Velocities are zero throughout; a step of dt moves joints by dt^2 / 2 times their accelerations. A step costs as
-    many nodes as it has joints to compute, and as lie above the bodies that are pushed; nothing in it grows with n.
+    Velocities are always zero; a step of dt moves joints by dt^2 / 2 times their accelerations. The cost of a step is
+    proportional to the nodes of the computed joints and those above the pushed bodies; nothing in it grows with n.
     """
 
     _pointers = ("_lock", "_kernel", "_whole_kernel", "_aba", "_handle")
@@ -143,7 +143,7 @@ class QuasiStatics(Pushed):
 
     @property
     def error(self) -> float:
-        """What is promised, in `measure`. May be changed at any time."""
+        """The guaranteed error, in `measure`. May be changed at any time."""
         return self._error
 
     @error.setter
@@ -153,7 +153,7 @@ class QuasiStatics(Pushed):
 
     @property
     def measure(self) -> str:
-        """What `error` is measured in. May be changed at any time."""
+        """The measure of `error`. May be changed at any time."""
         return self._measure
 
     @measure.setter
@@ -164,7 +164,7 @@ class QuasiStatics(Pushed):
 
     @property
     def order(self) -> str | ArrayLike:
-        """Of the assembly tree."""
+        """The order of the assembly tree."""
         return self._order
 
     @property
@@ -174,20 +174,20 @@ class QuasiStatics(Pushed):
 
     @property
     def q(self) -> Floats:
-        """(nq,) where the joints are: a view that follows, not to be written to; set_state moves them."""
+        """(nq,) joint positions: a live, read-only view; set_state changes them."""
         view = self._q[:]
         view.flags.writeable = False
         return view
 
     def set_state(self, q: ArrayLike) -> None:
-        """Put all joints somewhere else: everything is computed anew, O(n)."""
+        """Set the positions of all joints; everything is recomputed, O(n)."""
         self._q[:] = checked_state(self.model, q, None)[0]
         self._assemble()
 
     # --- forces ---------------------------------------------------------------------------------------------------
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
-        """The force that a joint's actuator exerts from now on: one number for each of its degrees of freedom."""
+        """Set the force that a joint's actuator exerts from now on: one number per degree of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
         self._body.force[part.v] = joint_force(part, value)
         self._mark(int(self._tables.assembly.node_of[part.index]))
@@ -198,8 +198,8 @@ class QuasiStatics(Pushed):
     def solve(
         self, error: NotNegative | None = None, joints: Whole | None = None, seconds: NotNegative | None = None
     ) -> Approximation:
-        """The accelerations, within the promised error (or another one, this time), or as good as so many joints, or so
-        many seconds, allow."""
+        """The accelerations, within the guaranteed error (or another one, for this call), or as accurate as a limit on
+        joints or seconds allows."""
         if joints is None and seconds is None:
             self._solve(error)
             return self._result()
@@ -209,10 +209,10 @@ class QuasiStatics(Pushed):
     def refine(
         self, error: NotNegative | None = None, joints: Whole | None = None, seconds: NotNegative | None = None
     ) -> Iterator[Approximation]:
-        """The same one joint at a time, the largest contribution first; stop whenever it is good enough.
+        """The same one joint at a time, the largest contribution first; stop whenever it is accurate enough.
 
-        Goes on until the error is reached, so many joints are computed, or so many seconds have passed. Forces and
-        state may change meanwhile: what comes next is of those there are then.
+        Continues until the error is reached, the limit on joints is reached, or the time limit has passed. Forces and
+        state may change meanwhile: the next result uses the values at that time.
         """
         wanted, begun, count, before, stamp = self._wanted(error), time.perf_counter(), 0, -1, -1
         while True:
@@ -236,7 +236,7 @@ class QuasiStatics(Pushed):
             yield result
 
     def step(self, dt: float) -> None:
-        """Move on by dt: solve, then move the joints that were computed by dt^2 / 2 times their accelerations."""
+        """Advance by dt: solve, then move the computed joints by dt^2 / 2 times their accelerations."""
         dt = take("step: dt", dt, NOT_NEGATIVE)
         factor = 0.5 * dt * dt
         with self._lock:
@@ -254,7 +254,8 @@ class QuasiStatics(Pushed):
             self._time += dt
 
     def save(self) -> dict[str, NDArray[Any]]:
-        """What decides, beside q and forces, how it goes on: what is out of date, and when the tree last served."""
+        """The data that, besides q and forces, determine how it continues: the out-of-date nodes, and when the tree
+        was last used."""
         return {
             "marks": self._qs.marks.astype(np.int8),
             "pace": self._pace.save(),
@@ -263,11 +264,11 @@ class QuasiStatics(Pushed):
         }
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
-        """Go on as another one would have when it saved this: one of the same model, at its q, with the same settings
-        and under the same forces. It gives the same bits. Costs O(n)."""
+        """Continue exactly as the object that saved this: one of the same model, at its q, with the same settings and
+        forces. The results are bit-identical. Costs O(n)."""
         saved = self._checked_save(saved)
         marks = saved["marks"]
-        self._run(k.RENEW, 0.0, 0, 0.0)  # what was set meanwhile
+        self._run(k.RENEW, 0.0, 0, 0.0)  # anything set meanwhile
         self._changed()
         qs, dirty = self._qs, np.flatnonzero(marks)
         qs.marks[:] = marks
@@ -284,13 +285,14 @@ class QuasiStatics(Pushed):
 
     @checked
     def reach(self, error: NotNegative | None = None) -> int:
-        """How many joints the forces reach at an error: QS section 6.4's measure of how complex the motion is."""
+        """The number of joints that the forces reach at an error: the measure of motion complexity of QS section
+        6.4."""
         self._solve(error)
         return int(self._qs.n_computed)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """How many joints the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved if a path is
-        given."""
+        """Plot the number of joints that the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved
+        if a path is given."""
         from supple.drawing import accelerations, saved
 
         errors = [2.0**-k for k in range(20)]
@@ -301,7 +303,7 @@ class QuasiStatics(Pushed):
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _checked_save(self, saved: Any) -> dict[str, NDArray[Any]]:
-        """What was saved, if it can be of this model."""
+        """The saved data, if consistent with this model."""
         like = {"marks": self._qs.marks, "pace": self._pace.save(), "rounding": np.zeros(4), "solved": np.zeros(2)}
         if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
             raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
@@ -310,7 +312,7 @@ class QuasiStatics(Pushed):
         if not fits or given["pace"][0] != self.model.n_bodies:
             raise StateError("what was saved is of another model")
         marks, up = given["marks"], self._tables.assembly.up
-        closed = (marks[up] >= marks)[up >= 0].all()  # what is above a node depends on it
+        closed = (marks[up] >= marks)[up >= 0].all()  # nodes above a node depend on it
         if not (np.isin(marks, (0, k.FORCES, k.MATRICES)).all() and closed):
             raise StateError("what was saved is of another model")
         if not (np.isfinite(given["pace"]).all() and (given["pace"] >= 0).all()):
@@ -354,14 +356,15 @@ class QuasiStatics(Pushed):
         self._handle = self._aba.handle
 
     def _assemble(self) -> None:
-        """Everything anew; and how many digits that is good for."""
+        """Recompute everything, and measure its accuracy."""
         self._pace.probed = 0
         self._probe_digits(k.BUILD)
 
     def _probe_digits(self, tasks: int) -> None:
-        """Find out what rounding does to solutions over the tree, in parts of their scale [assembly/rounding.py]: by
-        some under random torques alone, beside those of the whole body. They are of the same size at all joints, of
-        that of the joints' inertias, and in between, since light joints may hide what heavy ones lose, or be hidden."""
+        """Measure the rounding errors of solutions over the tree, relative to their scale [assembly/rounding.py], by
+        comparison with solutions of the whole body under random torques alone. The torques are equal in size at all
+        joints, proportional to the joints' inertias, and in between, since light joints may hide the errors of heavy
+        ones, or the reverse."""
         self._changed()
         if not self._arranged:
             self._arrange()
@@ -382,8 +385,8 @@ class QuasiStatics(Pushed):
         self._pace.probed_digits(bool(qs.digits < USELESS))
 
     def _difference(self, tasks: int) -> float:
-        """Between a solution over the tree, after some tasks, and one of the whole body, in parts of their scale: the
-        largest of the trees in a forest."""
+        """The difference between a solution over the tree, after some tasks, and one of the whole body, relative to
+        their scale: the largest over the trees of a forest."""
         if not self._run(tasks | k.RENEW | k.BEGIN | k.GO_ON, 0.0, _ALL, 0.0) > 0.0:
             return np.inf
         tree = self._body.qdd.copy()
@@ -396,7 +399,7 @@ class QuasiStatics(Pushed):
         return worst if worst < np.inf else np.inf
 
     def _changed(self) -> None:
-        """What was solved is no longer the solution."""
+        """The last solution is no longer valid."""
         self._solved = self._is_whole = False
         self._stamp += 1
 
@@ -420,7 +423,7 @@ class QuasiStatics(Pushed):
         return bool(self._qs.high <= wanted)
 
     def _solve(self, error: float | None) -> None:
-        """Within an error: over the assembly tree, or, where that would take longer or not be right, all at once."""
+        """Solve within an error: over the assembly tree, or, where that would be slower or inaccurate, all at once."""
         wanted, done = self._wanted(error), False
         self._changed()
         if wanted > 0.0 and self._pace.tree(self._qs.n_dirty / self._tables.assembly.n_nodes):
@@ -429,10 +432,10 @@ class QuasiStatics(Pushed):
         if not done:
             self._whole(wanted)
             self._pace.whole(int(self._qs.n_computed))
-        self._solved = error is None  # what a step may use
+        self._solved = error is None  # whether a step may use it
 
     def _assembled(self, wanted: float, most: int, again: bool = False) -> bool:
-        """Solve over the assembly tree, so many joints at most; false if its numbers are of no use."""
+        """Solve over the assembly tree, for at most `most` joints; false if the result is unusable."""
         if not again and (self._pace.digits_due() or self._qs.slid > self._length):
             self._probe_digits(k.ALL_FORCES)
         self._changed()
@@ -443,7 +446,7 @@ class QuasiStatics(Pushed):
         """Solve for all joints at once."""
         self._changed()
         if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
-            ABA.general(self.model, self._q, np.zeros(self.model.nv), self._body.force, None)  # says what is singular
+            ABA.general(self.model, self._q, np.zeros(self.model.nv), self._body.force, None)  # names what is singular
         self._check()
         noise, largest, slid = self._qs.noise_level, self._qs.largest, self._qs.slid
         if self._pace.stale_probe(noise, math.sqrt(largest), slid / self._length):
@@ -486,8 +489,8 @@ class QuasiStatics(Pushed):
         self._body.external["f"][body] = 0.0
         self._mark(int(self._tables.assembly.leaf_of[body]))
 
-    def _push_rows(self) -> Rows:
-        rows: Rows = self._qs.pushes
+    def _push_rows(self) -> PushRows:
+        rows: PushRows = self._qs.pushes
         return rows
 
     def _arrange(self) -> None:
@@ -499,7 +502,7 @@ class QuasiStatics(Pushed):
 
 
 def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:
-    """The relative error of solutions over an assembly tree of a model at q, in parts of their scale."""
+    """The error of solutions over an assembly tree of a model at q, relative to their scale."""
     return float(QuasiStatics(model, q, order=order)._qs.digits)
 
 

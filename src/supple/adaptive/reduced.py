@@ -1,8 +1,8 @@
-"""The dynamics of the hybrid body: the multilevel forward dynamics algorithm [AD section 4.3], a step of which costs as
-many bodies as there are active joints, and as many forces as there are.
+"""The dynamics of the hybrid body: the multilevel forward dynamics algorithm [AD section 4.3]. The cost of a step is
+proportional to the number of active joints and of forces.
 
-AD runs divide and conquer over the hybrid nodes. A hybrid body is an articulated body, whose rigid bodies are the
-pieces of the rigid front, so the articulated-body algorithm serves as well, at a third of the cost.
+AD runs divide and conquer over the hybrid nodes. A hybrid body is an articulated body whose rigid bodies are the pieces
+of the rigid front, so the articulated-body algorithm can be used as well, at a third of the cost.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def at_rest(m):
 
 @helper
 def turn_rigid(R, Y):
-    """A rigid inertia along axes in which its own frame is R."""
+    """A rigid inertia in axes relative to which its own frame has rotation R."""
     return RigidInertia(Y.m, R @ Y.h, product_sym(R @ matrix(Y.I), transpose(R)))
 
 
 @helper
 def push_parts(push, R, X, V):
-    """One push on a body at R, X that moves with V, along world axes: its force at rest; and that of a
+    """One push on a body at R, X that moves with V, along world axes: its force at zero velocity; and that of a
     spring's damper."""
     p, f, m, drag = R @ push.point, push.vector, push.moment, zero()
     if push.kind == SPRING:
@@ -71,7 +71,7 @@ def push_force(push, R, X, V):
 
 @helper
 def push_on(hybrid, rb, R, X, V):
-    """The force on a reduced body; what of it is no spring; and what springs' dampers do."""
+    """The force on a reduced body; the part not due to springs; and the part due to the springs' dampers."""
     total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
     for x in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
         push = hybrid.reduced_pushes[x]
@@ -95,9 +95,9 @@ def is_pushed(hybrid, b):
     nogil=True,
 )
 def without_joints(hybrid, moving, pushed, note):
-    """What the bodies do while no joint accelerates, as exact/aba.py has it, but with inertias that are not split.
-    moving: with their velocities and gravity; pushed: with the forces on them; note: poses, motions and the kinetic
-    energy are written down."""
+    """The motion of the bodies with zero joint accelerations, as in exact/aba.py, but with inertias that are not split.
+    moving: include their velocities and gravity; pushed: include the forces on them; note: record poses, motions and
+    the kinetic energy."""
     m, x = open_reduced(hybrid)
     v = x.v if moving else x.zeros
     if not moving:
@@ -148,7 +148,7 @@ def without_joints(hybrid, moving, pushed, note):
 
 @helper
 def own_force(hybrid, x, j, v):
-    """What degree of freedom j's joint does of its own: its actuator, controllers and limits."""
+    """The force of degree of freedom j's own joint: its actuator, controllers and limits."""
     f, row = hybrid.controls[j], hybrid.controlled[j]
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
@@ -168,8 +168,8 @@ def drive_joints(m, hybrid, x, v):
 
 @kernel(types.float64(HybridBody.type, types.int64), "hybrid body, joints", effort=2, nogil=True)
 def joint_passes(hybrid, moving):
-    """The pass of exact/aba.py in which joints are eliminated, moving: under their forces; otherwise under their
-    momenta, and the pass back, which gives velocities. Returns the smallest pivot."""
+    """The pass of exact/aba.py that eliminates joints. moving: under their forces; otherwise under their momenta,
+    followed by the outward pass, which gives velocities. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
     if moving:
         return eliminate_joints(m, x.v, x.drive, x.work)

@@ -1,4 +1,4 @@
-"""The reduced tree in memory: the hybrid body as exact/aba.py takes a model, and room to work on it."""
+"""The reduced tree in memory: the hybrid body in the form that exact/aba.py uses for a model, and its workspace."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from supple.spatial.trig import RING, Turn
 
 
 class ReducedShape(Struct, align=LINE):
-    """Of a reduced body, as BodyShape of exact/tables.py; its inertia is not split."""
+    """Data of a reduced body, as BodyShape of exact/tables.py; its inertia is not split."""
 
     tree_R = Value(Mat3)
     tree_p = Value(Vec3)
@@ -30,12 +30,12 @@ class ReducedShape(Struct, align=LINE):
 
 
 class ReducedTree(Struct):
-    """The tables."""
+    """The tables of the reduced tree."""
 
     bodies = Table(Body)
     shapes = Table(ReducedShape)
     dofs = Table(DofTraits)
-    angles = Integers()  # room for those of the tree
+    angles = Integers()  # storage for those of the tree
     path = Table(AbaPath)
     rows = Table(AbaBody)
     dof_rows = Table(AbaDof)
@@ -45,7 +45,7 @@ class ReducedTree(Struct):
 
 
 class Reduced(NamedTuple):
-    """The hybrid body as exact/aba.py takes a model."""
+    """The hybrid body in the form that exact/aba.py uses for a model."""
 
     n: Any
     n_angles: Any
@@ -56,8 +56,8 @@ class Reduced(NamedTuple):
     angles: Any
 
 
-class Scratch(NamedTuple):
-    """What the articulated-body algorithm needs to work on it."""
+class ReducedScratch(NamedTuple):
+    """The workspace of the articulated-body algorithm for it."""
 
     nv: Any
     q: Any
@@ -71,16 +71,16 @@ class Scratch(NamedTuple):
     effort: Any
     impulse: Any
     work: Any  #: exact.calls.Scratch
-    angles: Any  #: room for those of the tree
+    angles: Any  #: storage for those of the tree
 
 
 @helper
 def open_reduced(hybrid):
-    """The reduced tree as it is now, and scratch."""
+    """The current reduced tree, and its workspace."""
     body, h = hybrid.body, hybrid.reduced
     m = Reduced(hybrid.n_joints, hybrid.n_angles, h.bodies, h.shapes, h.dofs, hybrid.gravity, h.angles)
     work = calls.Scratch(h.path, h.rows, h.dof_rows, Axes(h.axes, h.ring), h.zero_v, 0, 0, body.nv)
-    return m, Scratch(
+    return m, ReducedScratch(
         body.nv,
         body.q,
         hybrid.v,
@@ -98,7 +98,7 @@ def open_reduced(hybrid):
 
 
 class ReducedTables(Pointing):
-    """The tables, beginning with cache lines, and their struct."""
+    """The tables, aligned to cache lines, and their struct."""
 
     _pointers = ("struct",)
 

@@ -1,8 +1,9 @@
 """The hybrid body of an active region: its pieces, and the tree that they form [AD section 4.1].
 
-A node whose joint is active has the flag CURRENT (or another one, while a region is being chosen); so have all nodes
-above it, and a LEAF or SUM with something active in it. The nodes without it under those with it are the rigid front.
-With HELD, too, a joint does not move, and is only on the way to others: where some are pinned, or as a run begins.
+A node whose joint is active has the flag CURRENT (or another flag, while a region is being chosen), and so do all nodes
+above it, and a LEAF or SUM that contains something active. Nodes without the flag directly below nodes with it are the
+rigid front. A joint that also has HELD does not move, and is only on the way to others: where some are pinned, or at
+the start of a run.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ def no_inertia():
 
 @helper
 def moved_rigid(R, r, Y):
-    """A rigid inertia seen from the frame in which its own is R, r."""
+    """A rigid inertia, transformed to the frame in which its own frame has pose R, r."""
     return shift_rigid(r, turn_rigid(R, Y))
 
 
 @helper
 def add_rigid(m, hybrid, rb, R, r, Y):
-    """A piece more of reduced body rb."""
+    """Add a piece to reduced body rb."""
     Y = moved_rigid(R, r, Y)
     if rb == 0:
         hybrid.world_inertia = hybrid.world_inertia + Y
@@ -41,7 +42,7 @@ def add_rigid(m, hybrid, rb, R, r, Y):
 
 @helper
 def add_joint(hybrid, m, angles, rb, j, R, r):
-    """Joint j, active, on reduced body rb, where its frame before it moves is R, r. Returns the body under it."""
+    """Add active joint j to reduced body rb, in which its frame at zero position is R, r. Returns the body under it."""
     tree = hybrid.body.tree
     b = hybrid.n_joints
     kind, iq = tree.joint[j], tree.iq[j]
@@ -66,7 +67,7 @@ def add_joint(hybrid, m, angles, rb, j, R, r):
 
 @helper
 def can_move(hybrid, mask, i):
-    """Whether the joint of a node, which is in the region, moves in it: not if it is locked or held."""
+    """Whether the joint of a node in the region moves: not if it is locked or held."""
     tree = hybrid.body.tree
     flags = hybrid.flags[i]
     return tree.forbidden[tree.item[i]] < 6 and (not flags & HELD or flags & mask & UPDATE)
@@ -74,7 +75,7 @@ def can_move(hybrid, mask, i):
 
 @helper
 def piece_at(hybrid, i, rb, R, r):
-    """Node i is, or begins, a piece of reduced body rb."""
+    """Node i is, or starts, a piece of reduced body rb."""
     hybrid.piece[i] = rb
     set_pose(hybrid.piece_pose, i, R, r)
 
@@ -83,7 +84,7 @@ def piece_at(hybrid, i, rb, R, r):
 def build_reduced(hybrid, m, angles, mask, stack):
     """The reduced tree of the region with one of the flags in `mask`. `seen`: its nodes and the front, parents first.
 
-    A walk along every path from its top down, with the place where it is: reduced body rb, pose R, r.
+    Walks along every path from its top down, with the current location: reduced body rb, pose R, r.
     """
     body, tree = hybrid.body, hybrid.body.tree
     hybrid.world_inertia = no_inertia()
@@ -105,7 +106,7 @@ def build_reduced(hybrid, m, angles, mask, stack):
                     R, r = beyond_joint(tree, j, body.q, R, r)
                 top += 1
                 stack[top] = 2 * tree.right[i]
-            else:  # after what is absorbed into a LEAF, or hangs on a LIGHT's joint: back where it was
+            else:  # after the branches absorbed into a LEAF, or the path of a LIGHT: back to the previous location
                 rb = hybrid.piece[i]
                 R, r = pose_at(hybrid.piece_pose, i)
                 if kind == LEAF and tree.open[i]:
@@ -150,9 +151,9 @@ def build_reduced(hybrid, m, angles, mask, stack):
 
 @helper
 def set_slots(m, n):
-    """As topology.slots: the last child of a body takes its place, any other one of its own."""
+    """As topology.slots: the last child of a body takes its slot, any other child has its own."""
     first = True
-    for b in range(n - 1, -1, -1):  # PARENT_SLOT says, for now, whether b is the last child
+    for b in range(n - 1, -1, -1):  # PARENT_SLOT temporarily says whether b is the last child
         p = m.bodies[b].parent
         if p < 0:
             m.bodies[b].parent_slot = 1 if first else 0
@@ -187,7 +188,7 @@ def settle_light(hybrid, i):
 
 @helper
 def settle(hybrid, i):
-    """Node i is rigid from now on, and so is what is under it: what must be known of it. Its matrices are renewed."""
+    """Make node i and everything under it rigid, and compute its rigid-body data. Its matrices must be up to date."""
     body, tree = hybrid.body, hybrid.body.tree
     kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
     if kind == JOIN:
@@ -196,7 +197,7 @@ def settle(hybrid, i):
             renew_span(body, i)
         R, p = span_of(body, l)
         R, p = beyond_joint(tree, j, body.q, R, p)
-        Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)
+        Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)  # I_A + I_B in a common frame [AD (6)]
         settle_join(hybrid, i)
     elif kind == LEAF:
         Y = tree.inertias[j].Y
@@ -218,7 +219,7 @@ def settle(hybrid, i):
 
 @helper
 def is_piece(hybrid, mask, i):
-    """Whether node i is one: on the front, or a leaf with something active in it."""
+    """Whether node i is a piece: on the front, or a leaf that contains something active."""
     tree = hybrid.body.tree
     up = tree.up[i]
     return hybrid.flags[i] & mask or up < 0 or hybrid.flags[up] & mask
@@ -226,7 +227,7 @@ def is_piece(hybrid, mask, i):
 
 @helper
 def find_piece(hybrid, mask, i):
-    """The reduced body that node i, not active but for a LEAF, is in, and where in it its frame is. O(depth)."""
+    """The reduced body that contains node i (inactive, or a LEAF), and the pose of its frame in it. O(depth)."""
     body, tree = hybrid.body, hybrid.body.tree
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
     while not is_piece(hybrid, mask, i):
@@ -246,7 +247,7 @@ def find_piece(hybrid, mask, i):
 
 @helper
 def place_pushes(hybrid, mask, stack):
-    """The pushes as the reduced bodies feel them, by reduced body."""
+    """The pushes as they act on the reduced bodies, sorted by reduced body."""
     n, bodies = hybrid.n_pushes, hybrid.n_joints + 1
     for rb in range(bodies + 1):
         hybrid.push_start[rb] = 0

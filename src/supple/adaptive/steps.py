@@ -1,7 +1,7 @@
 """Steps of adaptive dynamics in compiled code: plain ones, and those with an active region update [AD section 5.1].
 
-A step is that of kick.py. An update takes place in its middle: the joints that are active have moved half a step, there
-accelerations are looked at, velocities changed and joints stopped, and those that remain move the other half.
+A step is that of kick.py. An update takes place in its middle: the active joints have moved half a step, accelerations
+are examined there, velocities change and joints are stopped, and those that remain move the other half.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.motion import DOF
 from supple.spatial.compiler import helper, kernel
 
-DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ends
-GUARANTEED, FIXED = 1, 2  # ways of a run: with a certified error; with the same joints always
+DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ended
+GUARANTEED, FIXED = 1, 2  # modes of a run: certified error; fixed set of active joints
 
 
 @kernel(types.float64(HybridBody.type, types.int64), "hybrid body", effort=2, nogil=True)
@@ -56,7 +56,7 @@ def become_rigid(hybrid, i):
 
 @helper
 def is_new(hybrid):
-    """Whether the acceleration update region has a node that is not active, or whose joint is not."""
+    """Whether the acceleration update region contains a node that is not active, or whose joint is not."""
     found = False
     for k in range(hybrid.n_expanded):
         found = found or hybrid.flags[hybrid.expanded[k]] & (CURRENT | HELD) != CURRENT
@@ -65,14 +65,15 @@ def is_new(hybrid):
 
 @kernel(types.float64(HybridBody.type, types.int64), "rigidification", nogil=True)
 def rigidify(hybrid, dropped):
-    """The transient region becomes the chosen one [AD section 5.4.2]; dropped: some of its joints stop.
+    """Make the chosen region the active one, instead of the transient one [AD section 5.4.2]; dropped: some of its
+    joints stop.
 
-    AD solves for the impulses that stop them. The velocities after them are those with which the remaining joints have
-    the momenta that they had before: one pass up and one solution, O(active joints), instead of a matrix of impulses.
-    Returns the smallest pivot.
+    AD solves for the impulses that stop them. The velocities after these impulses are those with which the remaining
+    joints have the same momenta as before: one inward pass and one solution, O(active joints), instead of a matrix of
+    impulses. Returns the smallest pivot.
 
-    The kick was for the whole step, and the joints stopped do not move in its second half: forces have given them more
-    than they do work on the way, 1/2 h (H a - pushes and dampers, which are counted before) (v' - v'').
+    The kick was for the whole step, but the stopped joints do not move in its second half: forces have given them more
+    energy than they do work along the way, by 1/2 h (H a - pushes and dampers, which are counted before) (v' - v'').
     """
     tree = hybrid.body.tree
     m, x = open_reduced(hybrid)
@@ -112,11 +113,11 @@ def rigidify(hybrid, dropped):
 
 @kernel(types.float64(HybridBody.type), "active region update", effort=2, nogil=True)
 def update_active_region(hybrid):
-    """The middle of a step, with an active region update. Returns how it ended."""
+    """The middle of a step with an active region update. Returns how it ended."""
     tree = hybrid.body.tree
     m, x = open_reduced(hybrid)
     ways = hybrid.ways
-    if ways & GUARANTEED:  # for the velocities with which the accelerations will be used
+    if ways & GUARANTEED:  # for the velocities at which the accelerations will be used
         if not predict(hybrid) > 0.0:
             return SINGULAR
         swap_velocities(m, x)
@@ -129,7 +130,7 @@ def update_active_region(hybrid):
     if is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
         m, x = open_reduced(hybrid)
-    if ways & GUARANTEED:  # the accelerations are those of the articulated body, and zero elsewhere
+    if ways & GUARANTEED:  # accelerations of the articulated body, and zero elsewhere
         for b in range(m.n):
             flags = hybrid.flags[tree.node_of[hybrid.joints[b]]]
             for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -174,7 +175,7 @@ _int, _float, _hybrid = types.int64, types.float64, HybridBody.type
 
 @kernel(_int(_hybrid, _int, _float), "adaptive dynamics", effort=2, nogil=True)
 def run_kernel(hybrid, steps, dt):
-    """So many steps. Returns how that ended."""
+    """Perform a number of steps. Returns how the run ended."""
     hybrid.dt = dt
     for _ in range(steps):
         updating = hybrid.due <= 0
@@ -200,7 +201,7 @@ def run_kernel(hybrid, steps, dt):
 
 @kernel(_float(_hybrid), "adaptive dynamics, assembly", effort=6, nogil=True)
 def build_kernel(hybrid):
-    """Everything of all nodes, from below, and the reduced tree. Returns the smallest pivot."""
+    """Compute all coefficients of all nodes, bottom-up, and the reduced tree. Returns the smallest pivot."""
     body, tree = hybrid.body, hybrid.body.tree
     _, x = open_reduced(hybrid)
     smallest = 1.0e300
@@ -220,7 +221,7 @@ def build_kernel(hybrid):
 
 @kernel(types.void(_hybrid, _int), "adaptive dynamics, forces")
 def resettle_kernel(hybrid, i):
-    """Node i, rigid, and those above it as far as they are rigid: after a force in it changed."""
+    """Update rigid node i, and the nodes above it as long as they are rigid, after a force in it changed."""
     tree = hybrid.body.tree
     while i >= 0 and not hybrid.flags[i]:
         become_rigid(hybrid, i)
@@ -229,7 +230,7 @@ def resettle_kernel(hybrid, i):
 
 @kernel(types.void(_hybrid, types.int64[::1], types.float64[:, ::1]), "adaptive dynamics, poses", nogil=True)
 def poses_kernel(hybrid, bodies, out):
-    """Poses in the world of some bodies, twelve numbers each, after energy_kernel; and their reduced bodies."""
+    """World poses of some bodies, twelve numbers each, after energy_kernel; and their reduced bodies."""
     tree = hybrid.body.tree
     for x in range(bodies.shape[0]):
         rb, R, r = find_piece(hybrid, CURRENT, tree.leaf_of[bodies[x]])

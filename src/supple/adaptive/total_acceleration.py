@@ -1,5 +1,5 @@
-"""The total acceleration of a node, from what it is told: the sum of qdd^2 over its joints [QS (8)], and its scale
-[assembly/rounding.py]."""
+"""The total acceleration of a node, from its inputs: the sum of qdd^2 over its joints [QS (8)], weighted [AD (7)],
+and its scale [assembly/rounding.py]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from supple.spatial.sixes import dot
 
 
 @helper
-def total(body, i):
+def total_acceleration(body, i):
     """A(i), and its scale."""
     tree = body.tree
     here = told(body, i)
@@ -20,14 +20,14 @@ def total(body, i):
         scale = C.eta_scale + dot(C.Psi1_scale, f1 * f1)
         if tree.open[i]:
             f2 = here.f2
-            a += dot(f2 @ C.Psi2 + C.p2, f2)
+            a += dot(f2 @ C.Psi2 + C.p2, f2)  # [QS (8)]
             scale += dot(C.Psi2_scale, f2 * f2)
             if tree.right[tree.up[i]] == i:  # Psi_cross is Psi12
-                a += 2.0 * dot(f1 @ C.Psi_cross, f2)
+                a += 2.0 * dot(f1 @ C.Psi_cross, f2)  # [QS (8)]
             else:
-                a += 2.0 * dot(f2 @ C.Psi_cross, f1)
+                a += 2.0 * dot(f2 @ C.Psi_cross, f1)  # [QS (8)]
     else:
         C, x = absorbed_of(body, i), here.f1
-        a = C.e + dot(x @ C.P + C.p, x)
+        a = C.e + dot(x @ C.P + C.p, x)  # [QS (8)] in inertia form
         scale = C.e_scale + dot(C.P_scale, x * x)
     return max(a, 0.0), scale

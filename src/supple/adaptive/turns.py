@@ -1,8 +1,8 @@
-"""One user at a time: threads that share a body take turns.
+"""Mutual exclusion: threads that share a body take turns.
 
-Kernels let other threads run, and a public method may call several of them: whoever comes meanwhile waits. A lock
-belongs to one object in one process. A copy has its own, and so has a forked child; an object that another thread was
-using at that moment is half changed there, and refuses to be used.
+Kernels let other threads run, and a public method may call several of them: other callers wait meanwhile. A lock
+belongs to one object in one process. A copy has its own lock, and so does a forked child; an object that another thread
+was using at the time of the fork is in an inconsistent state there, and refuses to be used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _living: WeakSet[TakesTurns] = WeakSet()
 
 
 class TakesTurns:
-    """What one thread at a time may use: it enters `_lock` for that."""
+    """An object that only one thread at a time may use: the thread holds `_lock`."""
 
     def _begin_turns(self) -> None:
         self._lock: Any = RLock()
@@ -31,7 +31,7 @@ class TakesTurns:
 
 
 class _Lost:
-    """Stands for the lock of an object that somebody was using when the process was forked."""
+    """Replaces the lock of an object that was in use when the process was forked."""
 
     def __enter__(self) -> NoReturn:
         raise StateError(
@@ -40,11 +40,11 @@ class _Lost:
         )
 
     def __exit__(self, *exception: object) -> None:
-        """Nobody gets here."""
+        """Never reached."""
 
 
 def _after_fork() -> None:
-    """In the child only the thread that forked is left: what others held, nobody will give back."""
+    """In the child only the forking thread exists: locks held by others would never be released."""
     for each in _living:
         if isinstance(each._lock, _Lost):
             continue
@@ -59,7 +59,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that waits for its turn."""
+    """Wrap a method so that it waits for its turn."""
 
     @wraps(method)
     def alone(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,8 +70,8 @@ def in_turn(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def one_at_a_time(*free: str) -> Callable[[T], T]:
-    """A class whose public methods and properties wait for their turn, inherited ones too, but for those named: they
-    only read what is always whole, or take a turn for each of several parts."""
+    """Make the public methods and properties of a class wait for their turn, including inherited ones, except those
+    named: they only read data that is always consistent, or take a turn for each of several parts."""
 
     def decorate(cls: T) -> T:
         for name in dir(cls):

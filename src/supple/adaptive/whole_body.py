@@ -1,17 +1,17 @@
-"""Quasi-statics of the whole body at once, by the articulated-body algorithm: O(n), and right where the assembly tree
-has no digits left (forces in balance, light links that carry heavy ones), or where most joints matter anyway.
+"""Quasi-statics of the whole body at once, by the articulated-body algorithm: O(n), and accurate where the assembly
+tree has no digits left (forces in balance, light links that carry heavy ones), or where most joints matter anyway.
 
-Joints whose accelerations are small enough to be neglected are treated as zero, as elsewhere; here all are known, so
-these are as many as can be.
+Joints whose accelerations are small enough to be neglected are treated as zero, as elsewhere; here all accelerations
+are known, so as many joints as possible are neglected.
 
-**What rounding does to it.** The equation of a joint, D qdd = tau - S.f, is the difference of its own force and of what
-it carries. `noise` is the size of these terms: |tau| plus the sum of the magnitudes of the forces below the joint, and
-of their moments about it. NOISE is what the joint that moves most, on its own, would do under u times that (u: the unit
-of rounding). What the joints do together, at most, is AMPLIFICATION times that, and IN_ALL times that is its norm over
-all joints. These two are found now and then by a second solution, for forces as large as the noise and for what the
-first one leaves of the equations of motion. If that is far more than the noise (LUCK; light links between heavy ones
-do so, at large accelerations), it is a matter of luck how much it is, and holds for this solution only. FLOOR is the
-larger one of all that and LEAST u times the accelerations.
+**Rounding errors.** The equation of a joint, D qdd = tau - S.f, is the difference of its own force and the load that it
+carries. `noise` is the magnitude of these terms: |tau| plus the sum of the magnitudes of the forces below the joint,
+and of their moments about it. NOISE is the largest acceleration that u times that would cause at any joint on its own
+(u: the unit roundoff). The joints together have at most AMPLIFICATION times that, and its norm over all joints is
+IN_ALL times that. These two factors are measured from time to time by a second solution, for forces as large as the
+noise and for the residual of the first solution in the equations of motion. If the residual is far larger than the
+noise (LUCK; this happens with light links between heavy ones, at large accelerations), its size is a matter of luck,
+and the result is valid for this solution only. FLOOR is the larger of all that and LEAST u times the accelerations.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from supple.adaptive.reduced import push_force
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, State, joint_of, turn_ahead, world_at_rest
+from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, CallState, joint_of, turn_ahead, world_at_rest
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.python_objects import float_vector
 
-SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # what a call of the kernel is to do
-UNIT = 2.0**-53  #: of rounding
+SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # tasks of a kernel call
+UNIT = 2.0**-53  #: unit roundoff
 SAFETY, LEAST = 32.0, 1024.0
 LUCK = 32.0
 
@@ -66,8 +66,8 @@ def along(kind, z, S, k, f):
 
 @helper
 def load_bodies(m, qs, state, work):
-    """What the bodies take while no joint accelerates [exact/aba.py], under gravity and pushes, whose magnitudes go to
-    `carried`."""
+    """The bias forces of the bodies with zero joint accelerations [exact/aba.py], under gravity and pushes. The
+    magnitudes of pushes are written to `carried`."""
     path, bodies = work.path, work.bodies
     path[0].zeta = world_at_rest(m, 0.0, path[0])
     path[0].X = zero()
@@ -95,7 +95,7 @@ def load_bodies(m, qs, state, work):
 
 @helper
 def push_sizes(qs, x, X):
-    """The magnitudes of the pushes on the x-th of the pushed bodies, which is at X: of forces, and of their moments."""
+    """The magnitudes of the pushes on the x-th pushed body, which is at X: of forces, and of their moments."""
     weight, moment = 0.0, 0.0
     for k in range(qs.push_start[x], qs.push_start[x + 1]):
         push = qs.pushes[k]
@@ -108,8 +108,8 @@ def push_sizes(qs, x, X):
 
 @helper
 def measure_noise(m, qs, force, work):
-    """`noise` of every degree of freedom. Returns the largest acceleration that so large a force would give its joint
-    on its own."""
+    """`noise` of every degree of freedom. Returns the largest acceleration that a force of this size would cause at its
+    joint on its own."""
     most, bodies, dofs, S = 0.0, work.bodies, work.dofs, work.S
     for b in range(m.n - 1, -1, -1):
         _, _, kind, j = joint_of(m, b)
@@ -134,7 +134,7 @@ def measure_noise(m, qs, force, work):
 
 @helper
 def add_up(qs):
-    """The totals of all joints, none of them neglected."""
+    """The totals of all joints, with none neglected."""
     body, tree = qs.body, qs.body.tree
     largest, squares = 0.0, 0.0
     for j in range(tree.n):
@@ -147,7 +147,7 @@ def add_up(qs):
 
 @helper
 def negligible(qs, error, measure):
-    """The square of an acceleration that every joint may neglect."""
+    """The squared acceleration below which every joint may be neglected."""
     tree = qs.body.tree
     floor = qs.floor
     if measure in (ABSOLUTE_LINKAGE, RELATIVE_LINKAGE):
@@ -159,7 +159,7 @@ def negligible(qs, error, measure):
 
 @helper
 def select(qs, error, measure):
-    """The joints that are not neglected, and what the error then is."""
+    """The joints that are not neglected, and the resulting error."""
     body, tree = qs.body, qs.body.tree
     limit = negligible(qs, error, measure) * (1.0 - 1e-9)
     count, left, most, kept = 0, 0.0, 0.0, 0.0
@@ -178,7 +178,7 @@ def select(qs, error, measure):
 
 @helper
 def advance_all(qs, factor):
-    """Move the joints that are not neglected, and mark what that changes."""
+    """Move the joints that are not neglected, and mark the affected nodes."""
     body, tree = qs.body, qs.body.tree
     for x in range(qs.n_computed):
         j = qs.computed[x]
@@ -190,9 +190,10 @@ def advance_all(qs, factor):
 
 @helper
 def probe_forces(m, qs, tau, qdd, work, out):
-    """What accelerations leave of the equations of motion, tau - S.f - armature qdd, and the noise, to which what moves
-    the bodies now belongs, with signs that look random. Returns how the former compares with the latter, by what the
-    joint that moves most, on its own, would do. After load_bodies; takes the bodies' own forces away."""
+    """The residual of accelerations in the equations of motion, tau - S.f - armature qdd, and the noise, including the
+    forces that currently move the bodies, with pseudo-random signs. Returns the ratio of the former to the latter, each
+    as the largest acceleration that it would cause at any joint on its own. After load_bodies; removes the bodies' own
+    forces."""
     path, bodies, dofs, S = work.path, work.bodies, work.dofs, work.S
     path[0].A = Motion(zero(), zero())
     for b in range(m.n):
@@ -217,7 +218,7 @@ def probe_forces(m, qs, tau, qdd, work, out):
         bodies[b].p = Force(zero(), zero())
         if m.bodies[b].parent >= 0:
             f = shift_force(bodies[b].r, f)
-            if i != p:  # not the last child: those after it have already put theirs there
+            if i != p:  # not the last child: later children have already stored theirs there
                 f = f + path[p].pA
             path[p].pA = f
     return quotient(most, noise)
@@ -228,15 +229,15 @@ _int, _float = types.int64, types.float64
 
 @kernel(_float(_int, QuasiStaticBody.type, _int, _float, _int, _float), "quasi-statics, whole body", effort=4)
 def whole_kernel(handle, qs, tasks, error, measure, factor):
-    """The tasks asked for; handle: of the articulated-body algorithm. Returns the smallest D, or of PROBE what is left
-    of the equations of motion, in parts of the noise."""
+    """Perform the given tasks; handle: of the articulated-body algorithm. Returns the smallest D, or for PROBE the
+    residual of the equations of motion, relative to the noise."""
     body = qs.body
     call = call_at(handle)
     m, work = call.model, aba_scratch(call)
     smallest, left = 1.0e300, 0.0
     if tasks & (SOLVE | PROBE):
         still, tau, out = float_vector(m.zero_v, m.nv), body.force, body.qdd
-        load_bodies(m, qs, State(body.q, still, still, False, no_wrenches()), work)
+        load_bodies(m, qs, CallState(body.q, still, still, False, no_wrenches()), work)
         if tasks & PROBE:
             left = probe_forces(m, qs, tau, out, work, qs.probe)
             tau, out = qs.probe, qs.noise

@@ -1,1 +1,1 @@
-"""Bodies assembled from bodies: the tree of assemblies, and what each knows of itself."""
+"""Articulated bodies assembled from smaller ones: the assembly tree and the coefficients of its nodes."""

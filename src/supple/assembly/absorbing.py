@@ -1,7 +1,7 @@
-"""A body and what hangs on it beside its path: absorbed into it in inertia form, f = I a + z [nodes.py].
+"""A body and the branches attached to it outside its path, absorbed into it in inertia form, f = I a + z [nodes.py].
 
-A LEAF is a body with what is absorbed into it; a LIGHT is a whole path, seen by the body its first joint hangs on; a
-SUM adds two of these.
+A LEAF is a body together with everything absorbed into it. A LIGHT is a whole path, as seen by the body that carries
+its first joint. A SUM adds two of these.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from supple.spatial.sixes import absolute, dot
 
 
 class Branch(NamedTuple):
-    """All that a LIGHT is made of and made for."""
+    """Inputs and outputs of the assembly of a LIGHT."""
 
-    under: Any  #: the path under the joint, B; or what is absorbed into the single body there
-    some: Any  #: whether that path has joints in it; whether anything is absorbed
+    under: Any  #: the path under the joint, B; or whatever is absorbed into the single body there
+    some: Any  #: whether that path contains joints; whether anything is absorbed
     C: Any  #: the LIGHT
     J: Any  #: its joint
     closing: Any
-    own: Any  #: what the joint brings with it
-    totals: Any  #: whether total accelerations are wanted
+    own: Any  #: the joint's own data
+    totals: Any  #: whether total accelerations are needed
     turn: Any  #: E(q)
 
 
@@ -43,15 +43,15 @@ class Branch(NamedTuple):
 
 @helper
 def leaf(I, T, C, some, absorbed, sides):
-    """The matrices of a LEAF C that is on a path [QS (3)]: a body of inertia I and, if there is some, what is absorbed
-    into it. T: to the basis of the joint that follows. Returns the smallest pivot."""
+    """The matrices of a LEAF C on a path [QS (3)]: a body of inertia I and, if `some`, whatever is absorbed into it.
+    T: to the basis of the joint that follows. Returns the smallest pivot."""
     x = new_elimination()
     if some:
         x.M = I + absorbed.I
     else:
         x.M = I
     smallest = eliminate(x, 6, False, False)
-    C.Phi1 = product_of_rows(x.Vs, x.Vs, 6)
+    C.Phi1 = product_of_rows(x.Vs, x.Vs, 6)  # I^-1 [QS (3)], with the absorbed inertia in I
     Tt = new_matrix()
     if sides.open:
         transpose_to(T, Tt)
@@ -73,7 +73,7 @@ def transpose_to(A, At):
 
 @helper
 def spread(T, Tt, A, right):
-    """From a symmetric matrix of a body, T A T^T for its bottom handle, and T A (or, right, A T^T)."""
+    """From a symmetric matrix A of a body: T A T^T for its bottom handle, and T A (or A T^T if `right`)."""
     X = new_matrix()
     assign(X, T @ A)
     return X @ Tt, (A @ Tt if right else rows_of(X))
@@ -90,11 +90,11 @@ def leaf_forces(T, C, some, absorbed, sides, f):
 
 @helper
 def leaf_vectors(T, C, some, absorbed, sides, f, l, c):
-    """b and p of a LEAF, to c, under the force f, from those of what is absorbed into it, l. Returns what `constant`
-    needs."""
+    """b and p of a LEAF under the force f, written to c; l: those of whatever is absorbed into it. Returns the
+    arguments of `constant`."""
     if some:
         f = f - l.z
-    b = f @ C.Phi1
+    b = f @ C.Phi1  # [QS (3)]
     c.b1 = b
     if sides.open:
         c.b2 = at_bottom(C.Phi_cross, f, sides.right)
@@ -110,7 +110,7 @@ def leaf_vectors(T, C, some, absorbed, sides, f, l, c):
 
 @helper
 def at_bottom(Phi_cross, f, right):
-    """T Phi f, from the rows that a body keeps of it."""
+    """T Phi f, from the rows of T Phi that a body stores."""
     return f @ Phi_cross if right else Phi_cross @ f
 
 
@@ -119,8 +119,7 @@ def at_bottom(Phi_cross, f, right):
 
 @helper
 def light(branch, T):
-    """The matrices of a LIGHT C: a joint and the path B under it. E T is kept in the place of F2. Returns the smallest
-    pivot."""
+    """The matrices of a LIGHT C: a joint and the path B under it. F2 stores E T. Returns the smallest pivot."""
     B, jointed, C, J, closing, own, totals, turn = branch
     forbidden = 6 - own.k
     J.F2 = moved_rows(T, turn)
@@ -143,7 +142,8 @@ def light(branch, T):
 
 @helper
 def light_totals(C, J, own, S, X, psi):
-    """P of a LIGHT; S, psi: what is under its joint, which is told X for a unit acceleration of the joint's frame."""
+    """P of a LIGHT. S, psi: of the part under its joint, which receives X for a unit acceleration of the joint's
+    frame."""
     SX, WU, P = new_matrix(), new_matrix(), new_matrix()
     assign(SX, S @ X)
     weigh_rows(own, J, False, WU)
@@ -154,7 +154,7 @@ def light_totals(C, J, own, S, X, psi):
 
 @helper
 def congruence(A, X):
-    """X^T A X of a symmetric A, made symmetric again."""
+    """X^T A X of a symmetric A, symmetrised."""
     Z, Zt = new_matrix(), new_matrix()
     assign(Z, X.T @ (A @ X))
     for i in range(6):
@@ -179,8 +179,8 @@ def light_forces(branch):
 
 @helper
 def light_vectors(branch, b, c, R):
-    """z and p of a LIGHT, to c, from those of the path under it, b. R[0] becomes the joint's R, weighted in R[1].
-    Returns gamma, what `constant` needs, and -b1^B as the joint has it."""
+    """z and p of a LIGHT, written to c, from those of the path under it, b. Sets R[0] to the joint's R and R[1] to the
+    weighted R. Returns gamma, the arguments of `constant`, and -b1^B in the joint's basis."""
     B, jointed, _, J, closing, own, totals, turn = branch
     k = own.k
     beta = lower(b.b1 * -1.0, turn)
@@ -189,7 +189,7 @@ def light_vectors(branch, b, c, R):
         x = 0.0
         for l in range(k):
             x += closing.rows[i].G[l] * own.Q[l]
-        R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)
+        R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)  # [QS (6)]
         gamma += closing.rows[i].U * (own.Q[i] * own.drive)
     c.z = gamma @ J.F2
     x, Sx, p = nothing(), nothing(), nothing()
@@ -205,7 +205,7 @@ def light_vectors(branch, b, c, R):
 
 @helper
 def light_linear(J, own, R, linear):
-    """p of a LIGHT, from that of what is under its joint."""
+    """p of a LIGHT, from that of the part under its joint."""
     weigh_numbers(own, R)
     for i in range(own.k):
         linear += J.rows[i].U1 * (2.0 * R[1, i])
@@ -217,9 +217,9 @@ def light_linear(J, own, R, linear):
 
 @helper
 def lone_light(branch, I, T):
-    """The matrices of a LIGHT with a single body of inertia I under it and, if there is some, what is absorbed into
-    that. In inertia form: nothing is inverted but the joint's own inertia, so a body without inertia in the forbidden
-    directions will do. G is that inverse. Returns the smallest pivot."""
+    """The matrices of a LIGHT with a single body of inertia I under it and, if `some`, whatever is absorbed into that
+    body. In inertia form only the joint's own inertia is inverted, so the body may lack inertia in the forbidden
+    directions. G is that inverse. Returns the smallest pivot."""
     absorbed, some, C, J, closing, own, totals, turn = branch
     k, forbidden = own.k, 6 - own.k
     J.F2 = moved_rows(T, turn)
@@ -235,7 +235,7 @@ def lone_light(branch, I, T):
             A[a, b] = M[forbidden + a, forbidden + b] + one * own.armature[a]
             G[a, b] = one
     smallest = gauss_jordan(A, G, k)
-    X = new_matrix()  # 1 + S U1: the body's acceleration for one of the joint's frame
+    X = new_matrix()  # 1 + S U1: the body's acceleration per unit acceleration of the joint's frame
     assign(X, unit_rows())
     F = rows_of(M)
     for a in range(k):
@@ -263,7 +263,7 @@ def lone_light(branch, I, T):
 
 @helper
 def lone_forces(branch, f):
-    """Its force-dependent coefficients, under the force f on the body."""
+    """The force-dependent coefficients of such a LIGHT, under the force f on the body."""
     absorbed, some, C, J, _, own, totals, _ = branch
     R = new_matrix()
     gamma, x, Sx, p = lone_vectors(branch, f * -1.0, nothing(), absorbed.vectors, C.vectors, R)
@@ -281,7 +281,7 @@ def lone_forces(branch, f):
 
 @helper
 def scale_of_lone(branch, sizes):
-    """lone_scale, of forces of these magnitudes on the body."""
+    """lone_scale for forces of these magnitudes on the body."""
     m, psi = new_matrix(), new_matrix()
     m[0] = sizes
     psi[0] = branch.under.P_scale if branch.some else nothing()
@@ -290,9 +290,9 @@ def scale_of_lone(branch, sizes):
 
 @helper
 def lone_vectors(branch, z, a, l, c, R):
-    """z and p of such a LIGHT, to c, from those of what is absorbed, l. When no joint accelerates its body has
-    acceleration a and takes the force z, without l. R[0] becomes the joint's R, weighted in R[1]. Returns gamma, and
-    what `constant` needs."""
+    """z and p of such a LIGHT, written to c, from those of whatever is absorbed, l. When no joint accelerates, its body
+    has acceleration a and requires the force z, excluding l. Sets R[0] to the joint's R and R[1] to the weighted R.
+    Returns gamma and the arguments of `constant`."""
     absorbed, some, _, J, closing, own, totals, turn = branch
     k = own.k
     if some:
@@ -339,7 +339,7 @@ def sum_up(A, B, C, totals):
 
 @helper
 def sum_forces(A, B, C, totals):
-    """Its force-dependent coefficients."""
+    """The force-dependent coefficients of a SUM."""
     C.z = A.z + B.z
     if totals:
         C.p = A.p + B.p

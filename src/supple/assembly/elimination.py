@@ -1,4 +1,4 @@
-"""The elimination of what a joint forbids: from M = Phi2^A + Phi1^B to W, U and G [nodes.py]."""
+"""Elimination of the forbidden directions of a joint: from M = Phi2^A + Phi1^B to W, U and G [nodes.py]."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from supple.spatial.structs import Struct
 
 
 class Elimination(Struct):
-    """M = L D L^T over its forbidden rows, and what goes through it."""
+    """M = L D L^T over its forbidden rows, and the matrices transformed with it."""
 
     M = Mat6()
     V = Mat6()  # L^-1
-    Y = Mat6()  # L^-1 Phi21^A, if it is wanted
+    Y = Mat6()  # L^-1 Phi21^A, if needed
     Z = Mat6()  # L^-1 Phi12^B, likewise
     Vs = Mat6()  # the forbidden rows of these three, divided by the roots of D
     Ys = Mat6()
@@ -28,7 +28,7 @@ new_elimination = Elimination.new
 
 @helper
 def eliminate(x, forbidden, upper, below):
-    """Eliminate the first rows of M; Y goes with them if `upper`, Z if `below`. Returns the smallest pivot."""
+    """Eliminate the first rows of M, and of Y if `upper`, of Z if `below`. Returns the smallest pivot."""
     smallest = 1.0e300
     x.V = unit_rows()
     for m in range(forbidden):
@@ -58,15 +58,15 @@ def eliminate(x, forbidden, upper, below):
 
 @helper
 def stiffen(x, rho, forbidden, upper, below):
-    """Armature rho: C, and the factor of K = rho C times the allowed rows of V, Y and Z as further rows of Vs, Ys and
-    Zs. Returns how many rows those then have."""
+    """Armature rho: computes C, and appends the factor of K = rho C times the allowed rows of V, Y and Z to the rows of
+    Vs, Ys and Zs. Returns the resulting number of rows."""
     k = 6 - forbidden
     some = False
     for a in range(k):
         some = some or rho[a] != 0.0
     if not some:
         return forbidden
-    # C = (1 + G rho)^-1, K = rho C: from the inverse of 1 + rho G, so that nothing cancels where armature is large
+    # C = (1 + G rho)^-1, K = rho C: from the inverse of 1 + rho G, to avoid cancellation when the armature is large
     X, K = new_matrix(), new_matrix()
     for a in range(k):
         for b in range(k):
@@ -99,7 +99,7 @@ def column_times(L, a, A, forbidden):
 
 @helper
 def cholesky(K, k):
-    """K = L L^T in place; rows of zeros stay so."""
+    """K = L L^T in place; zero rows remain zero."""
     for a in range(k):
         for i in range(a):
             K[i, a] = 0.0
@@ -133,7 +133,7 @@ def gauss_jordan(A, B, k):
 
 @helper
 def allowed(x, A, a, forbidden, stiff):
-    """Row a of C times the allowed rows of a matrix that went through the elimination."""
+    """Row a of C times the allowed rows of a matrix transformed by the elimination."""
     if not stiff:
         return A[forbidden + a]
     row = A[forbidden] * x.C[a, 0]
@@ -144,16 +144,16 @@ def allowed(x, A, a, forbidden, stiff):
 
 @helper
 def joint_of_elimination(x, Y, Ys, J, closing, forbidden, n, below):
-    """A joint's coefficients, from what went through the elimination, n rows; Y, Ys: its V, Vs for a LIGHT."""
+    """A joint's coefficients from the n rows transformed by the elimination; for a LIGHT, Y and Ys are its V and Vs."""
     stiff = n > forbidden
     J.F1 = product_of_rows(x.Vs, Ys, n)  # W Phi21^A [QS (5)]
     closing.W = product_of_rows(x.Vs, x.Vs, n)
     if below:
-        J.F2 = product_of_rows(x.Vs, x.Zs, n)
+        J.F2 = product_of_rows(x.Vs, x.Zs, n)  # W Phi12^B [QS (5)]
     for a in range(6 - forbidden):
-        J.rows[a].U1 = allowed(x, Y, a, forbidden, stiff) * -1.0
+        J.rows[a].U1 = allowed(x, Y, a, forbidden, stiff) * -1.0  # -U Phi21^A [QS (4)]
         if below:
-            J.rows[a].U2 = allowed(x, x.Z, a, forbidden, stiff) * -1.0
+            J.rows[a].U2 = allowed(x, x.Z, a, forbidden, stiff) * -1.0  # -U Phi12^B [QS (4)]
         closing.rows[a].U = allowed(x, x.V, a, forbidden, stiff)
         for b in range(6 - forbidden):
             g = x.G[a, b]

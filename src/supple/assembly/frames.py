@@ -1,9 +1,9 @@
-"""Coordinates in which assembling is easy: in each body's frame, what its joint forbids first, what it allows last.
+"""Coordinates adapted to assembly: in each body's frame, the joint's forbidden directions first, the allowed ones last.
 
-A spatial vector of a body is written in the basis that suits the joint it hangs on ("adapted"): the directions that the
-joint forbids, then those it allows, in the order of its velocities. Motions have coordinates in that basis, forces in
-the dual one, so a force's last entries are the joint's own forces. Inside frames are those of model/kernel_frames.py:
-axes along z, the first axis of a universal joint along x.
+A spatial vector of a body is written in the basis adapted to its joint: first the directions that the joint forbids,
+then those it allows, in the order of its velocities. Motions have coordinates in that basis, forces in the dual one, so
+the last entries of a force are the joint's own forces. Internal frames are those of model/kernel_frames.py: axes along
+z, the first axis of a universal joint along x.
 
     kind         forbidden         allowed      (l: linear, a: angular)
     revolute     lx ly ax ay lz    az
@@ -15,8 +15,8 @@ axes along z, the first axis of a universal joint along x.
     ball         lx ly lz          ax ay az
     free                           lx ly lz ax ay az
 
-A vector comes from the parent's basis to the child's in two steps: T, constant, to the joint's frame before it moves;
-then E(q), the joint's motion.
+A vector is transformed from the parent's basis to the child's in two steps: by the constant T to the joint's frame at
+zero position, then by E(q), the joint's motion.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _BASES = {
     JointType.BALL: (_LX, _LY, _LZ, _AX, _AY, _AZ),
     JointType.FREE: (_LX, _LY, _LZ, _AX, _AY, _AZ),
 }
-#: By kind of joint: which natural coordinate (angular x y z, linear x y z) stands where in the adapted basis.
+#: For each kind of joint: the order of the natural coordinates (angular x y z, linear x y z) in the adapted basis.
 BASIS: Ints = np.array([_BASES.get(JointType(k), _REVOLUTE) for k in range(len(NV))], dtype=np.int64)
 NATURAL: Ints = np.arange(6)  #: the world's basis
 
@@ -56,9 +56,9 @@ def skew(r: Floats) -> Floats:
 
 
 def to_joints(model: Model) -> Floats:
-    """(n, 6, 6) T: motions in the parent's basis to the basis of the joint's frame before it moves."""
+    """(n, 6, 6) T: motions from the parent's basis to the basis of the joint's frame at zero position."""
     R, r = tree_poses(model)
-    basis = np.concatenate([BASIS[model.joint_type], NATURAL[None]])  # the world's last, where parent -1 finds it
+    basis = np.concatenate([BASIS[model.joint_type], NATURAL[None]])  # the world's last: parent -1 indexes it
     pitch = np.append(_pitch(model), 0.0)
     out = np.empty((model.n_bodies, 6, 6))
     for block in _blocks(model.n_bodies):
@@ -97,5 +97,5 @@ def _pitch(model: Model) -> Floats:
 
 
 def _blocks(n: int, rows: int = 2048) -> Iterator[slice]:
-    """Few bodies at a time: what is made on the way stays in the cache."""
+    """A few bodies at a time, so that intermediate results stay in the cache."""
     return (slice(i, min(i + rows, n)) for i in range(0, n, rows))

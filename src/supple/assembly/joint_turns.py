@@ -1,7 +1,7 @@
-"""How a joint turns the coefficients of the stretch above it, and the vectors that pass it: by E(q) [frames.py].
+"""How a joint rotates the coefficients of the stretch above it, and the vectors passed across it: by E(q) [frames.py].
 
-A revolute joint turns pairs of rows. Of other joints E is a matrix; a universal joint has its basis between its two
-turns, so it turns the lower side, too, by EB.
+A revolute joint rotates pairs of rows. For other joints E is a matrix. The basis of a universal joint lies between its
+two rotations, so it also rotates the lower side, by EB.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from supple.spatial.compiler import helper
-from supple.spatial.matrices import Mat6, Rows
+from supple.spatial.matrices import Mat6, MatrixRows
 from supple.spatial.sixes import make_six, swap_pairs
 from supple.spatial.structs import Struct
 
 
 class Turn(NamedTuple):
-    """How far a joint is turned."""
+    """The rotation of a joint."""
 
     revolute: Any
     cos: Any
@@ -25,11 +25,11 @@ class Turn(NamedTuple):
 
 
 class TurnMatrices(Struct):
-    """Of joints that are not revolute."""
+    """For joints that are not revolute."""
 
     E = Mat6()
-    Et = Mat6()  # its transposed
-    EB = Mat6()  # of universal joints: the turn of the lower side
+    Et = Mat6()  # its transpose
+    EB = Mat6()  # universal joints: the rotation of the lower side
     EBt = Mat6()
 
 
@@ -43,13 +43,13 @@ def revolute_turn(cos, sin, room):
 
 @helper
 def turn_rows(A, c, s):
-    """E A of a revolute joint: pairs of rows turn."""
-    return Rows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
+    """E A of a revolute joint: rotates pairs of rows."""
+    return MatrixRows(A[0] * c + A[1] * s, A[1] * c - A[0] * s, A[2] * c + A[3] * s, A[3] * c - A[2] * s, A[4], A[5])
 
 
 @helper
 def turn_vector(x, cc, ss):
-    """E x of a revolute joint, of whose turn these are the `cosines` and `sines`."""
+    """E x of a revolute joint, given the `cosines` and `sines` of its rotation."""
     return x * cc + swap_pairs(x) * ss
 
 
@@ -67,7 +67,7 @@ def sines(s):
 def turn_both(A, c, s):
     """E A E^T of a revolute joint."""
     A, cc, ss = turn_rows(A, c, s), cosines(c), sines(s)
-    return Rows(
+    return MatrixRows(
         turn_vector(A[0], cc, ss), turn_vector(A[1], cc, ss), turn_vector(A[2], cc, ss),
         turn_vector(A[3], cc, ss), turn_vector(A[4], cc, ss), turn_vector(A[5], cc, ss),
     )  # fmt: skip
@@ -76,7 +76,7 @@ def turn_both(A, c, s):
 @helper
 def rows_of(A):
     """A matrix in registers."""
-    return Rows(A[0], A[1], A[2], A[3], A[4], A[5])
+    return MatrixRows(A[0], A[1], A[2], A[3], A[4], A[5])
 
 
 # --- the upper side: by E -------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def moved_back(x, turn):
     return turn_vector(x, cosines(turn.cos), sines(-turn.sin)) if turn.revolute else x @ turn.by.E
 
 
-# --- the lower side: as it is, or by EB -----------------------------------------------------------------------------
+# --- the lower side: unchanged, or by EB ----------------------------------------------------------------------------
 
 
 @helper

@@ -1,4 +1,4 @@
-"""How joints turn the bases of frames.py, and how far a joint gets."""
+"""Joint motions in the adapted bases of frames.py, and the advance of a joint's position."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def identity():
 
 @helper
 def pose_of_joint(tree, j, q):
-    """R, r: the body's frame in that of its joint before it moves."""
+    """R, r: the body's frame in its joint's frame at zero position."""
     kind, i = tree.joint[j], tree.iq[j]
     R, r = identity(), Vec3(0.0, 0.0, 0.0)
     if kind == REVOLUTE:
@@ -50,11 +50,11 @@ def pose_of_joint(tree, j, q):
 
 @helper
 def turn_of_joint(tree, j, q, room):
-    """E(q) of joint j; room: for its matrices [joint_turns.py]."""
+    """E(q) of joint j; room: storage for its matrices [joint_turns.py]."""
     kind, i = tree.joint[j], tree.iq[j]
     if kind == REVOLUTE:
         return Turn(True, math.cos(q[i]), math.sin(q[i]), False, room)
-    if kind == UNIVERSAL:  # in the frame between its two turns
+    if kind == UNIVERSAL:  # in the frame between its two rotations
         fill(room.E, room.Et, kind, turn_x(identity(), math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, 0.0), 0.0)
         fill(
             room.EB,
@@ -72,7 +72,7 @@ def turn_of_joint(tree, j, q, room):
 
 @helper
 def fill(E, Et, kind, R, r, pitch):
-    """E of a frame R, r, in the adapted basis of a kind of joint, and its transposed."""
+    """E of a frame R, r, in the adapted basis of a kind of joint, and its transpose."""
     Rt = transpose(R)
     X = new_matrix()
     X[0], X[3] = beside(Rt.r0, Vec3(0.0, 0.0, 0.0)), beside(cross(r, Rt.r0), Rt.r0)
@@ -109,17 +109,17 @@ def in_basis(kind, ang, lin):
 
 @helper
 def force_in_basis(tree, b, f):
-    """A force on body b, in its own frame, in its basis."""
+    """A force on body b, given in its own frame, in its adapted basis."""
     kind = tree.joint[b]
     turn = f.ang.z + tree.pitch[b] * f.lin.z if kind == SCREW else f.ang.z
-    if kind == REVOLUTE:  # of which there are most
+    if kind == REVOLUTE:  # the most common kind
         return make_six(f.lin.x, f.lin.y, f.ang.x, f.ang.y, f.lin.z, f.ang.z)
     return in_basis(kind, Vec3(f.ang.x, f.ang.y, turn), f.lin)
 
 
 @helper
 def motion_in_basis(tree, b, a):
-    """A motion in the frame of body b (or of its joint before it moves), in its basis."""
+    """A motion in the frame of body b (or of its joint at zero position), in the adapted basis."""
     kind = tree.joint[b]
     along = a.lin.z - tree.pitch[b] * a.ang.z if kind == SCREW else a.lin.z
     return in_basis(kind, a.ang, Vec3(a.lin.x, a.lin.y, along))

@@ -1,16 +1,16 @@
-"""What a node that moves as a rigid body knows beforehand of its linear coefficients: AD section 6.2, smaller.
+"""Precomputed linear coefficients of a node that moves as a rigid body: AD section 6.2, in a more compact form.
 
-Such a node's b, p and eta depend on its angular velocity w alone, through six numbers, and on the forces of its joints,
-which stay as they are: seven load cases,
+The b, p and eta of such a node depend only on its angular velocity w, through six numbers, and on the forces of its
+joints, which are constant. This gives seven load cases:
 
     m = (wx^2, wy^2, wz^2, wx wy, wy wz, wz wx, 1)        b = B m    p = P m    eta = m.E m
 
-w is in the frame of the node's top body (LIGHT and SUM: of the body they hang on), and accelerations are those of
-points: the linear part is the acceleration of the handle's origin. Then velocities do not enter (AD's tensors, which
-multiply spatial velocities, have 13 times as many numbers). Each case has the vectors of a node, and they are joined as
-stretches.py joins those of forces; only E, which takes two cases at a time, is new.
+w is in the frame of the node's top body (for a LIGHT or SUM: of the body that carries it). Accelerations are those of
+points: the linear part is the acceleration of the handle's origin. Linear velocities then do not appear (AD's tensors,
+which multiply spatial velocities, have 13 times as many entries). Each case has the vectors of a node, and they are
+joined as stretches.py joins those of forces. Only E, which combines two cases at a time, is new.
 
-Beside E stands the scale of the last case [rounding.py], in which the joints' own forces act and may be in balance.
+E is stored with the scale of the last case [rounding.py], in which the joints' own forces act and may be in balance.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from supple.spatial.matrices import Mat6, new_matrix
 from supple.spatial.sixes import absolute, dot
 from supple.spatial.structs import Several, Struct
 
-CASES, STILL_CASE = 7, 6  # the last is that of a body at rest
+CASES, STILL_CASE = 7, 6  # the last one: a body at rest
 
 
 class StretchLoads(Struct):
-    """Of a stretch; of a rigid body without p, E and their scale."""
+    """For a stretch; a rigid body has no p, E or scale."""
 
     cases = Several(CASES, StretchVectors)
     E = Numbers(CASES * CASES)
@@ -50,7 +50,7 @@ class StretchLoads(Struct):
 
 
 class AbsorbedLoads(Struct):
-    """Of what is absorbed."""
+    """For absorbed branches."""
 
     cases = Several(CASES, AbsorbedVectors)
     E = Numbers(CASES * CASES)
@@ -58,7 +58,7 @@ class AbsorbedLoads(Struct):
 
 
 class Moved(Struct):
-    """In one case: the vector x by which a node moves its parts, S x and p, and R of its joint [`constant`]."""
+    """For one case: the vector x by which a node moves its parts, S x and p, and R of its joint [`constant`]."""
 
     x = Six()
     Sx = Six()
@@ -70,7 +70,7 @@ class MovedCases(Struct):
     cases = Several(CASES, Moved)
 
 
-BODY_LOADS = StretchLoads.offsets["E"]  #: numbers of a rigid body
+BODY_LOADS = StretchLoads.offsets["E"]  #: number of words of a rigid body
 ABSORBED_LOADS = AbsorbedLoads.words
 stretch_loads_among, absorbed_loads_among = StretchLoads.among, AbsorbedLoads.among
 new_stretch_loads, new_absorbed_loads, new_cases = StretchLoads.new, AbsorbedLoads.new, MovedCases.new
@@ -81,12 +81,12 @@ def zero_vec():
     return Vec3(0.0, 0.0, 0.0)
 
 
-# --- forces and accelerations of a turning body -----------------------------------------------------------------------
+# --- forces and accelerations of a rotating body ----------------------------------------------------------------------
 
 
 @helper
 def squares_of(w):
-    """m of an angular velocity, but for the last number."""
+    """m of an angular velocity, without the last entry."""
     return beside(Vec3(w.x * w.x, w.y * w.y, w.z * w.z), Vec3(w.x * w.y, w.y * w.z, w.z * w.x))
 
 
@@ -128,22 +128,22 @@ def gyroscopic(I, c):
 
 @helper
 def pulled_inward(tree, b, r, R, c):
-    """w x (w x r) in case c, in the basis of body b (or of its joint), whose frame is R."""
+    """w x (w x r) in case c, in the basis of body b (or of its joint), whose frame has rotation R."""
     return motion_in_basis(tree, b, Motion(zero_vec(), inward(r, c) @ R))
 
 
 @helper
 def turning_force(tree, b, Y, c):
-    """The force of inertia on body b in case c."""
+    """The inertial force on body b in case c."""
     return force_in_basis(tree, b, Force(gyroscopic(Y.I, c) * -1.0, inward(Y.h, c) * -1.0))
 
 
-# --- seen from another frame ------------------------------------------------------------------------------------------
+# --- change of frame --------------------------------------------------------------------------------------------------
 
 
 @helper
 def set_turned_cases(D, R):
-    """D with m(R^T w) = D m(w), six by six: how the cases of a frame come from those of the one that it is R in."""
+    """D with m(R^T w) = D m(w), 6 x 6: maps the cases of an outer frame to those of a frame with rotation R in it."""
     x, y, z = Vec3(R.r0.x, R.r1.x, R.r2.x), Vec3(R.r0.y, R.r1.y, R.r2.y), Vec3(R.r0.z, R.r1.z, R.r2.z)
     D[0] = product_row(x, x)
     D[1] = product_row(y, y)
@@ -164,7 +164,7 @@ def product_row(a, b):
 
 @helper
 def turn_stretch(loads, jointed, D, out):
-    """The cases of a stretch, turned by D; p and E only where there are joints."""
+    """The cases of a stretch, transformed by D; p and E only if it contains joints."""
     for c in range(6):
         to, of = out.cases[c], loads.cases[0]
         b1, b2 = of.b1 * D[0, c], of.b2 * D[0, c]
@@ -188,7 +188,7 @@ def turn_stretch(loads, jointed, D, out):
 
 @helper
 def turn_absorbed(loads, D, out):
-    """The cases of what is absorbed, turned by D."""
+    """The cases of absorbed branches, transformed by D."""
     for c in range(6):
         to, of = out.cases[c], loads.cases[0]
         z, p = of.z * D[0, c], of.p * D[0, c]
@@ -203,8 +203,8 @@ def turn_absorbed(loads, D, out):
 
 @helper
 def turn_pairs(E, D, out):
-    """D^T E D; the last case stays as it is."""
-    half, last = new_matrix(), new_matrix()  # E D, and the last row of it
+    """D^T E D; the last case is unchanged."""
+    half, last = new_matrix(), new_matrix()  # E D, and its last row
     for k in range(CASES):
         for c in range(6):
             x = 0.0
@@ -225,7 +225,7 @@ def turn_pairs(E, D, out):
     out[CASES * STILL_CASE + STILL_CASE] = E[CASES * STILL_CASE + STILL_CASE]
 
 
-# --- of nodes ---------------------------------------------------------------------------------------------------------
+# --- nodes ------------------------------------------------------------------------------------------------------------
 
 
 @helper
@@ -240,13 +240,13 @@ def absorbed_loads(body, i):
 
 @helper
 def share(c):
-    """How much of the joints' own forces acts in case c."""
+    """The fraction of the joints' own forces that acts in case c."""
     return 1.0 if c == STILL_CASE else 0.0
 
 
 @helper
 def set_pairs(moved, own, E):
-    """E of a node without that of its parts: `constant` of stretches.py, for two cases at a time."""
+    """E of a node without the contribution of its parts: `constant` of stretches.py, for pairs of cases."""
     for c in range(CASES):
         one = moved.cases[c]
         weigh_numbers(own, one.R)
@@ -279,7 +279,7 @@ def join_loads(body, i):
     sides, turn = sides_of(tree, i, True), turn_of_joint(tree, j, body.q, new_turn_matrices())
     R, _ = span_of(body, l)
     S, s = pose_of_joint(tree, j, body.q)
-    u, R = R @ s, R @ S  # of the lower part's top: how far the joint moves it, and its turn
+    u, R = R @ s, R @ S  # of the lower part's top body: its displacement by the joint, and its rotation
     seen, D = new_stretch_loads(), new_matrix()
     set_turned_cases(D, R)
     turn_stretch(b, sides.lower, D, seen)
@@ -358,7 +358,7 @@ def light_loads(body, i):
 
 @helper
 def lone_loads(body, i, R, r):
-    """The cases of a LIGHT with a single body under it, whose frame is R, r."""
+    """The cases of a LIGHT with a single body under it, whose pose is R, r."""
     tree = body.tree
     j, under = tree.item[i], tree.left[tree.left[i]]
     some, turn = under >= 0, turn_of_joint(tree, j, body.q, new_turn_matrices())
@@ -416,7 +416,7 @@ def pair_sum(E, m):
 
 @helper
 def square_sum(E, m):
-    """What m.E m would be if cases did not cancel each other, or more: E is positive semidefinite."""
+    """An upper bound of m.E m without cancellation between cases: E is positive semidefinite."""
     total = E[CASES * STILL_CASE + STILL_CASE]
     for c in range(6):
         total += E[(CASES + 1) * c] * m[0, c] * m[0, c]
@@ -425,8 +425,8 @@ def square_sum(E, m):
 
 @helper
 def evaluate_stretch(body, i, velocity, a):
-    """b, p and eta of a stretch whose top body turns with `velocity`, counted from its acceleration a (that of its
-    origin, and of its turning)."""
+    """b, p and eta of a stretch whose top body has angular velocity `velocity`, relative to its acceleration a (that of
+    its origin, and its angular acceleration)."""
     tree = body.tree
     C, l, m = stretch_of(body, i), stretch_loads(body, i), new_matrix()
     m[0] = squares_of(velocity)
@@ -449,7 +449,7 @@ def evaluate_stretch(body, i, velocity, a):
 
 @helper
 def evaluate_absorbed(body, i, velocity, a):
-    """z, p and e of a LIGHT or SUM, on a body that turns with `velocity`, counted from its acceleration a."""
+    """z, p and e of a LIGHT or SUM, on a body of angular velocity `velocity`, relative to its acceleration a."""
     tree = body.tree
     C, l, m = absorbed_of(body, i), absorbed_loads(body, i), new_matrix()
     m[0] = squares_of(velocity)

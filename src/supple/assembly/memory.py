@@ -1,8 +1,8 @@
-"""What kernels share of an assembled body: its assembly tree, what its nodes know and are told, its state, the forces
-on it.
+"""The data of an assembled body that kernels share: its assembly tree, the coefficients and inputs of its nodes, its
+state, and the forces on it.
 
-What a node knows (nodes.py) lies among `numbers`, from node_at[i] on; of a JOIN and a LIGHT also what it knows of its
-joint, from joint_at[i] on, and, among `closings`, from closing_at[i] on.
+The coefficients of node i (nodes.py) are stored in `numbers`, starting at node_at[i]. A JOIN or LIGHT also stores the
+coefficients of its joint, starting at joint_at[i], and, in `closings`, starting at closing_at[i].
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Pose(Struct):
 
 
 class LinkMatrices(Struct):
-    """Of a body, in the adapted bases of frames.py."""
+    """Matrices of a body, in the adapted bases of frames.py."""
 
-    T = Mat6()  # motions from the parent's basis to that of the joint's frame before it moves
+    T = Mat6()  # motions from the parent's basis to that of the joint's frame at zero position
     I = Mat6()  # rigid inertia
 
 
@@ -32,11 +32,11 @@ class RigidBody(Struct):
 
 
 class Tree(Struct):
-    """An assembly tree and the joints of its bodies: what does not change while a body moves."""
+    """An assembly tree and the joints of its bodies: everything that is constant while a body moves."""
 
-    n = Integer()  # bodies
+    n = Integer()  # number of bodies
     n_nodes = Integer()
-    # of nodes [tree.py]
+    # per node [tree.py]
     kind = Integers()  # LEAF, JOIN, LIGHT or SUM
     left = Integers()
     right = Integers()
@@ -44,33 +44,33 @@ class Tree(Struct):
     item = Integers()  # the body, or the joint
     first = Integers()
     level = Integers()
-    joints = Integers()  # how many there are in it
+    joints = Integers()  # number of joints in it
     open = Integers()  # whether a stretch has a bottom handle
-    lone = Integers()  # whether a LEAF is all there is under a LIGHT
-    top = Integers()  # the top body of a stretch; of LIGHT and SUM the body they hang on, -1: the world
+    lone = Integers()  # whether a LEAF is the only node under a LIGHT
+    top = Integers()  # the top body of a stretch; for LIGHT and SUM the body that carries them, -1: the world
     after = Integers()  # the joint after an open stretch
-    # of bodies, and the joints by which they hang
+    # per body, and per joint that carries it
     parent = Integers()
-    joint = Integers()  # what kind of joint
+    joint = Integers()  # kind of joint
     iq = Integers()
     iv = Integers()
-    forbidden = Integers()  # how many directions the joint forbids
-    heavy = Integers()  # the child with which the body's path goes on
+    forbidden = Integers()  # number of directions that the joint forbids
+    heavy = Integers()  # the child that continues the body's path
     leaf_of = Integers()
     node_of = Integers()
-    iw = Integers()  # where the weight of the joint begins
+    iw = Integers()  # offset of the joint's weight
     links = Table(LinkMatrices)
     inertias = Table(RigidBody)
-    frames = Table(Pose)  # of the joint before it moves, in the parent's frame
+    frames = Table(Pose)  # of the joint at zero position, in the parent's frame
     pitch = Floats()
     armature = Floats()  # (nv,)
-    weight = Floats()  # of k degrees of freedom k x k numbers: the weight of their accelerations in the total
+    weight = Floats()  # k x k numbers for k degrees of freedom: the weight of their accelerations in the total
 
 
 class Told(Struct):
-    """What a node is told from above."""
+    """The input that a node receives from above, in the downward pass."""
 
-    f1 = Six()  # the force on its top handle; LIGHT, SUM and lone LEAF: the acceleration of the body they hang on
+    f1 = Six()  # the force on its top handle; LIGHT, SUM and lone LEAF: the acceleration of the body that carries them
     f2 = Six()  # the force on its bottom handle
 
 
@@ -87,12 +87,12 @@ class AssembledBody(Struct):
     closing_at = Integers()
     told = Table(Told)  # of node i: told_at[i]
     told_at = Integers()
-    loads = Floats()  # of node i, from load_at[i] on: what it knows while it moves as a rigid body [load_cases.py]
+    loads = Floats()  # node i, starting at load_at[i]: its coefficients while it moves as a rigid body [load_cases.py]
     load_at = Integers()
-    spans = Table(Pose)  # of an open stretch: where the joint after it begins, seen from its top body [poses.py]
+    spans = Table(Pose)  # open stretch: the frame of the joint after it, relative to its top body [poses.py]
     external = Table(BodyForce)  # forces on the bodies, in their adapted bases
     nq = Integer()
     nv = Integer()
     q = Floats()
-    force = Floats()  # (nv,) the joints' own
+    force = Floats()  # (nv,) the joints' own forces
     qdd = Floats()

@@ -1,31 +1,32 @@
-"""What a node knows of itself, from its parts: the articulated-body equation and the total acceleration equation.
+"""The coefficients of a node, from its parts: the articulated-body equation and the total acceleration equation.
 
 A stretch of a path, with forces f1 on its top body and f2 on its bottom one [QS (1), (8)]:
 
     a1 = Phi1 f1 + Phi12 f2 + b1        a2 = Phi21 f1 + Phi2 f2 + b2
     A  = f1.Psi1 f1 + 2 f2.Psi21 f1 + f2.Psi2 f2 + p1.f1 + p2.f2 + eta        the sum of qdd^2 over its joints
 
-What is absorbed into a body, LIGHT or SUM, when the body accelerates by a, takes force and has total acceleration
+The branches absorbed into a body (a LIGHT or SUM) require, when the body has acceleration a, the force f and have total
+acceleration A:
 
     f = I a + z        A = a.P a + p.a + e
 
-All in the adapted bases of frames.py. The bottom handle is in the basis of the joint that follows, before it moves, so
-joining only turns it by that joint's E(q). Each stretch is joined again at one of its handles, its principal handle: of
-Phi12 and Psi12 the rows are kept that belong to it (`Phi_cross`, `Psi_cross`). A stretch at the end of its path has no
-bottom handle (it is not `open`).
+All in the adapted bases of frames.py. The bottom handle is in the basis of the joint that follows, at zero position, so
+joining only rotates it by that joint's E(q). Each stretch is joined again at one of its handles, its principal handle:
+of Phi12 and Psi12, the rows that belong to it are stored (`Phi_cross`, `Psi_cross`). A stretch at the end of its path
+has no bottom handle (it is not `open`).
 
-A joint of a JOIN [QS (2) to (5)], with M = Phi2^A + Phi1^B = V^-1, beta = b2^A - b1^B, all turned by E:
+The joint of a JOIN [QS (2) to (5)], with M = Phi2^A + Phi1^B = V^-1, beta = b2^A - b1^B, all rotated by E:
 
     f1^B = F1 f1^A - F2 f2^B + gamma       F1 = W Phi21^A    F2 = W Phi12^B    gamma = W beta + U^T Q
     qdd  = U1 f1^A - U2 f2^B + R           U1 = -U Phi21^A   U2 = -U Phi12^B   R = G Q - U beta
 
-with the paper's U = G S^T V and G = (S^T V S)^-1. W is V with the joint's directions taken out. It is not made from V:
-the forbidden rows of M are eliminated, M = L D L^T, which loses fewer digits; then W = X^T X, X being the forbidden
-rows of D^-1/2 L^-1; U are the allowed rows of L^-1, and G is what elimination leaves of M. Armature rho adds U^T K U to
-W, K = (1/rho + G)^-1. A LIGHT has the same equation, with Phi2^A = 0 and the acceleration of its body in the place of
-Phi21^A f1.
+with the paper's U = G S^T V and G = (S^T V S)^-1. W is V with the joint's directions projected out. It is not computed
+from V: the forbidden rows of M are eliminated, M = L D L^T, which loses fewer digits. Then W = X^T X, where X is the
+forbidden rows of D^-1/2 L^-1; U is the allowed rows of L^-1, and G is the remainder of M after elimination. Armature
+rho adds U^T K U to W, K = (1/rho + G)^-1. A LIGHT has the same equation, with Phi2^A = 0 and the acceleration of its
+body in place of Phi21^A f1.
 
-Beside its coefficients a node knows the scales of what Psi1, Psi2 and eta were summed up from [rounding.py].
+In addition to its coefficients, a node stores the scales of the sums that form Psi1, Psi2 and eta [rounding.py].
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class StretchVectors(Struct):
 
 
 class Stretch(Struct):
-    """A stretch of a path: a LEAF or a JOIN. Of a rigid body only what comes before p1 is kept."""
+    """A stretch of a path: a LEAF or a JOIN. For a rigid body, only the fields before p1 are stored."""
 
     Phi1 = Mat6()  # [QS (1)]
     Phi2 = Mat6()
@@ -66,14 +67,14 @@ RIGID = Stretch.offsets["p1"]  #: words of a rigid body
 
 
 class AbsorbedVectors(Struct):
-    """The coefficients of what is absorbed that are linear in forces."""
+    """The coefficients of absorbed branches that are linear in forces."""
 
     z = Six()
     p = Six()
 
 
 class Absorbed(Struct):
-    """What is absorbed into a body: a LIGHT or a SUM."""
+    """The branches absorbed into a body: a LIGHT or a SUM."""
 
     I = Mat6()  # f = I a + z
     P = Mat6()  # A = a.P a + p.a + e
@@ -84,7 +85,7 @@ class Absorbed(Struct):
 
 
 class JointRow(Struct):
-    """Of one degree of freedom."""
+    """Coefficients of one degree of freedom."""
 
     U1 = Six()  # qdd = U1 f1 - U2 f2 + R [QS (4)]
     U2 = Six()
@@ -92,7 +93,8 @@ class JointRow(Struct):
 
 
 class Joint(Struct):
-    """What a JOIN or a LIGHT needs on the way down. Of a LIGHT, F2 is E T: from the basis of the body above."""
+    """Joint coefficients that a JOIN or a LIGHT uses in the downward pass. For a LIGHT, F2 is E T: from the basis of
+    the body above."""
 
     F1 = Mat6()  # f1^B = F1 f1^A - F2 f2^B + gamma [QS (5)]
     F2 = Mat6()
@@ -101,24 +103,24 @@ class Joint(Struct):
 
 
 class ClosingRow(Struct):
-    """Of one degree of freedom."""
+    """Coefficients of one degree of freedom."""
 
     U = Six()
     G = Numbers(6)
 
 
 class Closing(Struct):
-    """What a JOIN or a LIGHT needs besides when only forces change."""
+    """Joint coefficients that a JOIN or a LIGHT also needs when only forces change."""
 
     W = Mat6()
     rows = Following(ClosingRow)
 
 
 def joint_words(k: Any) -> Any:
-    """Numbers of a joint of k degrees of freedom."""
+    """Number of words of a Joint with k degrees of freedom."""
     return Joint.words + JointRow.words * k
 
 
 def closing_words(k: Any) -> Any:
-    """Numbers of its second part."""
+    """Number of words of its Closing."""
     return Closing.words + ClosingRow.words * k

@@ -1,4 +1,4 @@
-"""One node at a time: from its parts upwards, and from the forces on it downwards."""
+"""Passes over the assembly tree, one node at a time: coefficients from the parts up, forces from the node down."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def closing_of(body, i):
 
 @helper
 def told(body, i):
-    """What node i is told from above."""
+    """The input that node i receives from above."""
     return body.told[body.told_at[i]]
 
 
 @helper
 def sides_of_leaf(tree, i, totals):
-    """What there is of a LEAF, as a JOIN has it."""
+    """The Sides of a LEAF, as for a JOIN."""
     return Sides(False, False, tree.open[i] != 0, tree.right[tree.up[i]] == i, totals)
 
 
@@ -76,8 +76,8 @@ def next_joint(tree, b):
 
 @helper
 def renew(body, i, totals, matrices):
-    """The coefficients of node i from those of its parts; without `matrices`, only those that depend on forces. Returns
-    the smallest pivot: if it is not positive, there is no inertia where some is needed."""
+    """Compute the coefficients of node i from those of its parts; without `matrices`, only the force-dependent ones.
+    Returns the smallest pivot. If it is not positive, inertia is missing where it is needed."""
     tree = body.tree
     kind, j = tree.kind[i], tree.item[i]
     if kind == JOIN:
@@ -104,7 +104,7 @@ def renew(body, i, totals, matrices):
 
 @helper
 def joining_of(body, i, own, turn, totals):
-    """All that JOIN i is made of."""
+    """The inputs and outputs of JOIN i."""
     tree = body.tree
     A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
     return Joining(A, B, C, joint_of_node(body, i), closing_of(body, i), own, sides_of(tree, i, totals), turn)
@@ -112,7 +112,7 @@ def joining_of(body, i, own, turn, totals):
 
 @kernel(_node_signature, "revolute joints of an assembly", effort=4, nogil=True)
 def renew_revolute(body, i, totals, matrices):
-    """A JOIN at a revolute joint without armature, of which there are most: with the numbers known, loops unroll."""
+    """A JOIN at a revolute joint without armature, the most common case: with constant sizes, loops unroll."""
     tree = body.tree
     _, Q, drive, armature, weight = own_joint(tree, tree.item[i], body.force, 1.0)
     own = Own(1, Q, drive, armature, weight)
@@ -153,7 +153,7 @@ def renew_leaf(body, i, totals, matrices):
 
 @helper
 def branch_of_path(body, i, own, turn, totals):
-    """All that LIGHT i is made of, with a path under it."""
+    """The inputs and outputs of LIGHT i with a path under it."""
     path = body.tree.left[i]
     C, J, closing = absorbed_of(body, i), joint_of_node(body, i), closing_of(body, i)
     return Branch(stretch_of(body, path), body.tree.joints[path] > 0, C, J, closing, own, totals, turn)
@@ -161,7 +161,7 @@ def branch_of_path(body, i, own, turn, totals):
 
 @helper
 def branch_of_body(body, i, own, turn, totals):
-    """All that LIGHT i is made of, with a single body under it."""
+    """The inputs and outputs of LIGHT i with a single body under it."""
     under = body.tree.left[body.tree.left[i]]
     C, J, closing = absorbed_of(body, i), joint_of_node(body, i), closing_of(body, i)
     return Branch(absorbed_of(body, max(under, 0)), under >= 0, C, J, closing, own, totals, turn)
@@ -187,8 +187,8 @@ def renew_light(body, i, totals, matrices):
 
 
 # --- downwards ------------------------------------------------------------------------------------------------------
-# What a node is told from above: the forces f1 and f2 on a stretch; the body's acceleration for a LIGHT or SUM, and for
-# a LEAF that is alone under a LIGHT.
+# The input of a node from above: the forces f1 and f2 on a stretch; the body's acceleration for a LIGHT or SUM, and for
+# a lone LEAF under a LIGHT.
 
 
 @helper
@@ -214,7 +214,7 @@ def _join_down(body, i, j, k, turn):
         if below:
             x -= dot(J.rows[a].U2, f2)
         body.qdd[iv + a] = x  # [QS (4)]
-    f = J.gamma + J.F1 @ f1
+    f = J.gamma + J.F1 @ f1  # f1^B [QS (5)]
     if below:
         f -= J.F2 @ f2
     upper.f1 = f1
@@ -225,7 +225,7 @@ def _join_down(body, i, j, k, turn):
 
 @helper
 def leaf_down(body, i, Phi1, b1):
-    """A LEAF on a path, with something absorbed into it: the body's acceleration."""
+    """A LEAF on a path with absorbed branches: the body's acceleration."""
     tree = body.tree
     f = told(body, i).f1
     if tree.open[i]:
@@ -235,7 +235,7 @@ def leaf_down(body, i, Phi1, b1):
 
 @helper
 def light_down(body, i):
-    """A LIGHT: its joint's acceleration, and the force on its path, or, under it alone, its body's acceleration."""
+    """A LIGHT: its joint's acceleration, and the force on its path, or the acceleration of the lone body under it."""
     tree = body.tree
     J, j = joint_of_node(body, i), tree.item[i]
     k, iv, to = 6 - tree.forbidden[j], tree.iv[j], told(body, tree.left[i])
@@ -243,10 +243,10 @@ def light_down(body, i):
     step = new_matrix()
     step[0] = a
     for x in range(k):
-        qdd = J.rows[x].R + dot(J.rows[x].U1, a)
+        qdd = J.rows[x].R + dot(J.rows[x].U1, a)  # [QS (6)], with the acceleration of the body above
         body.qdd[iv + x] = qdd
         step[0, 6 - k + x] += qdd
-    f = step[0] if tree.lone[tree.left[i]] else J.gamma + J.F1 @ a
+    f = step[0] if tree.lone[tree.left[i]] else J.gamma + J.F1 @ a  # f1^B [QS (7)]
     if tree.joint[j] == UNIVERSAL:
         f = lower_back(f, turn_of_joint(tree, j, body.q, new_turn_matrices()))
     to.f1 = f
@@ -264,5 +264,5 @@ def sum_down(body, i):
 
 @helper
 def lone_down(body, i):
-    """A LEAF that is alone under a LIGHT, which told it the body's acceleration."""
+    """A lone LEAF under a LIGHT, from which it received the body's acceleration."""
     told(body, body.tree.left[i]).f1 = told(body, i).f1

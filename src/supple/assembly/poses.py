@@ -1,8 +1,8 @@
-"""Where things are: poses between handles, and of bodies in the world, along the assembly tree [QS section 5.1].
+"""Poses between handles, and of bodies in the world, along the assembly tree [QS section 5.1].
 
-A pose is R, r with x_outer = R x_inner + r. Each open stretch has a span: where the joint that follows it begins, seen
-from its top body. `world`: where its top body is (for LIGHT and SUM, the body they hang on), known only of the nodes
-for which it was found.
+A pose is R, r with x_outer = R x_inner + r. Each open stretch has a span: the frame of the joint that follows it,
+relative to its top body. `world`: the pose of its top body (for LIGHT and SUM, of the body that carries them), valid
+only for nodes for which it was computed.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def compose(R, r, S, s):
 
 @helper
 def beyond_joint(tree, j, q, R, r):
-    """The body of joint j, whose frame before it moves is R, r."""
+    """The pose of the body of joint j, whose frame at zero position is R, r."""
     S, s = pose_of_joint(tree, j, q)
     return compose(R, r, S, s)
 
 
 @helper
 def span_of(body, i):
-    """Where the joint after stretch i begins, seen from its top body."""
+    """The frame of the joint after stretch i, relative to its top body."""
     tree = body.tree
     if tree.kind[i] == LEAF:
         return pose_at(tree.frames, tree.heavy[tree.item[i]])
@@ -47,7 +47,7 @@ def span_of(body, i):
 
 @helper
 def renew_span(body, i):
-    """The span of a JOIN that is open, from those of its parts."""
+    """The span of an open JOIN, from those of its parts."""
     tree = body.tree
     R, r = span_of(body, tree.left[i])
     R, r = beyond_joint(tree, tree.item[i], body.q, R, r)

@@ -1,14 +1,14 @@
-"""Joining two stretches at a revolute joint without armature, when only forward dynamics is wanted.
+"""Joining two stretches at a revolute joint without armature, for forward dynamics only.
 
-stretches.py makes matrices of a joint that quasi-statics needs; here nothing is made but what divide and conquer uses.
-M = Phi2^A + Phi1^B is L D L^T over the five forbidden directions; Y, Z and b are what elimination leaves of Phi21^A,
-Phi12^B and beta in those rows, m is what it leaves there of the allowed row of M:
+stretches.py computes joint matrices needed for quasi-statics; here only the terms used by divide and conquer are
+computed. M = Phi2^A + Phi1^B is L D L^T over the five forbidden directions. Y, Z and b are Phi21^A, Phi12^B and beta in
+those rows after elimination; m is the allowed row of M there after elimination:
 
     YD = D^-1 Y    ZD = D^-1 Z    h = D^-1 (b - m Q)        five rows each
     f = L^-T (YD f1 - ZD f2 + h) in the forbidden directions, Q in the allowed one        qdd = u1 f1 - u2 f2 + r
     Phi1 = Phi1^A - Y^T YD        Phi2 = Phi2^B - Z^T ZD        Phi12 = Y^T ZD
 
-so that neither W nor W Phi21^A is formed, L is not inverted, and no root is taken.
+so neither W nor W Phi21^A is formed, L is not inverted, and no square root is needed.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from supple.assembly.passes import stretch_of, told
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows
-from supple.spatial.sixes import make_six, total
+from supple.spatial.sixes import make_six, sum_of_six
 from supple.spatial.structs import Struct
 
 FORBIDDEN = 5
 
 
 class LeanJoint(Struct):
-    """What is kept of a joint on the way up, for the way down."""
+    """The joint data kept from the upward pass for the downward pass."""
 
     YD = SixRows(FORBIDDEN)
     ZD = SixRows(FORBIDDEN)
@@ -51,13 +51,13 @@ lean_joint_among = LeanJoint.among
 
 @helper
 def is_lean(tree, j):
-    """Whether joint j can be joined so."""
+    """Whether joint j can be joined this way."""
     return tree.joint[j] == REVOLUTE and tree.armature[tree.iv[j]] == 0.0
 
 
 @helper
 def lean_join(body, i, cos, sin):
-    """The coefficients of a JOIN i [QS (2)], and of its joint, turned so far. Returns the smallest pivot."""
+    """The coefficients of a JOIN i [QS (2)] and of its joint at this rotation. Returns the smallest pivot."""
     tree = body.tree
     A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
     J = lean_joint_among(body.numbers, body.joint_at[i])
@@ -67,7 +67,7 @@ def lean_join(body, i, cos, sin):
     assign(Y, turn_rows(A.Phi_cross, cos, sin))
     if below:
         assign(Z, B.Phi_cross)
-    b[0] = turn_vector(A.b2, cosines(cos), sines(sin)) - B.b1  # beta
+    b[0] = turn_vector(A.b2, cosines(cos), sines(sin)) - B.b1  # beta of [QS (2)]
     Q = body.force[tree.iv[tree.item[i]]]
     b1, smallest, l = A.b1, 1.0e300, 0
     b2 = B.b2 if below else b1
@@ -97,17 +97,17 @@ def lean_join(body, i, cos, sin):
     u1 = Y[5] * -1.0
     J.u1 = u1
     J.r = M[5, 5] * Q - b[0, 5]
-    C.Phi1 = A.Phi1 - product_of_rows(Y, J.YD, FORBIDDEN)
-    C.b1 = b1 + u1 * Q
+    C.Phi1 = A.Phi1 - product_of_rows(Y, J.YD, FORBIDDEN)  # [QS (2)]
+    C.b1 = b1 + u1 * Q  # [QS (2)]
     if below:
         u2 = Z[5] * -1.0
         J.u2 = u2
-        C.Phi2 = B.Phi2 - product_of_rows(Z, J.ZD, FORBIDDEN)
-        C.b2 = b2 - u2 * Q
+        C.Phi2 = B.Phi2 - product_of_rows(Z, J.ZD, FORBIDDEN)  # [QS (2)]
+        C.b2 = b2 - u2 * Q  # [QS (2)]
         if tree.right[tree.up[i]] == i:
-            C.Phi_cross = product_of_rows(Y, J.ZD, FORBIDDEN)
+            C.Phi_cross = product_of_rows(Y, J.ZD, FORBIDDEN)  # Phi12 [QS (2)]
         else:
-            C.Phi_cross = product_of_rows(Z, J.YD, FORBIDDEN)
+            C.Phi_cross = product_of_rows(Z, J.YD, FORBIDDEN)  # Phi21 [QS (2)]
     return smallest
 
 
@@ -117,7 +117,7 @@ def balance(J, m, f1, f2, below):
     x = J.YD[m] * f1
     if below:
         x = x - J.ZD[m] * f2
-    return total(x) + J.h[m]
+    return sum_of_six(x) + J.h[m]
 
 
 @helper
@@ -131,15 +131,15 @@ def lean_down(body, i, cos, sin):
     x = J.u1 * f1
     if below:
         x = x - J.u2 * f2
-    body.qdd[iv] = J.r + total(x)
+    body.qdd[iv] = J.r + sum_of_six(x)  # [QS (4)]
     L = J.L
     e = balance(J, 4, f1, f2, below)
     v = balance(J, 3, f1, f2, below) - L[9] * e
     c = balance(J, 2, f1, f2, below) - L[8] * e - L[7] * v
     b = balance(J, 1, f1, f2, below) - L[6] * e - L[5] * v - L[4] * c
     a = balance(J, 0, f1, f2, below) - L[3] * e - L[2] * v - L[1] * c
-    f = make_six(a - L[0] * b, b, c, v, e, body.force[iv])
+    f = make_six(a - L[0] * b, b, c, v, e, body.force[iv])  # f1^B [QS (5)]
     upper.f1 = f1
-    upper.f2 = moved_back(f, revolute_turn(cos, sin, new_turn_matrices())) * -1.0
+    upper.f2 = moved_back(f, revolute_turn(cos, sin, new_turn_matrices())) * -1.0  # f2^A = -f1^B [QS (5)]
     lower.f1 = f
     lower.f2 = f2

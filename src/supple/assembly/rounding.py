@@ -1,21 +1,21 @@
-"""What rounding can do to totals: their scales.
+"""The effect of rounding on totals: their scales.
 
 The total of a node, A = f.Psi f + p.f + eta, is a difference of large numbers where forces are in balance (motors hold
-a posture): eta is what the joints would do without the handle forces. Psi, too, is a difference, where a light body is
-joined to a heavy one. So beside each goes its scale, the sum of the magnitudes that it was made from:
+a posture): eta is the total that the joints would have without the handle forces. Psi is also a difference, where a
+light body is joined to a heavy one. So each is stored with its scale, the sum of the magnitudes of its terms:
 
     Psi1     psi1 = psi1^A + F1^2 psi + U1^2        psi = psi2^A + psi1^B        (Psi2 alike, with F2, U2 and psi2^B)
     eta      scale = scale^A + scale^B + psi.g^2 + R^2
 
-psi1, psi2 and psi are diagonals, six numbers, and squares are of entries: (F1^2 psi)_i = sum_k F1_ki^2 psi_k. g are the
-forces, and R the accelerations, that b2^A, b1^B and Q cause at the joint, each alone. Then A is right to within a
-relative error of
+psi1, psi2 and psi are diagonals, six numbers each, and squares are entrywise: (F1^2 psi)_i = sum_k F1_ki^2 psi_k. g are
+the forces, and R the accelerations, that b2^A, b1^B and Q each cause at the joint on their own. The error of A is
+then within a relative error times
 
     psi1.f1^2 + psi2.f2^2 + scale        [adaptive/total_acceleration.py]
 
-and an acceleration to within one of its root. What the relative error is, is measured [adaptive/quasistatics.py]: it
-depends on the digits that mobilities lose, Phi1^A - Phi12^A W Phi21^A, and divided by these scales it hardly depends on
-the forces.
+and that of an acceleration a relative error times its square root. The relative error is measured
+[adaptive/quasistatics.py]: it depends on the digits lost in the mobilities, Phi1^A - Phi12^A W Phi21^A, and relative to
+these scales it is almost independent of the forces.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def spread_squares(A, psi):
 
 @helper
 def upper_psi(psi, turn):
-    """The psi of the upper side, as the joint has it."""
+    """The psi of the upper side, in the joint's basis."""
     if turn.revolute:
         s2 = turn.sin * turn.sin
         return turn_vector(psi, cosines(turn.cos * turn.cos), make_six(s2, s2, s2, s2, 0.0, 0.0))
@@ -58,7 +58,7 @@ def upper_psi(psi, turn):
 
 @helper
 def lower_psi(psi, turn):
-    """The psi of the lower side, as the joint has it."""
+    """The psi of the lower side, in the joint's basis."""
     return spread_squares(turn.by.EB, psi) if turn.universal else psi
 
 
@@ -74,7 +74,7 @@ def joint_psi(joining):
     return psi
 
 
-# --- of matrices ------------------------------------------------------------------------------------------------------
+# --- matrices ---------------------------------------------------------------------------------------------------------
 
 
 @helper
@@ -95,7 +95,7 @@ def set_join_scales(joining):
 
 @helper
 def set_leaf_scales(T, C, absorbed, below):
-    """Of a LEAF with something absorbed into it: Psi1 = Phi1 P Phi1."""
+    """The scales of a LEAF with absorbed branches: Psi1 = Phi1 P Phi1."""
     psi = squares(C.Phi1, absorbed.P_scale)
     C.Psi1_scale = psi
     if below:
@@ -104,19 +104,20 @@ def set_leaf_scales(T, C, absorbed, below):
 
 @helper
 def light_psi(C, J, k, X, psi):
-    """Of a LIGHT; psi: of what is under its joint, which is told X for a unit acceleration of the joint's frame."""
+    """The scale of a LIGHT; psi: that of the part under its joint, which receives X for a unit acceleration of the
+    joint's frame."""
     below = squares(X, psi)
     for a in range(k):
         below += J.rows[a].U1 * J.rows[a].U1
     C.P_scale = squares(J.F2, below)
 
 
-# --- of what depends on forces ----------------------------------------------------------------------------------------
+# --- force-dependent scales -------------------------------------------------------------------------------------------
 
 
 @helper
 def own_square(closing, own, psi, upper_b, lower_b):
-    """R^2 of a joint, weighted, and psi.(U^T Q)^2; of the terms that upper_b, lower_b and Q cause, each alone."""
+    """Weighted R^2 of a joint, and psi.(U^T Q)^2, from the separate contributions of upper_b, lower_b and Q."""
     square = 0.0
     for i in range(own.k):
         U = closing.rows[i].U
@@ -130,7 +131,7 @@ def own_square(closing, own, psi, upper_b, lower_b):
 
 @helper
 def join_scale(joining, upper_b, lower_b):
-    """What a JOIN adds to the scales of its parts; b2^A and b1^B are given as the joint has them."""
+    """The contribution of a JOIN to the scales of its parts; b2^A and b1^B are given in the joint's basis."""
     closing, own = joining.closing, joining.own
     psi = joint_psi(joining)
     g, h = upper_b @ closing.W, lower_b @ closing.W
@@ -139,7 +140,7 @@ def join_scale(joining, upper_b, lower_b):
 
 @helper
 def light_scale(branch, b):
-    """What a LIGHT adds to the scale of the path under it, whose b1 is given as the joint has it."""
+    """The contribution of a LIGHT to the scale of the path under it, whose b1 is given in the joint's basis."""
     closing, own, turn = branch.closing, branch.own, branch.turn
     psi = lower_psi(branch.under.Psi1_scale, turn) if branch.some else nothing()
     g = b @ closing.W
@@ -148,8 +149,9 @@ def light_scale(branch, b):
 
 @helper
 def lone_scale(closing, own, psi, sizes):
-    """What a LIGHT with a single body under it adds to the scale of what is absorbed into that, whose psi is given:
-    under the joint's own force and forces on the body, of these magnitudes. Both are matrices with one row."""
+    """The contribution of a LIGHT with a single body under it to the scale of the branches absorbed into that body,
+    whose psi is given: for the joint's own force and forces on the body of these magnitudes. Both are matrices with
+    one row."""
     k, square = own.k, 0.0
     for i in range(k):
         R = 0.0
@@ -161,6 +163,6 @@ def lone_scale(closing, own, psi, sizes):
 
 @helper
 def leaf_scale(C, absorbed, f):
-    """What a LEAF adds to the scale of what is absorbed into it, under the force f."""
+    """The contribution of a LEAF to the scale of the branches absorbed into it, under the force f."""
     a = f @ C.Phi1
     return 2.0 * dot(absorbed.P_scale, a * a)

@@ -1,6 +1,6 @@
-"""Two stretches A and B of a path joined at a joint, to C [QS (1) to (9)]. Letters are those of nodes.py.
+"""Joining two stretches A and B of a path at a joint, to C [QS (1) to (9)]. Symbols are those of nodes.py.
 
-`*_forces` renews what depends on forces, where positions stay as they are.
+`*_forces` recomputes the force-dependent coefficients while positions are unchanged.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from supple.spatial.sixes import dot, make_six
 
 
 class Own(NamedTuple):
-    """What a joint brings with it."""
+    """The joint's own data."""
 
     k: Any  #: degrees of freedom
     Q: Any  #: (k,) forces
-    drive: Any  #: the share of Q that acts: 0 or 1
+    drive: Any  #: the fraction of Q that acts: 0 or 1
     armature: Any  #: (k,)
-    weight: Any  #: (k, k) what its accelerations count for in the total [QS section 4.4]
+    weight: Any  #: (k, k) weight of its accelerations in the total [QS section 4.4]
 
 
 class Sides(NamedTuple):
-    """What a JOIN joins."""
+    """The properties of the two sides of a JOIN."""
 
-    upper: Any  #: whether A has joints in it
-    lower: Any  #: whether B has
+    upper: Any  #: whether A contains joints
+    lower: Any  #: whether B does
     open: Any  #: whether C has a bottom handle
-    right: Any  #: whether the top handle of C is its principal one
-    totals: Any  #: whether total accelerations are wanted
+    right: Any  #: whether the top handle of C is its principal handle
+    totals: Any  #: whether total accelerations are needed
 
 
 class Joining(NamedTuple):
-    """All that a JOIN is made of and made for."""
+    """The inputs and outputs of a JOIN."""
 
     A: Any  #: the upper stretch
     B: Any  #: the lower one
@@ -60,27 +60,27 @@ class Joining(NamedTuple):
 
 @helper
 def own_joint(tree, j, force, drive):
-    """What joint j brings with it."""
+    """The data of joint j."""
     k, iv = 6 - tree.forbidden[j], tree.iv[j]
     return Own(k, from_entry(force, iv), drive, from_entry(tree.armature, iv), from_entry(tree.weight, tree.iw[j]))
 
 
 @helper
 def no_joint(tree, force):
-    """Of a body, which has none."""
+    """For a body, which has none."""
     return Own(0, force, 0.0, tree.armature, tree.weight)
 
 
 @helper
 def sides_of(tree, i, totals):
-    """What JOIN i joins."""
+    """The Sides of JOIN i."""
     upper, lower = tree.joints[tree.left[i]] > 0, tree.joints[tree.right[i]] > 0
     return Sides(upper, lower, tree.open[i] != 0, tree.right[tree.up[i]] == i, totals)
 
 
 @helper
 def join(joining, stiff):
-    """The matrices of C and of its joint [QS (2)]. stiff: whether the joint may have armature. The smallest pivot."""
+    """The matrices of C and of its joint [QS (2)]. stiff: the joint may have armature. Returns the smallest pivot."""
     A, B, C, J, closing, own, sides, turn = joining
     forbidden = 6 - own.k
     x = new_elimination()
@@ -93,11 +93,11 @@ def join(joining, stiff):
     joint_of_elimination(x, x.Y, x.Ys, J, closing, forbidden, n, sides.open)
     C.Phi1 = A.Phi1 - product_of_rows(x.Ys, x.Ys, n)  # Phi1^A - Phi12^A W Phi21^A [QS (2)]
     if sides.open:
-        C.Phi2 = B.Phi2 - product_of_rows(x.Zs, x.Zs, n)  # Phi2^B - Phi21^B W Phi12^B
+        C.Phi2 = B.Phi2 - product_of_rows(x.Zs, x.Zs, n)  # Phi2^B - Phi21^B W Phi12^B [QS (2)]
         if sides.right:
-            C.Phi_cross = product_of_rows(x.Ys, x.Zs, n)  # Phi12 = Phi12^A W Phi12^B
+            C.Phi_cross = product_of_rows(x.Ys, x.Zs, n)  # Phi12 = Phi12^A W Phi12^B [QS (2)]
         else:
-            C.Phi_cross = product_of_rows(x.Zs, x.Ys, n)  # Phi21 = Phi21^B W Phi21^A
+            C.Phi_cross = product_of_rows(x.Zs, x.Ys, n)  # Phi21 = Phi21^B W Phi21^A [QS (2)]
     if sides.totals:
         join_totals(joining)
     return smallest
@@ -105,7 +105,7 @@ def join(joining, stiff):
 
 @helper
 def join_totals(joining):
-    """Psi of C [QS (9)]: its Y = U^T U + W (Psi2^A + Psi1^B) W and W come in as U1, U2 and F1, F2."""
+    """Psi of C [QS (9)], weighted [AD (8)]: Y = U^T U + W (Psi2^A + Psi1^B) W and W enter through U1, U2, F1 and F2."""
     A, B, C, J, _, own, sides, turn = joining
     S, XA, XB, WU = new_matrix(), new_matrix(), new_matrix(), new_matrix()
     if sides.upper:
@@ -122,7 +122,7 @@ def join_totals(joining):
     weigh_rows(own, J, False, WU)
     X = add_rows(X, J, False, WU, own.k)
     if sides.upper:
-        C.Psi1 = X + A.Psi1
+        C.Psi1 = X + A.Psi1  # [QS (9)]
     else:
         C.Psi1 = X
     if sides.open:
@@ -133,10 +133,10 @@ def join_totals(joining):
         weigh_rows(own, J, True, WU)
         X = add_rows(X, J, True, WU, own.k)
         if sides.lower:
-            C.Psi2 = X + B.Psi2
+            C.Psi2 = X + B.Psi2  # [QS (9)]
         else:
             C.Psi2 = X
-        if sides.right:  # Psi12 = (Psi21)^T
+        if sides.right:  # Psi12 = (Psi21)^T [QS (9)]
             X = J.F1.T @ XB - S1.T @ J.F2
             for a in range(own.k):
                 X = add_row_products(X, J.rows[a].U1, WU[a], -1.0)
@@ -144,7 +144,7 @@ def join_totals(joining):
             X = XB.T @ J.F1 - J.F2.T @ S1
             for a in range(own.k):
                 X = add_row_products(X, WU[a], J.rows[a].U1, -1.0)
-        C.Psi_cross = X
+        C.Psi_cross = X  # [QS (9)]
     set_join_scales(joining)
 
 
@@ -172,18 +172,18 @@ def join_forces(joining):
             eta, scale = eta + A.eta, scale + A.eta_scale
         if sides.lower:
             eta, scale = eta + B.eta, scale + B.eta_scale
-        C.eta = eta
+        C.eta = eta  # [QS (9)]
         C.eta_scale = scale
 
 
 @helper
 def join_vectors(joining, a, b, c, R):
-    """b and p of C, to c, from those of its parts, a and b. R[0] becomes the joint's R, weighted in R[1]. Returns what
-    `constant` needs, and b2^A and b1^B as the joint has them."""
+    """b and p of C, written to c, from those of its parts, a and b. Sets R[0] to the joint's R and R[1] to the weighted
+    R. Returns the arguments of `constant`, and b2^A and b1^B in the joint's basis."""
     A, B, _, J, closing, own, sides, turn = joining
     k = own.k
     upper_b, lower_b = moved(a.b2, turn), lower(b.b1, turn)
-    beta = upper_b - lower_b  # [QS (2)]
+    beta = upper_b - lower_b  # beta of [QS (2)]
     gamma = beta @ closing.W
     b1 = a.b1 - beta @ J.F1
     for i in range(k):
@@ -193,12 +193,12 @@ def join_vectors(joining, a, b, c, R):
         R[0, i] = x * own.drive - dot(closing.rows[i].U, beta)  # [QS (4)]
         gamma += closing.rows[i].U * (own.Q[i] * own.drive)
         b1 += J.rows[i].U1 * (own.Q[i] * own.drive)
-    c.b1 = b1  # b1^A - Phi12^A gamma
+    c.b1 = b1  # b1^A - Phi12^A gamma [QS (2)]
     if sides.open:
         b2 = b.b2 + beta @ J.F2
         for i in range(k):
             b2 -= J.rows[i].U2 * (own.Q[i] * own.drive)
-        c.b2 = b2  # b2^B + Phi21^B gamma
+        c.b2 = b2  # b2^B + Phi21^B gamma [QS (2)]
     o = make_six(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     p, Sg = o, o  # p1^B - p2^A, (Psi2^A + Psi1^B) gamma
     if sides.totals:
@@ -218,12 +218,12 @@ def join_vectors(joining, a, b, c, R):
         weigh_numbers(own, R)
         for i in range(k):
             p1 += J.rows[i].U1 * (2.0 * R[1, i])
-        c.p1 = p1
+        c.p1 = p1  # [QS (9)]
         if sides.open:
             p2 -= Z @ J.F2
             for i in range(k):
                 p2 -= J.rows[i].U2 * (2.0 * R[1, i])
-            c.p2 = p2
+            c.p2 = p2  # [QS (9)]
     return gamma, Sg, p, upper_b, lower_b
 
 
@@ -249,7 +249,8 @@ def weigh_rows(own, J, second, WU):
 
 @helper
 def constant(x, Sx, p, R, own):
-    """What a node adds to eta: x.S x + p.x of the vector by which it moves its parts, and R.R of its joint [QS (9)]."""
+    """A node's contribution to eta: x.S x + p.x for the vector x by which it moves its parts, and R.R of its joint
+    [QS (9)]."""
     eta = dot(x, Sx) + dot(p, x)
     for i in range(own.k):
         eta += R[0, i] * R[1, i]

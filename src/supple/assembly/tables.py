@@ -1,4 +1,4 @@
-"""The assembly tree of a model in memory, and where the numbers of its nodes lie."""
+"""The memory layout of a model's assembly tree and of the coefficients of its nodes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class TreeTables:
-    """The tables of a model's assembly."""
+    """The tables of a model's assembly tree."""
 
     def __init__(self, model: Model, assembly: Assembly) -> None:
         self.assembly = assembly
@@ -32,7 +32,7 @@ class TreeTables:
         stretch = (kind == LEAF) | (kind == JOIN)
         above = np.where(up < 0, 0, up)
         lone = (kind == LEAF) & (kind[above] == LIGHT)
-        # a stretch is open unless it is all of a path, or the lower part of a stretch that is not
+        # a stretch is open unless it is a whole path, or the lower part of a stretch that is not open
         is_open, after = np.zeros((2, len(kind)), dtype=np.int64)
         top = np.where(kind == LIGHT, model.parent[assembly.item], assembly.item)
         for level in _by_level(assembly.level):
@@ -54,7 +54,7 @@ class TreeTables:
         self.node_at = _ints(np.cumsum(sizes) - sizes)
         self.joint_at = _ints(self.node_at + coefficients)
         self.closing_at = _ints(self.joint_at + self.joint_size)
-        self.size = int(sizes.sum())  #: how many numbers the nodes have
+        self.size = int(sizes.sum())  #: total number of words of the nodes
         self.joint = joint
         self.lone = lone
         self.tree: Held = Tree.of(
@@ -83,14 +83,14 @@ class TreeTables:
         )
 
     def changed(self, weight: Floats, locked: Ints) -> TreeTables:
-        """The same tables with other weights, and with joints that cannot move."""
+        """The same tables with other weights and locked joints."""
         other, forbidden = copy(self), self.tree.forbidden.copy()
         forbidden[locked] = 6
         other.tree = self.tree.but(weight=weight, forbidden=forbidden)
         return other
 
     def body(self, model: Model, q: Floats) -> Held:
-        """An assembled body that keeps what every node knows."""
+        """An assembled body that stores the coefficients of every node."""
         n, m = model.n_bodies, self.assembly.n_nodes
         numbers = np.zeros(self.size)
         return AssembledBody.of(
@@ -138,23 +138,23 @@ def _frames(model: Model) -> NDArray[np.void]:
 
 
 def unit_weights(dof: Ints) -> Floats:
-    """Weights with which the total is the plain sum of squares."""
+    """Weights for which the total is the plain sum of squares."""
     out = np.zeros(int((dof * dof).sum()))
     begins = np.cumsum(dof * dof) - dof * dof
-    for k in range(int(dof.max(initial=0))):  # the k-th entry of each diagonal
+    for k in range(int(dof.max(initial=0))):  # the k-th diagonal entry
         out[(begins + k * (dof + 1))[dof > k]] = 1.0
     return out
 
 
 def _by_level(level: Ints) -> list[Ints]:
-    """The nodes of each level but the first, from above."""
+    """The nodes of each level except the first, from the top."""
     order = np.argsort(level, kind="stable")
     bounds = np.searchsorted(level[order], np.arange(1, int(level.max()) + 2))
     return [order[a:b] for a, b in pairwise(bounds)]
 
 
 def tree_tables(model: Model, assembly: Assembly) -> TreeTables:
-    """The tables of an assembly, kept with the model for the two orders that have names."""
+    """The tables of an assembly, cached with the model for the two named orders."""
     kept: dict[int, TreeTables] = model._kept(TreeTables, dict)
     found = kept.get(id(assembly))
     if found is None:

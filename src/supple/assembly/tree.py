@@ -1,17 +1,18 @@
-"""The assembly tree: which parts of a body are joined in which order.
+"""The assembly tree: the order in which the parts of a body are joined.
 
 A node is a connected set of bodies. Its boundary bodies are its handles [QS section 3.1]. Bodies form heavy paths: from
-each body the path goes on to the child that carries most. What hangs on a body beside its path is absorbed into it.
+each body the path continues to the child with the largest subtree. Branches outside the path are absorbed into the body
+that carries them.
 
-    LEAF    a body with all that is absorbed into it       left: what is absorbed, or -1
+    LEAF    a body with all branches absorbed into it      left: the absorbed branches, or -1
     JOIN    two stretches of a path, joined at a joint     left: the upper stretch, right: the lower one
-    LIGHT   a joint and the path below it, as the body     left: that path
-            above feels them
-    SUM     several of those on one body                   left, right
+    LIGHT   a joint and the path below it, as seen by      left: that path
+            the body above
+    SUM     several LIGHTs on one body                     left, right
 
-So no node has more than two handles, the top and the bottom of its stretch, and a LIGHT or SUM none but the body they
-hang on. The world is a body on which all trees hang; the last node is all that hangs on it. Paths are bisected by
-weight, and so are the sums, which makes the depth O(log n).
+So no node has more than two handles, the top and the bottom of its stretch. The only handle of a LIGHT or SUM is the
+body that carries it. The world is a body that carries all trees; the last node contains everything attached to it.
+Paths are bisected by weight, and so are the sums, which makes the depth O(log n).
 
 Nodes are numbered children first, the upper stretch before the lower: the nodes under node i are first[i] ... i.
 """
@@ -38,19 +39,19 @@ ORDERS = ("balanced", "chain")
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """The assembly tree of a model. All arrays have an entry for each node unless said otherwise."""
+    """The assembly tree of a model. Arrays have one entry per node unless stated otherwise."""
 
     kind: Ints  #: LEAF, JOIN, LIGHT or SUM
     left: Ints  #: -1: none
     right: Ints
     up: Ints  #: the node above, -1 for the last
-    item: Ints  #: the body (LEAF, and SUM: whose) or the joint (JOIN, LIGHT); both are numbered by bodies
+    item: Ints  #: the body (LEAF, and SUM: that carries it) or the joint (JOIN, LIGHT); both are numbered by bodies
     first: Ints  #: the nodes under node i are first[i] ... i
-    level: Ints  #: how far below the last node
-    joints: Ints  #: how many joints are in it, its own included
+    level: Ints  #: distance from the last node
+    joints: Ints  #: number of joints in it, its own included
     leaf_of: Ints  #: (n_bodies,) the LEAF of a body
     node_of: Ints  #: (n_bodies,) the JOIN or LIGHT of a joint
-    heavy: Ints  #: (n_bodies,) the child with which a body's path goes on, -1 at its end
+    heavy: Ints  #: (n_bodies,) the child that continues a body's path, -1 at its end
 
     @property
     def n_nodes(self) -> int:
@@ -58,15 +59,15 @@ class Assembly:
 
     @property
     def depth(self) -> int:
-        """How many nodes there are at most from the last one to a leaf."""
+        """The largest number of nodes from the last one to a leaf."""
         return int(self.level.max()) + 1
 
 
 def assemble(model: Model, order: str | ArrayLike = "balanced") -> Assembly:
-    """The assembly tree of a model; kept with the model.
+    """The assembly tree of a model; cached with the model.
 
-    order: "balanced", "chain" (every path from its end up, joint by joint), or an array (n_bodies,) of ranks: within a
-    path, joints of lower rank are joined earlier.
+    order: "balanced", "chain" (every path from its end upwards, joint by joint), or an array (n_bodies,) of ranks:
+    within a path, joints of lower rank are joined earlier.
     """
     if isinstance(order, str):
         if order not in ORDERS:
@@ -97,14 +98,14 @@ def _build(model: Model, mode: int, rank: NDArray[np.float64] | None) -> Assembl
 
 
 _KIND, _LEFT, _RIGHT, _UP, _ITEM, _FIRST, _LEVEL, _JOINTS = range(8)
-_STRETCH, _GROUP, _MAKE = range(3)  # what is to be done: the nodes of a stretch, of a group, or one of kind op - _MAKE
+_STRETCH, _GROUP, _MAKE = range(3)  # tasks: the nodes of a stretch, of a group, or one node of kind op - _MAKE
 
 _ints, _ints2, _floats = types.int64[::1], types.int64[:, ::1], types.float64[::1]
 
 
 @helper
 def halve(total, i, j):
-    """The k in i+1 ... j-1 that divides the weight of i ... j-1 best; total[k]: the weight before k."""
+    """The k in i+1 ... j-1 that best halves the weight of i ... j-1; total[k]: the weight before k."""
     half = 0.5 * (total[i] + total[j])
     low, high = i + 1, j - 1
     while low < high:
@@ -130,7 +131,7 @@ def last_joined(seq, rank, i, j):
 
 @helper
 def make(nodes, count, kind, left, right, item):
-    """One node more; returns how many there then are."""
+    """Append a node; returns the new count."""
     nodes[count, _KIND], nodes[count, _LEFT], nodes[count, _RIGHT], nodes[count, _ITEM] = kind, left, right, item
     nodes[count, _UP] = -1
     first, joints = count, 1 if kind in (JOIN, LIGHT) else 0
@@ -145,11 +146,11 @@ def make(nodes, count, kind, left, right, item):
 
 @kernel(types.int64(_ints, types.int64, _floats, _ints2, _ints, _ints2), "assembly")
 def build_kernel(parent, mode, rank, nodes, heavy, scratch):
-    """Fills `nodes`, children first, and `heavy`; returns how many nodes there are.
+    """Fills `nodes`, children first, and `heavy`; returns the number of nodes.
 
-    seq: the bodies, path after path; light: the bodies that begin one, by the body they hang on. Both are divided by
-    weight, sizes summed up in total and light_total. No recursion: what is to be done is on a stack, and so are the
-    nodes that wait to be put together.
+    seq: the bodies, path after path; light: the first body of each path, grouped by the body that carries it. Both are
+    split by weight, using the cumulative sizes in total and light_total. There is no recursion: pending tasks are on a
+    stack, and so are the nodes waiting to be joined.
     """
     n = parent.shape[0]
     size, seq, total, light = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -170,7 +171,7 @@ def build_kernel(parent, mode, rank, nodes, heavy, scratch):
             start[parent[b] + 2] += 1
     for p in range(n + 1):
         start[p + 1] += start[p]
-    for b in range(n):  # start[p + 1] moves on while it is filled, and ends where the next begins
+    for b in range(n):  # start[p + 1] advances while being filled, and ends where the next range begins
         if parent[b] < 0 or heavy[parent[b]] != b:
             light[start[parent[b] + 1]] = b
             start[parent[b] + 1] += 1
@@ -181,7 +182,7 @@ def build_kernel(parent, mode, rank, nodes, heavy, scratch):
     light_total[0] = 0
     for k in range(paths):
         light_total[k + 1] = light_total[k] + size[light[k]]
-    position, m = stack, 0  # where a path begins in seq; the stack is not needed yet
+    position, m = stack, 0  # start of each path in seq; the stack is not in use yet
     total[0] = 0
     for k in range(paths):
         b = light[k]
@@ -191,7 +192,7 @@ def build_kernel(parent, mode, rank, nodes, heavy, scratch):
             total[m + 1] = total[m] + size[b] - (size[heavy[b]] if heavy[b] >= 0 else 0)
             m += 1
             b = heavy[b]
-    for k in range(paths):  # size has served: it now tells where the path that begins with a body begins in seq
+    for k in range(paths):  # size is no longer needed: it now holds the start in seq of the path of its first body
         size[light[k]] = position[light[k]]
 
     count, top, held = 0, 0, 0

@@ -13,7 +13,7 @@ import supple
 from supple import robots
 from supple.bench import large, startup
 from supple.bench.measure import agree, minima
-from supple.bench.peers import Mujoco, Pinocchio, State
+from supple.bench.peers import Mujoco, PeerState, Pinocchio
 from supple.bench.rows import Row
 
 #: Times faster than the peer: (floor, aim).
@@ -33,7 +33,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         if file is None:
             console.print(f"{name} is left out: pip install example-robot-data brings its file")
             continue
-        state = State(supple.load(file, floating_base=floating_base))
+        state = PeerState(supple.load(file, floating_base=floating_base))
         pinocchio = None if pin is None else Pinocchio(pin, file, floating_base, state)
         yield (
             f"One call: {name}",
@@ -57,7 +57,7 @@ def _peer(console: Console, module: str, package: str) -> Any:
         return None
 
 
-def _one_call(state: State, pinocchio: Pinocchio | None, mujoco: Mujoco | None, rounds: int) -> list[Row]:
+def _one_call(state: PeerState, pinocchio: Pinocchio | None, mujoco: Mujoco | None, rounds: int) -> list[Row]:
     model, q, v, tau, a = state.model, state.q, state.v, state.tau, state.a
     fd, rnea, crba, factorize = (
         supple.forward_dynamics,

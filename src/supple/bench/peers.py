@@ -20,7 +20,7 @@ from supple.model.joints import JointType
 Floats = NDArray[np.float64]
 
 
-class State:
+class PeerState:
     """A model with a position, a velocity, and joint forces, drawn at random."""
 
     def __init__(self, model: supple.Model, seed: int = 0) -> None:
@@ -33,7 +33,7 @@ class State:
 class Pinocchio:
     """Pinocchio knows no damping: the forces it is given have it taken off already."""
 
-    def __init__(self, pin: Any, file: Path, floating_base: bool, state: State) -> None:
+    def __init__(self, pin: Any, file: Path, floating_base: bool, state: PeerState) -> None:
         self.pin = pin
         joint = [pin.JointModelFreeFlyer()] if floating_base else []
         self.model = pin.buildModelFromUrdf(str(file), *joint)
@@ -64,7 +64,7 @@ class Pinocchio:
 class Mujoco:
     """The state stands in MuJoCo's own data; a free base is linear in the world's frame there."""
 
-    def __init__(self, mujoco: Any, state: State) -> None:
+    def __init__(self, mujoco: Any, state: PeerState) -> None:
         self.mujoco, self.state = mujoco, state
         self.model = _mujoco_model(mujoco, state.model)
         self.data = mujoco.MjData(self.model)

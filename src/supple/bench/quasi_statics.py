@@ -13,7 +13,7 @@ import supple
 from supple import scenes
 from supple.assembly.tree import assemble
 from supple.bench.measure import agree, minima
-from supple.bench.peers import State
+from supple.bench.peers import PeerState
 from supple.bench.rows import Row
 from supple.exact.dca import _layout, assemble_kernel
 from supple.scenes import Scene
@@ -57,7 +57,7 @@ def _atoms(count: int) -> str:
 def _assembly(quick: bool) -> list[Row]:
     """The pass that assembles, alone, on a chain of 1,024."""
     n = 1024
-    state = State(supple.trees.chain(n))
+    state = PeerState(supple.trees.chain(n))
     model, q, out = state.model, state.q, np.empty(n)
     supple.forward_dynamics(model, q, state.v, state.tau, method="dca")  # fills in the forces
     layout = _layout(model, "balanced")
@@ -73,7 +73,7 @@ def _assembly(quick: bool) -> list[Row]:
 
 def _chain(n: int, rounds: int) -> list[Row]:
     """All of forward dynamics, times as long as the ABA."""
-    state = State(supple.trees.chain(n))
+    state = PeerState(supple.trees.chain(n))
     model, arguments = state.model, (state.q, state.v, state.tau)
 
     def dca(threads: int) -> Any:

@@ -10,7 +10,7 @@ from rich.console import Console
 
 import supple
 from supple.bench.measure import agree, minima
-from supple.bench.peers import State
+from supple.bench.peers import PeerState
 from supple.bench.rows import Row
 from supple.exact.virtual_hubs import as_found
 
@@ -36,7 +36,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
 
 def _chain(n: int) -> dict[str, float]:
     """Seconds of both methods."""
-    state = State(supple.trees.chain(n))
+    state = PeerState(supple.trees.chain(n))
     model, q, v, tau = state.model, state.q, state.v, state.tau
     calls: dict[str, Callable[[], Any]] = {
         "aba": lambda: supple.forward_dynamics(model, q, v, tau),
@@ -47,7 +47,7 @@ def _chain(n: int) -> dict[str, float]:
 
 
 def _star(quick: bool) -> list[Row]:
-    state = State(supple.trees.from_parents([-1] + [0] * BRANCHES, joint="ball"))
+    state = PeerState(supple.trees.from_parents([-1] + [0] * BRANCHES, joint="ball"))
     model, arguments = state.model, (state.q, state.v, state.tau)
     calls: dict[str, Callable[[], Any]] = {
         "ABA, then inverse dynamics": lambda: supple.joint_wrenches(model, *arguments, frame="world", method="aba"),
@@ -64,7 +64,7 @@ def _star(quick: bool) -> list[Row]:
 
 def _seconds_of_pairs(branches: int) -> float:
     """Of one call, which is long enough to be sure of."""
-    state = State(supple.trees.from_parents([-1] + [0] * branches, joint="ball"))
+    state = PeerState(supple.trees.from_parents([-1] + [0] * branches, joint="ball"))
     arguments = state.model, state.q, state.v, state.tau
     small = supple.trees.chain(2)
     supple.virtual_work(small, small.neutral(), [0.0, 0.0], hubs="pairs")  # compiled, or loaded

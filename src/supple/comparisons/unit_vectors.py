@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from supple.exact.aba import AbaPath, joint_force, without_joints
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, Rows, V
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
 from supple.exact.crba import dense_shape
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.model.model import Model
@@ -140,5 +140,5 @@ def _size(model: Model) -> int:
 
 
 UNIT_VECTORS = Algorithm(
-    "unit-vector", unit_vectors, Rows(AbaPath, UnitBody), (Q, V, TAU, WRENCHES), lambda m: (m.nv,), extra=_size
+    "unit-vector", unit_vectors, ScratchRows(AbaPath, UnitBody), (Q, V, TAU, WRENCHES), lambda m: (m.nv,), extra=_size
 )

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, Rows, V, scratch_opener
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V, scratch_opener
 from supple.exact.motion import (
     DOF,
     PRISMATIC,
@@ -88,7 +88,7 @@ class AbaDof(Struct):
 
 
 BODY_LINES, SHAPE_LINES = AbaBody.words // LINE, BodyShape.words // LINE
-ROWS = Rows(AbaPath, AbaBody, AbaDof)
+ROWS = ScratchRows(AbaPath, AbaBody, AbaDof)
 aba_scratch, _ = scratch_opener(ROWS)
 
 

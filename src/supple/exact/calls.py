@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from supple import memory
 from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
-from supple.exact.motion import Axes, Axis, State
+from supple.exact.motion import Axes, Axis, CallState
 from supple.exact.state_errors import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel
@@ -86,7 +86,7 @@ class Call(Struct):
 call_at = Call.at
 
 
-class Rows(NamedTuple):
+class ScratchRows(NamedTuple):
     """The structs in which an algorithm keeps its numbers."""
 
     path: type[Struct]  #: for each slot: what bodies pass on to children and parents
@@ -128,11 +128,11 @@ _axis_lanes, _turn_lanes, _wrench_lanes = Axis.lanes_table, Turn.lanes_table, Wr
 
 @helper
 def no_wrenches():
-    """Of a State without wrenches."""
+    """Of a CallState without wrenches."""
     return _wrench_table(0)
 
 
-def scratch_opener(rows: Rows) -> tuple[Any, Any]:
+def scratch_opener(rows: ScratchRows) -> tuple[Any, Any]:
     """Functions that open the scratch of a call; and that of four states in lanes, at an address, with its end."""
     path, bodies, dofs, constants, hubs = map(_table, rows)
     path_lanes, bodies_lanes, dofs_lanes = map(_lanes_table, rows[:3])
@@ -238,7 +238,9 @@ _matrix = types.float64[:, ::1]
 _BATCH = types.int64(types.int64, *[_matrix] * 5, types.int64, types.int64, types.float64[::1])
 
 
-def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bool, bool]) -> tuple[Kernel, Kernel]:
+def make_kernels(
+    name: str, core: Any, rows: ScratchRows, only_q: bool, needs: tuple[bool, bool]
+) -> tuple[Kernel, Kernel]:
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
     states at a time.
 
@@ -281,7 +283,7 @@ def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bo
             return status_object(ODD)
         if pushed and not fits_matrix(h, wrenches, m.n, 6):
             return status_object(ODD)
-        state = State(
+        state = CallState(
             floats_of(q, m.nq),
             float_vector(data_of(v) if has_v else m.zero_v, m.nv),
             float_vector(data_of(known) if has_known else m.zero_v, m.nv),
@@ -297,7 +299,7 @@ def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bo
         if not fits_vector(h, q, m.nq):
             return status_object(ODD)
         zeros = float_vector(m.zero_v, m.nv)
-        return run(h, call, State(floats_of(q, m.nq), zeros, zeros, False, _wrench_table(0)))
+        return run(h, call, CallState(floats_of(q, m.nq), zeros, zeros, False, _wrench_table(0)))
 
     def batch(handle, q, v, known, wrenches, out, first, stop, scratch):
         call = call_at(handle)
@@ -311,7 +313,7 @@ def make_kernels(name: str, core: Any, rows: Rows, only_q: bool, needs: tuple[bo
         work = opened_lanes(call, at_good + REGISTER)
         good = float_vector(at_good, WIDTH)
         floats_at(at_v, (2 * m.nv * WIDTH,))[:] = 0.0
-        state = State(
+        state = CallState(
             lanes_vector(at_q),
             lanes_vector(at_v),
             lanes_vector(at_known),
@@ -408,7 +410,7 @@ class Algorithm:
 
     name: str
     core: Any
-    rows: Rows
+    rows: ScratchRows
     inputs: tuple[Argument, Argument | None, Argument | None, Argument | None]
     output: Callable[[Model], tuple[int, ...]]
     extra: Callable[[Model], int] = lambda model: 0

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
 from supple.arguments import FLAG, take
-from supple.exact.calls import Algorithm, Q, Rows
+from supple.exact.calls import Algorithm, Q, ScratchRows
 from supple.exact.motion import (
     DOF,
     PRISMATIC,
@@ -75,7 +75,7 @@ class CrbaDof(Struct):
     s = Value(Motion)  # its axis, about the root's origin
 
 
-ROWS = Rows(CrbaPath, CrbaBody, CrbaDof)
+ROWS = ScratchRows(CrbaPath, CrbaBody, CrbaDof)
 
 
 @helper

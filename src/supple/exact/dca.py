@@ -49,7 +49,7 @@ from supple.exact.motion import (
     REVOLUTE,
     Axes,
     Axis,
-    State,
+    CallState,
     joint_of,
     move,
     turn_ahead,
@@ -195,7 +195,7 @@ _body = AssembledBody.type
 @kernel(_int(Forces.type, _body, _f1, _f1, _f1, _f2, types.boolean), "dca, forces", nogil=True)
 def forces_kernel(forces, body, q, v, tau, wrenches, pushed):
     """Pass 0. Returns a status."""
-    state = State(vector(q), vector(v), vector(tau), pushed, wrenches_at(wrenches.ctypes.data))
+    state = CallState(vector(q), vector(v), vector(tau), pushed, wrenches_at(wrenches.ctypes.data))
     status = state_status(forces.model, state.q)
     if status == OK:
         forces_on_bodies(forces, state, body)
@@ -275,10 +275,10 @@ class Layout:
         self.joint_at = np.ascontiguousarray(begins[1])
         self.closing_at = np.zeros(m, dtype=np.int64)
         self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
-        self.kept: list[Scratch] = []  #: for one state at a time
+        self.kept: list[DcaScratch] = []  #: for one state at a time
 
 
-class Scratch:
+class DcaScratch:
     """What a thread needs to work on a state."""
 
     def __init__(self, model: Model, layout: Layout) -> None:
@@ -364,7 +364,7 @@ def divide_and_conquer(
     forces, up, down = forces_kernel.load(), assemble_kernel.load(), accelerate_kernel.load()
     fixed = layout.order, layout.save_at
 
-    def solve(i: int, scratch: Scratch, alone: bool) -> int:
+    def solve(i: int, scratch: DcaScratch, alone: bool) -> int:
         """One state; alone, on several threads."""
         for body in scratch.bodies:
             body.q, body.qdd = flat_q[i], out[i]
@@ -385,14 +385,14 @@ def divide_and_conquer(
         return OK
 
     def some(bounds: tuple[int, int]) -> int:
-        scratch = Scratch(model, layout)
+        scratch = DcaScratch(model, layout)
         return max((solve(i, scratch, False) for i in range(*bounds)), default=OK)
 
     if size is None:
         try:
             scratch = layout.kept.pop()
         except IndexError:  # another thread is using it: this one makes its own
-            scratch = Scratch(model, layout)
+            scratch = DcaScratch(model, layout)
         solve(0, scratch, True)
         layout.kept[:] = [scratch]
     else:

@@ -21,7 +21,7 @@ from supple.exact.motion import (
     REVOLUTE,
     Axes,
     Axis,
-    State,
+    CallState,
     joint_of,
     turn_ahead,
     turned_split,
@@ -118,7 +118,7 @@ def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
     )
     for s in range(first, stop):
         pushes, pushed = wrenches_at(wrenches.ctypes.data + 8 * s * wrenches.shape[1]), wrenches.shape[1] > 0
-        state = State(row_of(q, s), row_of(v, s), row_of(tau, s), pushed, pushes)
+        state = CallState(row_of(q, s), row_of(v, s), row_of(tau, s), pushed, pushes)
         wide_links(m, state, work, wide_work)
         close_joints(m, make_pair(0.0, 0.0), state.v, state.known, found, wide_work)
         for k in range(n_out):

@@ -11,12 +11,12 @@ from supple.arguments import choice, take
 from supple.errors import SingularError, StateError
 from supple.exact.aba import ABA
 from supple.exact.answers import at_rest
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, Rows, V, refuse_not_finite
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V, refuse_not_finite
 from supple.exact.crba import CrbaDof, crba, dense_shape, packed_size
 from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
 from supple.exact.ltdl import ltdl, solve_ltdl
-from supple.exact.motion import State
+from supple.exact.motion import CallState
 from supple.exact.rnea import RNEA, rnea
 from supple.exact.state_errors import MODEL
 from supple.exact.tables import host_tables
@@ -61,7 +61,7 @@ def crba_ltdl(m, state, qdd, work):
     H, tau = work.extra, state.known
     for j in range(m.nv):
         H[j] = number_like(state.q[0], 0.0)  # H is not needed yet: its memory serves as zero accelerations
-    rnea(m, State(state.q, state.v, H, state.pushed, state.wrenches), qdd, work)  # C
+    rnea(m, CallState(state.q, state.v, H, state.pushed, state.wrenches), qdd, work)  # C
     for j in range(m.nv):
         qdd[j] = tau[j] - qdd[j]
     crba(m, state.q, H, work, False)
@@ -78,7 +78,7 @@ def _inverse_D(model: Model, work: HostWork) -> Floats:
 CRBA_LTDL = Algorithm(
     "crba",
     crba_ltdl,
-    Rows(ForwardPath, ForwardBody, CrbaDof),
+    ScratchRows(ForwardPath, ForwardBody, CrbaDof),
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv,),
     extra=lambda m: packed_size(m) + m.nv,

@@ -18,7 +18,7 @@ from supple.exact.calls import (
     STATE_SHIFT,
     Algorithm,
     Q,
-    Rows,
+    ScratchRows,
     V,
     call_at,
     row_of,
@@ -77,7 +77,7 @@ class Spatial(Struct):
 
 
 pose_among, spatial_among = Pose.among, Spatial.among
-MOVING, PLACED = Rows(PosePath), Rows(PosePath, Pose)
+MOVING, PLACED = ScratchRows(PosePath), ScratchRows(PosePath, Pose)
 placed_scratch, _ = scratch_opener(PLACED)
 
 

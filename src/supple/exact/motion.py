@@ -62,7 +62,7 @@ class Axes(NamedTuple):
     ring: Any  #: RING turns
 
 
-class State(NamedTuple):
+class CallState(NamedTuple):
     """The input of the algorithms."""
 
     q: Any

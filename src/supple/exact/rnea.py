@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, Rows
+from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, ScratchRows
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_motion, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.tables import Wrench
 from supple.model.model import Model
@@ -56,7 +56,7 @@ class RneaBody(Struct):
     F = Value(Force)  # the force on the body
 
 
-ROWS = Rows(RneaPath, RneaBody)
+ROWS = ScratchRows(RneaPath, RneaBody)
 wrench_among = Wrench.among
 
 

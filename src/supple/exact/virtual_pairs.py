@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from supple import memory
 from supple.exact.aba import AbaDof
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, Rows, V
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, zero_vec
 from supple.exact.tables import Wrench
 from supple.exact.virtual_work import (
@@ -268,7 +268,7 @@ def scratch_of(model: Model) -> int:
 PAIRS = Algorithm(
     "virtual-work by pairs",
     pairs,
-    Rows(LinkPath, PairBody, AbaDof, LinkConstants, Hub),
+    ScratchRows(LinkPath, PairBody, AbaDof, LinkConstants, Hub),
     (Q, V, TAU, WRENCHES),
     lambda m: (m.nv + 6 * m.n_bodies + 1,),
     extra=scratch_of,

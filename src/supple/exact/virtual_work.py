@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from supple.errors import SingularError
 from supple.exact.aba import AHEAD, CACHED, SHAPE_LINES, AbaDof, accelerate, eliminate, joint_force, without_joint
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, Rows, V
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V
 from supple.exact.motion import (
     DOF,
     PRISMATIC,
@@ -109,7 +109,7 @@ class LinkConstants(Struct):
 
 BODY_LINES = -(-LinkBody.offsets["P"] // LINE)  # those that both paths use
 FREE_LINES = -(-LinkBody.offsets["W"] // LINE)  # those of a free link
-ROWS = Rows(LinkPath, LinkBody, AbaDof, LinkConstants)
+ROWS = ScratchRows(LinkPath, LinkBody, AbaDof, LinkConstants)
 wrench_among = Wrench.among
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, call_at, finite, no_wrenches, row_of
-from supple.exact.motion import State
+from supple.exact.motion import CallState
 from supple.integrating.chart import move_into, point_into, rate_into
 from supple.integrating.joint_law import add_law
 from supple.integrating.runge_kutta import RK4_NODES, RK4_WEIGHTS
@@ -72,7 +72,7 @@ def accelerate(m, acting, y, work):
     for j in range(m.nv):
         y.tau[j] = acting.force[j]
     add_law(acting.law, acting.law_size, y.q, y.v, y.tau)
-    return aba(m, State(y.q, y.v, y.tau, False, no_wrenches()), y.a, work)
+    return aba(m, CallState(y.q, y.v, y.tau, False, no_wrenches()), y.a, work)
 
 
 @helper

@@ -205,10 +205,10 @@ def scratch(algorithm: Algorithm, work: HostWork) -> Scratch:
     )
 
 
-def state(q: ArrayLike, v: ArrayLike, x: ArrayLike, wrenches: Floats | None) -> motion.State:
+def state(q: ArrayLike, v: ArrayLike, x: ArrayLike, wrenches: Floats | None) -> motion.CallState:
     """What a core is given."""
     pushes = None if wrenches is None else wrenches.reshape(-1).view(Wrench.dtype)
-    return motion.State(
+    return motion.CallState(
         checked(q), checked(v), checked(x), pushes is not None, None if pushes is None else table(Wrench, pushes)
     )
 

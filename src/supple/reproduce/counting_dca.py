@@ -19,8 +19,8 @@ def run(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats | None
     """Divide and conquer on one state: what it costs, and its result. What is constant of the rigid bodies is not
     counted: it is made once for a model."""
     layout = dca.Layout(model, assemble(model, "balanced"))
-    made: list[dca.Scratch] = []
-    count(lambda: made.append(dca.Scratch(model, layout)))
+    made: list[dca.DcaScratch] = []
+    count(lambda: made.append(dca.DcaScratch(model, layout)))
     (scratch,), qdd = made, np.zeros(model.nv)
     require(scratch.status == OK, "every body has an inverse inertia")
     for each in scratch.bodies:

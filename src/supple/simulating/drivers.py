@@ -139,7 +139,7 @@ class Stepper(Protocol):
     def step(self, dt: float) -> None: ...
 
 
-class Rows:
+class Gathered:
     """States collected until there are enough for a piece."""
 
     def __init__(self, model: Model) -> None:
@@ -199,7 +199,7 @@ def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
              renew: Any = None) -> Iterator[Piece]:  # fmt: skip
     """Single steps, of fixed or adaptive length, with events. renew: makes the Dynamics of another model."""
-    rows = Rows(cursor.model)
+    rows = Gathered(cursor.model)
     try:
         while cursor.time < grid.end and cursor.goes_on:
             last, begun = cursor.state, replace(cursor)
@@ -225,12 +225,12 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     rows.add(until, cursor.q, cursor.v)
                 cursor.kept, cursor.seen, cursor.over = until, after.seen, after.over
                 if after.changed:
-                    full, rows = rows, Rows(model)
+                    full, rows = rows, Gathered(model)
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
                     rows.add(until, cursor.q, cursor.v)
                     yield full.piece(ends_segment=True)
             if rows.times and (rows.enough or cursor.watched):
-                full, rows = rows, Rows(cursor.model)
+                full, rows = rows, Gathered(cursor.model)
                 yield full.piece()
     except SimulationError:
         if rows.times:
@@ -276,7 +276,7 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: floa
     return step
 
 
-def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
+def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
     """The states on the grid that a step has passed up to the cursor."""
     while cursor.step < grid.steps and grid.time(cursor.step + 1) <= cursor.time:
         cursor.step += 1
@@ -288,7 +288,7 @@ def _sample(rows: Rows, cursor: Cursor, step: Step, grid: Grid, adaptive: Adapti
 
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
     """Steps of a stepper with its own way to step; v is zero if it has none."""
-    rows, at_rest = Rows(cursor.model), np.zeros(cursor.model.nv)
+    rows, at_rest = Gathered(cursor.model), np.zeros(cursor.model.nv)
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
@@ -317,7 +317,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
             rows.error.append(error)
         if rows.enough or cursor.watched:
             yield rows.piece()
-            rows = Rows(cursor.model)
+            rows = Gathered(cursor.model)
     if rows.times:
         yield rows.piece()
 

@@ -47,7 +47,7 @@ class Segment(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class SegmentInMemory:
     """A segment in memory."""
 
     model: Model

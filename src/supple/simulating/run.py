@@ -23,7 +23,7 @@ from supple.simulating.described import described, given
 from supple.simulating.events import Happened
 from supple.simulating.names import today
 from supple.simulating.progress import Progress
-from supple.simulating.result import Result, Segment, Stretch
+from supple.simulating.result import Result, Segment, SegmentInMemory
 from supple.simulating.resuming import checkpoint, go_on
 from supple.simulating.simulation import Sample, Simulation
 from supple.writing import check_target
@@ -135,7 +135,9 @@ class InMemory:
         carried = None
         if one.joint_wrenches is not None:
             carried = np.concatenate([s.joint_wrenches for s in self._open if s.joint_wrenches is not None])
-        self.segments.append(Stretch(parts[0].model, **joined, error=error, joint_wrenches=carried, active_sets=sets))
+        self.segments.append(
+            SegmentInMemory(parts[0].model, **joined, error=error, joint_wrenches=carried, active_sets=sets)
+        )
         self._open = []
 
 

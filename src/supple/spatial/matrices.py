@@ -30,7 +30,7 @@ from supple.spatial.sixes import dot, entry, load_pair, make_six, sixes_type, st
 _NUMBER = ir.DoubleType().as_pointer()
 
 
-class Rows(NamedTuple):
+class MatrixRows(NamedTuple):
     """A matrix in registers."""
 
     r0: Any
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
     r5: Any
 
 
-rows_type = types.NamedUniTuple(sixes_type, 6, Rows)
+rows_type = types.NamedUniTuple(sixes_type, 6, MatrixRows)
 
 
 class Mat6Type(types.Type):  # type: ignore[misc]
@@ -225,12 +225,12 @@ def _set_number(context: Any, builder: Any, sig: Any, args: Any) -> Any:
 @helper
 def zero_rows():
     o = make_six(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    return Rows(o, o, o, o, o, o)
+    return MatrixRows(o, o, o, o, o, o)
 
 
 @helper
 def unit_rows():
-    return Rows(
+    return MatrixRows(
         make_six(1.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         make_six(0.0, 1.0, 0.0, 0.0, 0.0, 0.0),
         make_six(0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
@@ -242,18 +242,18 @@ def unit_rows():
 
 @helper
 def _sum(A, B):
-    return Rows(A[0] + B[0], A[1] + B[1], A[2] + B[2], A[3] + B[3], A[4] + B[4], A[5] + B[5])
+    return MatrixRows(A[0] + B[0], A[1] + B[1], A[2] + B[2], A[3] + B[3], A[4] + B[4], A[5] + B[5])
 
 
 @helper
 def _difference(A, B):
-    return Rows(A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5])
+    return MatrixRows(A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5])
 
 
 @helper
 def plus_column_times_row(X, A, k, row):
     """X plus column k of A times a row."""
-    return Rows(
+    return MatrixRows(
         X[0] + row * A[0, k],
         X[1] + row * A[1, k],
         X[2] + row * A[2, k],
@@ -266,7 +266,7 @@ def plus_column_times_row(X, A, k, row):
 @helper
 def plus_rows_product(X, A, k, row):
     """X plus row k of A, as a column, times a row."""
-    return Rows(
+    return MatrixRows(
         X[0] + row * A[k, 0],
         X[1] + row * A[k, 1],
         X[2] + row * A[k, 2],
@@ -280,7 +280,7 @@ def plus_rows_product(X, A, k, row):
 def add_row_products(X, x, y, factor):
     """X plus a factor times the column x times the row y."""
     y = y * factor
-    return Rows(
+    return MatrixRows(
         X[0] + y * entry(x, 0),
         X[1] + y * entry(x, 1),
         X[2] + y * entry(x, 2),
@@ -381,7 +381,7 @@ def _entry_of_rows(A: Any, index: Any) -> Any:
 
 
 def _plain_matmul(A: Any, B: Any) -> Any:
-    return _product(A, B) if isinstance(B, Rows | PlainMat6) else _from_right(A, B)
+    return _product(A, B) if isinstance(B, MatrixRows | PlainMat6) else _from_right(A, B)
 
 
 if config.DISABLE_JIT:
@@ -408,6 +408,6 @@ if config.DISABLE_JIT:
         "T": property(_PlainTransposed),
     }
     for _name, _function in _operators.items():
-        setattr(Rows, _name, _function)
+        setattr(MatrixRows, _name, _function)
         setattr(PlainMat6, _name, _function)
-    setattr(Rows, "__getitem__", _entry_of_rows)  # noqa: B010 (mypy)
+    setattr(MatrixRows, "__getitem__", _entry_of_rows)  # noqa: B010 (mypy)

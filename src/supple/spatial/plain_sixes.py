@@ -49,7 +49,7 @@ def set_six(a: Any, k: int, x: Six) -> None:
         a[k + i] = x.of[i]
 
 
-def total(x: Six) -> Any:
+def sum_of_six(x: Six) -> Any:
     """The sum of the six numbers."""
     first, *rest = x.of
     for number in rest:
@@ -59,7 +59,7 @@ def total(x: Six) -> Any:
 
 def dot(x: Six, y: Six) -> Any:
     """The sum of the six products."""
-    return total(x * y)
+    return sum_of_six(x * y)
 
 
 def absolute(x: Six) -> Six:

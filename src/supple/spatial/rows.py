@@ -34,10 +34,3 @@ def store_mat(a, i, k, x):
 def set_vec(a, k, x):
     """a[k:k+3] = x of a vector."""
     a[k], a[k + 1], a[k + 2] = x.x, x.y, x.z
-
-
-@helper
-def set_six(a, k, x):
-    """A Motion or a Force, to a[k:k+6] of a vector."""
-    set_vec(a, k, x.ang)
-    set_vec(a, k + 3, x.lin)

@@ -128,7 +128,7 @@ def _sum(builder: Any, four: Any, two: Any) -> Any:
 
 
 @intrinsic
-def total(typingctx: Any, x: Any) -> Any:
+def sum_of_six(typingctx: Any, x: Any) -> Any:
     """The sum of the six numbers."""
     return types.float64(sixes_type), lambda context, builder, sig, args: _sum(builder, *_parts(builder, args[0]))
 
@@ -202,4 +202,4 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, swap_pairs, total  # noqa: F401
+    from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, sum_of_six, swap_pairs  # noqa: F401

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from supple.errors import StateError
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import Call, finite, no_wrenches
-from supple.exact.motion import State
+from supple.exact.motion import CallState
 from supple.integrating.runge_kutta import STAGES, blended, dop853, growth
 from supple.model.manifold import PLAIN
 from supple.spatial import fields
@@ -89,7 +89,7 @@ class Striding(Struct):
 def _rate(x, y, out):
     """The derivative of y = (q, v); returns whether the mass matrix is regular."""
     m, n = x.aba.model, x.n
-    state = State(y, from_entry(y, n), float_vector(m.zero_v, n), False, no_wrenches())
+    state = CallState(y, from_entry(y, n), float_vector(m.zero_v, n), False, no_wrenches())
     good = aba(m, state, from_entry(out, n), aba_scratch(x.aba))
     for j in range(n):
         out[j] = y[n + j]
