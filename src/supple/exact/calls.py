@@ -128,7 +128,7 @@ _axis_lanes, _turn_lanes, _wrench_lanes = Axis.lanes_table, Turn.lanes_table, Wr
 
 @helper
 def no_wrenches():
-    """Of a CallState without wrenches."""
+    """The wrenches of a CallState that has none."""
     return _wrench_table(0)
 
 

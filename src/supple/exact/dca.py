@@ -94,7 +94,7 @@ class DcaPath(Struct, align=LINE):
 
 
 class Forces(Struct):
-    """What pass 0 works with."""
+    """The data of pass 0."""
 
     model = Link(Tables)
     path = Table(DcaPath)
@@ -279,7 +279,7 @@ class Layout:
 
 
 class DcaScratch:
-    """What a thread needs to work on a state."""
+    """The scratch of a thread for one state."""
 
     def __init__(self, model: Model, layout: Layout) -> None:
         shared = dict(

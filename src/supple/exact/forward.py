@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 
 class ForwardPath(Struct, align=LINE):
-    """Of rnea.py and crba.py, which run in succession."""
+    """The fields of rnea.py and crba.py, which run in succession."""
 
     R = Value(Mat3)
     V = Value(Motion)

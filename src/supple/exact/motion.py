@@ -88,7 +88,7 @@ def unit_mat(x):
 
 @helper
 def joint_of(m, b):
-    """Of body b: its slot, its parent's (see topology.slots), its joint's kind and first degree of freedom."""
+    """For body b: its slot, its parent's (see topology.slots), its joint's kind and first degree of freedom."""
     body = m.bodies[b]
     return body.slot, body.parent_slot, body.kind, body.iv
 

@@ -8,7 +8,7 @@ from supple.spatial.structs import Struct
 
 
 class Packing(Struct):
-    """Of n rows, in depth-first order."""
+    """The packing of n rows, in depth-first order."""
 
     n = Integer()
     size = Integer()  # numbers, including fillers; those of a factor are followed by n reciprocals

@@ -278,5 +278,5 @@ class Growing:
 
 
 def read_index(file: Journaled) -> Index:
-    """Of a file that is open."""
+    """The index of an open file."""
     return Index.read(checked(file.read, file.head.place, "its index"), file.size)
