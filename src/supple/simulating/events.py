@@ -31,7 +31,7 @@ NAME = Kind(f"a word or more, of {LONGEST_NAME} bytes at most", _name)
 @checked
 @dataclass(frozen=True)
 class Event:
-    """Something that happens when a function of the state crosses zero. name: 120 bytes at most, as in recordings.
+    """Something that happens when a function of the state crosses zero. name: 1,000 bytes at most, as in recordings.
 
     when(state) -> a number; direction: +1 for upward crossings, -1 for downward, 0 for both. then(state), called with
     the state at the crossing, may return None to continue, a State to continue from (another q or v, even another
