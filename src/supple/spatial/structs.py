@@ -164,14 +164,18 @@ class Held:
     An interrupt may come between any two lines: the old object is kept until the address is that of the new one."""
 
     def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
-        vars(self).update(_struct=struct, _record=np.zeros(1, struct.dtype), _kept={})
+        self._begin(struct, np.zeros(1, struct.dtype))
         for name, value in values.items():
             setattr(self, name, value)
 
     @property
     def address(self) -> int:
         """Its address; the caller keeps the object alive."""
-        return address_of(self._record)
+        where: int = self._where  # NumPy takes its time to tell it of a structured array
+        return where
+
+    def _begin(self, struct: type[Struct], record: Any) -> None:
+        vars(self).update(_struct=struct, _record=record, _kept={}, _where=address_of(record))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -211,7 +215,7 @@ class Held:
 
     def __setstate__(self, state: tuple[type[Struct], Any, dict[str, Any]]) -> None:
         struct, record, kept = state
-        vars(self).update(_struct=struct, _record=record, _kept={})
+        self._begin(struct, record)
         for name, value in kept.items():
             setattr(self, name, value)
 
