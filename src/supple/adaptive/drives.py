@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.integrating.joint_law import LAW, by_name, checked_rows, controller_rows, joint_force, limit_rows
 from supple.model.model import Model
-from supple.spatial.structs import Held
+from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -15,7 +15,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
 from supple.model.joints import NV, JointType
 from supple.model.kernel_frames import inside_inertias, tree_poses
 from supple.model.model import Model
-from supple.spatial.structs import Held
+from supple.spatial.held import Held
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -28,6 +28,7 @@ from supple.model.manifold import UNIT_TOLERANCE
 from supple.model.model import Model
 from supple.spatial.compiler import INLINE, Kernel, helper
 from supple.spatial.fields import Address, Integer
+from supple.spatial.held import Held
 from supple.spatial.lanes import WIDTH, lanes_vector
 from supple.spatial.pointing import Unmoved
 from supple.spatial.python_objects import (
@@ -50,7 +51,7 @@ from supple.spatial.python_objects import (
     release,
     status_object,
 )
-from supple.spatial.structs import Held, Link, Struct
+from supple.spatial.structs import Link, Struct
 from supple.spatial.trig import RING, Turn
 
 NOT_FINITE, NOT_UNIT, SINGULAR = 2, 3, 4

@@ -63,10 +63,11 @@ from supple.model.model import Model
 from supple.spatial.algebra import Mat3, Motion, crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Six, Value
+from supple.spatial.held import Held
 from supple.spatial.indexing import LINE, fetch_from
 from supple.spatial.matrices import Mat6
 from supple.spatial.python_objects import OK, address_of, vector
-from supple.spatial.structs import Held, Link, Struct, Table
+from supple.spatial.structs import Link, Struct, Table
 from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]

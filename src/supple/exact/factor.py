@@ -29,8 +29,8 @@ from supple.exact.ltdl import (
 )
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
 from supple.once import made_once
+from supple.spatial.held import Held
 from supple.spatial.python_objects import ODD, OK, Object, function_of
-from supple.spatial.structs import Held
 
 Floats = NDArray[np.float64]
 

@@ -20,9 +20,10 @@ from supple.model.model import Model
 from supple.model.topology import slots
 from supple.spatial.algebra import Force, Mat3, Sym3, Vec3
 from supple.spatial.fields import Address, Integer, Integers, Number, Value
+from supple.spatial.held import Held
 from supple.spatial.pointing import Unmoved
 from supple.spatial.python_objects import address_of
-from supple.spatial.structs import Held, Link, Struct, Table
+from supple.spatial.structs import Link, Struct, Table
 
 ALIGNMENT = 64  #: bytes; a cache line
 

@@ -27,7 +27,7 @@ from supple.exact.packing import Packing
 from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.topology import depth_first, depths, is_depth_first, subtree_ends
 from supple.once import made_once
-from supple.spatial.structs import Held
+from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -11,7 +11,7 @@ struct of registers, four states at once, is `Stretch.lanes_at(address)`; `Stret
 numbers of any type.
 
 On the host, `Stretch.zeros(n)` is NumPy's structured array of the same layout and `Stretch.of(q=array, n=3)` one struct
-whose address fields were given arrays, which it keeps alive.
+whose address fields were given arrays, which it keeps alive [held.py].
 
 Without the compiler `at` and `table` open the same memory as Python objects whose every index is checked
 [plain_structs.py].
@@ -32,9 +32,9 @@ from numba.extending import NativeValue, intrinsic, models, register_model, unbo
 
 from supple.spatial import plain_structs
 from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace, Pointer
+from supple.spatial.held import Held, held_class
 from supple.spatial.indexing import entry_address
 from supple.spatial.lanes import lanes_type
-from supple.spatial.python_objects import address_of
 
 
 class StructType(types.Type):  # type: ignore[misc]
@@ -71,6 +71,7 @@ class Struct:
     words: ClassVar[int] = 0
     dtype: ClassVar[Any] = None
     type: ClassVar[Any] = None  #: for the signatures of kernels: Python gives them the address of a struct
+    held: ClassVar[Any]  #: the class of one struct on the host [held.py]
     at: ClassVar[Any]
     among: ClassVar[Any]  #: (numbers, k): the struct that begins at numbers[k], with numbers of that type
     new: ClassVar[Any]  #: (): a struct in the memory of the running function, which must not be returned from it
@@ -96,7 +97,7 @@ class Struct:
                 "itemsize": 8 * cls.words,
             }
         )
-        cls.type = StructType(cls, types.float64)
+        cls.type, cls.held = StructType(cls, types.float64), held_class(cls)
         cls.at, cls.table, cls.among, cls.new = _openers(cls, types.float64)
         cls.lanes_at, cls.lanes_table, _, _ = _openers(cls, lanes_type)
 
@@ -113,7 +114,7 @@ class Struct:
     @classmethod
     def of(cls, **values: Any) -> Held:
         """One struct on the host with these values."""
-        return Held(cls, values)
+        return cls.held(values)
 
 
 def _openers(struct: type[Struct], element: Any) -> tuple[Any, Any, Any, Any]:
@@ -154,70 +155,6 @@ def _maker(kind: Any) -> Any:
         return kind(), codegen
 
     return new
-
-
-class Held:
-    """One struct in the host's memory, its fields as attributes. A field that holds an address takes an array, another
-    Held or a structured array, keeps it alive and returns it. A copy or an unpickled object has copies of those, and
-    their addresses.
-
-    An interrupt may come between any two lines: the old object is kept until the address is that of the new one."""
-
-    def __init__(self, struct: type[Struct], values: dict[str, Any]) -> None:
-        self._begin(struct, np.zeros(1, struct.dtype))
-        for name, value in values.items():
-            setattr(self, name, value)
-
-    @property
-    def address(self) -> int:
-        """Its address; the caller keeps the object alive."""
-        where: int = self._where  # NumPy takes its time to tell it of a structured array
-        return where
-
-    def _begin(self, struct: type[Struct], record: Any) -> None:
-        vars(self).update(_struct=struct, _record=record, _kept={}, _where=address_of(record))
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        if name in self._kept:
-            return self._kept[name][-1]
-        return self._record[self._named(name)][0]
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        field, kept = self._struct.fields[self._named(name)], []
-        if isinstance(field, Pointer):
-            kept = self._kept.setdefault(name, [])
-            kept.append(value)
-            address = value.address if hasattr(value, "address") else address_of(value)
-            value = (address, field.count(value)) if isinstance(field, Elsewhere) else address
-        self._record[name][0] = value
-        del kept[:-1]
-
-    @property
-    def arrays(self) -> list[Any]:
-        """The objects that it keeps alive."""
-        return [kept[-1] for kept in self._kept.values()]
-
-    def but(self, **values: Any) -> Held:
-        """A copy with other values; it shares the remaining arrays with this one."""
-        other = Held(self._struct, {})
-        other.__setstate__((self._struct, self._record.copy(), self.__getstate__()[2] | values))
-        return other
-
-    def _named(self, name: str) -> str:
-        if name not in self._struct.fields:
-            raise AttributeError(f"{self._struct.__name__} has no field {name!r}")
-        return name
-
-    def __getstate__(self) -> tuple[type[Struct], Any, dict[str, Any]]:
-        return self._struct, self._record, {name: kept[-1] for name, kept in self._kept.items()}
-
-    def __setstate__(self, state: tuple[type[Struct], Any, dict[str, Any]]) -> None:
-        struct, record, kept = state
-        self._begin(struct, record)
-        for name, value in kept.items():
-            setattr(self, name, value)
 
 
 # --- fields that refer to structs -----------------------------------------------------------------------------------

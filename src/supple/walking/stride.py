@@ -27,10 +27,11 @@ from supple.model.manifold import PLAIN
 from supple.spatial import fields
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integer, Number
+from supple.spatial.held import Held
 from supple.spatial.indexing import from_entry
 from supple.spatial.pointing import Pointing
 from supple.spatial.python_objects import float_vector
-from supple.spatial.structs import Held, Link, Struct
+from supple.spatial.structs import Link, Struct
 from supple.walking.touchdown import (
     FOOT,
     GUARD,

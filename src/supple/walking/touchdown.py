@@ -27,9 +27,10 @@ from supple.spatial import fields
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integers, Number
+from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
 from supple.spatial.python_objects import vector
-from supple.spatial.structs import Held, Link, Struct
+from supple.spatial.structs import Link, Struct
 
 Floats = NDArray[np.float64]
 
