@@ -18,7 +18,8 @@ FULL = 24.0
 PATIENCE = 4.0  #: a try waits until solutions of the whole body have taken this many times as long
 LONGEST = 1024  #: largest number of solutions between tries
 PROBES = 64  #: number of solutions of the whole body for which a probe of rounding is valid
-DIGITS = 40  #: nodes recomputed and visited, per body, for which a probe of the tree's digits is valid
+DIGITS = 40  #: nodes recomputed and visited, per body, and
+TURN = 0.1  #: displacement of joints, in radians, for which a probe of the tree's digits is valid
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Pace:
     noise: float = 0.0  #: the size of rounding, and of the accelerations, at the last probe
     largest: float = 0.0
     slid: float = 0.0  #: sliding displacement of joints at that time, in link lengths
+    moved: float = 0.0  #: displacement of joints since the last probe of the tree's digits: sum of the largest per step
 
     @property
     def budget(self) -> int:
@@ -55,12 +57,13 @@ class Pace:
 
     def probed_digits(self, useful: bool) -> None:
         """Record a probe of the tree's digits."""
-        self.worked = 0
+        self.worked, self.moved = 0, 0.0
         if not useful:
             self.wait, self.since = LONGEST, 0
 
     def digits_due(self) -> bool:
-        return self.worked > DIGITS * self.n
+        """Whether to probe the tree's digits again: they depend on the posture alone."""
+        return self.worked > DIGITS * self.n and self.moved > TURN
 
     def whole(self, needed: int) -> None:
         """Record a solution of the whole body, in which `needed` joints were not negligible."""

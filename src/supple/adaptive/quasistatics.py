@@ -242,7 +242,8 @@ class QuasiStatics(Pushed):
         with self._lock:
             if not self._solved:
                 self._solve(None)
-            if not math.isfinite(factor * math.sqrt(self._qs.largest)):
+            moved = factor * math.sqrt(self._qs.largest)
+            if not moved < math.inf:
                 raise SimulationError(
                     f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept"
                 )
@@ -251,6 +252,7 @@ class QuasiStatics(Pushed):
             else:
                 self._run(k.ADVANCE, 0.0, 0, factor)
             self._changed()
+            self._pace.moved += moved
             self._time += dt
 
     def save(self) -> dict[str, NDArray[Any]]:
@@ -382,7 +384,7 @@ class QuasiStatics(Pushed):
         force[:], qs.gravity, qs.n_pushed, qs.n_paths = kept
         qs.digits, qs.slid = DIGITS_SAFETY * max(off, UNIT), 0.0
         self._run(tasks | k.ALL_FORCES | k.RENEW, 0.0, 0, 0.0)
-        self._pace.probed_digits(bool(qs.digits < USELESS))
+        self._pace.probed_digits(qs.digits < USELESS)
 
     def _difference(self, tasks: int) -> float:
         """The difference between a solution over the tree, after some tasks, and one of the whole body, relative to
@@ -420,7 +422,8 @@ class QuasiStatics(Pushed):
         return self._error if error is None else _checked_error(error)
 
     def _meets(self, wanted: float) -> bool:
-        return bool(self._qs.high <= wanted)
+        met: bool = self._qs.high <= wanted
+        return met
 
     def _solve(self, error: float | None) -> None:
         """Solve within an error: over the assembly tree, or, where that would be slower or inaccurate, all at once."""
@@ -428,10 +431,10 @@ class QuasiStatics(Pushed):
         self._changed()
         if wanted > 0.0 and self._pace.tree(self._qs.n_dirty / self._tables.assembly.n_nodes):
             done = self._assembled(wanted, self._pace.budget) and self._meets(wanted)
-            self._pace.tried(done, int(self._qs.n_touched + self._qs.n_visited))
+            self._pace.tried(done, self._qs.n_touched + self._qs.n_visited)
         if not done:
             self._whole(wanted)
-            self._pace.whole(int(self._qs.n_computed))
+            self._pace.whole(self._qs.n_computed)
         self._solved = error is None  # whether a step may use it
 
     def _assembled(self, wanted: float, most: int, again: bool = False) -> bool:
