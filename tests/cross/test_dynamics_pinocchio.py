@@ -128,6 +128,32 @@ def test_jacobians(case):
         close(supple.jacobian(model, q, i), theirs[[3, 4, 5, 0, 1, 2]])
 
 
+@pytest.mark.parametrize("chain", [0.0, 0.5, 1.0])
+def test_derivatives_of_jacobians(chain):
+    """Without universal joints, both of whose axes Pinocchio treats as fixed to the body (property/test_dynamics.py has
+    them)."""
+    rng = np.random.default_rng(int(10 * chain))
+    model = random_model(rng, 30, tuple(kind for kind in MOVING if kind != "universal"), chain=chain, world=0.1)
+    q, v, peer = model.random(rng), rng.standard_normal(model.nv), pinocchio_model(model)
+    data = peer.createData()
+    pin.computeJointJacobiansTimeVariation(peer, data, q, v)
+    for i, T in enumerate(turns(model)):
+        for along, axes in (("world", pin.LOCAL_WORLD_ALIGNED), ("body", pin.LOCAL)):
+            theirs = pin.getJointJacobianTimeVariation(peer, data, i + 1, axes).reshape(6, -1)[[3, 4, 5, 0, 1, 2]]
+            if along == "body":
+                theirs = np.concatenate([T @ theirs[:3], T @ theirs[3:]])
+            close(supple.jacobian_derivative(model, q, v, i, frame=along), theirs)
+
+
+def test_terms(case):
+    model, peer, data, (q, v, *_), _ = case
+    close(supple.gravity_force(model, q), pin.computeGeneralizedGravity(peer, data, q))
+    peer.gravity = pin.Motion.Zero()
+    close(supple.coriolis_force(model, q, v), pin.nonLinearEffects(peer, data, q, v))
+    A = pin.ccrba(peer, data, q, v)
+    close(supple.momentum_matrix(model, q), A[[3, 4, 5, 0, 1, 2]])
+
+
 def test_totals(case):
     model, peer, data, (q, v, *_), _ = case
     pin.forwardKinematics(peer, data, q, v)

@@ -152,3 +152,39 @@ def test_moving_the_world_changes_nothing(system, seed):
     near(supple.inverse_dynamics(other, q, v, a, wrenches), supple.inverse_dynamics(model, q, v, a, wrenches))
     change = supple.potential_energy(other, q) - supple.potential_energy(model, q)
     near(change, -model.total_mass * other.gravity @ shift)
+
+
+@SETTINGS
+@given(systems(), st.sampled_from(["world", "body"]))
+def test_the_derivative_of_a_jacobian_is_that_of_the_velocity(system, frame):
+    """J a + J' v is the derivative of J v: along the world's axes the acceleration of the point; along the body's the
+    spatial acceleration."""
+    model, q, v, a, _ = system
+    body = model.n_bodies - 1
+    J, dJ = (f(body, frame=frame) for f in (
+        lambda *x, **k: supple.jacobian(model, q, *x, **k),
+        lambda *x, **k: supple.jacobian_derivative(model, q, v, *x, **k),
+    ))  # fmt: skip
+    A = supple.accelerations(model, q, v, a, frame)[body]
+    if frame == "world":
+        V = supple.velocities(model, q, v)[body]
+        A = np.r_[A[:3], A[3:] + np.cross(V[:3], V[3:])]
+    near(J @ a + dJ @ v, A)
+
+
+@SETTINGS
+@given(systems())
+def test_the_momentum_matrix_gives_momentum_and_moves_by_forces(system):
+    model, q, v, *_ = system
+    for about in ("com", "origin"):
+        near(supple.momentum_matrix(model, q, about) @ v, supple.momentum(model, q, v, about))
+
+
+@SETTINGS
+@given(systems())
+def test_terms_add_up(system):
+    """Slow motions lose no digits to gravity: c(q, v) is quadratic in v."""
+    model, q, v, *_ = system
+    c = supple.coriolis_force(model, q, v)
+    near(supple.gravity_force(model, q) + c + model.damping * v, supple.bias_force(model, q, v))
+    near(supple.coriolis_force(model, q, 1e-6 * v) * 1e12, c)

@@ -25,7 +25,17 @@ CLASSES = [
     if inspect.isclass(getattr(supple, name)) and not issubclass(getattr(supple, name), Exception)
 ]
 #: Records of a state, which have what they are given, and displacements, which are no state's velocity.
-OWN_V = ("State", "Walker", "Impact", "Joint", "Moving", "Rerooted", "VirtualWork", "Model.integrate")
+OWN_V = (
+    "State",
+    "Walker",
+    "Impact",
+    "Joint",
+    "Moving",
+    "Rerooted",
+    "VirtualWork",
+    "Model.integrate",
+    "jacobian_derivative",
+)
 
 
 def public_calls() -> Iterator[tuple[str, Any]]:

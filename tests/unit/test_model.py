@@ -228,3 +228,32 @@ def test_replace():
     floating = dataclasses.replace(model, gravity=np.zeros(3))
     np.testing.assert_array_equal(supple.bias_force(floating, q), zero)
     assert np.abs(supple.bias_force(model, q)).max() > 1
+
+
+def test_one_body_or_joint_may_be_different():
+    model = supple.trees.chain(4)
+    heavier = model.with_body(2, mass=3.0, inertia=(1.0, 2.0, 2.5)).with_joint(1, damping=0.5, lower=-1.0)
+    assert heavier.mass[2] == 3.0 and heavier.damping[1] == 0.5 and heavier.lower[1] == -1.0
+    np.testing.assert_array_equal(heavier.inertia[2], np.diag([1.0, 2.0, 2.5]))
+    np.testing.assert_array_equal(np.delete(heavier.mass, 2), np.delete(model.mass, 2))
+    assert model.damping[1] == 0.0
+    q, v = model.random(0), np.ones(4)
+    assert not np.allclose(supple.forward_dynamics(heavier, q, v), supple.forward_dynamics(model, q, v))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda m: m.with_body(0, weight=1.0), "has no 'weight' that can be changed: there are mass, com, inertia"),
+        (lambda m: m.with_body(0, mass=-1.0), "mass"),
+        (lambda m: m.with_body(0, mass=(1.0, 2.0)), "has shape"),
+        (lambda m: m.with_body(0, inertia=1.0), "has shape"),
+        (lambda m: m.with_body("hnd", mass=1.0), "no body named 'hnd'"),
+        (lambda m: m.with_joint(0, damping="x"), "damping of joint"),
+        (lambda m: m.with_joint(0, damping=np.nan), "damping"),
+        (lambda m: m.with_joint(0, lower=(1, 2)), "has shape"),
+    ],
+)
+def test_what_a_body_or_joint_cannot_be(change, message):
+    with pytest.raises(ModelError, match=message):
+        change(supple.trees.chain(3))

@@ -172,9 +172,9 @@ def test_plain_python_checks_every_index():
 
 def test_a_struct_says_which_field_it_does_not_have():
     body = Body.of(n=2)
-    with pytest.raises(AttributeError, match="Body has no field 'm'"):
+    with pytest.raises(AttributeError, match="'Body' object has no attribute 'm'"):
         body.m  # noqa: B018
-    with pytest.raises(AttributeError, match="Body has no field 'm'"):
+    with pytest.raises(AttributeError, match="'Body' object has no attribute 'm'"):
         body.m = 3
 
 

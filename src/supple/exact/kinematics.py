@@ -1,34 +1,25 @@
-"""Positions and motions of bodies: poses, velocities, accelerations, Jacobians.
+"""Positions and motions of bodies: poses, velocities, accelerations.
 
 Positions are summed along the tree in world coordinates; velocities and accelerations are of each body's origin,
-along world axes or the body's own. O(n), a Jacobian O(depth of the body).
+along world axes or the body's own. O(n).
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from supple import memory
-from supple.arguments import Triple, checked, choice, take
+from supple.arguments import choice, take
 from supple.exact.answers import Along, Motions, Poses, at_rest
 from supple.exact.calls import (
     A_OR_NONE,
-    STATE_SHIFT,
     Algorithm,
     Q,
     ScratchRows,
     V,
-    call_at,
-    row_of,
     scratch_opener,
-    state_status,
 )
 from supple.exact.motion import (
-    DOF,
-    PRISMATIC,
-    REVOLUTE,
     joint_motion,
     joint_of,
     move,
@@ -45,11 +36,9 @@ from supple.spatial.algebra import (
     rotate_motion,
     shift_motion,
     transpose,
-    z_axis,
 )
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import helper
 from supple.spatial.fields import Value
-from supple.spatial.python_objects import OK
 from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]
@@ -70,6 +59,12 @@ class Pose(Struct):
     P = Value(Vec3)
 
 
+class PlacedBody(Struct):
+    R = Value(Mat3)
+    P = Value(Vec3)
+    V = Value(Motion)  # velocity of its origin [jacobians.py]
+
+
 class Spatial(Struct):
     """A velocity or an acceleration."""
 
@@ -77,7 +72,7 @@ class Spatial(Struct):
 
 
 pose_among, spatial_among = Pose.among, Spatial.among
-MOVING, PLACED = ScratchRows(PosePath), ScratchRows(PosePath, Pose)
+MOVING, PLACED = ScratchRows(PosePath), ScratchRows(PosePath, PlacedBody)
 placed_scratch, _ = scratch_opener(PLACED)
 
 
@@ -155,46 +150,6 @@ def _accelerations_body(m, state, out, work):
     return _motions(m, state, out, work, True, True)
 
 
-@kernel(
-    types.int64(
-        types.int64, types.float64[:, ::1], types.int64, types.float64[::1], types.float64[:, :, ::1], types.boolean
-    ),
-    "jacobian",
-)
-def _jacobian(handle, q, body, point, J, own_axes):
-    """J (B, 6, nv) of a point in the frame of a body; returns a status and the state at fault."""
-    call = call_at(handle)
-    m, work = call.model, placed_scratch(call)
-    zero = Vec3(0.0, 0.0, 0.0)
-    J[:] = 0.0
-    for s in range(q.shape[0]):
-        status = state_status(m, row_of(q, s))
-        if status != OK:
-            return status + (s << STATE_SHIFT)
-        place_all(m, row_of(q, s), work)
-        b = body
-        R = work.bodies[b].R @ m.outward[b].R
-        P = work.bodies[b].P + R @ Vec3(point[0], point[1], point[2])
-        axes = transpose(R) if own_axes else unit_mat(0.0)
-        while b >= 0:
-            r = P - work.bodies[b].P
-            kind, j = m.bodies[b].kind, m.bodies[b].iv
-            z = z_axis(work.bodies[b].R)
-            for k in range(j, j + DOF[kind]):
-                if kind == REVOLUTE:
-                    s_k = Motion(z, zero)
-                elif kind == PRISMATIC:
-                    s_k = Motion(zero, z)
-                else:
-                    s_k = work.S.axes[k].s
-                column = rotate_motion(axes, shift_motion(r, s_k))
-                for c in range(3):
-                    J[s, c, k] = column.ang[c]
-                    J[s, 3 + c, k] = column.lin[c]
-            b = m.bodies[b].parent
-    return OK
-
-
 POSES = Algorithm("poses", _poses, PLACED, (Q, None, None, None), lambda m: (m.n_bodies, 12))
 _BY_V, _BY_A = (Q, V, None, None), (Q, V, A_OR_NONE, None)
 
@@ -256,31 +211,3 @@ def _of(table: dict[str, Algorithm], frame: str) -> Algorithm:
     except (KeyError, TypeError):
         take("frame", frame, FRAME)
         raise
-
-
-@checked
-def jacobian(
-    model: Model, q: ArrayLike, body: str | int, point: Triple = (0.0, 0.0, 0.0), frame: Along = "world"
-) -> Floats:
-    """(6, nv) J with J v the velocity, angular first, of a point of a body (given in the body's frame; its origin by
-    default).
-
-    Components along the world's axes or the body's. A batch of q gives (B, 6, nv). `body` may also be a named frame:
-    then the point is in that frame, and "body" axes are the frame's.
-    """
-    place = model.place(body)
-    at, turn, index = place.rotation @ np.asarray(point) + place.position, place.rotation, place.body
-    arrays, size = POSES.arrays(model, (q, None, None, None))
-    states = arrays[0].reshape(1 if size is None else size, model.nq)  # type: ignore[union-attr]
-    memory.require(6 * model.nv * len(states), f"jacobians for a batch of {len(states):,}", "use smaller batches")
-    J = np.zeros((len(states), 6, model.nv))
-    if index >= 0:
-        work = POSES.work(model)
-        status = _jacobian.load()(work.handle, states, index, np.ascontiguousarray(at), J, frame == "body")
-        if status != OK:
-            if size is None:
-                POSES(model, states[0], None, None, None)
-            POSES._explain_state(model, status, [states, None, None, None])
-        if frame == "body":
-            J = np.concatenate([turn.T @ J[:, :3], turn.T @ J[:, 3:]], axis=1)
-    return J[0] if size is None else J

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Seed, Whole, checked, shown
 from supple.errors import ModelError, printable
-from supple.model import manifold
+from supple.model import changed, manifold
 from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
 from supple.model.report import Report
@@ -334,6 +334,15 @@ class Model:
         if place.body < 0:
             raise ModelError(f"frame {name!r} is fixed to the world, which no force moves")
         return place
+
+    def with_body(self, body: str | int, **values: ArrayLike) -> Model:
+        """Another model with a different mass, com or inertia (about com; 3x3, or 3 diagonal entries) of one body."""
+        return changed.with_body(self, body, values)
+
+    def with_joint(self, joint: str | int, **values: ArrayLike) -> Model:
+        """Another model with a different lower, upper, velocity_limit, effort_limit, damping, armature or friction of
+        one joint: one number, or one for each entry of its q or v."""
+        return changed.with_joint(self, joint, values)
 
     def neutral(self) -> Floats:
         """The neutral position of every joint: zeros, and identity rotations."""

@@ -1,0 +1,336 @@
+"""Inverse kinematics: positions of joints that bring bodies or named frames to given places.
+
+Each goal has a residual: the position it is off by, and the rotation vector it is off by, along world axes. The sum of
+their weighted squares is minimised by Levenberg-Marquardt steps within the joint limits:
+
+    minimise |J d + e|^2 + m |d|^2    subject to lower <= q + d <= upper
+
+with J the Jacobians of the goals, e their residuals and m the damping, which is reduced after a step that helped and
+raised after one that did not. A posture is a second goal, in the null space of the first: the distance to it decreases
+along the directions that leave the goals where they are, P = 1 - J^+ J over the joints that are not at their limits;
+after every such step the goals are reached again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import lsq_linear
+from scipy.spatial.transform import Rotation
+
+from supple.arguments import Count, NotNegative, Positive, Reals, Seed, Triple, checked
+from supple.errors import StateError
+from supple.exact.answers import Pose
+from supple.exact.jacobians import jacobian
+from supple.exact.kinematics import poses
+from supple.model import manifold
+from supple.model.model import Frame, Model, listed
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LEAST, MOST = 1e-14, 1e8  #: damping, relative to the largest column of J
+STUCK = 1e-12  #: relative decrease of the squared error below which steps no longer help
+FLAT = 1e-8  #: |J^T e| over |J| |e| below which the squared error is smallest
+POSTURE_STEPS, NEAR = 100, 1e-9  #: steps towards the posture; [rad, m] the last of them
+
+
+@checked
+@dataclass(frozen=True, eq=False)
+class Goal:
+    """Where a body or named frame should be: the position of a point of it, its rotation, or both. weight: of its
+    squared error against the other goals', where not all can be reached."""
+
+    position: Triple | None = None
+    rotation: Reals | None = None  #: (3, 3), from the frame's axes to the world's
+    point: Triple = (0.0, 0.0, 0.0)  #: in the body's frame
+    weight: Positive = 1.0
+
+    def __post_init__(self) -> None:
+        if self.position is None and self.rotation is None:
+            raise StateError("a Goal needs a position, a rotation or both")
+        if self.rotation is not None:
+            R = np.asarray(self.rotation)
+            if R.shape != (3, 3) or not np.allclose(R @ R.T, np.eye(3), atol=1e-6) or not np.linalg.det(R) > 0.0:
+                raise StateError(f"a Goal's rotation must be a 3x3 rotation matrix, not {listed(R)}")
+
+    def __repr__(self) -> str:
+        parts = [f"position {listed(self.position)}"] if self.position is not None else []
+        return f"<Goal: {', '.join(parts + ['a rotation'] * (self.rotation is not None))}>"
+
+
+class Miss(NamedTuple):
+    """How far a goal is missed."""
+
+    position: float  #: metres
+    rotation: float  #: radians
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The result of inverse_kinematics."""
+
+    q: Floats  #: (nq,)
+    reached: bool  #: whether all goals are, within the tolerance
+    misses: dict[str, Miss]  #: by the name of the body or frame
+    iterations: int
+
+    def __repr__(self) -> str:
+        far = max(self.misses.values(), key=max)
+        how = "reached" if self.reached else "not reached"
+        size = f"at most {far.position:.3g} m and {far.rotation:.3g} rad off"
+        return f"<Reached: {len(self.misses)} goals {how}, {size}, {self.iterations} iterations>"
+
+
+@checked
+def inverse_kinematics(
+    model: Model,
+    goals: Mapping[Any, Any],
+    q: ArrayLike | None = None,
+    *,
+    posture: ArrayLike | None = None,
+    joints: Sequence[str | int] | None = None,
+    limits: bool = True,
+    lever: Positive = 1.0,
+    tolerance: NotNegative = 1e-9,
+    iterations: Count = 200,
+    attempts: Count = 10,
+    seed: Seed = 0,
+) -> Reached:
+    """Positions of the joints at which bodies or named frames are where they should be, or as near as possible.
+
+        reached = supple.inverse_kinematics(arm, {"hand": (0.4, 0.1, 0.5)}, q)
+        reached = supple.inverse_kinematics(talos, {"left_sole_link": pose, "gripper": Goal(position=x)}, q)
+
+    goals: by name, three numbers (a position), a Pose, or a Goal. q: where the search starts (neutral by default).
+    posture: the preferred position among those that reach the goals equally well. joints: those that may move (all by
+    default). limits: stay within the model's limits. lever: metres that a radian of rotation counts. tolerance: metres
+    and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q
+    (and at the posture), then at random positions; the best result is returned.
+    """
+    search = _Search(model, _goals(model, goals), joints, limits, lever)
+    start = manifold.checked("q", model.neutral() if q is None else q, model.nq)
+    wanted = None if posture is None else manifold.checked("posture", posture, model.nq)
+    for name, given in (("q", start), ("posture", wanted)):
+        if given is not None and given.ndim != 1:
+            raise StateError(f"inverse_kinematics takes one state; {name} has shape {given.shape}")
+    rng, found, spent = np.random.default_rng(seed), [], 0
+    starts = [start] if wanted is None else [start, wanted]
+    for attempt in range(len(starts) - 1 + attempts):
+        begin = starts[attempt] if attempt < len(starts) else search.elsewhere(start, rng)
+        where, error, count = search.reach(search.inside(model.normalize(begin)), tolerance, iterations)
+        spent += count
+        found.append((search.is_reached(where, tolerance), error, where))
+        if attempt >= len(starts) - 1 and any(reached for reached, _, _ in found):
+            break
+    if wanted is None:
+        where = min(found, key=lambda x: (not x[0], x[1]))[2]
+    else:
+        where, count = search.nearest(model.normalize(wanted), found, tolerance)
+        spent += count
+    misses = {place.name: miss for place, miss in zip(search.places, search.misses(where))}
+    return Reached(where, search.is_reached(where, tolerance), misses, spent)
+
+
+def _goals(model: Model, goals: Mapping[Any, Any]) -> list[tuple[Frame, Goal]]:
+    if not goals:
+        raise StateError("inverse_kinematics needs at least one goal: {'hand': (x, y, z)}")
+    return [(model.moving_place(name), _goal(name, goal)) for name, goal in goals.items()]
+
+
+def _goal(name: Any, given: Any) -> Goal:
+    if isinstance(given, Goal):
+        return given
+    if isinstance(given, Pose):
+        return Goal(given.position, given.rotation)
+    try:
+        return Goal(given)
+    except StateError:
+        raise StateError(f"the goal of {name!r} must be three finite numbers, a Pose or a Goal") from None
+
+
+class _Search:
+    """The goals of one model, and the degrees of freedom that may move."""
+
+    def __init__(
+        self,
+        model: Model,
+        goals: list[tuple[Frame, Goal]],
+        joints: Sequence[str | int] | None,
+        limits: bool,
+        lever: float,
+    ) -> None:
+        self.model, self.goals, self.lever = model, [goal for _, goal in goals], lever
+        self.places = [place for place, _ in goals]
+        may = set(range(model.n_bodies) if joints is None else (model.joints[j].index for j in joints))  # type: ignore[index]
+        moved: set[int] = set()
+        for place in self.places:
+            b = place.body
+            while b >= 0:
+                moved.add(b)
+                b = int(model.parent[b])
+        self.columns: Ints = np.flatnonzero(np.isin(model.dof_body, sorted(may & moved)))
+        layout = manifold.layout(model)
+        self.coordinate = np.full(model.nv, -1)  #: of q, for degrees of freedom that are added to it
+        self.coordinate[layout.plain_v] = layout.plain_q
+        self.bounded = (self.coordinate >= 0)[self.columns] & limits
+
+    def _room(self, q: Floats) -> tuple[Floats, Floats]:
+        """How far each column may move, down and up."""
+        down, up = np.full(len(self.columns), -np.inf), np.full(len(self.columns), np.inf)
+        at = self.coordinate[self.columns[self.bounded]]
+        down[self.bounded] = np.minimum(self.model.lower[at] - q[at], 0.0)
+        up[self.bounded] = np.maximum(self.model.upper[at] - q[at], 0.0)
+        return down, up
+
+    def inside(self, q: Floats) -> Floats:
+        """q with the joints that may move within their limits."""
+        q, at = q.copy(), self.coordinate[self.columns[self.bounded]]
+        q[at] = np.clip(q[at], self.model.lower[at], self.model.upper[at])
+        return q
+
+    def elsewhere(self, q: Floats, rng: np.random.Generator) -> Floats:
+        """q with the joints that may move at random positions."""
+        q, other = q.copy(), manifold.random(self.model, rng)
+        for b in np.unique(self.model.dof_body[self.columns]).tolist():
+            at = self.model.joints[b].q
+            q[at] = other[at]
+        return q
+
+    def step(self, q: Floats, d: Floats) -> Floats:
+        """q after the columns have moved by d; exactly at a limit rather than beyond it by rounding."""
+        v = np.zeros(self.model.nv)
+        v[self.columns] = d
+        return self.inside(self.model.integrate(q, v))
+
+    def misses(self, q: Floats) -> list[Miss]:
+        lengths = [(float(np.linalg.norm(x)), float(np.linalg.norm(w))) for x, w in self._off(q)]
+        return [Miss(*each) for each in lengths]
+
+    def is_reached(self, q: Floats, tolerance: float) -> bool:
+        return all(max(miss) <= tolerance for miss in self.misses(q))
+
+    def _off(self, q: Floats) -> list[tuple[Floats, Floats]]:
+        """Position and rotation vector by which each goal is off."""
+        where, out = poses(self.model, q), []
+        for place, goal in zip(self.places, self.goals):
+            R, r = where[place.name if place.name in self.model.frames else place.body]
+            x, w = np.zeros(3), np.zeros(3)
+            if goal.position is not None:
+                x = r + R @ np.asarray(goal.point) - np.asarray(goal.position)
+            if goal.rotation is not None:
+                w = Rotation.from_matrix(R @ np.asarray(goal.rotation).T).as_rotvec()
+            out.append((x, w))
+        return out
+
+    def residual(self, q: Floats) -> Floats:
+        """(6 goals,) weighted."""
+        scales = [np.sqrt(goal.weight) for goal in self.goals]
+        parts = [s * np.concatenate([self.lever * w, x]) for s, (x, w) in zip(scales, self._off(q))]
+        return np.concatenate(parts)
+
+    def matrix(self, q: Floats) -> Floats:
+        """(6 goals, columns) its derivative, up to the curvature of rotations, which does not change the gradient."""
+        rows = []
+        for place, goal in zip(self.places, self.goals):
+            body = place.name if place.name in self.model.frames else place.body
+            J = jacobian(self.model, q, body, goal.point)[:, self.columns]
+            J[:3] *= self.lever * (goal.rotation is not None)
+            J[3:] *= goal.position is not None
+            rows.append(np.sqrt(goal.weight) * J)
+        return np.concatenate(rows)
+
+    def reach(self, q: Floats, tolerance: float, iterations: int) -> tuple[Floats, float, int]:
+        """Levenberg-Marquardt from q: the best position, its squared error, and the number of steps."""
+        e = self.residual(q)
+        error, damping = float(e @ e), 1e-3
+        for count in range(iterations):
+            if not len(self.columns) or (error <= tolerance**2 and self.is_reached(q, tolerance)):
+                return q, error, count
+            J, room = self.matrix(q), self._room(q)
+            size = float(np.einsum("ij,ij->j", J, J).max())
+            if _is_flat(J, e, size, room):
+                return q, error, count
+            better = None
+            while damping < MOST:
+                trial = self.step(q, _bounded(J, e, np.sqrt(damping * size), room))
+                e_trial = self.residual(trial)
+                new = float(e_trial @ e_trial)
+                if new < error * (1.0 - STUCK):
+                    better = trial, e_trial, new
+                    break
+                damping *= 8.0
+            if better is None:  # no step helps: a minimum
+                return q, error, count
+            q, e, error = better
+            damping = max(0.125 * damping, LEAST)
+        return q, error, iterations
+
+    def nearest(self, posture: Floats, found: list[tuple[bool, float, Floats]], tolerance: float) -> tuple[Floats, int]:
+        """The position nearest to a posture that can be reached from the best of those found; and the number of
+        steps."""
+        least = min((not reached, error) for reached, error, _ in found)
+        spent, best = 0, []
+        for reached, error, q in found:
+            if reached or (least[0] and error <= least[1] * (1.0 + 1e-6)):
+                q, count = self.towards(posture, q, error, tolerance)
+                spent += count
+                best.append(q)
+        return min(best, key=lambda q: self._distance(q, posture)), spent
+
+    def towards(self, posture: Floats, q: Floats, error: float, tolerance: float) -> tuple[Floats, int]:
+        """The position nearest to a posture, among those with no larger error: and the number of steps."""
+        most, spent, far, share = max(error * (1.0 + 1e-6), tolerance**2), 0, self._distance(q, posture), 1.0
+        for _ in range(POSTURE_STEPS):
+            d = self._free(q, self.model.difference(q, posture)[self.columns])
+            if np.abs(share * d).max(initial=0.0) < NEAR:
+                break
+            trial, new, count = self.reach(self.step(q, share * d), tolerance, 20)
+            spent += count + 1
+            distance = self._distance(trial, posture)
+            if new <= most and distance < far:
+                q, far, share = trial, distance, min(1.0, 2.0 * share)
+            else:
+                share *= 0.5
+        return q, spent
+
+    def _distance(self, q: Floats, posture: Floats) -> float:
+        return float(np.linalg.norm(self.model.difference(q, posture)[self.columns]))
+
+    def _free(self, q: Floats, d: Floats) -> Floats:
+        """The part of d that leaves the goals where they are and respects the limits."""
+        J, (down, up) = self.matrix(q), self._room(q)
+        free = np.ones(len(d), dtype=bool)
+        while True:
+            out = np.zeros(len(d))
+            A = J[:, free]
+            out[free] = d[free] - np.linalg.pinv(A, rcond=1e-9) @ (A @ d[free])
+            blocked = free & (((out < 0.0) & (down == 0.0)) | ((out > 0.0) & (up == 0.0)))
+            if not blocked.any():
+                return out
+            free &= ~blocked
+
+
+def _is_flat(J: Floats, e: Floats, size: float, room: tuple[Floats, Floats]) -> bool:
+    """Whether no direction within the limits reduces the squared error."""
+    g, (down, up) = J.T @ e, room
+    blocked = ((g > 0.0) & (down == 0.0)) | ((g < 0.0) & (up == 0.0))
+    return bool(np.abs(g[~blocked]).max(initial=0.0) <= FLAT * np.sqrt(size * (e @ e)))
+
+
+def _bounded(J: Floats, e: Floats, damping: float, room: tuple[Floats, Floats]) -> Floats:
+    """d that minimises |J d + e|^2 + |damping d|^2 within its bounds."""
+    A = np.concatenate([J, damping * np.eye(J.shape[1])])
+    b = np.concatenate([-e, np.zeros(J.shape[1])])
+    d: Floats = np.linalg.lstsq(A, b, rcond=None)[0]
+    down, up = room
+    if ((d >= down) & (d <= up)).all():
+        return d
+    held = up - down <= 0.0
+    d = np.zeros(len(d))
+    d[~held] = lsq_linear(A[:, ~held], b, (down[~held], up[~held]), method="bvls").x
+    return d

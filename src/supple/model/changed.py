@@ -1,0 +1,47 @@
+"""Another model in which one body or joint is different."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from supple.arguments import REALS, take
+from supple.errors import ModelError
+from supple.model.valid import OF_Q, OF_V
+
+if TYPE_CHECKING:
+    from supple.model.model import Model
+
+OF_BODY = ("mass", "com", "inertia")
+OF_JOINT = (*OF_Q, *OF_V)
+
+
+def with_body(model: Model, body: str | int, given: Mapping[str, Any]) -> Model:
+    part = model.bodies[body]  # type: ignore[index]
+    return _with(model, f"body {part.name!r}", {name: part.index for name in OF_BODY}, given)
+
+
+def with_joint(model: Model, joint: str | int, given: Mapping[str, Any]) -> Model:
+    part = model.joints[joint]  # type: ignore[index]
+    places = {name: part.q for name in OF_Q} | {name: part.v for name in OF_V}
+    return _with(model, f"joint {part.name!r}", places, given)
+
+
+def _with(model: Model, what: str, places: Mapping[str, Any], given: Mapping[str, Any]) -> Model:
+    """A model with other values in these places of its arrays."""
+    arrays = {}
+    for name, value in given.items():
+        if name not in places:
+            raise ModelError(f"{what} has no {name!r} that can be changed: there are {', '.join(places)}")
+        array, values = getattr(model, name).copy(), take(f"{name} of {what}", value, REALS, ModelError)
+        shape = array[places[name]].shape
+        if name == "inertia" and values.shape == (3,):
+            values = np.diag(values)
+        if values.shape not in (shape, ()) or (name == "inertia" and values.shape == ()):
+            raise ModelError(f"{name} of {what} has shape {values.shape}; it must be {shape}")
+        array[places[name]] = values
+        arrays[name] = array
+    return replace(model, **arrays)
