@@ -2,12 +2,14 @@
 
 A path may lead to a pipe that nobody reads, a device, a socket or a folder; these are refused before anything is
 opened. What is written has a name of its own, beside its place, until it is whole: what was there before is there until
-then. A link stays, and what it leads to is replaced.
+then. A link stays, and what it leads to is replaced. A process that is killed leaves its part behind, which the next
+one to write this file removes: who still writes, has a lock on it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +18,7 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from supple.errors import SuppleError
+from supple.holding import LOCKS, is_at, lock
 from supple.reading import instead_of_file
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
@@ -35,27 +38,73 @@ def check_target(path: str | Path, error: type[SuppleError] = SuppleError) -> No
 @contextmanager
 def replacing(path: str | Path, error: type[SuppleError] = SuppleError) -> Iterator[BinaryIO]:
     """A file to write, which gets its name when all went well. What went wrong with files is raised as `error`."""
-    part = None
     try:
         before = _there(path, error)
         real = Path(os.path.realpath(path))  # bears links that lead to themselves
-        new = real.with_name(f".{real.name[:20]}.{token_hex(8)}.new")  # a name of 255 bytes has no room for more
-        file = os.open(new, _NEW | _FLAGS, 0o666)
-        part = new
-        with os.fdopen(file, "wb") as f:
-            if before is not None:
-                with suppress(OSError, AttributeError):  # not every system has it
-                    os.fchmod(file, stat.S_IMODE(before.st_mode))
-            yield f
-        part.replace(real)
-        part = None
+        with _part(real) as (file, part):
+            with os.fdopen(file, "wb") as f:
+                if before is not None:
+                    with suppress(OSError, AttributeError):  # not every system has it
+                        os.fchmod(file, stat.S_IMODE(before.st_mode))
+                yield f
+            part.replace(real)
     except SuppleError:
         raise
     except OSError as e:
         raise error(f"{path} cannot be written: {e.strerror or e}") from None
+
+
+@contextmanager
+def _part(real: Path) -> Iterator[tuple[int, Path]]:
+    """A new file beside the place of another, to be closed by whoever writes it. It is locked, and removed unless it
+    was given another name."""
+    begins = f".{real.name[:20]}."  # a name of 255 bytes has no room for more
+    _remove_left(real.parent, re.compile(rf"{re.escape(begins)}[0-9a-f]{{16}}\.new"))
+    while True:
+        part = real.with_name(f"{begins}{token_hex(8)}.new")
+        file = os.open(part, _NEW | _FLAGS, 0o666)
+        if lock(file) is not False and is_at(file, part):
+            break
+        os.close(file)  # another process took it for one that was left
+    try:
+        with _held(file):
+            yield file, part
     finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def _held(file: int) -> Iterator[None]:
+    """Keep the lock of a file, also when it is closed, inside."""
+    if not LOCKS:
+        yield
+        return
+    try:
+        held = os.dup(file)
+    except OSError:
+        os.close(file)
+        raise
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def _remove_left(folder: Path, named: re.Pattern[str]) -> None:
+    """Remove the files of these names that nobody holds; where there are no locks, none."""
+    with suppress(OSError):
+        for path in [x for x in folder.iterdir() if LOCKS and named.fullmatch(x.name)]:
+            with suppress(OSError):
+                _remove_unheld(path)
+
+
+def _remove_unheld(path: Path) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
+    try:
+        if instead_of_file(os.fstat(file).st_mode) is None and lock(file) and is_at(file, path):
+            path.unlink()
+    finally:
+        os.close(file)
 
 
 def write_file(path: str | Path, content: str | bytes, error: type[SuppleError] = SuppleError) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import supple
 from recorded import MODEL, checkpoint, numbers
+from supple import holding
 from supple.errors import RecordingError
 from supple.record import journal, opening
 from supple.record.head import PAGE
@@ -143,7 +144,7 @@ def test_two_who_begin_at_once(tmp_path):
 
 def test_a_lock_is_of_the_file_that_has_the_name(tmp_path, monkeypatch):
     """Between opening and locking, another file takes the name: that one is opened."""
-    path, real, others = tmp_path / "run.h5", opening.lock, []
+    path, real, others = tmp_path / "run.h5", holding.lock, []
     begun(path).close()
 
     def lock(file: int, alone: bool = True) -> bool | None:
@@ -160,12 +161,12 @@ def test_a_lock_is_of_the_file_that_has_the_name(tmp_path, monkeypatch):
     assert states(path) == 9 and states(tmp_path / "old.h5") == 3
 
 
-@pytest.mark.skipif(opening.fcntl is None, reason="there are no locks to be without")
+@pytest.mark.skipif(not holding.LOCKS, reason="there are no locks to be without")
 def test_without_locks_a_second_writer_is_found(tmp_path, monkeypatch):
     def flock(*_: Any) -> None:
         raise OSError(errno.ENOTSUP, "Operation not supported")
 
-    monkeypatch.setattr(opening.fcntl, "flock", flock)
+    monkeypatch.setattr(holding.fcntl, "flock", flock)
     path = tmp_path / "run.h5"
     first = begun(path)
     second = Recorder(path)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import supple
+from supple import holding
 from supple.errors import RecordingError
 from supple.record import journal, opening
 from supple.record.index import leaves
@@ -170,14 +171,14 @@ def test_who_looks_whether_a_file_is_written_does_not_write_it(tmp_path, monkeyp
     assert opening.in_use(path)
     writer.recorder.close()
     with path.open("rb") as another:
-        assert opening.lock(another.fileno(), alone=False)
+        assert holding.lock(another.fileno(), alone=False)
         assert not opening.in_use(path)
 
     def flock(*_: Any) -> None:
         raise OSError(errno.ENOTSUP, "Operation not supported")
 
-    if opening.fcntl is not None:
-        monkeypatch.setattr(opening.fcntl, "flock", flock)
+    if holding.LOCKS:
+        monkeypatch.setattr(holding.fcntl, "flock", flock)
     Recorder(path, generation=1).close()  # a file system without locks is none on which all files are in use
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from supple.bench.run import run as run_bench
 from supple.commands.run import _drawable
 from supple.drawing import new_figure, saved
 from supple.errors import RecordingError, SuppleError, ViewError
+from supple.holding import LOCKS
 from supple.reproduce.page import _figure
 from supple.reproduce.parts import load_paper
 from supple.reproduce.report import Report
@@ -134,6 +138,62 @@ def test_a_file_is_whole_or_as_it_was(tmp_path: Path) -> None:
     write_file(path, "after, é")
     assert path.read_bytes() == "after, é".encode() and names(tmp_path) == [path.name]
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+KILLED = """
+import os, sys
+from supple.writing import replacing
+with replacing(sys.argv[1]) as f:
+    f.write(b"half")
+    f.flush()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def killed_while_writing(path: Path) -> Path:
+    """The part of a file that a killed process leaves."""
+    before = set(path.parent.iterdir())
+    assert subprocess.run([sys.executable, "-c", KILLED, str(path)]).returncode == -signal.SIGKILL
+    (left,) = set(path.parent.iterdir()) - before
+    return left
+
+
+@pytest.mark.skipif(not LOCKS, reason="there are no locks")
+def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    path = tmp_path / "run of tuesday afternoon.csv"
+    assert killed_while_writing(path).read_bytes() == b"half"
+    killed_while_writing(path)
+    write_file(path, "whole")
+    assert path.read_text() == "whole" and names(tmp_path) == [path.name]
+
+
+@pytest.mark.skipif(not LOCKS, reason="there are no locks")
+def test_what_somebody_else_writes_or_owns_is_left_alone(tmp_path: Path) -> None:
+    """A part that is being written, also just before it gets its name; other files of like names; links."""
+    path = tmp_path / "x"
+    others = {".x.new", ".x.0123456789abcde.new", ".y.0123456789abcdef.new", ".x.0123456789abcdef.newer"}
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "target").write_text("mine")
+    (tmp_path / ".x.00000000000000aa.new").symlink_to("target")
+    pipe(tmp_path / ".x.00000000000000ab.new")
+    with replacing(path) as f:
+        f.write(b"first")
+        write_file(path, "second")
+        f.close()
+        write_file(path, "third")
+        assert path.read_text() == "third"
+    assert path.read_text() == "first"
+    left = {"x", "target", ".x.00000000000000aa.new", ".x.00000000000000ab.new"}
+    assert set(names(tmp_path)) == others | left and (tmp_path / "target").read_text() == "mine"
+
+
+def test_many_write_the_same_file_at_once(tmp_path: Path) -> None:
+    """Whoever is last; nobody takes the part of another for one that was left."""
+    path, texts = tmp_path / "x", [str(k) * 1000 for k in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda k: write_file(path, texts[k % 8]), range(400)))
+    assert path.read_text() in texts and names(tmp_path) == ["x"]
 
 
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

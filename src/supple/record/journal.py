@@ -29,14 +29,13 @@ from pathlib import Path
 from typing import Any
 
 from supple.errors import RecordingError
+from supple.holding import is_at, lock
 from supple.record.head import FORMAT, LENGTH, PAGE, Head, Place, is_head, old_format, read_head
 from supple.record.opening import (
     being_written,
     create_anew,
     create_locked,
     in_use,
-    is_at,
-    lock,
     open_file,
     refuse_long_name,
     sync_folder,

@@ -1,22 +1,14 @@
-"""Files opened safely: never a pipe or a device, never through a link, locked if the system has locks.
-
-A lock belongs to the file, not to its name: after locking, the name must still refer to that file (`is_at`).
-"""
+"""Files opened safely: never a pipe or a device, never through a link, locked if the system has locks."""
 
 from __future__ import annotations
 
-import errno
 import os
 from contextlib import suppress
 from pathlib import Path
 
 from supple.errors import RecordingError
+from supple.holding import is_at, lock
 from supple.reading import instead_of_file
-
-try:
-    import fcntl
-except ImportError:  # a system without such locks
-    fcntl = None  # type: ignore[assignment]
 
 #: O_NONBLOCK: do not block on a pipe.
 _FLAGS = sum(getattr(os, name, 0) for name in ("O_BINARY", "O_NOFOLLOW", "O_NONBLOCK"))
@@ -99,27 +91,6 @@ def _remove_left(path: Path, of: Path) -> None:
             path.unlink()
     finally:
         os.close(file)
-
-
-def is_at(file: int, path: Path) -> bool:
-    """Whether a name refers to this open file."""
-    try:
-        there = path.lstat()
-    except OSError:
-        return False
-    return os.path.samestat(there, os.fstat(file))
-
-
-def lock(file: int, alone: bool = True) -> bool | None:
-    """Lock a file, exclusively or shared with others that do not write it, until it is closed. Returns whether that
-    succeeded; None if the system has no locks."""
-    if fcntl is None:
-        return None
-    try:
-        fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except OSError as e:
-        return False if e.errno in (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES) else None
-    return True
 
 
 def in_use(path: Path) -> bool:
