@@ -223,10 +223,23 @@ def test_recordings_that_nobody_closes_are_closed(tmp_path):
 
 
 def test_rows_are_indexed_as_arrays_are(tmp_path):
-    """With nothing, and with a mask of all numbers."""
+    """In every way, or refused as they refuse it."""
     model = supple.trees.chain(2)
-    run = supple.simulate(model, duration=0.02, dt=0.01, record=tmp_path / "run.h5", check_energy=False)
+    run = supple.simulate(model, duration=0.06, dt=0.01, record=tmp_path / "run.h5", check_energy=False)
     rows, whole = run.segments[0].q, np.asarray(run.segments[0].q)
-    for key in ((), whole > whole.mean(), (..., 0), whole[:, 0] > 0):
-        assert np.array_equal(rows[key], whole[key])
+    n = len(whole)
+    assert n == 7
+    keys = [
+        (), ..., None, True, whole > whole.mean(), (..., 0), whole[:, 0] > 0, 0, -1, np.int8(-n), np.array(3), [],
+        [0, -1], [[0, 1], [2, -3]], (1, 1), (slice(2, 5), 1), ([1, 2], [0, 1]), (whole[:, 0] > 0, 1), range(3),
+        (np.arange(3), None), np.array([3, 1], dtype=np.uint64), (2, ..., None),
+    ]  # fmt: skip
+    ends = [None, 0, 1, 3, n, n + 2, -1, -n, -n - 2]
+    keys += [slice(a, b, c) for a in ends for b in ends for c in (None, 1, 2, -1, -3, 100)]
+    for key in keys:
+        np.testing.assert_array_equal(rows[key], whole[key], err_msg=repr(key))
+    for key in (n, -n - 1, [0, n], np.ones(n - 1, dtype=bool), 1.0, [0.5], "x", (0, 2), np.int64(2**62)):
+        for x in (rows, whole):
+            with pytest.raises(IndexError):
+                x[key]
     run.close()

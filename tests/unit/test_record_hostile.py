@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tracemalloc
-from contextlib import suppress
+import zlib
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from supple.commands.request import Request
 from supple.commands.run import _resume
 from supple.errors import RecordingError, StateError
 from supple.record.checkpoint import packed
+from supple.record.hdf5 import node_size
 from supple.record.head import LENGTH, read_head
+from supple.record.index import ENTRY
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.view.timeline import Timeline
@@ -347,6 +350,40 @@ def test_a_file_that_is_larger_than_its_disk(good, tmp_path):
     os.truncate(beside, 2**43)
     with pytest.raises(RecordingError, match="journal is damaged, and refused"):
         supple.load_run(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a file with a hole")
+def test_states_in_the_hole_of_a_file_are_not_read(good, tmp_path):
+    """64 million states of zeros, every checksum right, in a few kilobytes of disk."""
+    path = tmp_path / "run.h5"
+    chunk, chunks, at = 2**16, 1024, len(good)  # rows; their number; where what is added begins
+    data, index = good, whole_index(good)
+    for name, table in index["tables"].items():
+        if not name.startswith("states/0/"):
+            continue
+        size = 8 * int(np.prod(table[1], dtype=int)) * chunk
+        leaf = np.array([(2**24, zlib.crc32(bytes(size)))] * 64, dtype=ENTRY).tobytes()
+        node = [len(data), zlib.crc32(leaf)]
+        data += bytes(node_size(len(table[1]) + 2)) + leaf
+        table[2:4], table[5] = [chunk * chunks, chunk], [node] * (chunks // 64)
+    path.write_bytes(with_index(data, index))
+    try:
+        os.truncate(path, 2**36)
+    except OSError:
+        pytest.skip("a file system without such files")
+    assert path.stat().st_blocks * 512 < len(data) + 10**6 < at + 10**7
+    with closing(supple.load_run(path)) as run:
+        (segment,) = run.segments
+        assert len(segment) == chunk * chunks
+        q = segment.q
+        for whole in (
+            lambda: segment.times, lambda: segment.kinetic, lambda: np.asarray(q), lambda: q[...], lambda: q[::2],
+            lambda: q[1:], lambda: supple.export(path, tmp_path / "run.csv"), lambda: run.plot(tmp_path / "x.png"),
+            lambda: list(Timeline(run).times), lambda: run.energy,
+        ):  # fmt: skip
+            with pytest.raises(RecordingError, match=r"rows of states/0/\w+ take .* copy it without holes"):
+                whole()
+        assert not q[10**6].any() and q[-5:, 0].shape == (5,) and q[[1, -1]].shape == (2, CHAIN.nq)
 
 
 def test_segments_of_several_kinds_are_looked_at(tmp_path):

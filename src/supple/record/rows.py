@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import RecordingError
+from supple.memory import physical_memory
 from supple.record.index import Table
 from supple.record.journal import Journaled
 
@@ -30,8 +32,25 @@ class Column:
     def __len__(self) -> int:
         return self.table.rows
 
+    def require(self, rows: int) -> None:
+        """Refuse to read so many rows at once that memory would not suffice, or that the file cannot have: one with
+        holes can be of any size."""
+        size, available = rows * self.table.row_bytes, physical_memory()
+        if size > self._file.most:
+            raise RecordingError(
+                f"{self._file.path}: {rows:,} rows of {self.name} take {size / 1e9:.3g} GB, but the file takes much "
+                "less on its disk, as one with holes does: they are not read; if you trust it, copy it without holes "
+                "(cp --sparse=never)"
+            )
+        if available is not None and size > 0.8 * available:
+            raise RecordingError(
+                f"{self._file.path}: {rows:,} rows of {self.name} take {size / 1e9:.3g} GB, and this machine has "
+                f"{available / 1e9:.3g} GB: read fewer at a time, as in q[1000:2000]"
+            )
+
     def rows(self, begin: int, end: int) -> NDArray[Any]:
         """The rows as a separate array."""
+        self.require(end - begin)
         out = np.empty((max(0, end - begin), *self.table.row), self.dtype)
         size = self.table.chunk
         for k in range(begin // size, -(-end // size)) if end > begin else ():
@@ -75,17 +94,26 @@ class Rows:
 
     def __getitem__(self, key: Any) -> Any:
         first, *rest = (key or (...,)) if isinstance(key, tuple) else (key,)
-        if first is Ellipsis or first is None or (np.ndim(first) > 1 and np.asarray(first).dtype == bool):
+        if isinstance(first, slice):
+            return self._slice(range(len(self))[first])[(slice(None), *rest)]
+        if first is Ellipsis or first is None or (np.ndim(first) != 1 and np.asarray(first).dtype == bool):
             return np.asarray(self)[key]
-        which = np.arange(len(self))[first]  # raises what an array would
+        which = _places(first, len(self))
         if which.ndim == 0:
             return self._between(int(which), int(which) + 1)[(0, *rest)]
-        if isinstance(first, slice) and len(which) and which[-1] - which[0] == len(which) - 1:
-            return self._between(int(which[0]), int(which[-1]) + 1)[(slice(None), *rest)]
-        rows = np.empty((which.size, *self.shape[1:]), self.dtype)
-        for k, i in enumerate(which.flat):
-            rows[k] = self._between(int(i), int(i) + 1)[0]
-        return rows[(slice(None) if isinstance(first, slice) else np.arange(which.size).reshape(which.shape), *rest)]
+        return self._each(which.ravel().tolist())[(np.arange(which.size).reshape(which.shape), *rest)]
+
+    def _slice(self, which: range) -> NDArray[Any]:
+        if which.step == 1:
+            return self._between(which.start, max(which.start, which.stop))
+        return self._each(which)
+
+    def _each(self, which: Sequence[int]) -> NDArray[Any]:
+        self._column.require(min(len(which), len(self)))
+        rows = np.empty((len(which), *self.shape[1:]), self.dtype)
+        for k, i in enumerate(which):
+            rows[k] = self._between(i, i + 1)[0]
+        return rows
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -97,3 +125,20 @@ class Rows:
 
     def _between(self, begin: int, end: int) -> NDArray[Any]:
         return self._column.rows(self._begin + begin, self._begin + end)
+
+
+def _places(index: Any, n: int) -> NDArray[np.int64]:
+    """The rows, of n, that an index names which is not a slice; raises what an array would."""
+    try:
+        which = np.asarray(index if np.ndim(index) else operator.index(index))
+    except TypeError as e:
+        raise IndexError(str(e)) from None
+    if which.dtype == bool:
+        if len(which) != n:
+            raise IndexError(f"a mask of {len(which)} entries for {n} rows")
+        return np.flatnonzero(which)
+    if which.size and which.dtype.kind not in "iu":
+        raise IndexError("rows are named by integers, slices and masks")
+    if ((which < -n) | (which >= n)).any():
+        raise IndexError(f"there are {n} rows, and none of the number {which[(which < -n) | (which >= n)][0]}")
+    return np.where(which < 0, which + n, which).astype(np.int64)
