@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from itertools import combinations
 
@@ -129,3 +131,28 @@ def test_missing_matplotlib_is_said_in_a_sentence(monkeypatch):
     for draw in (lambda: new_figure(1, 1), trees.chain(3).plot):
         with pytest.raises(SuppleError, match=r"pip install 'supple\[figures\]'"):
             draw()
+
+
+@pytest.mark.parametrize("backend", ["bogus", "\x1b[31m"])
+def test_a_backend_that_does_not_exist_is_said_in_a_sentence(backend, tmp_path):
+    """Which matplotlib reads when it is imported, though nothing here needs one; others are not even loaded."""
+    draws = """
+import supple
+from supple.commands.run import _drawable
+from supple.drawing import new_figure
+from pathlib import Path
+for draw in (lambda: new_figure(1, 1), supple.trees.chain(3).plot, supple.trees.chain(3000).plot,
+             lambda: _drawable(Path("x.png"))):
+    try:
+        draw()
+        print("drawn")
+    except supple.SuppleError as e:
+        print(e)
+"""
+    env = os.environ | {"MPLBACKEND": backend, "PYTHONPATH": os.pathsep.join(sys.path), "MPLCONFIGDIR": str(tmp_path)}
+    said = subprocess.run([sys.executable, "-c", draws], env=env, capture_output=True, text=True, check=True).stdout
+    way = f"the environment variable MPLBACKEND is {backend!r}: unset it"
+    assert len(said.splitlines()) == said.count(way) == said.count("figures need matplotlib, which does not start") == 4
+    env["MPLBACKEND"] = "module://nobody_has_this"
+    done = subprocess.run([sys.executable, "-c", draws], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[:3] == ["drawn"] * 3

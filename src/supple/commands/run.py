@@ -174,10 +174,11 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
 
 def _drawable(path: Path) -> None:
     """Refuses before the run what could not be drawn after it."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise typer.BadParameter("--plot needs matplotlib: pip install 'supple[figures]'") from None
+    from supple.drawing import require_matplotlib
+
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
     kinds = sorted(Figure().canvas.get_supported_filetypes())
     if path.suffix.lstrip(".").lower() not in kinds:
         raise typer.BadParameter(f"--plot {path}: a picture's name ends in one of {', '.join(kinds)}")

@@ -16,6 +16,8 @@ from rich.table import Table
 
 import supple
 from supple import robots
+from supple.drawing import require_matplotlib
+from supple.errors import SuppleError
 from supple.exact.forward import METHODS
 
 Floats = NDArray[np.float64]
@@ -64,10 +66,12 @@ def run(out: Path, console: Console) -> None:
     ]
     console.print(_table(cases))
     try:
-        from supple.demo import picture
-    except ImportError:
-        console.print("No picture: it needs matplotlib (pip install 'supple[figures]').", markup=False)
+        require_matplotlib()
+    except SuppleError as e:
+        console.print(f"No picture: {e}", markup=False)
         return
+    from supple.demo import picture
+
     file = out / "demo.png"
     picture.draw(cases, file)
     console.print(f"The picture is in {file}", markup=False, highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,25 @@ if TYPE_CHECKING:
 INK, GREY, PALE, BLUE, ORANGE = "#1d2b36", "#8fa0ad", "#cdd5db", "#1b4f72", "#e0702a"
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure, in inches; refused in one sentence where matplotlib is missing."""
+def require_matplotlib() -> None:
+    """Refuse in one sentence where matplotlib is missing, or does not start. (It refuses an unknown MPLBACKEND, though
+    no figure here needs a backend.)"""
     try:
-        from matplotlib.figure import Figure
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise SuppleError("figures need matplotlib: pip install 'supple[figures]'") from None
+    except Exception as e:
+        backend = os.environ.get("MPLBACKEND")
+        way = "" if backend is None else f"; the environment variable MPLBACKEND is {backend!r}: unset it"
+        raise SuppleError(f"figures need matplotlib, which does not start: {e}{way}") from None
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure, in inches; refused in one sentence where there is no matplotlib."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
 
 

@@ -73,11 +73,11 @@ def _named(
 
 
 def _shape(title: str, parent: Ints, kinds: Sequence[str], mark: Sequence[int] | None) -> Figure:
-    from matplotlib.collections import LineCollection
-
     depth, lane = lanes(parent)
     tall = float(np.clip(0.08 * lane.max(), 0.8, 5.5))
     figure = new_figure(11.0, tall + 2.8)
+    from matplotlib.collections import LineCollection
+
     ax, below = figure.subplots(2, 1, sharex=True, height_ratios=(tall, 1.4))
     inner = parent >= 0
     x0, y0 = np.where(inner, depth[parent], 0), np.where(inner, lane[parent], lane)
