@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,7 @@ DAMAGES = {
     "a bit of the digest": (lambda file: flip(file, 30), "is damaged"),
     "a bit in the middle": (lambda file: flip(file, file.stat().st_size // 2), "is damaged"),
     "last bit": (lambda file: flip(file, file.stat().st_size - 1), "is damaged"),
+    "a hole of a terabyte": (lambda file: os.truncate(file, 2**40), "is damaged"),
     "a link": (elsewhere, r"cannot be read \(Too many levels of symbolic links\)"),
     "a pipe": (pipe, "is a link, or not what it should be"),
     "open to others": (lambda file: file.chmod(0o666), r"can be written to by other users \(chmod go-w\)"),
@@ -257,17 +259,92 @@ def test_no_folder_that_lasts(runs):
     assert not list((runs.folder / "tmp").glob("supple-*/**"))  # and takes it along
 
 
+def fill(place: Path) -> None:
+    place.mkdir(parents=True)
+    (place / "x").write_text("")
+
+
+#: What stands where a part of the cache should be: the chosen folder (0), that of all kernels, one of a generation, a
+#: file (3).
+STANDS: dict[str, tuple[int, Callable[[Path], object]]] = {
+    "a file": (0, lambda place: place.write_text("")),
+    "a link to nowhere": (0, lambda place: place.symlink_to("nowhere")),
+    "a link to itself": (1, lambda place: place.symlink_to(place)),
+    "a pipe": (2, lambda place: os.mkfifo(place)),
+    "a folder that is not empty": (3, fill),
+}
+
+
+@pytest.mark.parametrize("stands", STANDS)
+def test_something_else_where_the_cache_should_be(warm, stands):
+    """Computes all the same, and does not remove it."""
+    level, make = STANDS[stands]
+    (file,) = warm.files("*.nbc")
+    place = [file, *file.parents][3 - level]
+    shutil.rmtree(place) if place.is_dir() else place.unlink()
+    make(place)
+    there = place.lstat()
+    out, error = warm()
+    assert out == "6.0\n" and "compiling probe" in error and "Traceback" not in error, error
+    assert place.lstat().st_ino == there.st_ino
+
+
+def test_the_cache_removed_while_it_is_used(warm):
+    """Is made again, as private as before, for what is compiled from then on."""
+    second = PROBE.replace("probe", "second")
+    gone = f"import os, shutil\nos.umask(0)\nshutil.rmtree({str(warm.cache)!r})\n"
+    out, error = warm(PROBE + gone + second)
+    assert out == "6.0\n6.0\n" and SAID.fullmatch(error.replace("second", "probe")), error
+    assert [file.name.partition(".")[0] for file in warm.files("*.nbc")] == ["second"]
+    assert all(path.stat().st_mode & 0o077 == 0 for path in [warm.cache, *warm.cache.rglob("*")])
+
+
 def test_a_full_disk(runs):
-    """What cannot be kept is used all the same, and the reason is given."""
-    full = """
-from supple.spatial import compiler
-def full(path, identity, kept):
-    raise OSError(28, "No space left on device")
-compiler.write_kept = full
-"""
-    out, error = runs(full + PROBE)
+    """What cannot be kept is used all the same, and the reason is given; nothing of it stays."""
+    out, error = runs("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n" + PROBE)
     assert out == "6.0\n"
-    assert re.search(r"supple: cannot keep the compiled code in .*: \[Errno 28\] No space left on device", error)
+    assert re.search(r"supple: cannot keep the compiled code in .*: \[Errno 27\] File too large", error)
+    assert not [path for path in runs.cache.rglob("*") if path.is_file()]
+
+
+def test_nowhere_to_keep_anything(runs):
+    """No folder of the user's, and no temporary one."""
+    nowhere = """
+import tempfile
+def none(*how, **more):
+    raise FileNotFoundError(2, "No usable temporary directory found")
+tempfile.gettempdir = tempfile.mkdtemp = none
+"""
+    (runs.folder / "occupied").write_text("")
+    out, error = runs(nowhere + PROBE, SUPPLE_CACHE_DIR=str(runs.folder / "occupied" / "cache"))
+    assert out == "6.0\n" and "SUPPLE_CACHE_DIR selects another" in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize("stream", ["None", "open('/dev/full', 'w')", "open('/dev/null')"])
+def test_nobody_to_tell(runs, stream):
+    """Standard error is closed, full or not to be written: the number comes all the same, and nothing else with it."""
+    out, _ = runs(f"import os, sys\nsys.stderr = {stream}\n{PROBE}\nsys.stdout.flush()\nos._exit(0)")
+    assert out == "6.0\n"
+
+
+def test_a_thread_with_a_small_stack(warm):
+    """LLVM needs more than 64 KiB: kernels are compiled and loaded where there is room."""
+    small = """
+import threading
+threading.stack_size(65536)
+def in_a_thread(text):
+    thread = threading.Thread(target=exec, args=(text, {"__name__": "__main__"}))
+    thread.start()
+    thread.join()
+"""
+    loaded = f"import supple.spatial.algebra\n{small}\nin_a_thread({PROBE!r})\nprint(threading.stack_size())"
+    assert warm(loaded) == ("6.0\n65536\n", "")
+    shutil.rmtree(warm.cache)
+    out, error = warm(loaded)
+    assert out == "6.0\n65536\n" and SAID.fullmatch(error)
+    wrong = loaded.replace("types.float64(types.float64)", "types.float64(types.unicode_type)")
+    _, error = warm(wrong)
+    assert "TypingError" in error  # of the thread that asked
 
 
 def test_a_read_only_installation(runs):

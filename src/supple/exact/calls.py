@@ -339,7 +339,7 @@ def make_kernels(
         return OK
 
     one = Kernel(single_q, ONE_ARGUMENT, name) if only_q else Kernel(single, ARGUMENTS, name)
-    return one, Kernel(batch, _BATCH, f"{name} on batches", effort=2, nogil=True)
+    return one, Kernel(batch, _BATCH, f"{name} on batches", effort=2, plain=False, nogil=True)
 
 
 # --- the Python side ------------------------------------------------------------------------------------------------

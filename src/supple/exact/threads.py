@@ -11,6 +11,7 @@ from typing import Any
 
 from supple.arguments import take, whole
 from supple.spatial.lanes import WIDTH
+from supple.spatial.stacks import roomy_threads
 
 _SMALL = 32  #: batches below this are not worth a second thread
 _PIECES = 8  #: per thread, in one batch
@@ -72,7 +73,7 @@ def run_parts(part: Callable[[Any], int], arguments: Iterable[Any]) -> list[int]
 
     count = threads()
     others: list[Future[list[int]]] = []
-    with suppress(RuntimeError):  # no more threads: Python is shutting down, or the system has none left
+    with suppress(RuntimeError), roomy_threads():  # no more threads: Python is shutting down, or has none left
         for _ in range(min(count, len(given)) - 1):
             others.append(_pool(count).submit(some))
     return [*some(), *(status for other in others for status in other.result())]

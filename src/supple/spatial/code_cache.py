@@ -15,6 +15,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -22,24 +23,28 @@ from numba.misc.appdirs import AppDirs
 
 MARK = b"supple kernel 1\n"
 DIGEST = 32  #: bytes
+LARGEST = 2**26  #: bytes of a file: kernels have at most 2 MB
 
 
 class NotOurs(Exception):
     """A file or folder that is not as we left it; the message says why."""
 
 
-def say(text: str) -> None:
-    """Print a line on standard error."""
-    print(f"supple: {text}", file=sys.stderr)
+def say(text: str, before: str = "supple: ", end: str = "\n") -> None:
+    """Print a line on standard error, if there is one: the lack of it stops nobody from computing."""
+    with suppress(OSError, ValueError):  # a full disk, a closed stream
+        if sys.stderr is not None:
+            print(before + text, end=end, file=sys.stderr, flush=True)
 
 
 def read_kept(path: Path, identity: bytes) -> bytes | None:
     """The code of `identity` stored at a path; None if there is none. Raises NotOurs if something else is there."""
     try:
         with open(path, "rb", opener=_open_plain) as f:
-            check_ours(os.fstat(f.fileno()), stat.S_ISREG)
-            content = f.read()
-    except FileNotFoundError:
+            state = os.fstat(f.fileno())
+            check_ours(state, stat.S_ISREG)
+            content = f.read(LARGEST) if state.st_size <= LARGEST else b""
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as e:
         raise NotOurs(f"cannot be read ({e.strerror})") from None
@@ -56,7 +61,10 @@ def _open_plain(path: str, flags: int) -> int:
 
 
 def write_kept(path: Path, identity: bytes, kept: bytes) -> None:
-    """Store the code of `identity` at a path, atomically, whatever was there before."""
+    """Store the code of `identity` at a path, atomically, whatever was there before. The folder of the generation, and
+    those that it is in, may have been removed since they were made."""
+    for folder in reversed(path.parents[:3]):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     file, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.stem}.", suffix=".new")
     try:
         with os.fdopen(file, "wb") as f:
@@ -85,15 +93,14 @@ def check_ours(state: os.stat_result, is_kind: Callable[[int], bool]) -> None:
 
 @cache
 def cache_folder() -> Path:
-    """The folder of compiled kernels, with a subfolder per generation; writable, and private."""
-    chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
-    user = chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir
-    fallback = Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
-    for base in (Path(user), fallback):
+    """The folder of compiled kernels, with a subfolder per generation; writable, and private. Where there is none, a
+    path at which there cannot be one: nothing is found there, and nothing kept."""
+    user, *shared = bases = _bases()
+    for base in bases:
         folder = base / "kernels"
         try:
             base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if base == fallback:  # anyone can create folders next to it
+            if base in shared:  # anyone can create folders next to it
                 check_ours(base.lstat(), stat.S_ISDIR)
             folder.mkdir(mode=0o700, exist_ok=True)
             check_ours(folder.lstat(), stat.S_ISDIR)
@@ -103,6 +110,27 @@ def cache_folder() -> Path:
             say(f"the folder {folder} for compiled code {e}, and what is in it is run: it is not used")
         except OSError:
             continue
-    passing = tempfile.mkdtemp(prefix="supple-")  # removed with this process
-    atexit.register(shutil.rmtree, passing, ignore_errors=True)
+    try:
+        passing = tempfile.mkdtemp(prefix="supple-")
+    except OSError:
+        say(f"compiled code cannot be kept in {user} or in a temporary folder; SUPPLE_CACHE_DIR selects another")
+        return Path(os.devnull) / "kernels"
+    atexit.register(_remove, passing, os.getpid())
     return Path(passing)
+
+
+def _bases() -> list[Path]:
+    """The folders to try: the user's, and one of the temporary folder, if there is that."""
+    chosen = os.environ.get("SUPPLE_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
+    out = [Path(chosen or AppDirs(appname="supple", appauthor=False).user_cache_dir)]
+    with suppress(FileNotFoundError):  # the working folder may be gone
+        out = [out[0].absolute()]
+    with suppress(FileNotFoundError):
+        out.append(Path(tempfile.gettempdir()) / f"supple-{os.getuid() if hasattr(os, 'getuid') else 'user'}")
+    return out
+
+
+def _remove(folder: str, process: int) -> None:
+    """At the end of the process that made it, not of its children."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

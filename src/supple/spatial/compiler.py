@@ -31,7 +31,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -44,7 +44,9 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.extending import typeof_impl
 
+from supple.errors import SuppleError
 from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
+from supple.spatial.stacks import with_room
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
 INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
@@ -67,12 +69,18 @@ KERNELS: dict[str, Kernel] = {}
 
 class Kernel:
     """A function compiled for one signature, on first use or from the cache. effort: roughly how long that takes, so
-    that the longest can start first when all are compiled."""
+    that the longest can start first when all are compiled. plain: whether it can run without being compiled."""
 
     def __init__(
-        self, function: Callable[..., Any], signature: Any, name: str, effort: int = 1, **options: Any
+        self,
+        function: Callable[..., Any],
+        signature: Any,
+        name: str,
+        effort: int = 1,
+        plain: bool = True,
+        **options: Any,
     ) -> None:
-        self.name, self.effort = name, effort
+        self.name, self.effort, self.plain = name, effort, plain
         function.__qualname__ = name.replace(" ", "_")  # names the file in the cache
         self.signature = signature
         self.modules = modules_of(function)
@@ -93,7 +101,7 @@ class Kernel:
         """The compiled function as called from Python, with arguments of exactly the signature's types: they are not
         checked."""
         if not isinstance(self.dispatcher, numba.core.dispatcher.Dispatcher):  # NUMBA_DISABLE_JIT
-            return self._plain
+            return self._plain if self.plain else self.refuse_plain
         entry: Callable[..., Any] = self._compiled().entry_point
         return entry
 
@@ -102,6 +110,13 @@ class Kernel:
         kinds = self.signature.args
         opened = (kind.struct.at(x) if hasattr(kind, "struct") else x for kind, x in zip(kinds, arguments))
         return self.function(*opened)
+
+    def refuse_plain(self, *arguments: Any) -> NoReturn:
+        """Called where the compiler is disabled, and only compiled code could do it."""
+        raise SuppleError(
+            f"{self.name} needs the compiler, which the environment variable NUMBA_DISABLE_JIT disables: unset it, and "
+            "start Python again"
+        )
 
     def address(self) -> int:
         """The compiled function as called from C; with the compiler disabled, a number that nothing calls."""
@@ -112,11 +127,14 @@ class Kernel:
 
     def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
-            for callee in kernels_in(self.function):
-                llvm.add_symbol(callee.symbol, callee.address())
-            self.dispatcher._cache = _Cache(self)
-            self.dispatcher.compile(self.signature)
+            with_room(self._compile)
         return self.dispatcher.overloads[self.dispatcher.signatures[0]]
+
+    def _compile(self) -> None:
+        for callee in kernels_in(self.function):
+            llvm.add_symbol(callee.symbol, callee.address())
+        self.dispatcher._cache = _Cache(self)
+        self.dispatcher.compile(self.signature)
 
 
 @typeof_impl.register(Kernel)
@@ -161,9 +179,9 @@ def _print_announcement(name: str, seconds: float | None) -> None:
     if os.environ.get("SUPPLE_QUIET"):
         return
     if seconds is None:
-        print(f"supple: compiling {name} (once; kept for later runs) ...", end=" ", file=sys.stderr, flush=True)
+        say(f"compiling {name} (once; kept for later runs) ...", end=" ")
     else:
-        print(f"{seconds:.1f} s", file=sys.stderr, flush=True)
+        say(f"{seconds:.1f} s", before="")
 
 
 announce: Announcer = _print_announcement
@@ -269,7 +287,6 @@ class _Cache(CacheBase):  # type: ignore[misc]
         try:
             _forget_old_generations()
             path, identity = self._place(sig, data.codegen)
-            path.parent.mkdir(mode=0o700, exist_ok=True)
             write_kept(path, identity, dumps(data._reduce()))
         except OSError as e:
             say(f"cannot keep the compiled code in {cache_folder()}: {e}")

@@ -87,7 +87,10 @@ class _Header(np.ndarray[Any, Any]):
 
 
 def function_of(kernel: Kernel, struct: Any, *kept: Any) -> Callable[..., Any]:
-    """An entry kernel as a Python function, bound to a struct; it keeps the struct alive, and what that refers to."""
+    """An entry kernel as a Python function, bound to a struct; it keeps the struct alive, and what that refers to.
+    With the compiler disabled, one that refuses: there is nothing to call."""
+    if config.DISABLE_JIT:
+        return kernel.refuse_plain
     header = np.array([*header_prefix(), struct.address], dtype=np.int64).view(_Header)
     header.kept = (struct, *kept)
     make = ctypes.pythonapi.PyCFunction_NewEx
