@@ -204,10 +204,13 @@ def compile(
     """Compile every kernel now; later runs load them from the cache."""
     from multiprocessing import get_context
 
+    from numba import config
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from supple.spatial.compiler import cache_folder
 
+    if config.DISABLE_JIT:
+        raise SuppleError("the environment variable NUMBA_DISABLE_JIT disables the compiler: unset it")
     names = _kernel_names()
     console = new_console()
     columns = (

@@ -312,6 +312,13 @@ def test_compile_finds_everything_ready_the_second_time():
     assert " 0 of them compiled now" in process("compile", "--jobs", "1")
 
 
+def test_compile_without_a_compiler_is_refused():
+    env = os.environ | TERMINAL | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command("compile"), capture_output=True, text=True, env=env)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "supple: the environment variable NUMBA_DISABLE_JIT disables the compiler: unset it\n"
+
+
 # --- being stopped ----------------------------------------------------------------------------------
 
 

@@ -24,10 +24,11 @@ def require_matplotlib() -> None:
         import matplotlib.figure  # noqa: F401
     except ImportError:
         raise SuppleError("figures need matplotlib: pip install 'supple[figures]'") from None
-    except Exception as e:
-        backend = os.environ.get("MPLBACKEND")
-        way = "" if backend is None else f"; the environment variable MPLBACKEND is {backend!r}: unset it"
-        raise SuppleError(f"figures need matplotlib, which does not start: {e}{way}") from None
+    except Exception as error:
+        why, backend = str(error), os.environ.get("MPLBACKEND")
+        if backend and backend in why:
+            why = f"the environment variable MPLBACKEND is {backend!r}, which it does not know: unset it"
+        raise SuppleError(f"figures need matplotlib, which does not start: {why}") from None
 
 
 def new_figure(width: float, height: float) -> Figure:
