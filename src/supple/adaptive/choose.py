@@ -21,6 +21,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
 
 LARGEST = 1.7976931348623157e308  #: the key of a metric that is not finite
+RELATIVE = 8  # a mode of a run (steps.py and keeping.py have the others): errors allowed are shares of the total
 
 
 @helper
@@ -83,6 +84,12 @@ def left_over(hybrid):
 
 
 @helper
+def allowed(hybrid, error, total):
+    """The metric that may be left over; total: that of all joints."""
+    return error * total if hybrid.ways & RELATIVE else error
+
+
+@helper
 def is_left(hybrid, rest, error):
     """The metric remaining in the queue, from its running sum. It is summed again when the running sum indicates that
     enough has been taken, because rounding errors accumulate in it."""
@@ -126,16 +133,17 @@ def enqueue(hybrid, i):
 def find_update_region(hybrid):
     """The acceleration update region: nodes with the flag UPDATE, whose joint accelerations are then known."""
     body, tree = hybrid.body, hybrid.body.tree
-    error, most = hybrid.reach_error, hybrid.most_reached
-    root = tree.n_nodes - 1
+    most, root = hybrid.most_reached, tree.n_nodes - 1
     told(body, root).f1 = nothing()
     hybrid.queue_length = 0
     hybrid.n_expanded = 0
     rest = enqueue(hybrid, root)
     hybrid.acceleration_total = rest
-    _, scale = total_acceleration(body, root)
+    total, scale = total_acceleration(body, root)
     rounding = hybrid.digits**2 * scale  # of the computed accelerations
-    error = max(error - rounding, 0.0)
+    least = max(math.sqrt(max(total - hybrid.digits * scale, 0.0)) - math.sqrt(rounding), 0.0)
+    hybrid.acceleration_least = least * least
+    error = max(allowed(hybrid, hybrid.reach_error, least * least) - rounding, 0.0)
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
@@ -187,8 +195,7 @@ def is_on_the_way(hybrid, i):
 @kernel(types.float64(HybridBody.type), "new active region", nogil=True)
 def choose_active_region(hybrid):
     """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns its number of joints."""
-    tree = hybrid.body.tree
-    error, most = hybrid.error, hybrid.most
+    tree, most = hybrid.body.tree, hybrid.most
     for k in range(hybrid.n_seen - 1, -1, -1):
         i = hybrid.seen[k]
         amount = 0.0
@@ -204,6 +211,8 @@ def choose_active_region(hybrid):
     hybrid.n_expanded = 0
     root, count = tree.n_nodes - 1, 0
     rest = hybrid.amount[root]
+    hybrid.velocity_total = rest
+    error = allowed(hybrid, hybrid.error, rest)
     offer(hybrid, root)
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
