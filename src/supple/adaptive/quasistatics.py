@@ -183,8 +183,8 @@ class QuasiStatics(Pushed):
 
     @property
     def time(self) -> float:
-        """The sum of the dt of the steps taken. It is not time: a body moves as far in one step of 10 dt as in a hundred
-        steps of dt."""
+        """The sum of the dt of the steps taken. It is not time: a body moves as far in one step of 10 dt as in about a
+        hundred steps of dt."""
         return self._time
 
     @property

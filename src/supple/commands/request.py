@@ -62,6 +62,9 @@ class Request:
     limits: float | None = None
     floating_base: bool = False
     joint_wrenches: bool = False
+    steps: int | None = None
+    measure: str | None = None
+    guaranteed: bool | None = None
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -115,11 +118,13 @@ class Request:
         method = self.method or ("aba" if made is None else made.method)
         dt = self.dt if self.dt is not None else STEP if made is None else made.step_of(method)
         long = DURATION if made is None else SCENE_STEPS * dt if method == "quasi-statics" else made.duration
-        duration = self.duration if self.duration is not None else long
-        options = {name: getattr(self, name) for name in ("error", "active", "rtol", "atol")}
+        if self.duration is not None and self.steps is not None:
+            raise StateError("give --duration or --steps, not both")
+        duration = self.duration if self.duration is not None else long if self.steps is None else self.steps * dt
+        options = {name: getattr(self, name) for name in ("error", "active", "measure", "guaranteed", "rtol", "atol")}
         given = {name: value for name, value in options.items() if value is not None}
-        if method == "adaptive" and made is not None and not given:
-            given = dict(made.adaptive)
+        if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
+            given |= made.adaptive
         q = body.neutral() if made is None else made.q0
         run = Simulation(
             body, self._position(body, q), None if made is None else made.v0,

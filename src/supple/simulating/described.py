@@ -69,7 +69,9 @@ def _name(x: Any) -> str:
 def given(run: Simulation) -> dict[str, Any]:
     """Settings, forces and events of a run, the same whether defaults are given or left out; bodies and joints by
     name."""
-    settings = {name: x for name, x in run.settings.items() if name not in ("duration", "error_measure")}
+    settings = {
+        name: x for name, x in run.settings.items() if name not in ("duration", "error_measure", "progress_unit")
+    }
     out = {name: described(value) for name, value in (settings | run.given).items()}
     for force in out["forces"]:
         if isinstance(force, dict):

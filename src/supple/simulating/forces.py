@@ -209,7 +209,11 @@ class WorldForces:
         R, r = each_state(self.model, q, self._poses)
         at = r + _turn(R, self.points)
         stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
-        pushed = (at[:, : self.n] * np.where((self.own | self.timed)[:, None], 0.0, self.force)).reshape(len(q), -1).sum(axis=1)
+        pushed = (
+            (at[:, : self.n] * np.where((self.own | self.timed)[:, None], 0.0, self.force))
+            .reshape(len(q), -1)
+            .sum(axis=1)
+        )
         out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
         return out
 

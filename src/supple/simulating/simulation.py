@@ -27,6 +27,7 @@ from supple.simulating.events import Event, Happened
 from supple.simulating.following import Following
 from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
+from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State, checked_state
 from supple.simulating.timed_pushes import TimedPushes
 from supple.simulating.watch import Watch
@@ -270,6 +271,7 @@ class Simulation:
         """The settings of the run, as words and numbers."""
         out: dict[str, Any] = {"method": self.method, "integrator": self.integrator}
         out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
+        out["progress_unit"] = progress_unit(out)
         if self._adaptive is not None:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
         if self._measure is not None:
@@ -280,6 +282,17 @@ class Simulation:
     def _measure(self) -> str | None:
         """The measure of the error."""
         return getattr(self._stepper, "error_measure", None)
+
+    def when(self, time: float) -> str:
+        """A time of the run in words: "0.25 s", or "250 steps" of quasi-statics."""
+        return when(time, {"method": self.method, "dt": self.dt})
+
+    def measured_error(self) -> float | None:
+        """The error of leaving out joints in the next step, measured, in the measure of accelerations of the method;
+        None if it leaves out none. Costs O(n)."""
+        if isinstance(self._stepper, AdaptiveDynamics):
+            return self._stepper.measured_error(self.dt)
+        return self._stepper.measured_error() if isinstance(self._stepper, QuasiStatics) else None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -418,7 +431,7 @@ class Simulation:
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.integrator}" if self.integrator else self.method
-        return f"<Simulation of {self.cursor.model.name!r} at {self.cursor.time:.6g} s: {how}, dt={self.dt:g}>"
+        return f"<Simulation of {self.cursor.model.name!r} at {self.when(self.cursor.time)}: {how}, dt={self.dt:g}>"
 
 
 def _integrator(method: str, integrator: str | None) -> str:
