@@ -90,6 +90,25 @@ def allowed(hybrid, error, total):
 
 
 @helper
+def less(squares, rounding):
+    """The least sum of squares that a computed one may be, if the root of the former is off by that of rounding."""
+    root = max(math.sqrt(squares) - math.sqrt(rounding), 0.0)
+    return root * root
+
+
+@helper
+def joint_metric(x, weight, tree, i):
+    """x.A x of node i's own joint, with A its weight."""
+    j = tree.item[i]
+    k, iv, iw = 6 - tree.forbidden[j], tree.iv[j], tree.iw[j]
+    total = 0.0
+    for a in range(k):
+        for b in range(k):
+            total += x[iv + a] * weight[iw + k * a + b] * x[iv + b]
+    return total
+
+
+@helper
 def is_left(hybrid, rest, error):
     """The metric remaining in the queue, from its running sum. It is summed again when the running sum indicates that
     enough has been taken, because rounding errors accumulate in it."""
@@ -141,9 +160,8 @@ def find_update_region(hybrid):
     hybrid.acceleration_total = rest
     total, scale = total_acceleration(body, root)
     rounding = hybrid.digits**2 * scale  # of the computed accelerations
-    least = max(math.sqrt(max(total - hybrid.digits * scale, 0.0)) - math.sqrt(rounding), 0.0)
-    hybrid.acceleration_least = least * least
-    error = max(allowed(hybrid, hybrid.reach_error, least * least) - rounding, 0.0)
+    least, squares = less(max(total - hybrid.digits * scale, 0.0), rounding), 0.0
+    error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
@@ -162,12 +180,18 @@ def find_update_region(hybrid):
             join_down(body, i)
         else:
             light_down(body, i)
+        if kind != SUM:  # where forces nearly cancel, these tell more than the total
+            squares += joint_metric(body.qdd, tree.weight, tree, i)
+            if squares > least:
+                least = max(least, less(squares, rounding))
+                error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
         child = l
         while child >= 0:
             rest += enqueue(hybrid, child)
             child = r if child == l and kind != LIGHT else -1
         rest = is_left(hybrid, rest, error)
     hybrid.n_reached = reached
+    hybrid.acceleration_least = least
     hybrid.acceleration_rest = left_over(hybrid) + rounding
     return 0.0
 
@@ -175,14 +199,7 @@ def find_update_region(hybrid):
 @helper
 def velocity_metric(hybrid, i):
     """The velocity metric of node i's own joint."""
-    tree = hybrid.body.tree
-    j = tree.item[i]
-    k, iv, iw = 6 - tree.forbidden[j], tree.iv[j], tree.iw[j]
-    total = 0.0
-    for a in range(k):
-        for b in range(k):
-            total += hybrid.v[iv + a] * hybrid.velocity_weight[iw + k * a + b] * hybrid.v[iv + b]
-    return total
+    return joint_metric(hybrid.v, hybrid.velocity_weight, hybrid.body.tree, i)
 
 
 @helper
