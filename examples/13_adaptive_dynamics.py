@@ -7,7 +7,7 @@ import numpy as np
 import supple
 from supple import scenes
 
-scene = scenes.pendulum(300, planar=True)
+scene = scenes.pendulum(300, planar=True, damping=0.0)
 dt, duration = 2e-4, 0.4
 
 

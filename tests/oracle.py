@@ -59,6 +59,11 @@ def _joint(model: Model, i: int, kind: JointType) -> object:
     return pin.JointModelFreeFlyer()
 
 
+def free_roots(model: Model) -> np.ndarray:
+    """Which joints are free roots of bodies: always active in adaptive dynamics, and not counted."""
+    return (model.parent < 0) & (model.joint_type == JointType.FREE)
+
+
 def random_model(
     rng: np.random.Generator,
     n: int,

@@ -58,7 +58,8 @@ def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
         supple.Push(int(b), force=f, point=p)
         for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
     ]
-    return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": scene.dt}
+    dt = scene.step_of("quasi-statics")
+    return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": dt}
 
 
 CHAIN = supple.trees.chain(40)

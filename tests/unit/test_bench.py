@@ -92,7 +92,7 @@ def test_virtual_work_is_measured_by_the_joint_and_beside_the_aba(tmp_path, monk
 def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkeypatch):
     """Under a clock that goes one second a reading: every stretch then takes one, and a step as much as its length
     says."""
-    monkeypatch.setattr(dynamics, "SIZES", {"pendulum": (30,), "crowd": (1, 2), "molecule": (400,)})
+    monkeypatch.setattr(dynamics, "SIZES", {"pendulum": (30,), "crowd": (1, 2, 0, False), "molecule": (400,)})
     monkeypatch.setattr(dynamics, "PENDULUM", {1: dynamics.PENDULUM[1], 10: dynamics.PENDULUM[20]})
     monkeypatch.setattr(dynamics, "WARM", 40)
     monkeypatch.setattr(dynamics, "time", SimpleNamespace(perf_counter=count().__next__))
@@ -111,7 +111,7 @@ def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkey
 
 
 def test_stretches_of_adaptive_dynamics_start_where_they_started_before():
-    stretch = dynamics._adaptive(scenes.crowd(1, 1), 20, 40)
+    stretch = dynamics._adaptive(scenes.crowd(1, 1, puppets=False), 20, 40)
     ends = []
     for _ in range(2):
         stretch.start()

@@ -288,13 +288,16 @@ CHANGES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     (dict(active=5), dict(active=9)),
     (dict(active=5), dict(error=0.4)),
     (dict(error=0.4), dict(active=6)),
-    (dict(error=0.4), dict(error=2.0)),
+    (dict(error=0.4), dict(error=0.02)),
+    (dict(error=0.4), dict(measure="absolute-linkage")),
+    (dict(error=0.4, measure="absolute-linkage"), dict(measure="relative-linkage")),
     (dict(active=5), dict(update_every=3)),
     (dict(active=5), dict(acceleration_region=20)),
     (dict(active=5), dict(acceleration_region=0.7)),
     (dict(active=5, acceleration_region=20), dict(acceleration_region=None)),
-    (dict(error=1.5), dict(guaranteed=True)),
-    (dict(error=1.5, guaranteed=True), dict(guaranteed=False)),
+    (dict(error=0.15), dict(guaranteed=True)),
+    (dict(error=0.15, guaranteed=True), dict(guaranteed=False)),
+    (dict(error=0.15, guaranteed=True), dict(measure="absolute-linkage")),
     (dict(active=5), dict(weights=np.linspace(1, 9, 30))),
     (dict(active=5), dict(velocity_weights=np.linspace(1, 9, 30))),
     (dict(active=5), dict(check_energy=False)),
@@ -313,7 +316,7 @@ def test_a_setting_of_adaptive_dynamics_that_is_changed_holds(first, then):
     for name, value in then.items():
         setattr(changed, name, value)
         np.testing.assert_array_equal(getattr(changed, name), value)
-    assert changed.measure == made.measure
+    assert changed.error_measure == made.error_measure
     for _ in range(45):
         changed.step(1e-3)
         made.step(1e-3)
@@ -336,13 +339,15 @@ def test_guaranteed_holds_while_it_goes_on_and_is_refused_without_an_error():
     model, q = chain_and_q()
     ad = AdaptiveDynamics(model, q, error=0.5, update_every=7)
     ad.run(0.02, 1e-3)
-    assert ad.measure == "velocity [rad/s]" and not ad.stats.certified
+    assert ad.error_measure == "relative-linkage velocity" and not ad.stats.certified
     ad.guaranteed = True
-    ad.error = 3.0
-    assert ad.measure == "acceleration [rad/s^2]" and ad.update_every == 1
-    for _ in range(20):
-        ad.step(1e-4)
-        assert ad.stats.certified and ad.stats.error == ad.stats.acceleration_error <= 3.0
+    for measure, error in (("absolute-linkage", 3.0), ("relative-linkage", 0.02)):
+        ad.error, ad.measure = error, measure
+        unit = " [rad/s^2]" if measure == "absolute-linkage" else ""
+        assert ad.error_measure == f"{measure} acceleration{unit}" and ad.update_every == 1
+        for _ in range(20):
+            ad.step(1e-4)
+            assert ad.stats.certified and ad.stats.error == ad.stats.acceleration_error <= error
     ad.guaranteed = False
     assert ad.update_every == 7 and not ad.stats.certified
     ad.active = 3
@@ -374,8 +379,10 @@ def test_settings_of_quasi_statics_hold():
 
 
 READ_ONLY: dict[Any, tuple[str, ...]] = {
-    QuasiStatics: ("model", "order", "q", "time"),
-    AdaptiveDynamics: ("model", "order", "q", "v", "time", "active_joints", "fixed", "measure", "stats", "energy"),
+    QuasiStatics: ("model", "order", "q", "time", "steps"),
+    AdaptiveDynamics: (
+        "model", "order", "q", "v", "time", "active_joints", "fixed", "error_measure", "stats", "energy",
+    ),
     Simulation: (
         "method", "integrator", "model", "dt", "every", "duration", "forces", "tau", "joint_wrenches", "rtol", "atol",
         "time", "stepper", "push_scale", "settings",
@@ -424,14 +431,18 @@ def test_the_error_of_a_run_is_in_the_measure_in_which_it_was_set(tmp_path):
     cases = {
         "relative-joint acceleration": dict(method="quasi-statics", error=1e-3),
         "absolute-linkage acceleration [rad/s^2]": dict(method="quasi-statics", error=5.0, measure="absolute-linkage"),
-        "velocity [rad/s]": dict(method="adaptive", error=0.5),
-        "acceleration [rad/s^2]": dict(method="adaptive", error=5.0, guaranteed=True),
-        "weighted velocity [rad/s]": dict(method="adaptive", error=0.5, velocity_weights=[2.0] * 30),
+        "relative-linkage velocity": dict(method="adaptive", error=0.1),
+        "relative-linkage acceleration": dict(method="adaptive", error=0.1, guaranteed=True),
+        "absolute-linkage velocity [rad/s]": dict(method="adaptive", error=0.5, measure="absolute-linkage"),
+        "absolute-linkage acceleration [rad/s^2] ": dict(
+            method="adaptive", error=5.0, guaranteed=True, measure="absolute-linkage"
+        ),
+        "weighted relative-linkage velocity": dict(method="adaptive", error=0.1, velocity_weights=[2.0] * 30),
     }
     for k, (measure, how) in enumerate(cases.items()):
         for record in (None, tmp_path / f"{k}.h5"):
             r = supple.simulate(model, q, duration=0.05, dt=1e-3, record=record, **how)
-            assert r.measure == measure and (r.error <= how["error"]).all() and r.error.max() > 0.0
+            assert r.measure == measure.strip() and (r.error <= how["error"]).all() and r.error.max() > 0.0
     assert supple.simulate(model, q, duration=0.01).measure is None
 
 
@@ -439,9 +450,11 @@ def test_a_camera_makes_errors_pixels():
     model, q = chain_and_q()
     ad = AdaptiveDynamics(model, q, error=10.0)
     ad.look_from((10, 0, 0))
-    assert ad.measure == "velocity [px/s]"
+    assert ad.error_measure == "on-screen relative-linkage velocity"
+    ad.measure = "absolute-linkage"
+    assert ad.error_measure == "on-screen absolute-linkage velocity [px/s]"
     ad.set_weights()
-    assert ad.measure == "velocity [rad/s]"
+    assert ad.error_measure == "absolute-linkage velocity [rad/s]"
 
 
 def test_energy_is_kinetic_and_potential():

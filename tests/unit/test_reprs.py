@@ -62,11 +62,14 @@ def test_what_is_computed(arm: supple.Model):
 
 def test_what_is_pushed():
     scene = scenes.millipede(2, 3, 6)
-    assert repr(scene).startswith("<Scene: Model 'millipede': 12 bodies") and "; 1 push; quasi-statics" in repr(scene)
+    assert repr(scene).startswith("<Scene: Model 'millipede': 12 bodies") and "; 1 push; adaptive, 2 s" in repr(scene)
     qs, ad = scene.quasi_statics(), scene.adaptive_dynamics(4)
-    assert repr(qs) == "<QuasiStatics of 'millipede', 12 joints under 1 force: relative-joint error 1.91e-06, at 0 s>"
+    allowed = "error at most 0.000191% of the largest joint acceleration"
+    assert repr(qs) == f"<QuasiStatics of 'millipede', 12 joints under 1 force: {allowed}, after 0 steps>"
+    assert "error allowed 2% of the velocity of all joints" in repr(scene.adaptive_dynamics(error=0.02))
     assert repr(ad).startswith("<AdaptiveDynamics of 'millipede' under 1 force: ")
     assert repr(qs.solve()).startswith("<Approximation: ") and "of a body with nv=12" in repr(qs.solve())
+    assert "% of the largest joint acceleration, |qdd|" in repr(qs.solve())
     push = qs.apply(3, force=(0, 0, 2))
     assert repr(push) == f"<Push on {scene.model.body_names[3]!r}: force [0, 0, 2]>"
     push.remove()

@@ -244,11 +244,12 @@ def test_quasi_statics_is_a_method_like_others():
         supple.Push(int(b), force=f, point=p)
         for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
     ]
-    how = dict(duration=10 * scene.dt, dt=scene.dt, method="quasi-statics", error=1e-3)
+    dt = scene.step_of("quasi-statics")
+    how = dict(duration=10 * dt, dt=dt, method="quasi-statics", error=1e-3)
     r = supple.simulate(scene.model, scene.q0, forces=pull, **how)
     qs = scene.quasi_statics(error=1e-3)
     for _ in range(10):
-        qs.step(scene.dt)
+        qs.step(dt)
     np.testing.assert_array_equal(r.final.q, qs.q)
     assert r.error is not None and (r.error <= 1e-3).all()
     assert r.active_counts is not None and (r.active_counts > 0).all()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Annotated, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from supple.arguments import NotNegative, Triple, checked
+from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Triple, checked
 from supple.errors import StateError
 from supple.model.model import listed
 
@@ -53,7 +53,7 @@ class Acting:
 @dataclass(frozen=True, repr=False)
 class Push(Acting):
     """A constant force at a point of a body (in its frame), and a torque, along the axes of the world or of the body.
-    The body may also be a named frame.
+    The body may also be a named frame. start, stop: the seconds of a run within which it acts; always, by default.
 
     One returned by .apply can be changed (.set) and removed (.remove).
     """
@@ -63,6 +63,13 @@ class Push(Acting):
     point: Triple = (0.0, 0.0, 0.0)
     torque: Triple = (0.0, 0.0, 0.0)
     frame: Literal["world", "body"] = "world"
+    start: NotNegative = 0.0
+    stop: Annotated[float, NOT_NEGATIVE_OR_INFINITE] = np.inf
+
+    @property
+    def always(self) -> bool:
+        """Whether it acts all the time."""
+        return self.start == 0.0 and self.stop == np.inf
 
     @checked
     def set(self, force: Triple | None = None, torque: Triple | None = None) -> None:
@@ -72,7 +79,8 @@ class Push(Acting):
 
     def __repr__(self) -> str:
         torque = f", torque {listed(self.torque)}" if np.any(self.torque) else ""
-        return f"<Push on {self.body!r}: force {listed(self.force)}{torque}{self._ending()}"
+        time = "" if self.always else f", from {self.start:g} to {self.stop:g} s"
+        return f"<Push on {self.body!r}: force {listed(self.force)}{torque}{time}{self._ending()}"
 
 
 @checked

@@ -21,6 +21,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
 
 LARGEST = 1.7976931348623157e308  #: the key of a metric that is not finite
+RELATIVE = 8  # a mode of a run (steps.py and keeping.py have the others): errors allowed are shares of the total
 
 
 @helper
@@ -83,6 +84,31 @@ def left_over(hybrid):
 
 
 @helper
+def allowed(hybrid, error, total):
+    """The metric that may be left over; total: that of all joints."""
+    return error * total if hybrid.ways & RELATIVE else error
+
+
+@helper
+def less(squares, rounding):
+    """The least sum of squares that a computed one may be, if the root of the former is off by that of rounding."""
+    root = max(math.sqrt(squares) - math.sqrt(rounding), 0.0)
+    return root * root
+
+
+@helper
+def joint_metric(x, weight, tree, i):
+    """x.A x of node i's own joint, with A its weight."""
+    j = tree.item[i]
+    k, iv, iw = 6 - tree.forbidden[j], tree.iv[j], tree.iw[j]
+    total = 0.0
+    for a in range(k):
+        for b in range(k):
+            total += x[iv + a] * weight[iw + k * a + b] * x[iv + b]
+    return total
+
+
+@helper
 def is_left(hybrid, rest, error):
     """The metric remaining in the queue, from its running sum. It is summed again when the running sum indicates that
     enough has been taken, because rounding errors accumulate in it."""
@@ -126,16 +152,16 @@ def enqueue(hybrid, i):
 def find_update_region(hybrid):
     """The acceleration update region: nodes with the flag UPDATE, whose joint accelerations are then known."""
     body, tree = hybrid.body, hybrid.body.tree
-    error, most = hybrid.reach_error, hybrid.most_reached
-    root = tree.n_nodes - 1
+    most, root = hybrid.most_reached, tree.n_nodes - 1
     told(body, root).f1 = nothing()
     hybrid.queue_length = 0
     hybrid.n_expanded = 0
     rest = enqueue(hybrid, root)
     hybrid.acceleration_total = rest
-    _, scale = total_acceleration(body, root)
+    total, scale = total_acceleration(body, root)
     rounding = hybrid.digits**2 * scale  # of the computed accelerations
-    error = max(error - rounding, 0.0)
+    least, squares = less(max(total - hybrid.digits * scale, 0.0), rounding), 0.0
+    error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
@@ -154,12 +180,18 @@ def find_update_region(hybrid):
             join_down(body, i)
         else:
             light_down(body, i)
+        if kind != SUM:  # where forces nearly cancel, these tell more than the total
+            squares += joint_metric(body.qdd, tree.weight, tree, i)
+            if squares > least:
+                least = max(least, less(squares, rounding))
+                error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
         child = l
         while child >= 0:
             rest += enqueue(hybrid, child)
             child = r if child == l and kind != LIGHT else -1
         rest = is_left(hybrid, rest, error)
     hybrid.n_reached = reached
+    hybrid.acceleration_least = least
     hybrid.acceleration_rest = left_over(hybrid) + rounding
     return 0.0
 
@@ -167,14 +199,7 @@ def find_update_region(hybrid):
 @helper
 def velocity_metric(hybrid, i):
     """The velocity metric of node i's own joint."""
-    tree = hybrid.body.tree
-    j = tree.item[i]
-    k, iv, iw = 6 - tree.forbidden[j], tree.iv[j], tree.iw[j]
-    total = 0.0
-    for a in range(k):
-        for b in range(k):
-            total += hybrid.v[iv + a] * hybrid.velocity_weight[iw + k * a + b] * hybrid.v[iv + b]
-    return total
+    return joint_metric(hybrid.v, hybrid.velocity_weight, hybrid.body.tree, i)
 
 
 @helper
@@ -187,8 +212,7 @@ def is_on_the_way(hybrid, i):
 @kernel(types.float64(HybridBody.type), "new active region", nogil=True)
 def choose_active_region(hybrid):
     """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns its number of joints."""
-    tree = hybrid.body.tree
-    error, most = hybrid.error, hybrid.most
+    tree, most = hybrid.body.tree, hybrid.most
     for k in range(hybrid.n_seen - 1, -1, -1):
         i = hybrid.seen[k]
         amount = 0.0
@@ -204,6 +228,8 @@ def choose_active_region(hybrid):
     hybrid.n_expanded = 0
     root, count = tree.n_nodes - 1, 0
     rest = hybrid.amount[root]
+    hybrid.velocity_total = rest
+    error = allowed(hybrid, hybrid.error, rest)
     offer(hybrid, root)
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)

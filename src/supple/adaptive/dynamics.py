@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import steps as k
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import ALL, REGION, Hybrid, checked_active, checked_every
-from supple.adaptive.measures import of_adaptive_dynamics
+from supple.adaptive.measures import LINKAGE_MEASURES, of_adaptive_dynamics, ratio, said
 from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
-from supple.arguments import ARRAY, FLAG, NOT_NEGATIVE, POSITIVE, checked, read_only, take
+from supple.arguments import ARRAY, FLAG, NOT_NEGATIVE, POSITIVE, checked, choice, read_only, take
 from supple.errors import StateError
 from supple.integrating.states import checked_state
 from supple.model.model import count
@@ -25,6 +26,7 @@ from supple.model.model import count
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MEASURE = choice(*LINKAGE_MEASURES)
 _CHUNK = 1024  #: steps between checks for a keyboard interrupt
 MOST_STEPS = 1e15  #: in one run
 
@@ -41,15 +43,18 @@ class AdaptiveStats:
     rigid_front: int  #: rigid nodes directly below nodes that are not rigid
     force_region: int  #: nodes above pushed bodies
     energy_removed: float  #: by stopping joints, since the beginning
-    acceleration_error: float  #: at the last update: the root of the metric of the joints that were not reached
-    velocity_error: float  #: at the last update: the root of the metric of the joints that were stopped
+    acceleration_error: float  #: at the last update: of the joints that were not reached
+    velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
-    measure: str  #: what the error is measured in, with its unit
+    measure: str  #: what `error` is measured in: relative, or with its unit
 
     @property
     def error(self) -> float:
         """The error at the last update, in the measure in which `error` is set."""
         return self.acceleration_error if self.certified else self.velocity_error
+
+    def __str__(self) -> str:
+        return f"{self.active_count:,} joints active, error {said(self.error, self.measure)}"
 
 
 @read_only(
@@ -60,7 +65,7 @@ class AdaptiveStats:
     time="step(dt) and run(duration, dt) move on",
     active_joints="active, error and pin(joint) choose them",
     fixed="make another AdaptiveDynamics with active=[...]",
-    measure="guaranteed and the weights decide it",
+    error_measure="measure, guaranteed and the weights decide it",
 )
 @one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(Hybrid):
@@ -70,12 +75,14 @@ class AdaptiveDynamics(Hybrid):
         ad.apply("hand", force=(0, 0, 10))
         ad.run(1.0, dt=1e-3)
 
-    active: how many joints may move; or a list of joints, which then always move. error: alternatively, the largest
-    velocity allowed for the joints that are stopped, [rad/s]: the root of the velocity metric, the sum of v.V v over
-    joints. The active joints are chosen again every `update_every` steps.
+    active: how many joints may move, besides the free roots of bodies, which always do; or a list of joints, which then
+    always move, and no others. error: alternatively, the largest velocity allowed for the joints that are stopped, as
+    a share of the velocity of all joints: 0.01 is 1% of the motion. Both are roots of the velocity metric, the sum of
+    v.V v over joints. With measure="absolute-linkage", `error` is not a share but that root itself [rad/s]. The active
+    joints are chosen again every `update_every` steps.
     acceleration_region: how many joints, besides those that move, are examined by their accelerations (an integer), or
-    the largest acceleration allowed for the others, the root of their metric [rad/s^2] (any other number). Default: the
-    number of joints that may move, or `error`.
+    the largest acceleration allowed for the others, in the same measure (any other number). Default: the number of
+    joints that may move, or `error`.
 
     weights, velocity_weights: the joints' weights in the two metrics, A and V: a number for each joint, or a dictionary
     by name of numbers, symmetric positive definite matrices, or functions of the joint's position that return one.
@@ -84,9 +91,9 @@ class AdaptiveDynamics(Hybrid):
     check_energy=False continues when energy grows without a source; otherwise SimulationError is raised.
 
     guaranteed: the mode of AD section 7.3. No joint is stopped and the choice is made at every step, so that the error
-    of the accelerations is certified: the root of the metric of those treated as zero is at most `error` [rad/s^2]. It
-    holds for the accelerations that change the velocities, in the middle of the step. `measure` gives the measure of
-    `error`.
+    of the accelerations is certified, rounding included: those treated as zero are at most `error`, as a share of all
+    (or, absolute, [rad/s^2]). It holds for the accelerations that change the velocities, in the middle of the step.
+    `error_measure` says what `error` is measured in, and measured_error(dt) measures it.
 
     Settings may be changed at any time: ad.active, ad.error, ad.update_every, ad.guaranteed, ...
 
@@ -97,7 +104,8 @@ class AdaptiveDynamics(Hybrid):
     def __repr__(self) -> str:
         active = f"{len(self.active_joints):,} of {self.model.n_bodies:,} joints active"
         forces = count(len(self._pushes), "force")
-        return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}, at {self.time:.6g} s>"
+        least = "" if self.error is None else f", error allowed {said(self.error, self.error_measure)}"
+        return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}{least}, at {self.time:.6g} s>"
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot the tree with its active joints in orange, as a matplotlib figure; saved if a path is given."""
@@ -112,7 +120,7 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def active(self) -> int | None:
-        """How many joints may move; None: determined by the error. May be changed at any time."""
+        """How many joints may move, besides free roots; None: determined by the error. May be changed at any time."""
         return None if self._most == ALL else self._most
 
     @active.setter
@@ -140,10 +148,21 @@ class AdaptiveDynamics(Hybrid):
 
     @property
     def measure(self) -> str:
-        """The measure of `error`, with its unit: "velocity [rad/s]"; if guaranteed, "acceleration [rad/s^2]"."""
+        """The measure of `error`: "relative-linkage" or "absolute-linkage". May be changed at any time."""
+        return self._measure
+
+    @measure.setter
+    def measure(self, value: str) -> None:
+        self._measure = take("measure", value, MEASURE)
+        self._set_asked()
+        self._due()
+
+    @property
+    def error_measure(self) -> str:
+        """What `error` measures: "relative-linkage velocity", "absolute-linkage acceleration [rad/s^2]"."""
         weights, source = self._weighed
         plain = weights[0 if self._guaranteed else 1] is None
-        return of_adaptive_dynamics(self._guaranteed, "" if plain else source or "given")
+        return of_adaptive_dynamics(self._measure, self._guaranteed, "" if plain else source or "given")
 
     @property
     def update_every(self) -> int:
@@ -352,11 +371,39 @@ class AdaptiveDynamics(Hybrid):
             rigid_front=int(front.sum()),
             force_region=int(hybrid.n_paths),
             energy_removed=float(hybrid.removed),
-            acceleration_error=float(np.sqrt(hybrid.acceleration_rest)),
-            velocity_error=float(np.sqrt(hybrid.velocity_rest)),
+            acceleration_error=self._share(hybrid.acceleration_rest, hybrid.acceleration_least),
+            velocity_error=self._share(hybrid.velocity_rest, hybrid.velocity_total),
             certified=self._guaranteed,
-            measure=self.measure,
+            measure=self.error_measure,
         )
+
+    def _share(self, rest: float, total: float) -> float:
+        """The root of a metric left out, in `measure`."""
+        relative = self._measure == "relative-linkage"
+        return ratio(float(np.sqrt(rest)), float(np.sqrt(total))) if relative else float(np.sqrt(rest))
+
+    def measured_error(self, dt: float) -> float:
+        """The error of the accelerations of the next step, measured, in `measure`: the difference between a step of dt
+        and one in which all joints move, neither of which is taken. Costs O(n).
+
+        With guaranteed=True it is at most the error that the step certifies, up to what a step of dt itself leaves
+        out."""
+        dt = take("measured_error: dt", dt, POSITIVE)
+        some, whole = copy(self), copy(self)
+        whole._become_exact()
+        for body in (some, whole):
+            body.step(dt)
+        off, total = (self._weights.norm((whole.v - body.v) / dt) for body in (some, self))
+        return ratio(off, total) if self._measure == "relative-linkage" else off
+
+    def _become_exact(self) -> None:
+        """From now on all joints move, but for those that are locked one by one."""
+        if self._fixed:
+            self._pins[:] = 0
+        self._fixed = self._guaranteed = False
+        self._most = self.model.n_bodies
+        self._lay_out()
+        self._assemble()
 
     def regions(self) -> dict[str, Ints]:
         """Joints by region [AD section 4.1]: "active", "rigid", "forced" (joined above a force), "passive"."""

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import steps as k
+from supple.adaptive.choose import RELATIVE
 from supple.adaptive.drives import Driven
 from supple.adaptive.keeping import UNWATCHED
 from supple.adaptive.ledger import close_kernel, energy_kernel
+from supple.adaptive.measures import LinkageMeasure
 from supple.adaptive.memory import (
     CURRENT,
     HELD,
@@ -37,6 +39,7 @@ from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
 from supple.integrating.states import checked_state
+from supple.model.joints import JointType
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -75,6 +78,7 @@ class Hybrid(Pushed, Driven):
         active: Whole | Sequence[str | int] | None = None,
         *,
         error: NotNegative | None = None,
+        measure: LinkageMeasure = "relative-linkage",
         update_every: Count = 20,
         acceleration_region: Annotated[float, REGION] | None = None,
         weights: Weights = None,
@@ -90,6 +94,8 @@ class Hybrid(Pushed, Driven):
         self._shared: TreeTables = tree_tables(model, assemble(model, order))
         self._assembly = self._shared.assembly
         self._pins = np.zeros(model.n_bodies, dtype=np.int64)  #: 1: always active, -1: never
+        self._roots = (model.parent < 0) & (model.joint_type == JointType.FREE)  #: always active, unless locked
+        self._measure: str = measure
         self._ask(active, error, update_every, acceleration_region, guaranteed)
         self._weighed = (weights, velocity_weights), ""  #: as given, and their source
         self._q, self._v = checked_state(model, q, v)
@@ -152,10 +158,21 @@ class Hybrid(Pushed, Driven):
         return 1 if self._guaranteed else self._every_asked
 
     @property
+    def _pinned(self) -> NDArray[np.bool_]:
+        """Whether a joint is always active: pinned, or the free root of a body."""
+        pinned: NDArray[np.bool_] = (self._pins > 0) | (self._roots & (self._pins == 0))
+        return pinned
+
+    @property
+    def _most_with_roots(self) -> int:
+        """How many joints may move, together with the free roots, which do not count."""
+        return self._most if self._fixed else min(self._most + int((self._roots & (self._pins >= 0)).sum()), ALL)
+
+    @property
     def _reach(self) -> tuple[int, float]:
         """How many joints the acceleration update region may have, and the error allowed for the others."""
         if self._guaranteed or self._region is None:
-            return self._most, self._error
+            return self._most_with_roots, self._error
         return (min(self._region, ALL), 0.0) if isinstance(self._region, int) else (ALL, self._region)
 
     def _build(self) -> None:
@@ -243,7 +260,7 @@ class Hybrid(Pushed, Driven):
         locked = np.flatnonzero(self._pins < 0)
         self._body.tree = self._shared.changed(self._weights.values, locked).tree
         self._hybrid.velocity_weight = self._velocity_weights.values
-        must, pinned = self._hybrid.must, np.flatnonzero(self._pins > 0)
+        must, pinned = self._hybrid.must, np.flatnonzero(self._pinned)
         must[:] = 0
         self._mark_above(must, self._assembly.node_of[pinned], PASSES)
         must[self._assembly.node_of[pinned]] = PINNED
@@ -315,7 +332,7 @@ class Hybrid(Pushed, Driven):
 
     def _always(self) -> Ints:
         """The joints that are always active: all that may move, or the pinned ones."""
-        return np.flatnonzero(self._pins >= 0 if self._all_fixed() else self._pins > 0)
+        return np.flatnonzero(self._pins >= 0 if self._all_fixed() else self._pinned)
 
     def _keep(self) -> None:
         """Keep the current state as the one to return to if a step fails."""
@@ -326,9 +343,10 @@ class Hybrid(Pushed, Driven):
     def _set_asked(self) -> None:
         """Pass the settings to the kernels. Their metrics are sums of squares, so errors are squared."""
         hybrid, (reach, reach_error) = self._hybrid, self._reach
-        hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most, reach
+        hybrid.every, hybrid.most, hybrid.most_reached = self._every, self._most_with_roots, reach
         hybrid.ways = k.GUARANTEED if self._guaranteed else k.FIXED if self._all_fixed() else 0
         hybrid.ways |= 0 if self._check_energy else UNWATCHED
+        hybrid.ways |= RELATIVE if self._measure == "relative-linkage" else 0
         hybrid.error, hybrid.reach_error = self._error * self._error, reach_error * reach_error
 
     def _due(self) -> None:
@@ -336,11 +354,10 @@ class Hybrid(Pushed, Driven):
 
     def _all_fixed(self) -> bool:
         """Whether the moving joints never change: those given, or all."""
-        return self._fixed or (self._most < ALL and self._most >= int((self._pins >= 0).sum()))
+        return self._fixed or (self._most < ALL and self._most_with_roots >= int((self._pins >= 0).sum()))
 
-    @staticmethod
-    def _check_pins(pins: Ints, most: int) -> None:
-        wanted = int((pins > 0).sum())
+    def _check_pins(self, pins: Ints, most: int) -> None:
+        wanted = int(((pins > 0) & ~self._roots).sum())
         if wanted > most:
             raise StateError(f"{wanted} joints are to be always active, and only {most} may be")
 

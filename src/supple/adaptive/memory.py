@@ -185,7 +185,7 @@ class HybridBody(Struct):
     error = Number()
     most_reached = Integer()  # largest number of joints of the acceleration update region
     reach_error = Number()
-    ways = Integer()  # GUARANTEED, FIXED, UNWATCHED [steps.py, keeping.py]
+    ways = Integer()  # GUARANTEED, FIXED, UNWATCHED, RELATIVE [steps.py, keeping.py, choose.py]
     # current state
     time = Number()
     steps = Integer()
@@ -193,8 +193,10 @@ class HybridBody(Struct):
     due = Integer()  # steps until the next update
     n_reached = Integer()  # number of joints in the last acceleration update region
     acceleration_total = Number()  # the acceleration metric of all joints ...
+    acceleration_least = Number()  # ... at least, whatever rounding did ...
     acceleration_rest = Number()  # ... and of those that were not reached
-    velocity_rest = Number()  # the velocity metric of the joints that were stopped
+    velocity_total = Number()  # the velocity metric of the joints that moved ...
+    velocity_rest = Number()  # ... and of those of them that were stopped
     digits = Number()  # relative error of totals
     worst = Integer()  # the node or joint that an error refers to
     # the last good state [keeping.py]
@@ -231,6 +233,7 @@ LEDGER = (
 )  # fmt: skip
 #: ... and the other numbers.
 SAVED_NUMBERS = (
-    "dt", "time", "steps", "updates", "due", "n_reached", "acceleration_total", "acceleration_rest", "velocity_rest",
-    "digits", "kept_time", "kept_removed", "n_dropped", "kinetic", "removed", "unchecked", *LEDGER,
+    "dt", "time", "steps", "updates", "due", "n_reached", "acceleration_total", "acceleration_least",
+    "acceleration_rest", "velocity_total", "velocity_rest", "digits", "kept_time", "kept_removed", "n_dropped",
+    "kinetic", "removed", "unchecked", *LEDGER,
 )  # fmt: skip

@@ -58,6 +58,16 @@ class WeightTable:
         for j, matrix in found:
             self._put(j, matrix)
 
+    def norm(self, x: Floats) -> float:
+        """The root of the sum of x.A x over joints, with A their weights; x: (nv,)."""
+        total = 0.0
+        for k in np.unique(self._dof[self._dof > 0]):
+            joints, entries = np.flatnonzero(self._dof == k), np.arange(k * k)
+            A = self.values[self._begin[joints, None] + entries].reshape(-1, k, k)
+            y = x[self._model.v_index[joints, None] + entries[:k]]
+            total += float(np.einsum("ji,jik,jk->", y, A, y))
+        return float(np.sqrt(total))
+
     def _put(self, j: int, matrix: Floats) -> None:
         at = int(self._begin[j])
         self.values[at : at + matrix.size] = matrix.reshape(-1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole_body as wh
-from supple.adaptive.measures import MEASURES, Measure, of_quasi_statics
+from supple.adaptive.measures import MEASURES, Measure, measured, of_quasi_statics, percent, said
 from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed, PushRows
@@ -59,7 +60,7 @@ class Approximation:
     bounds: tuple[float, float]  #: the error is between these, rounding included
     total: float  #: of all joints, computed or not: the root of the sum of squares of their accelerations
     nv: int
-    measure: str  #: the measure of the error, with its unit
+    measure: str  #: the measure of the error: relative, or with its unit
     whole: bool = (
         False  #: whether all joints were solved at once, because the assembly tree would not have been accurate
     )
@@ -74,7 +75,8 @@ class Approximation:
     def __repr__(self) -> str:
         low, high = self.bounds
         size = f"{len(self.joints):,} joints computed of a body with nv={self.nv:,}{', all at once' * self.whole}"
-        return f"<Approximation: {size}, error from {low:.3g} to {high:.3g}, |qdd| = {self.total:.4g}>"
+        least = percent(low) if self.measure.startswith("relative") else f"{low:.3g}"
+        return f"<Approximation: {size}, error from {least} to {said(high, self.measure)}, |qdd| = {self.total:.4g}>"
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot the computed accelerations, as a matplotlib figure; saved if a path is given."""
@@ -94,8 +96,9 @@ class Approximation:
     order="make another QuasiStatics",
     q="set_state(q) moves the joints",
     time="step(dt) moves on",
+    steps="step(dt) moves on",
 )
-@one_at_a_time("model", "q", "time", "refine", "step")
+@one_at_a_time("model", "q", "time", "steps", "refine", "step")
 class QuasiStatics(Pushed):
     """A body under forces, moved as if it were at rest at every instant, within a guaranteed error.
 
@@ -109,7 +112,8 @@ class QuasiStatics(Pushed):
     |e| / |qdd|, "absolute-joint" the largest |e_j| of a joint [rad/s^2], "relative-joint" that divided by the largest
     |qdd_j|. Zero means exact: every joint is computed. Both may be changed at any time: qs.error, qs.measure.
 
-    Velocities are always zero; a step of dt moves joints by dt^2 / 2 times their accelerations. The cost of a step is
+    Velocities are always zero; a step of dt moves joints by dt^2 / 2 times their accelerations. So progress is counted
+    in steps, not in seconds: dt is how large a step is. The cost of a step is
     proportional to the nodes of the computed joints and those above the pushed bodies; nothing in it grows with n.
     """
 
@@ -124,7 +128,7 @@ class QuasiStatics(Pushed):
         measure: Measure = "relative-joint",
         order: str | ArrayLike = "balanced",
     ) -> None:
-        self._time, self._order = 0.0, order
+        self._time, self._steps, self._order = 0.0, 0, order
         self._begin_pushes(model)
         self._pace = Pace(model.n_bodies)
         self._stamp = 0  #: changes with every change of forces or state, and with every solution
@@ -136,8 +140,8 @@ class QuasiStatics(Pushed):
 
     def __repr__(self) -> str:
         body = f"{self.model.name!r}, {self.model.n_bodies:,} joints"
-        forces = count(len(self._pushes), "force")
-        return f"<QuasiStatics of {body} under {forces}: {self.measure} error {self.error:.3g}, at {self.time:.6g} s>"
+        forces, error = count(len(self._pushes), "force"), said(self.error, self.error_measure)
+        return f"<QuasiStatics of {body} under {forces}: error at most {error}, after {count(self.steps, 'step')}>"
 
     # --- settings -------------------------------------------------------------------------------------------------
 
@@ -163,13 +167,24 @@ class QuasiStatics(Pushed):
         self._changed()
 
     @property
+    def error_measure(self) -> str:
+        """What `error` measures: "relative-joint acceleration", "absolute-linkage acceleration [rad/s^2]"."""
+        return of_quasi_statics(self._measure)
+
+    @property
     def order(self) -> str | ArrayLike:
         """The order of the assembly tree."""
         return self._order
 
     @property
+    def steps(self) -> int:
+        """How many steps were taken."""
+        return self._steps
+
+    @property
     def time(self) -> float:
-        """The sum of the steps taken, in seconds."""
+        """The sum of the dt of the steps taken. It is not time: a body moves as far in one step of 10 dt as in about a
+        hundred steps of dt."""
         return self._time
 
     @property
@@ -254,6 +269,7 @@ class QuasiStatics(Pushed):
             self._changed()
             self._pace.moved += moved
             self._time += dt
+            self._steps += 1
 
     def save(self) -> dict[str, NDArray[Any]]:
         """The data that, besides q and forces, determine how it continues: the out-of-date nodes, and when the tree
@@ -292,6 +308,13 @@ class QuasiStatics(Pushed):
         self._solve(error)
         return int(self._qs.n_computed)
 
+    def measured_error(self) -> float:
+        """The error of the accelerations of the next step, measured, in `measure`: against those of all joints, solved
+        all at once. It is at most the certified one, `solve().error`. Costs O(n)."""
+        found, exact = copy(self).solve().dense(), copy(self).solve(error=0.0).dense()
+        some = np.array(NV)[self.model.joint_type] > 0
+        return measured(exact, found, self._measure, self.model.v_index[some])
+
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot the number of joints that the forces reach at errors of 1 down to 2^-19, as a matplotlib figure; saved
         if a path is given."""
@@ -299,7 +322,7 @@ class QuasiStatics(Pushed):
 
         errors = [2.0**-k for k in range(20)]
         joints = [self.reach(error) for error in errors]
-        title = f"{self.model.name}: how far forces reach, at {self.time:.4g} s"
+        title = f"{self.model.name}: how far forces reach, after {count(self.steps, 'step')}"
         return saved(accelerations.reach(title, errors, joints, self.model.n_bodies, self.measure), path)
 
     # --- inside ---------------------------------------------------------------------------------------------------

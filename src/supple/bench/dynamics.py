@@ -40,7 +40,7 @@ PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
 ALL = 1.5  #: all joints active: times the cost of divide and conquer, at most
 CROWD = {0.05: 4.0, 0.01: 15.0}  #: share of the joints: times faster than the ABA, at least
 MOLECULE, FASTER = 100, 60.0  #: active joints: times faster than the ABA, at least
-SIZES: dict[str, tuple[int, ...]] = {"pendulum": (300,), "crowd": (20, 10), "molecule": (50_000,)}
+SIZES: dict[str, tuple[Any, ...]] = {"pendulum": (300,), "crowd": (20, 10, 0, False), "molecule": (50_000,)}
 
 
 @dataclass(frozen=True, eq=False)

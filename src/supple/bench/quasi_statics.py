@@ -109,7 +109,7 @@ def _molecule(scene: Scene, wanted: Any, rounds: int) -> list[Row]:
     calls: dict[str, tuple[Callable[[], Any], int]] = {
         "DCA": (lambda: supple.forward_dynamics(model, q, v, tau, W, method="dca"), 1),
         "ABA": (lambda: supple.forward_dynamics(model, q, v, tau, W), 1),
-        "step": (lambda: qs.step(scene.dt), 10 if wanted else 1),
+        "step": (lambda: qs.step(scene.step_of("quasi-statics")), 10 if wanted else 1),
     }
     times = _turns(calls, rounds)
     rows = []

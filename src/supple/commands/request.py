@@ -35,7 +35,7 @@ from supple.simulating.simulation import Simulation
 
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
 STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
-SCENE_STEPS = 1000  #: of a scene
+SCENE_STEPS = 1000  #: of a scene, by quasi-statics
 LARGEST_CONFIG = 100_000  #: bytes of a TOML file
 MOST_DOTS = 500  #: in the key of a line
 
@@ -62,6 +62,9 @@ class Request:
     limits: float | None = None
     floating_base: bool = False
     joint_wrenches: bool = False
+    steps: int | None = None
+    measure: str | None = None
+    guaranteed: bool | None = None
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -113,11 +116,15 @@ class Request:
             raise StateError("--set is for the parameters of a scene; a file has none")
         body = made.model if made is not None else model or self._load()
         method = self.method or ("aba" if made is None else made.method)
-        dt = self.dt if self.dt is not None else STEP if made is None else made.dt
-        long = DURATION if made is None else made.duration or SCENE_STEPS * dt
-        duration = self.duration if self.duration is not None else long
-        options = {name: getattr(self, name) for name in ("error", "active", "rtol", "atol")}
+        dt = self.dt if self.dt is not None else STEP if made is None else made.step_of(method)
+        long = DURATION if made is None else SCENE_STEPS * dt if method == "quasi-statics" else made.duration
+        if self.duration is not None and self.steps is not None:
+            raise StateError("give --duration or --steps, not both")
+        duration = self.duration if self.duration is not None else long if self.steps is None else self.steps * dt
+        options = {name: getattr(self, name) for name in ("error", "active", "measure", "guaranteed", "rtol", "atol")}
         given = {name: value for name, value in options.items() if value is not None}
+        if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
+            given |= made.adaptive
         q = body.neutral() if made is None else made.q0
         run = Simulation(
             body, self._position(body, q), None if made is None else made.v0,

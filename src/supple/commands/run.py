@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from supple.simulating.result import Result
+    from supple.simulating.simulation import Simulation
 
 STOPPED = 130
 PICTURES = 0.01  #: seconds of a run that is only watched, between two states that are shown
@@ -37,7 +38,7 @@ def run(
         str | None,
         typer.Option(
             "--method",
-            help="aba, crba, virtual-work, dca, dense, quasi-statics, adaptive.",
+            help="aba, crba, virtual-work, dca, dense, adaptive, quasi-statics.",
             show_default="the scene's; aba of a file",
         ),
     ] = None,
@@ -50,11 +51,28 @@ def run(
     duration: Annotated[
         float | None, typer.Option("--duration", help="Seconds to follow it.", show_default="the scene's; 5 of a file")
     ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps", min=0, help="Steps to follow it, instead: quasi-statics knows no seconds.", show_default="1000"
+        ),
+    ] = None,
     every: Annotated[int, typer.Option("--every", help="Keep every so many steps.")] = 1,
     error: Annotated[
         float | None,
-        typer.Option("--error", help="What may be left out: relative-joint (quasi-statics), rad/s (adaptive)."),
+        typer.Option("--error", help="What may be left out: a share of the motion (0.01: 1%), or as --measure says."),
     ] = None,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            "--measure",
+            help="Of --error: relative-linkage, absolute-linkage; quasi-statics also relative-joint, absolute-joint.",
+            show_default="relative-linkage; quasi-statics: relative-joint",
+        ),
+    ] = None,
+    guaranteed: Annotated[
+        bool, typer.Option("--guaranteed", help="Adaptive: certify --error, of accelerations, at every step.")
+    ] = False,
     active: Annotated[int | None, typer.Option("--active", help="How many joints an adaptive method moves.")] = None,
     rtol: Annotated[float | None, typer.Option("--rtol", help="Of integrator dop853.", show_default="1e-9")] = None,
     atol: Annotated[float | None, typer.Option("--atol", help="Of integrator dop853.", show_default="1e-9")] = None,
@@ -89,6 +107,7 @@ def run(
     asked = Request(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
+        steps, measure, guaranteed or None,
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")
@@ -114,8 +133,21 @@ def run(
 def _follow(request: Any, record: Path | None, overwrite: bool) -> Result:
     from supple.simulating.run import follow
 
-    about = {"request": asdict(request)}
-    return follow(request.simulation(), record, overwrite=overwrite, progress=True, about=about)
+    run, about = request.simulation(), {"request": asdict(request)}
+    return _with_measured(run, follow(run, record, overwrite=overwrite, progress=True, about=about))
+
+
+def _with_measured(run: Simulation, result: Result) -> Result:
+    """A result that says the error of the last state, measured, where joints were left out."""
+    from supple.adaptive.measures import said
+    from supple.errors import SuppleError
+
+    with suppress(SuppleError):  # a step from here may be impossible, which is no failure of the run
+        measured = run.measured_error()
+        if measured is not None:
+            measure = str(run.settings["error_measure"]).replace("velocity", "acceleration").replace("/s]", "/s^2]")
+            result.about["measured_error"] = said(measured, measure)
+    return result
 
 
 def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None, open_page: bool) -> Result:
@@ -156,8 +188,10 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
     from supple.record.recording import Recording
     from supple.simulating.run import follow
 
-    if asked != Request(duration=asked.duration) or record is not None or config is not None:
-        raise typer.BadParameter("a run is resumed as it was begun: beside --resume only --duration may be given")
+    if asked != Request(duration=asked.duration, steps=asked.steps) or record is not None or config is not None:
+        raise typer.BadParameter(
+            "a run is resumed as it was begun: beside --resume only --duration or --steps may be given"
+        )
     with Recording(path) as r:
         if "request" not in r.about:
             raise RecordingError(f"{path} was recorded from Python: resume it there, with simulate(..., resume=True)")
@@ -168,7 +202,9 @@ def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) ->
         except StateError as e:
             made = r.versions.get("supple")
             raise RecordingError(f"{path}, made by Supple {made}, cannot be resumed by this version: {e}") from None
-    request.duration = ended if asked.duration is None else asked.duration
+    request.duration, request.steps = asked.duration, asked.steps
+    if request.duration is None and request.steps is None:
+        request.duration = ended
     return follow(request.simulation(model), path, resume=True, progress=True)
 
 
@@ -191,14 +227,16 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     first, last = result.segments[0], result.segments[-1]
     energies = [float(s.kinetic[i] + s.potential[i]) for s, i in ((first, 0), (last, -1))]
     rows = {
-        "states": f"{len(result)}, from {first.times[0]:.6g} to {last.times[-1]:.6g} s",
+        "states": f"{len(result)}, from {result.span}",
         "how": ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k)),
         "energy": f"{energies[0]:.6g} J at first, {energies[1]:.6g} J at last",
     }
     if result.active_counts is not None:
         rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
     if result.error is not None:
-        rows["error"] = f"{result.error.max():.3g} at most; {result.measure}"
+        rows["error"] = result.error_in_words()
+    if "measured_error" in result.about:
+        rows["measured"] = f"at the end, the next step leaves out {result.about['measured_error']}"
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())

@@ -68,7 +68,7 @@ def worked_example(report: Report) -> list[Claim]:
 
 def pendulum(report: Report, quick: bool) -> list[Claim]:
     """Figure 5, and errors and energies, which the paper does not give."""
-    scene = scenes.pendulum(LINKS, planar=True)
+    scene = scenes.pendulum(LINKS, planar=True, damping=0.0)
     n, duration = scene.model.n_bodies, 0.1 * DURATION if quick else DURATION
     count_of_looks = LOOKS // 4 if quick else LOOKS  # between two, enough steps for their times to be told
     between = round(duration / DT / count_of_looks)
@@ -238,7 +238,7 @@ def figure_6(scene: Scene, seconds: float) -> dict[str, Run]:
 
 def table_1(report: Report, quick: bool) -> list[Claim]:
     """Table 1: forces against sizes of the active region."""
-    scene = scenes.pendulum(LINKS)
+    scene = scenes.pendulum(LINKS, damping=0.0)
     n = scene.model.n_bodies
     report.heading(f"Table 1: a pendulum of {n} links, forces against active joints")
     sizes = [max(1, round(s * n)) for s in theirs.SHARES]

@@ -25,7 +25,7 @@ SECONDS = 0.12
 
 
 def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
-    scene = scenes.crowd(*people)
+    scene = scenes.crowd(*people, puppets=False)
     n, rows = scene.model.n_bodies, people[0]
     steps = round((0.1 if quick else 1.0) * SECONDS / DT)
     report.heading(f"Figure 1: a crowd of {people[0] * people[1]}, {n:,} joints, pushed for {steps * DT:.2g} s")

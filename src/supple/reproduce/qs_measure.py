@@ -44,7 +44,7 @@ def run(qs: QuasiStatics, scene: Scene, error: float, steps: int) -> Run:
     seconds, joints, nodes = np.empty((3, steps))
     for i in range(steps):
         start = time.perf_counter()
-        qs.step(scene.dt)
+        qs.step(scene.step_of("quasi-statics"))
         seconds[i] = time.perf_counter() - start
         joints[i], nodes[i] = qs._qs.n_computed, qs._qs.n_touched
     return Run(error, float(np.median(seconds)), float(joints.mean()), float(nodes.mean()), centres(scene, qs.q))
@@ -62,7 +62,9 @@ def exactly(scene: Scene, steps: Iterable[int]) -> Floats:
     model, push = scene.model, scene.pushes
     q, rest = scene.q0.copy(), np.zeros(model.nv)
     for _ in steps:
-        q += 0.5 * scene.dt**2 * forward_dynamics(model, q, rest, None, wrenches(scene, push, q))
+        q += (
+            0.5 * scene.step_of("quasi-statics") ** 2 * forward_dynamics(model, q, rest, None, wrenches(scene, push, q))
+        )
     return q
 
 

@@ -122,7 +122,7 @@ def walker_scene(walker: Walker, duration: float, dt: float) -> Scene:
     for foot in (model.frames[name] for name in walker.feet):
         rods[foot.body] = foot.position, foot.position + [0.0, 0.0, walker.parameters["length"]]
     return Scene(
-        model, walker.q, NO_PUSHES, dt, rods, v0=walker.v, events=events(walker), method="aba", duration=duration
+        model, walker.q, NO_PUSHES, dt, rods, v0=walker.v, events=events(walker), duration=duration
     )  # fmt: skip
 
 

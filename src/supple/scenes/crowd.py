@@ -1,4 +1,4 @@
-"""A crowd of people on a grid before a camera, pushed away from it [AD Figure 1]."""
+"""A crowd of people on a grid before a camera [AD Figure 1], hung up like puppets, and pushed."""
 
 from __future__ import annotations
 
@@ -6,45 +6,82 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import checked
 from supple.exact.crba import mass_matrix
+from supple.exact.kinematics import poses
 from supple.model.builder import ModelBuilder
 from supple.model.joints import JointType
 from supple.model.model import Model
 from supple.model.parents import room
-from supple.scenes.scene import Floats, Pushes, Scene, SeedNumber, Some
+from supple.scenes.scene import Floats, Pushes, Scene, SeedNumber, Some, Springs
 from supple.scenes.skeleton import PELVIS, skeleton
 
 CAMERA = (-4.0, 0.0, 1.7)  #: metres; it looks along x
 SPACING = 1.2  #: metres from one person to the next
 PUSH = (150.0, 350.0)  #: newtons: the least and the most that somebody is pushed with
+AT = (0.1, 0.0, 0.08)  #: where, on the chest
 SIZES = 0.06  #: people are so much smaller or taller than the skeleton, at most, as a share
-DAMPING = 4.0  #: of joints, as a rate: what a joint carries would lose its turning so quickly, a second
+DAMPING = 4.0  #: of joints, as a rate, a second
+DURATION = 10.0
+SECONDS = 0.3  #: that a push of a puppet lasts
+WAVES = ((0.5, 4.5), (5.0, 9.0))  #: seconds in which pushes run through the crowd: from the front, from one side
+ACTIVE = 0.05  #: of the joints move, in adaptive dynamics
+#: What holds a puppet: of which body, at what point, the share of the weight that it carries. The head's carries a
+#: little more than what is above the pelvis, so that the spine hangs straight.
+STRINGS = (("pelvis", (0.0, 0.0, 0.08), 0.44), ("head", (0.02, 0.0, 0.2), 0.56))
+SAG, STRING_DAMPING = 0.6, 0.6  #: metres that weight lengthens a string; a second: of what it carries
+GRAVITY = (0.0, 0.0, -9.81)
 
 
 @checked
-def crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> Scene:
+def crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0, puppets: bool = True) -> Scene:
     """rows x columns people (89 bodies and 95 degrees of freedom each), the first row nearest to the camera.
 
-    They stand at ease, facing the camera, no two alike; each is pushed at the chest, away from the camera. There is
-    no ground to fall on, and no gravity. Joints have limits, which nothing enforces, and are damped as much as explicit
-    steps of dt bear.
+    They stand at ease, facing the camera, no two alike. There is no ground to fall on: each hangs on two soft springs,
+    at the pelvis and the head, and is pushed at the chest twice, for a moment: one wave of pushes runs through the
+    crowd from the front to the back, another one from side to side. Joints have limits, which nothing enforces, and are
+    damped. puppets=False is the crowd of AD Figure 1: no gravity, no springs, and everybody is pushed away from the
+    camera all the time.
     """
     people, rng = rows * columns, np.random.default_rng(seed)
     room(people * len(skeleton().names))
     size = rng.uniform(1 - SIZES, 1 + SIZES, people)
-    model = _people(size, DAMPING * _turning_inertias())
+    model = _people(size, _damping(), GRAVITY if puppets else (0.0, 0.0, 0.0))
     chest = np.array([model.body_index(f"person {i} chest") for i in range(people)])
-    forces = np.zeros((people, 3))
-    forces[:, 0] = rng.uniform(*PUSH, people)
-    push = Pushes(chest, forces, np.tile((0.1, 0.0, 0.08), (people, 1)))
+    strength = rng.uniform(*PUSH, people)
+    at = np.tile(AT, (people, 1))
     rods = (skeleton().rods * size[:, None, None, None]).reshape(-1, 2, 3)
-    return Scene(model, _standing(model, rows, columns, size, rng), push, 2.5e-4, rods)
+    adaptive = {"active": max(1, round(ACTIVE * model.n_bodies))}
+    q = _standing(model, rows, columns, size, rng)
+    if not puppets:
+        push = Pushes(chest, strength[:, None] * (1.0, 0.0, 0.0), at)
+        return Scene(model, q, push, 1e-3, rods, method="adaptive", adaptive=adaptive, duration=1.0)
+    row, column = np.divmod(np.arange(people), columns)
+    along = np.array([row / max(1, rows - 1), column / max(1, columns - 1)])  # how far a wave has come, from 0 to 1
+    begin = np.concatenate([a + (b - a) * x for (a, b), x in zip(WAVES, along)])
+    forces = np.concatenate([strength[:, None] * way for way in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))])
+    push = Pushes(np.tile(chest, 2), forces, np.tile(at, (2, 1)), np.stack([begin, begin + SECONDS], axis=1))
+    springs = _strings(model, q, size)
+    return Scene(model, q, push, 1e-3, rods, springs, method="adaptive", adaptive=adaptive, duration=DURATION)
 
 
-def _people(size: Floats, damping: Floats | float) -> Model:
+def _strings(model: Model, q: Floats, size: Floats) -> Springs:
+    """The springs of puppets that stand as they do at q."""
+    weight = -GRAVITY[2] * np.add.reduceat(model.mass, np.flatnonzero(model.parent < 0))
+    rotation, position = poses(model, q)
+    rows = []
+    for name, point, share in STRINGS:
+        bodies = np.array([model.body_index(f"person {i} {name}") for i in range(len(size))])
+        points = size[:, None] * point
+        anchors = position[bodies] + np.einsum("mij,mj->mi", rotation[bodies], points) + (0.0, 0.0, SAG)
+        stiffness = share * weight / SAG
+        rows.append((bodies, points, anchors, stiffness, STRING_DAMPING * share * weight / -GRAVITY[2]))
+    return Springs(*(np.concatenate(x) for x in zip(*rows)))
+
+
+def _people(size: Floats, damping: Floats | float, gravity: ArrayLike = (0.0, 0.0, 0.0)) -> Model:
     """People of given sizes, as shares of the skeleton's; damping: of its joints."""
     person, count = skeleton(), len(size)
     n = len(person.names)
@@ -58,7 +95,7 @@ def _people(size: Floats, damping: Floats | float) -> Model:
     position = scaled(person.position, 1)
     position[root] = 0.0  # a free joint says where its body is
     above = person.parent + n * np.arange(count)[:, None]
-    b = ModelBuilder("crowd", gravity=(0.0, 0.0, 0.0))
+    b = ModelBuilder("crowd", gravity=gravity)
     b.add_bodies(
         np.where(root, -1, above.ravel()),
         person.joint * count,
@@ -77,14 +114,20 @@ def _people(size: Floats, damping: Floats | float) -> Model:
 
 
 @cache
-def _turning_inertias() -> Floats:
-    """(n,) what each joint of the skeleton turns, about its own axis, at ease; 0 where a person is free."""
+def _damping() -> Floats:
+    """(n,) of the joints of the skeleton; 0 where a person is free.
+
+    Each is DAMPING times an inertia: the mean of that of all it carries, rigid, and of that with which it begins to
+    move where all other joints give way. By the first alone small joints would stop at once, and explicit steps would
+    have to be as short; by the second alone large ones would hardly be damped.
+    """
     one = _people(np.ones(1), 0.0)
     turning = np.flatnonzero(one.joint_type == JointType.REVOLUTE)
     at_ease = one.neutral()
     at_ease[one.q_index[turning]] = skeleton().ease[turning]
-    inertia = np.diag(mass_matrix(one, at_ease))
-    return np.where(one.parent < 0, 0.0, inertia[one.v_index])
+    H = mass_matrix(one, at_ease)
+    inertia = np.sqrt(np.diag(H) / np.diag(np.linalg.inv(H)))
+    return np.where(one.parent < 0, 0.0, DAMPING * inertia[one.v_index])
 
 
 def _standing(model: Model, rows: int, columns: int, size: Floats, rng: np.random.Generator) -> Floats:

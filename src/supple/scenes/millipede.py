@@ -12,6 +12,7 @@ from supple.model.topology import depth_first
 from supple.scenes.scene import Pushes, Scene, Some
 
 SPINE, LEG = (0.02, 0.05), (0.01, 0.01)  #: metres and kilograms of a link
+DAMPING = 10.0  #: of joints, a second, as a share of the inertia of a link
 THICKNESS = 0.3  #: of a link, as a share of its length
 
 
@@ -54,7 +55,10 @@ def millipede(legs: Some = 1000, leg_links: Some = 10, spine: Some = 3000) -> Sc
     moments[k, along, along] = mass * width**2 / 6
     b = ModelBuilder("millipede", gravity=(0.0, 0.0, 0.0))
     names = [f"spine{i}" for i in range(spine)] + [f"leg{i}_{j}" for i in range(legs) for j in range(m)]
-    b.add_bodies(parent, names=names, axis=axis, position=position, mass=mass, com=0.5 * out, inertia=moments)
+    damping = DAMPING * mass * length**2
+    b.add_bodies(
+        parent, names=names, axis=axis, position=position, mass=mass, com=0.5 * out, inertia=moments, damping=damping
+    )  # fmt: skip
     q = np.zeros(n)
     s = np.arange(0, spine, 2)
     q[s] = 0.05 * np.cos(2 * np.pi * s / 120)  # the spine winds,
@@ -69,4 +73,5 @@ def millipede(legs: Some = 1000, leg_links: Some = 10, spine: Some = 3000) -> Sc
     push = Pushes(number[[foot]], np.array([[0.02, 0.01, 0.03]]), out[[foot]])
     rods = np.zeros((n, 2, 3))
     rods[:, 1] = out
-    return Scene(b.build(), q[order], push, 5e-4, rods[order])
+    how = dict(method="adaptive", duration=2.0, quasi_static_dt=2e-3)
+    return Scene(b.build(), q[order], push, 1e-3, rods[order], **how)  # type: ignore[arg-type]

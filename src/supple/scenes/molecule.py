@@ -55,7 +55,8 @@ def molecule(joints: Some = 50_000, seed: SeedNumber = 0, forces: Whole = 1, whe
     rods = np.zeros((n, 2, 3))
     rods[1:, 0, 2] = -BOND  # back along the bond to the parent
     model = b.build()
-    return Scene(model, q0, pushes(model, forces, where, seed), 0.03, rods)
+    how = dict(method="adaptive", duration=50.0, quasi_static_dt=0.03)
+    return Scene(model, q0, pushes(model, forces, where, seed), 0.05, rods, **how)  # type: ignore[arg-type]
 
 
 @checked

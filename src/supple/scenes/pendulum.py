@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import pi
+from math import pi, sqrt
 
 import numpy as np
 
@@ -12,24 +12,30 @@ from supple.model.parents import room
 from supple.scenes.scene import NO_PUSHES, Scene, Some
 
 THICKNESS = 0.2  #: of a link, as a share of its length
+LINKS, LENGTH, MASS = 300, 3.0, 3.0
+DAMPING, DT, DURATION = 2e-4, 5e-4, 6.0  #: N m s, s and s, of the pendulum of these sizes
 
 
 @checked
 def pendulum(
-    links: Some = 300,
-    length: Positive = 3.0,
-    mass: Positive = 3.0,
+    links: Some = LINKS,
+    length: Positive = LENGTH,
+    mass: Positive = MASS,
     planar: bool = False,
     angle: float = pi / 2,
-    damping: NotNegative = 0.0,
+    damping: NotNegative | None = None,
 ) -> Scene:
     """A chain of equal links, its first pin in the world, straight and at an angle to the vertical: at first sideways,
     along x.
 
     length, mass: of the whole. Links are round rods; they turn about y and about x by turns, or, planar, all about y.
-    damping: of each joint. Nothing pushes: gravity does all.
+    damping: of each joint, N m s. The free end cracks like a whip when it turns back, as that of a falling chain does;
+    by default there is just enough damping for steps of dt to follow that. Nothing pushes: gravity does all.
     """
     n = links
+    pace, fineness = sqrt(length / LENGTH), min(1.0, LINKS / n)
+    if damping is None:
+        damping = DAMPING * mass / MASS * (length / LENGTH) ** 2 / pace * fineness**2
     room(n)
     each, m = length / n, mass / n
     radius = 0.5 * THICKNESS * each
@@ -54,4 +60,6 @@ def pendulum(
     q0[0] = -angle  # turns -z towards +x
     rods = np.zeros((n, 2, 3))
     rods[:, 1, 2] = -each
-    return Scene(b.build(), q0, NO_PUSHES, 1e-3, rods)
+    return Scene(
+        b.build(), q0, NO_PUSHES, DT * pace * fineness, rods, duration=DURATION * pace, quasi_static_dt=8e-3 * pace
+    )  # fmt: skip

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class Pushes:
     bodies: Ints  #: (m,)
     forces: Floats  #: (m, 3) in the world
     points: Floats  #: (m, 3) in the body's frame
+    times: Floats | None = None  #: (m, 2) seconds from and until which each acts; None: all of them always do
 
     def __repr__(self) -> str:
         return f"<{count(len(self), 'push')} on bodies {listed(self.bodies[:6])}>"
@@ -39,6 +40,11 @@ class Pushes:
     def each(self) -> Iterator[tuple[int, Floats, Floats]]:
         """Body, force, point."""
         return zip(self.bodies.tolist(), self.forces, self.points)
+
+    def described(self) -> list[Push]:
+        """The same as supple.simulate takes them."""
+        times = np.tile((0.0, np.inf), (len(self), 1)) if self.times is None else self.times
+        return [Push(b, f, p, start=t[0], stop=t[1]) for (b, f, p), t in zip(self.each(), times)]
 
     def wrenches(self, model: Model, q: ArrayLike) -> Floats:
         """(n_bodies, 6) the same as forward_dynamics takes them."""
@@ -56,6 +62,7 @@ class Springs:
     points: Floats  #: (m, 3) in the body's frame
     anchors: Floats  #: (m, 3) in the world
     stiffness: Floats  #: (m,) newtons a metre
+    damping: Floats | None = None  #: (m,) newton seconds a metre; None: no dampers
 
     def __repr__(self) -> str:
         return f"<{count(len(self), 'spring')} on bodies {listed(self.bodies[:6])}>"
@@ -63,12 +70,13 @@ class Springs:
     def __len__(self) -> int:
         return len(self.bodies)
 
-    def each(self) -> Iterator[tuple[int, Floats, float, Floats]]:
-        """Body, anchor, stiffness, point."""
-        return zip(self.bodies.tolist(), self.anchors, self.stiffness.tolist(), self.points)
+    def each(self) -> Iterator[tuple[int, Floats, float, Floats, float]]:
+        """Body, anchor, stiffness, point, damping."""
+        damping = [0.0] * len(self) if self.damping is None else self.damping.tolist()
+        return zip(self.bodies.tolist(), self.anchors, self.stiffness.tolist(), self.points, damping)
 
     def wrenches(self, model: Model, q: ArrayLike) -> Floats:
-        """(n_bodies, 6) what they do to the bodies at a position."""
+        """(n_bodies, 6) what they do to the bodies at a position, at rest."""
         rotation, position = poses(model, q)
         reach = np.einsum("mij,mj->mi", rotation[self.bodies], self.points) + position[self.bodies]
         forces = self.stiffness[:, None] * (self.anchors - reach)
@@ -81,50 +89,58 @@ NO_SPRINGS = Springs(np.zeros(0, dtype=np.int64), np.zeros((0, 3)), np.zeros((0,
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A model at a position, under forces."""
+    """A model at a position, under forces, and how to follow it through time."""
 
     model: Model
     q0: Floats
     pushes: Pushes
-    dt: float  #: seconds of a step, small enough for thousands of them to make a smooth motion
+    dt: float  #: seconds of a step of dynamics
     rods: Floats  #: (n_bodies, 2, 3) two points of each body in its frame, between which it is drawn
     springs: Springs = NO_SPRINGS
     v0: Floats | None = None  #: at rest, by default
     forces: tuple[Any, ...] = ()  #: more than pushes: what supple.simulate takes
     events: tuple[Event, ...] = ()
-    method: str = "quasi-statics"  #: the one that it was made for
-    duration: float | None = None  #: seconds that are worth a look, if so
+    duration: float = 5.0  #: seconds that are worth a look
+    method: str = "aba"  #: of simulate, unless another one is named
+    quasi_static_dt: float | None = None  #: of a step of quasi-statics, thousands of which make a smooth motion
+    adaptive: Mapping[str, Any] = field(default_factory=lambda: {"error": 0.01})  #: settings of adaptive dynamics
 
     def __repr__(self) -> str:
         acts = [count(len(self.pushes), "push"), count(len(self.springs), "spring"), count(len(self.forces), "force")]
         said = ", ".join(x for x in acts if not x.startswith("0 ")) or "no forces"
-        return f"<Scene: {repr(self.model)[1:-1]}; {said}; {self.method}, dt={self.dt:g}>"
+        return f"<Scene: {repr(self.model)[1:-1]}; {said}; {self.method}, {self.duration:g} s, dt={self.dt:g}>"
+
+    def step_of(self, method: str) -> float:
+        """dt of a step by a method."""
+        return self.quasi_static_dt or self.dt if method == "quasi-statics" else self.dt
 
     def all_forces(self) -> list[Any]:
         """The pushes, springs and all else that acts, as supple.simulate takes them."""
-        pushes = [Push(b, force=f, point=p) for b, f, p in self.pushes.each()]
-        return [*pushes, *(Spring(b, a, k, p) for b, a, k, p in self.springs.each()), *self.forces]
+        springs = [Spring(b, a, k, p, d) for b, a, k, p, d in self.springs.each()]
+        return [*self.pushes.described(), *springs, *self.forces]
 
     def quasi_statics(self, error: float = 2.0**-19, measure: Measure = "relative-joint") -> QuasiStatics:
-        """The scene under its forces, ready to be stepped."""
+        """The scene under its forces, ready to be stepped: all but those that act for a limited time only."""
         qs = QuasiStatics(self.model, self.q0, error, measure)
         self._push(qs)
         return qs
 
     def adaptive_dynamics(self, active: int | Sequence[str | int] | None = None, **settings: Any) -> AdaptiveDynamics:
-        """The scene under its forces, ready to be stepped; settings: what AdaptiveDynamics takes."""
+        """The scene under its forces, ready to be stepped: all but those that act for a limited time only. settings:
+        what AdaptiveDynamics takes."""
         ad = AdaptiveDynamics(self.model, self.q0, self.v0, active, **settings)
         self._push(ad)
         return ad
 
     def _push(self, body: QuasiStatics | AdaptiveDynamics) -> None:
-        for b, f, p in self.pushes.each():
-            body.apply(b, force=f, point=p)
-        for b, a, k, p in self.springs.each():
-            body.spring(b, a, k, p)
+        for push in self.pushes.described():
+            if push.always:
+                body.apply(push.body, force=push.force, point=push.point)
+        for b, a, k, p, d in self.springs.each():
+            body.spring(b, a, k, p, d if isinstance(body, AdaptiveDynamics) else 0.0)
 
     def wrenches(self, q: ArrayLike) -> Floats:
-        """(n_bodies, 6) all forces at a position, as forward_dynamics takes them."""
+        """(n_bodies, 6) all pushes and springs at a position, at rest, as forward_dynamics takes them."""
         return self.pushes.wrenches(self.model, q) + self.springs.wrenches(self.model, q)
 
     def with_pushes(self, pushes: Pushes) -> Scene:

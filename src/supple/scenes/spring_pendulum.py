@@ -36,4 +36,4 @@ def spring_pendulum(links: Some = 50, link: Whole | None = None, damping: NotNeg
         np.array([[LENGTH / 3, 0.0, -LENGTH / 3]]),
         np.array([STIFFNESS]),
     )
-    return replace(hanging, springs=spring)
+    return replace(hanging, springs=spring, dt=1e-3, duration=4.0, quasi_static_dt=1e-3)

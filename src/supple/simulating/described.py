@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from supple.model.model import Model
 from supple.simulating.crossings import resolution_of
-from supple.simulating.forces import joint_forces
+from supple.simulating.forces import Push, joint_forces
 from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -32,7 +32,10 @@ def described(x: Any) -> Any:
     if isinstance(x, np.ndarray | np.generic):
         return _numbers(np.asarray(x))
     if is_dataclass(x) and not isinstance(x, type):
-        return {"kind": type(x).__name__} | {f.name: described(getattr(x, f.name)) for f in fields(x)}
+        said = {f.name: described(getattr(x, f.name)) for f in fields(x)}
+        if isinstance(x, Push) and x.always:  # as before pushes could have a time
+            said = {name: value for name, value in said.items() if name not in ("start", "stop")}
+        return {"kind": type(x).__name__} | said
     if isinstance(x, Mapping):
         return {str(name): described(value) for name, value in x.items()}
     if isinstance(x, Sequence):
@@ -66,7 +69,9 @@ def _name(x: Any) -> str:
 def given(run: Simulation) -> dict[str, Any]:
     """Settings, forces and events of a run, the same whether defaults are given or left out; bodies and joints by
     name."""
-    settings = {name: x for name, x in run.settings.items() if name not in ("duration", "error_measure")}
+    settings = {
+        name: x for name, x in run.settings.items() if name not in ("duration", "error_measure", "progress_unit")
+    }
     out = {name: described(value) for name, value in (settings | run.given).items()}
     for force in out["forces"]:
         if isinstance(force, dict):

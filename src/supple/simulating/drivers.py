@@ -24,6 +24,7 @@ from supple.simulating.events import Happened
 from supple.simulating.forces import Controller, Limits, Push, Spring, joint_forces, law_rows
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
+from supple.simulating.timed_pushes import TimedPushes
 from supple.simulating.watch import Found, Watch
 
 Floats = NDArray[np.float64]
@@ -286,13 +287,15 @@ def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Ad
             cursor.kept = time
 
 
-def own_steps(cursor: Cursor, stepper: Any, grid: Grid) -> Iterator[Piece]:
-    """Steps of a stepper with its own way to step; v is zero if it has none."""
+def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> Iterator[Piece]:
+    """Steps of a stepper with its own way to step, under pushes; v is zero if it has none."""
     rows, at_rest = Gathered(cursor.model), np.zeros(cursor.model.nv)
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
+        pushes.begin(cursor.step)
         count = min(grid.every - cursor.step % grid.every, grid.whole - cursor.step, AT_ONCE)
+        count = min(count, pushes.unchanged(cursor.step))
         count = max(count, 1) if many and cursor.on(grid) else 1
         end = grid.time(cursor.step + count)
         with Keeping(last):
@@ -341,15 +344,15 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Pu
         if isinstance(force, Push):
             how = {"force": force.force, "point": force.point, "torque": force.torque, "frame": force.frame}
             pushes.append((force, stepper.apply(force.body, **how)))
-        elif isinstance(force, Spring) and force.length == 0.0 and (moves or force.damping == 0.0):
-            stepper.spring(force.body, force.anchor, force.stiffness, force.point, force.damping)
+        elif isinstance(force, Spring) and force.length == 0.0:
+            damping = force.damping if moves else 0.0  # at rest, a damper does nothing
+            stepper.spring(force.body, force.anchor, force.stiffness, force.point, damping)
         elif isinstance(force, Controller | Limits) and moves:
             stepper.joint_law(law_rows(stepper.model, force))
         else:
             raise StateError(
                 f"this method does not take {force!r}, but supple.Push, supple.Spring of no length, a constant tau; "
-                "adaptive dynamics also supple.Controller, supple.Limits and springs with damping; an exact method "
-                "takes them all"
+                "adaptive dynamics also supple.Controller and supple.Limits; an exact method takes them all"
             )
     if tau is None:
         return pushes

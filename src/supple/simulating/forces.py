@@ -111,7 +111,7 @@ class Forces(Pointing):
 
     def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
         """tau and wrenches; None if there are none."""
-        wrenches = None if self.world is None else self.world(q, v)
+        wrenches = None if self.world is None else self.world(time, q, v)
         if not len(self.law) and not self.functions:
             return self.constant, wrenches
         tau = self.constant.copy()
@@ -158,14 +158,17 @@ class WorldForces:
         self.force = np.array([R @ np.asarray(f.force) for f, R in zip(pushes, turns)]).reshape(-1, 3)
         self.torque = np.array([R @ np.asarray(f.torque) for f, R in zip(pushes, turns)]).reshape(-1, 3)
         self.given = self.force, self.torque
+        self.start, self.stop = (np.array([getattr(f, name) for f in pushes]) for name in ("start", "stop"))
+        self.timed = ~np.array([f.always for f in pushes], dtype=bool)  #: pushes that do not act all the time
         self.anchor = np.array([s.anchor for s in springs], dtype=float).reshape(-1, 3)
         self.stiffness = np.array([s.stiffness for s in springs], dtype=float)
         self.damping = np.array([s.damping for s in springs], dtype=float)
         self.length = np.array([s.length for s in springs], dtype=float)
-        self.conserve = not (self.torque.any() or (self.own[:, None] & (self.force != 0)).any())
+        works = self.own | self.timed
+        self.conserve = not (self.torque.any() or (works[:, None] & (self.force != 0)).any())
         self.damped = bool(self.damping.any())
 
-    def __call__(self, q: Floats, v: Floats) -> Floats:
+    def __call__(self, time: float, q: Floats, v: Floats) -> Floats:
         """(n_bodies, 6)"""
         pose = poses(self.model, q)
         R = pose.rotation[self.bodies]
@@ -173,6 +176,9 @@ class WorldForces:
         own, Rt = self.own[:, None], R.transpose(0, 2, 1)
         force[: self.n] = np.where(own, self.force, _turn(Rt[: self.n], self.force))
         moment[: self.n] = np.where(own, self.torque, _turn(Rt[: self.n], self.torque))
+        if self.timed.any():
+            over = np.flatnonzero((time < self.start) | (time >= self.stop))
+            force[over] = moment[over] = 0.0
         if len(self.anchor):
             at = _turn(R[self.n :], self.points[self.n :])
             away = pose.position[self.bodies[self.n :]] + at - self.anchor
@@ -198,11 +204,16 @@ class WorldForces:
         return out
 
     def energy(self, q: Floats) -> Floats:
-        """(B,) energy of springs, and of constant world-frame forces on points, which is -force · point."""
+        """(B,) energy of springs, and of constant world-frame forces on points, which is -force · point; pushes that
+        do not act all the time have none."""
         R, r = each_state(self.model, q, self._poses)
         at = r + _turn(R, self.points)
         stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
-        pushed = (at[:, : self.n] * np.where(self.own[:, None], 0.0, self.force)).reshape(len(q), -1).sum(axis=1)
+        pushed = (
+            (at[:, : self.n] * np.where((self.own | self.timed)[:, None], 0.0, self.force))
+            .reshape(len(q), -1)
+            .sum(axis=1)
+        )
         out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
         return out
 

@@ -16,6 +16,19 @@ def today(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {**settings, "integrator": INTEGRATORS[known]} if known in INTEGRATORS else dict(settings)
 
 
+def progress_unit(about: Mapping[str, Any]) -> str:
+    """What the progress of a run is counted in: "s", or "steps" of quasi-statics, which knows no time."""
+    return "steps" if about.get("method") == "quasi-statics" else "s"
+
+
+def when(time: float, about: Mapping[str, Any]) -> str:
+    """A time of a run in words: "0.25 s", or "250 steps" of quasi-statics."""
+    dt = about.get("dt")
+    if progress_unit(about) == "s" or not isinstance(dt, int | float) or not dt > 0.0:
+        return f"{time:.6g} s"
+    return f"{time / dt:,.6g} steps"
+
+
 def measure_of(about: Mapping[str, Any]) -> str:
     """What the error of a run is measured in, with its unit."""
     said, method = about.get("error_measure"), about.get("method")

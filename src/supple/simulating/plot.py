@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from supple.adaptive.measures import is_certified
 from supple.drawing import new_figure, saved
 from supple.errors import StateError
 
@@ -20,10 +21,11 @@ COORDINATES = 8  #: how many are plotted unless joints are named
 def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) -> Any:
     """See Result.plot."""
     counts = result.active_counts
-    rows = 2 if counts is None else 3
+    error = result.error
+    rows = 2 + (counts is not None) + (error is not None)
     figure = new_figure(8, 2.4 * rows)
     axes = figure.subplots(rows, 1, sharex=True)
-    t, kinetic, potential = result.times, result.kinetic, result.potential
+    t, kinetic, potential = result.progress, result.kinetic, result.potential
     axes[0].plot(t, kinetic + potential, "k", label="energy")
     axes[0].plot(t, kinetic, label="kinetic")
     axes[0].plot(t, potential, label="potential")
@@ -32,19 +34,30 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
     for number, segment in enumerate(_names(result, joints)):
         name, parts = segment
         for k, (times, values) in enumerate(parts):
-            axes[1].plot(times, values, f"C{number % 10}", label=name if k == 0 else None)
+            axes[1].plot(times / result._each, values, f"C{number % 10}", label=name if k == 0 else None)
     axes[1].set_ylabel("rad, m")
     if counts is not None:
         axes[2].plot(t, counts, label="active joints")
         axes[2].set_ylabel("joints")
+    if error is not None:
+        _plot_error(axes[-1], t, error, str(result.measure))
     for event in result.events:
         for axis in axes:
-            axis.axvline(event.time, color="0.8", lw=0.8, zorder=0)
+            axis.axvline(event.time / result._each, color="0.8", lw=0.8, zorder=0)
     for axis in axes:
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[-1].set_xlabel("s")
+    axes[-1].set_xlabel(result.progress_unit)
     return saved(figure, path)
+
+
+def _plot_error(axis: Any, t: Any, error: Any, measure: str) -> None:
+    """Errors over time: in per cent, or in their unit."""
+    name, absolute, unit = measure.partition(" [")
+    label = "certified error" if is_certified(measure) else "error at updates"
+    axis.plot(t, error if absolute else 100.0 * error, label=label)
+    axis.set_ylabel(unit.rstrip("]") if absolute else "%")
+    axis.set_title(name, loc="left", fontsize=8)
 
 
 def _how(result: Result) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from supple.adaptive.measures import said
 from supple.simulating.simulation import Sample, Simulation
 
 
@@ -48,11 +49,13 @@ class Progress:
         """The current time of the run, and its progress."""
         run, p = self._run, sample.piece
         wall = max(clock.perf_counter() - self._begun, 1e-9)
-        now = f"{p.times[-1]:.4g} of {run.grid.end:.4g} s"
-        parts = [f"{(float(p.times[-1]) - self._first) / wall:.3g} s/s"]
+        done, end, unit = float(p.times[-1]), run.grid.end, str(run.settings["progress_unit"])
+        each = run.dt if unit == "steps" else 1.0
+        now = f"{done / each:.4g} of {end / each:.4g} {unit}"
+        parts = [f"{(done - self._first) / each / wall:.3g} {unit}/s"]
         if p.active is not None:
             parts.append(f"{len(p.active[-1])} active")
         if p.error is not None:
-            parts.append(f"error {p.error[-1]:.2g}")
+            parts.append(f"error {said(float(p.error[-1]), str(run.settings.get('error_measure', '')))}")
         parts.append(f"{float(sample.kinetic[-1] + sample.potential[-1]):.6g} J")
         return now, ", ".join(parts)

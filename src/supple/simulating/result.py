@@ -10,11 +10,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.adaptive.measures import is_certified, said
 from supple.arguments import checked, take, whole
 from supple.errors import StateError, printable
 from supple.model.model import Model
 from supple.simulating.events import Happened
-from supple.simulating.names import measure_of
+from supple.simulating.names import measure_of, progress_unit, when
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -119,7 +120,32 @@ class Result:
 
     @property
     def times(self) -> Floats:
+        """(k,) seconds; those of quasi-statics, sums of dt, are no time: see `progress`."""
         return self._all("times")
+
+    @property
+    def progress(self) -> Floats:
+        """(k,) how far the run had come, in `progress_unit`: its times, or the numbers of quasi-static steps."""
+        return self.times / self._each
+
+    @property
+    def progress_unit(self) -> str:
+        """ "s", or "steps" of quasi-statics, which knows no time."""
+        return progress_unit(self.about)
+
+    @property
+    def span(self) -> str:
+        """From when to when it is, in words."""
+        times = [s.times for s in self.segments if len(s)]
+        if not times:
+            return "empty"
+        return f"{times[0][0] / self._each:,.6g} to {when(float(times[-1][-1]), self.about)}"
+
+    @property
+    def _each(self) -> float:
+        """Of `times`, what counts as one of `progress`."""
+        dt = self.about.get("dt")
+        return dt if self.progress_unit == "steps" and isinstance(dt, float) and dt > 0.0 else 1.0
 
     @property
     def q(self) -> Floats:
@@ -147,15 +173,24 @@ class Result:
 
     @property
     def error(self) -> Floats | None:
-        """(k,) error of leaving out joints, in `measure`: certified for quasi-statics and for adaptive dynamics with
-        guaranteed=True; for other adaptive dynamics, at the last choice of active joints. None: nothing was left
-        out."""
+        """(k,) error of leaving out joints, in `measure`, by default a share of the motion: certified for quasi-statics
+        and for adaptive dynamics with guaranteed=True; for other adaptive dynamics, at the last choice of active
+        joints. None: nothing was left out."""
         return None if self.segments[0].error is None else self._all("error")
 
     @property
     def measure(self) -> str | None:
-        """The measure of the error, with its unit; None if there is none."""
+        """The measure of the error in words: "relative-joint acceleration", "absolute-linkage velocity [rad/s]"; None
+        if there is none."""
         return None if self.segments[0].error is None else measure_of(self.about)
+
+    def error_in_words(self) -> str:
+        """The largest error with its name and unit; empty if there is none."""
+        error, measure = self.error, self.measure
+        if error is None or measure is None:
+            return ""
+        kind = "certified error" if is_certified(measure) else "error at updates"
+        return f"{kind} at most {said(float(error.max()), measure)}"
 
     @property
     def joint_wrenches(self) -> Floats | None:
@@ -183,10 +218,10 @@ class Result:
         return plot(self, path, joints)
 
     def __repr__(self) -> str:
-        times = [s.times for s in self.segments if len(s)]
-        span = f"{times[0][0]:.6g} to {times[-1][-1]:.6g} s" if times else "empty"
         how = ", ".join(str(self.about[k]) for k in ("method", "integrator") if self.about.get(k))
-        text = f"<Result of {self.model.name!r}: {len(self)} states, {span}, {how}"
+        text = f"<Result of {self.model.name!r}: {len(self)} states, {self.span}, {how}"
+        if self._file is None and self.error is not None and len(self):
+            text += f"; {self.error_in_words()}"
         if self.events:
             text += f"; {len(self.events)} events"
         if self.about.get("stopped"):

@@ -21,7 +21,7 @@ from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, given
 from supple.simulating.events import Happened
-from supple.simulating.names import today
+from supple.simulating.names import today, when
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, SegmentInMemory
 from supple.simulating.resuming import checkpoint, go_on
@@ -54,7 +54,8 @@ def simulate(
     duration, record, resume, overwrite and progress are those of supple.Simulation.
 
     method: one of those of forward_dynamics, or "quasi-statics", or "adaptive". The last two accept the settings of
-    QuasiStatics (error, measure) and AdaptiveDynamics (active, error, update_every, ...), and step as these do.
+    QuasiStatics (error, measure) and AdaptiveDynamics (active, error, measure, update_every, ...), and step as these
+    do. Quasi-statics knows no time: duration / dt steps are taken, and progress is counted in steps.
     integrator, for the other methods: "rk4" (default), "euler", "semi-implicit", or "dop853" with rtol and atol
     (default 1e-9). forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches;
     functions (time, q, v, model) also receive the model, which they need if an event changes the root. tau: constant
@@ -206,7 +207,7 @@ def load_run(path: str | Path) -> Result:
     state = r.state
     about = today(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
-        about["stopped"] = state["failed"] or f"not finished, at {state['time']:.6g} s"
+        about["stopped"] = state["failed"] or f"not finished, at {when(state['time'], about)}"
     return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r, rods)
 
 
@@ -240,7 +241,7 @@ def follow(
                 bar.show(sample)
                 if watch is not None and len(sample.piece.times):
                     watch(sample)
-        return result(stopped=f"stopped at {run.cursor.time:.6g} s" if interrupted.told else None)
+        return result(stopped=f"stopped at {run.when(run.cursor.time)}" if interrupted.told else None)
     except SimulationError as e:
         e.result = result(str(e), str(e))
         raise

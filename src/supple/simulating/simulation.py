@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.dynamics import AdaptiveDynamics
-from supple.adaptive.measures import of_quasi_statics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
 from supple.errors import StateError
@@ -28,7 +27,9 @@ from supple.simulating.events import Event, Happened
 from supple.simulating.following import Following
 from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
+from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State, checked_state
+from supple.simulating.timed_pushes import TimedPushes
 from supple.simulating.watch import Watch
 
 Floats = NDArray[np.float64]
@@ -65,6 +66,7 @@ OWN = {
         (
             "active",
             "error",
+            "measure",
             "update_every",
             "acceleration_region",
             "weights",
@@ -168,7 +170,7 @@ class Simulation:
         self._push_scale, self._rescaled = 1.0, False
         self.guard: EnergyGuard | None = None  #: of the current segment
         self.steered = False  #: whether the run was changed from outside while under way; its events say how
-        self._pushes: list[tuple[Push, Any]] = []
+        self._pushes = TimedPushes((), dt)  #: on the stepper
         self._stepper: Any = None
         self.rods: Floats | None = (
             None  #: (n_bodies, 2, 3) points between which bodies are drawn, if a scene specifies them
@@ -269,6 +271,7 @@ class Simulation:
         """The settings of the run, as words and numbers."""
         out: dict[str, Any] = {"method": self.method, "integrator": self.integrator}
         out |= {"dt": self.dt, "every": self.grid.every, "duration": self.grid.end}
+        out["progress_unit"] = progress_unit(out)
         if self._adaptive is not None:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
         if self._measure is not None:
@@ -278,9 +281,18 @@ class Simulation:
     @property
     def _measure(self) -> str | None:
         """The measure of the error."""
-        if isinstance(self._stepper, QuasiStatics):
-            return of_quasi_statics(self._stepper.measure)
-        return getattr(self._stepper, "measure", None)
+        return getattr(self._stepper, "error_measure", None)
+
+    def when(self, time: float) -> str:
+        """A time of the run in words: "0.25 s", or "250 steps" of quasi-statics."""
+        return when(time, {"method": self.method, "dt": self.dt})
+
+    def measured_error(self) -> float | None:
+        """The error of leaving out joints in the next step, measured, in the measure of accelerations of the method;
+        None if it leaves out none. Costs O(n)."""
+        if isinstance(self._stepper, AdaptiveDynamics):
+            return self._stepper.measured_error(self.dt)
+        return self._stepper.measured_error() if isinstance(self._stepper, QuasiStatics) else None
 
     @property
     def given(self) -> dict[str, Any]:
@@ -350,7 +362,7 @@ class Simulation:
     def _pieces(self) -> Iterator[Piece]:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
-            return drivers.own_steps(c, self.stepper, grid)
+            return drivers.own_steps(c, self.stepper, grid, self._pushes)
         compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events and c.on(grid)
         if compiled and self.integrator in FIXED:
             return drivers.march(c, f, grid, self.integrator)
@@ -368,9 +380,10 @@ class Simulation:
         c = self.cursor
         watched = {"check_energy": self._check_energy} if self.method == "adaptive" else {}
         self._stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
-        self._pushes = drivers.load_stepper(self._stepper, self._forces, self._tau)
+        self._pushes = TimedPushes(drivers.load_stepper(self._stepper, self._forces, self._tau), self.dt)
+        self._pushes.begin(max(c.step - 1, 0))  # as it was in the last step
         if isinstance(self.stepper, QuasiStatics):
-            self.stepper._time = c.time
+            self.stepper._time, self.stepper._steps = c.time, c.step
 
     @property
     def may_stop(self) -> bool:
@@ -387,8 +400,7 @@ class Simulation:
         self._push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True
         for made in self._made:
             made.forces.scale_pushes(self._push_scale)
-        for given, push in self._pushes:
-            push.set(force=scale * np.asarray(given.force), torque=scale * np.asarray(given.torque))
+        self._pushes.scale(self._push_scale)
 
     def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]], guard: dict[str, float] | None = None) -> None:
         """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
@@ -419,7 +431,7 @@ class Simulation:
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.integrator}" if self.integrator else self.method
-        return f"<Simulation of {self.cursor.model.name!r} at {self.cursor.time:.6g} s: {how}, dt={self.dt:g}>"
+        return f"<Simulation of {self.cursor.model.name!r} at {self.when(self.cursor.time)}: {how}, dt={self.dt:g}>"
 
 
 def _integrator(method: str, integrator: str | None) -> str:

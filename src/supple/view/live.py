@@ -61,7 +61,7 @@ class Live:
         self._anew = True  #: whether these are no more to be relied on
         gui = server.gui
         self._panel = Panel(server, run.stepper is not None, self._again)
-        self._panel.measure = str(run.settings.get("error_measure", ""))
+        self._panel.measure, self._panel.about = str(run.settings.get("error_measure", "")), run.settings
         self._panel.stage.rods = rods
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
@@ -114,7 +114,7 @@ class Live:
         if chooses or isinstance(stepper, QuasiStatics):
             low, high = DECADES["relative" if "relative" in stepper.measure else "other"]
             now = np.log10(stepper.error) if stepper.error else low
-            hint = f"of what may be left out, not a number of joints: {stepper.measure}; for the camera, in pixels"
+            hint = f"of what may be left out, not a number of joints: {stepper.error_measure}; -2 is 1%, if relative"
             error = gui.add_slider("error, log 10", low, high, 0.1, float(np.clip(round(now, 1), low, high)), hint=hint)
             self._slider("error", error)
         if self.run.has_pushes:
@@ -164,7 +164,7 @@ class Live:
                 ad.set_weights(*(self.run.settings.get(name) for name in ("weights", "velocity_weights")))
                 self._camera = None
                 self._steered("weights of its own")
-                self._panel.measure = ad.measure
+                self._panel.measure = ad.error_measure
             return
         camera = max(cameras, key=lambda c: float(c.update_timestamp))
         here = np.array([*camera.position, *camera.look_at, camera.fov, camera.aspect, camera.image_height])
@@ -175,7 +175,7 @@ class Live:
             ad.look_from(camera.position, camera.look_at, focal=focal, view_angle=min(whole, 3.0))
             if self._camera is None:
                 self._steered("weights of a camera")
-            self._camera, self._panel.measure = here, ad.measure
+            self._camera, self._panel.measure = here, ad.error_measure
 
     def _steered(self, how: str) -> None:
         """From now on the run is not the one that was asked for: it remembers, and its recording says so."""

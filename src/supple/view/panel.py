@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.adaptive.measures import is_certified
+from supple.adaptive.measures import said as in_words
 from supple.errors import printable
 from supple.exact.answers import Poses
+from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State
 from supple.view.colours import MEANING, legend
 from supple.view.stage import Stage
@@ -18,6 +21,7 @@ from supple.view.stage import Stage
 Floats = NDArray[np.float64]
 
 SPEEDS = (1e-9, 1e9)  #: between which a page may choose
+PROGRESS = {"s": "time", "steps": "progress"}  #: what it is called, by its unit
 CELL = "padding:0.1em 0.5em 0.1em 0;vertical-align:top"  #: of a table: its style
 
 
@@ -30,6 +34,7 @@ class Panel:
         self.stage = Stage(server, self.pick)
         self.picked: int | None = None
         self.measure = ""  #: what the error is measured in
+        self.about: Mapping[str, Any] = {}  #: of the run: what its progress is counted in
         self.refused = ""  #: what the page asked for last, and why it cannot be had
         self._said = server.gui.add_html("")
         self._chooses = chooses
@@ -70,7 +75,7 @@ class Panel:
         if stage.visible != self._shown.value:
             stage.visible = self._shown.value
         pose = stage.show(state.model, state.q, state.active_joints, state.error)
-        self._said.content = said(state, energy, self.measure, self.refused)
+        self._said.content = said(state, energy, self.measure, self.refused, self.about)
         picked = self.picked  # which another thread may change meanwhile
         if picked is not None and picked < state.model.n_bodies:
             wrench = None if joint_wrench is None else joint_wrench(picked)
@@ -119,13 +124,15 @@ def speed_control(gui: Any, now: float, more: str = "") -> Any:
     return gui.add_number("speed", now, min=SPEEDS[0], max=SPEEDS[1], hint=f"seconds of the run in a second{more}")
 
 
-def said(state: State, energy: float, measure: str = "", refused: str = "") -> str:
+def said(
+    state: State, energy: float, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
+) -> str:
     """A state in a few words, as HTML."""
-    rows = {"time": f"{state.time:.6g} s", "energy": f"{energy:.6g} J"}
+    rows = {PROGRESS[progress_unit(about or {})]: when(state.time, about or {}), "energy": f"{energy:.6g} J"}
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:
-        rows["error"] = f"{state.error:.3g}, {measure}" if measure else f"{state.error:.3g}"
+        rows["certified error" if is_certified(measure) else "error"] = in_words(state.error, measure)
     if refused:
         rows["refused"] = refused
     return _table(rows)

@@ -30,7 +30,7 @@ class Player:
         self._clock = (0.0, 0.0)  #: when playing began, and the time of the run then
         gui, n = server.gui, len(self.timeline)
         self._panel = Panel(server, self.timeline.active is not None, self._wanted.set)
-        self._panel.measure = result.measure or ""
+        self._panel.measure, self._panel.about = result.measure or "", result.about
         self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
         with gui.add_folder("Timeline"):
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)

@@ -1,0 +1,142 @@
+"""Every scene runs to its end as `supple run` runs it, by every method that it allows; people stay where they hang.
+
+Scenes of ten thousands of bodies are run with few; `supple run` was tried with all of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import supple
+from supple import scenes
+from supple.commands.request import Request
+from supple.scenes.crowd import SPACING
+from supple.scenes.skeleton import skeleton
+from supple.simulating.dynamics import EXACT
+from supple.simulating.run import follow
+
+FEW = {
+    "millipede": {"legs": 8, "leg_links": 3, "spine": 20},
+    "molecule": {"joints": 60},
+    "crowd": {"rows": 1, "columns": 1},
+}
+WALKERS = ("compass", "simplest-walker")  #: their legs are point masses
+INVERTING = ("virtual-work", "dca")  #: need the inverse of every body's inertia
+
+
+def run(name: str, method: str | None = None, **asked):
+    request = Request(scene=name, method=method, **({"set": FEW.get(name, {})} | asked))
+    return follow(request.simulation())
+
+
+@pytest.mark.parametrize("name", scenes.NAMES)
+def test_scenes_run_to_their_end_with_their_defaults(name: str):
+    scene = scenes.NAMES[name](**FEW.get(name, {}))
+    r = run(name, every=20)
+    assert r.about["method"] == scene.method != "quasi-statics"
+    assert r.times[-1] == pytest.approx(scene.duration) and r.progress_unit == "s" and "stopped" not in r.about
+    moved = [np.abs(s.q - s.q[0]).max() for s in r.segments]
+    assert max(moved) > 0.05
+
+
+@pytest.mark.parametrize("method", [*EXACT, "adaptive", "quasi-statics"])
+@pytest.mark.parametrize("name", scenes.NAMES)
+def test_scenes_run_by_every_method_that_they_allow(name: str, method: str):
+    """A hundred steps, which is all that slow methods are given, of a pendulum of 30 links."""
+    if name in WALKERS and method not in EXACT:
+        with pytest.raises(supple.StateError, match="takes no events"):
+            run(name, method)
+        return
+    if name in WALKERS and method in INVERTING:
+        with pytest.raises(supple.SimulationError, match=r"body 'right'.* has no inertia"):
+            run(name, method)
+        return
+    few = {"set": {"links": 30}} if name == "pendulum" else {}
+    r = run(name, method, steps=100, every=10, **few)
+    assert np.isfinite(r.segments[-1].q).all() and r.times[-1] == pytest.approx(100 * r.about["dt"])
+    if method == "quasi-statics":
+        assert r.progress_unit == r.about["progress_unit"] == "steps"
+        np.testing.assert_allclose(r.progress, np.arange(0, 101, 10))
+        assert "0 to 100 steps" in repr(r) and "certified error at most" in repr(r)
+
+
+def test_quasi_static_scenes_move_steadily():
+    """A thousand steps by default: enough to see, and no jump."""
+    for name in ("bicycle-chain", "pendulum", "spring-pendulum", "millipede", "molecule", "crowd"):
+        r = run(name, "quasi-statics")
+        assert len(r) == 1001 and r.progress[-1] == 1000
+        step = np.abs(np.diff(r.q, axis=0)).max()
+        assert np.abs(r.q[-1] - r.q[0]).max() > 0.05 and step < 0.3, name
+
+
+def test_the_pendulum_loses_what_its_dampers_take():
+    """E(0) - E(t) is the integral of d v^2 over time, until its end turns back, too quickly for a sum of samples."""
+    r = run("pendulum", duration=1.2)
+    power = (r.model.damping * r.v**2).sum(axis=1)
+    taken = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(r.times) * (power[1:] + power[:-1]))])
+    falls = r.potential[0] - r.potential.min()
+    np.testing.assert_allclose(r.energy[0] - r.energy, taken, atol=1e-4 * falls)
+    assert falls > 40.0 and np.abs(r.q[:, 0] - r.q[0, 0]).max() > 2.0
+
+
+def test_the_pendulum_s_energy_never_grows():
+    r = run("pendulum", "aba", duration=3.0, every=10)
+    assert r.times[-1] == 3.0
+    assert (np.diff(r.energy) < 1e-2).all()
+
+
+@pytest.fixture(scope="module")
+def crowd() -> tuple[scenes.Scene, supple.Result]:
+    scene = scenes.crowd(3, 3)
+    how = dict(scene.adaptive) | {"dt": scene.dt, "duration": scene.duration, "every": 50, "method": scene.method}
+    return scene, supple.simulate(scene.model, scene.q0, forces=scene.all_forces(), **how)
+
+
+def places(scene: scenes.Scene, q) -> np.ndarray:
+    """(people, bodies, 2, 3) both ends of all bodies."""
+    R, x = supple.poses(scene.model, q)
+    ends = np.einsum("nij,nkj->nki", R, scene.rods) + x[:, None]
+    return ends.reshape(-1, len(skeleton().names), 2, 3)
+
+
+def test_everybody_in_the_crowd_stays_in_the_picture(crowd):
+    """... within arm's reach of where they stand, upright, for the whole of the default duration."""
+    scene, r = crowd
+    home = places(scene, scene.q0)[:, 0, 0]
+    head = skeleton().names.index("head")
+    for state in r:
+        x = places(scene, state.q)
+        assert (np.abs(x - home[:, None, None]) < 2.0).all()
+        assert (np.linalg.norm(x[:, 0, 0] - home, axis=1) < SPACING / 2).all()
+        assert (x[..., 2] > -0.5).all() and (x[:, head, 1, 2] > 1.2).all()
+
+
+def test_nobody_in_the_crowd_is_frozen(crowd):
+    """In every second everybody's pelvis and hands move, though only a twentieth of the joints may."""
+    scene, r = crowd
+    hands = [i for i, name in enumerate(skeleton().names) if name.endswith("palm")]
+    seconds = [[places(scene, s.q) for s in r if k <= s.time <= k + 1] for k in range(int(scene.duration))]
+    for frames in map(np.array, seconds):
+        pelvis = np.ptp(frames[:, :, 0, 0], axis=0).max(axis=1)
+        hand = np.ptp(frames[:, :, hands, 1], axis=0).max(axis=(1, 2))
+        assert (pelvis > 2e-3).all() and (hand > 5e-3).all()
+
+
+def test_free_roots_are_always_active_and_do_not_count(crowd):
+    scene, r = crowd
+    roots, budget = np.flatnonzero(scene.model.parent < 0), scene.adaptive["active"]
+    for s in r.segments:
+        for i in range(len(s)):
+            active = s.active_joints(i)
+            assert np.isin(roots, active).all() and len(active) <= budget + len(roots)
+    assert max(r.active_counts) == budget + len(roots)
+    ad = scene.adaptive_dynamics(0)
+    ad.run(0.01, 1e-3)
+    assert ad.active == 0 and ad.active_joints.tolist() == roots.tolist()
+    ad.pin(int(roots[0]), False)
+    assert ad.active_joints.tolist() == roots[1:].tolist()
+    ad.pin(int(roots[0]), None)
+    ad.run(0.01, 1e-3)
+    assert ad.active_joints.tolist() == roots.tolist()
+    assert scene.adaptive_dynamics([5]).active_joints.tolist() == [5]  # a list is all that moves
