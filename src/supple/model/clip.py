@@ -16,13 +16,40 @@ Floats = NDArray[np.float64]
 
 @checked
 @dataclass(frozen=True)
+class Arrows:
+    """Vectors to draw beside a motion, such as the ground's forces: for each frame and name a point in the world and a
+    vector from there, which is zero where there is nothing to draw."""
+
+    names: tuple[str, ...]
+    points: Floats  #: (frames, names, 3) metres
+    vectors: Floats  #: (frames, names, 3)
+    unit: str = "N"
+
+    def __post_init__(self) -> None:
+        shape = (len(self.points), len(self.names), 3)
+        for name in ("points", "vectors"):
+            x = getattr(self, name)
+            if x.shape != shape or not np.isfinite(x).all():
+                raise StateError(f"{name} of arrows must be finite numbers of shape {shape}, not {shown(x)}")
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"<Arrows: {printable(', '.join(self.names))} in {self.unit}, {len(self)} frames>"
+
+
+@checked
+@dataclass(frozen=True)
 class Clip:
-    """Positions of a model at evenly spaced times. feet: the bodies that can stand on the ground."""
+    """Positions of a model at evenly spaced times. feet: the bodies that can stand on the ground. arrows: to be drawn
+    beside it, one set a frame (supple.motion_loads(clip).clip has the ground's forces)."""
 
     model: Model
     times: Floats
     q: Floats  #: (frames, nq)
     feet: tuple[str, ...] = ()
+    arrows: Arrows | None = None
 
     def __post_init__(self) -> None:
         n = len(self.times) if self.times.ndim == 1 else -1
@@ -30,6 +57,8 @@ class Clip:
             raise StateError(f"a clip is times (n,) and finite positions (n, {self.model.nq}), not {shown(self.q)}")
         if not (np.isfinite(self.times).all() and (np.diff(self.times) > 0).all()):
             raise StateError("the times of a clip must be finite and grow")
+        if self.arrows is not None and len(self.arrows) != n:
+            raise StateError(f"a clip of {n} frames has arrows for each, not for {len(self.arrows)}")
 
     def __len__(self) -> int:
         return len(self.times)

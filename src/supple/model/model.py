@@ -350,8 +350,8 @@ class Model:
         return changed.with_body(self, body, values)
 
     def with_joint(self, joint: str | int, **values: ArrayLike) -> Model:
-        """Another model with a different lower, upper, velocity_limit, effort_limit, damping, armature or friction of
-        one joint: one number, or one for each entry of its q or v."""
+        """Another model with a different lower, upper, velocity_limit, effort_limit, damping, armature, friction,
+        stiffness or rest of one joint: one number, or one for each entry of its q or v."""
         return changed.with_joint(self, joint, values)
 
     def neutral(self) -> Floats:
