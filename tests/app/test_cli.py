@@ -190,7 +190,7 @@ def test_inspect_says_all_of_a_file_in_groups():
     kinds = Counter(remark.subject for remark in supple.load(path).report if remark.subject not in PROBLEMS)
     assert kinds.total() > 200
     said = short.split("Changes how it moves")[1].split("No problems")[0]
-    assert len(said.strip().split("\n")) < 12
+    assert len(said.strip().split("\n")) < 14
     acting, rest = said.split("Read, but not used as the file says")
     assert f"{kinds['mimic']} x <mimic>" in acting and f"{kinds['collision']} x <collision>" in acting
     assert f"{kinds['transmission']} x transmission" in rest
@@ -252,7 +252,7 @@ def test_convert_writes_a_urdf_that_loads(arm: Path, tmp_path: Path):
 
 def test_convert_names_the_command_that_shows_all_remarks(tmp_path: Path):
     out = succeeds("convert", robot("talos_reduced.urdf"), "-o", tmp_path / "new.urdf")
-    assert "`supple inspect --all` shows each" in " ".join(out.split())
+    assert "`supple inspect --all` names each" in out
 
 
 def test_convert_reads_mjcf(tmp_path: Path):

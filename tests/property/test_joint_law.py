@@ -203,6 +203,7 @@ def test_controllers_and_limits_are_replaced_and_laws_add_up():
         law = np.concatenate([*controllers.values(), walls, *more])
         tau = np.zeros(model.nv)
         joint_law.law_kernel.load()(law.reshape(-1), q, moving, tau)
+        tau += supple.joint_forces(model, q, moving)
         ad.step(1e-7)
         near((ad.v - moving) / 1e-7, supple.forward_dynamics(model, q, moving, tau), 1e-4)
 

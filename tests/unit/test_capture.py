@@ -255,10 +255,20 @@ def test_arrows_go_with_a_clip(walk, carried):
     clip = carried.clip
     assert clip.arrows.names == walk.feet and len(clip.arrows) == len(walk) and clip.arrows.unit == "N"
     assert repr(clip.arrows) == "<Arrows: LeftFoot, RightFoot in N, 101 frames>"
-    with pytest.raises(supple.StateError, match="101 frames"):
-        Clip(walk.model, walk.times, walk.q, walk.feet, Arrows(("a",), np.zeros((2, 1, 3)), np.zeros((2, 1, 3))))
-    with pytest.raises(supple.StateError, match="vectors"):
-        Arrows(("a",), np.zeros((2, 1, 3)), np.full((2, 1, 3), np.nan))
+    at, force = clip.arrows.at(walk.times[22] + 0.4 / walk.rate)
+    np.testing.assert_array_equal(at, clip.arrows.points[22])
+    np.testing.assert_array_equal(force, clip.arrows.vectors[22])
+    for time, i in ((-1.0, 0), (99.0, -1)):
+        np.testing.assert_array_equal(clip.arrows.at(time)[0], clip.arrows.points[i])
+    assert clip.arrows.largest == pytest.approx(np.linalg.norm(clip.arrows.vectors, axis=2).max())
+    none = np.zeros((2, 1, 3))
+    for bad in (
+        dict(vectors=np.full((2, 1, 3), np.nan)), dict(points=np.zeros((2, 2, 3))), dict(times=np.array([1.0, 1.0]))
+    ):  # fmt: skip
+        with pytest.raises(supple.StateError, match=next(iter(bad))):
+            Arrows(**(dict(names=("a",), times=np.arange(2.0), points=none, vectors=none) | bad))
+    empty = Arrows((), np.zeros(0), np.zeros((0, 0, 3)), np.zeros((0, 0, 3)))
+    assert empty.largest == 0.0 and len(empty.at(1.0)[0]) == 0
 
 
 def test_nobody_stands_in_flight(walk):

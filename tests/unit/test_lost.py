@@ -15,7 +15,7 @@ def test_remarks_that_say_the_same_are_a_group():
     three, alone = groups([*same[:3], other])
     assert three.count == 3 and three.names == ("j0", "j1", "j2")
     assert three.shown() == "3 x <mimic> of joint …: follows joint … by … in the file: j0, j1, j2"
-    assert alone.shown() == str(other) == "line 3: joint \"it's\": of no use"
+    assert alone.shown() == str(other) == 'line 3: joint "it\'s": of no use'
     (nine,) = groups(same)
     assert nine.shown().endswith("j0, j1, j2, j3, j4, j5 and 3 more")
     assert nine.shown(everything=True).endswith("j6, j7, j8")

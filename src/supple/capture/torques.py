@@ -95,7 +95,7 @@ class Loads:
         """The ground's force at each foot, where it acts."""
         ground = np.full((*self.foot_pressure.shape[:2], 1), self.support.ground)
         at = np.concatenate([np.nan_to_num(self.foot_pressure), ground], axis=2)
-        return Arrows(self.moving.clip.feet, at, self.shares[..., None] * self.reaction[:, None], "N")
+        return Arrows(self.moving.clip.feet, self.times, at, self.shares[..., None] * self.reaction[:, None], "N")
 
     @checked
     def about(self, joint: str, axis: Triple, frame: Literal["body", "world"] = "body") -> Floats:

@@ -42,5 +42,8 @@ def show_remarks(console: Console, title: str, remarks: Sequence[Remark], everyt
 
     if remarks:
         say(console, f"\n[bold]{title}:[/]")
-        for group in groups(remarks):
+        found = groups(remarks)
+        for group in found:
             say(console, f"  {plain(group.shown(everything))}")
+        if not everything and any(group.is_cut for group in found):
+            say(console, "  `supple inspect --all` names each.")

@@ -66,6 +66,11 @@ class Group:
     count: int
     names: tuple[str, ...]
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether there are more names than are shown."""
+        return len(self.names) > NAMED
+
     def shown(self, everything: bool = False) -> str:
         if self.count == 1:
             return self.text

@@ -13,12 +13,9 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from supple.files.mjcf_flags import switched_off
 from supple.model.actuators import ANY, Actuator
-
-Floats = NDArray[np.float64]
 
 SLIDE, HINGE = 2, 3  #: mjtJoint
 
@@ -85,19 +82,20 @@ class Actuators:
         m = self.m
         gear, gain, joint = float(m.actuator_gear[i, 0]), float(m.actuator_gainprm[i, 0]), int(m.actuator_trnid[i, 0])
         bias, stiffness, damping = self._bias(i)
-        forces: Floats = np.array(ANY)
+        least, most = ANY
         if m.actuator_forcelimited[i]:
-            forces = np.sort(gear * m.actuator_forcerange[i])
+            least, most = sorted(gear * x for x in m.actuator_forcerange[i].tolist())
         if m.jnt_actfrclimited[joint]:
-            forces = np.clip(forces, *m.jnt_actfrcrange[joint])
+            low, high = m.jnt_actfrcrange[joint].tolist()
+            least, most = (min(max(x, low), high) for x in (least, most))
         controls = m.actuator_ctrlrange[i] if clamped and m.actuator_ctrllimited[i] else ANY
         return Actuator(
             name,
             joints[joint],
             gain=gear * gain,
-            stiffness=gear**2 * stiffness,
-            damping=gear**2 * damping,
+            stiffness=gear * gear * stiffness,
+            damping=gear * gear * damping,
             bias=gear * bias,
             control_range=(float(controls[0]), float(controls[1])),
-            force_range=(float(forces[0]), float(forces[1])),
+            force_range=(least, most),
         )

@@ -83,7 +83,7 @@ class Actuation:
     """The actuators of a model, for any controls."""
 
     def __init__(self, model: Model) -> None:
-        self.model, parts = model, model.actuator_list
+        self._nv, parts = model.nv, model.actuator_list
         self.names = tuple(a.name for a in parts)
         self._dof = np.array([model.joints[a.joint].v.start for a in parts], dtype=np.int64)
         self._k, self._d, self._gain, self._bias = (
@@ -122,7 +122,7 @@ class Actuation:
         least, most = self._forces
         limited = np.isfinite(most)
         center = 0.5 * (np.where(limited, least, 0.0) + np.where(limited, most, 0.0))
-        servo, rows, constant = self._servo, self._rows.copy(), np.zeros(self.model.nv)
+        servo, rows, constant = self._servo, self._rows.copy(), np.zeros(self._nv)
         law, k, d = by_name(rows), self._k[servo], self._d[servo]
         law["stiffness"], law["damper"] = k, d
         law["most"] = np.where(limited, 0.5 * most - 0.5 * least, np.inf)[servo]
