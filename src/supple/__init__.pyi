@@ -8,9 +8,9 @@ from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
 from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats
 from supple.adaptive.quasistatics import Approximation as Approximation
 from supple.adaptive.quasistatics import QuasiStatics as QuasiStatics
+from supple.capture.motion import Moving as Moving
+from supple.capture.support import Support as Support
 from supple.capture.torques import Loads as Loads
-from supple.capture.torques import Moving as Moving
-from supple.capture.torques import Support as Support
 from supple.capture.torques import motion_loads as motion_loads
 from supple.cite import citation as citation
 from supple.errors import ModelError as ModelError
@@ -61,8 +61,11 @@ from supple.files import load as load
 from supple.files import load_bvh as load_bvh
 from supple.files import save_urdf as save_urdf
 from supple.files import to_mujoco as to_mujoco
+from supple.integrating.model_law import joint_forces as joint_forces
 from supple.model import trees as trees
+from supple.model.actuators import Actuator as Actuator
 from supple.model.builder import ModelBuilder as ModelBuilder
+from supple.model.clip import Arrows as Arrows
 from supple.model.clip import Clip as Clip
 from supple.model.model import Body as Body
 from supple.model.model import Frame as Frame
@@ -80,6 +83,7 @@ from supple.rerooting.top_joint import TopJoint as TopJoint
 from supple.simulating.events import Event as Event
 from supple.simulating.events import Happened as Happened
 from supple.simulating.forces import Controller as Controller
+from supple.simulating.forces import Controls as Controls
 from supple.simulating.forces import Limits as Limits
 from supple.simulating.result import Result as Result
 from supple.simulating.result import Segment as Segment

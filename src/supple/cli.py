@@ -130,12 +130,14 @@ def convert(
     ] = False,
 ) -> None:
     """Read a URDF or MJCF file and write it as URDF."""
+    from supple.files import load_quietly
+
     _check_urdf(output)
     console = new_console()
-    model = supple.load(file)
+    model = load_quietly(file)
     lost = supple.save_urdf(model, output, split=split)
-    show_remarks(console, "Read, but not used", model.report)
-    show_remarks(console, "Has no place in URDF", lost, everything=True)
+    show_remarks(console, "Read, but not used", tuple(model.report))
+    show_remarks(console, "Has no place in URDF", tuple(lost), everything=True)
     say(console, plain(f"{output}: {model.n_bodies} bodies, {model.nv} degrees of freedom"))
 
 
@@ -164,8 +166,8 @@ def reroot(
     model = supple.load(file, floating_base=not fixed_base)
     new = supple.reroot(model, model.neutral(), body=body, point=point, joint=joint, axis=axis).model  # type: ignore[arg-type]
     lost = supple.save_urdf(new, output)
-    show_remarks(console, "Read, but not used, or lost on the way", new.report)
-    show_remarks(console, "Has no place in URDF", lost, everything=True)
+    show_remarks(console, "Read, but not used, or lost on the way", tuple(new.report))
+    show_remarks(console, "Has no place in URDF", tuple(lost), everything=True)
     say(console, plain(f"{output}: {new.n_bodies} bodies, {new.nv} degrees of freedom, root {new.body_names[0]}"))
 
 

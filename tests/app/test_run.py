@@ -93,6 +93,21 @@ def test_a_file_with_forces_from_both_places(arm, tmp_path):
     assert "to 0.3 s" in succeeds("run", "--resume", "run.h5", "--duration", "0.3", cwd=tmp_path)
 
 
+def test_actuators_of_a_file_are_controlled_from_the_command_line(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "lever.xml").write_text(
+        '<mujoco><worldbody><body><joint name="pivot" axis="0 1 0"/>'
+        '<geom type="capsule" size=".1" fromto="0 0 0 1 0 0"/></body></worldbody>'
+        '<actuator><motor name="m" joint="pivot" gear="9"/></actuator></mujoco>'
+    )
+    words = "run lever.xml --control m=0.5 --duration 0.2 --dt 0.01 --record run.h5"
+    done = run(*words.split(), cwd=tmp_path)
+    assert done.returncode == 0 and "lever.xml: not simulated: contacts" in done.stderr
+    model = supple.load(tmp_path / "lever.xml")
+    wanted = supple.simulate(model, duration=0.2, dt=0.01, tau=[4.5])
+    np.testing.assert_allclose(supple.load_run(tmp_path / "run.h5").q, wanted.q, atol=1e-14)
+
+
 def test_inspect_tells_what_a_robot_costs(arm):
     """The counts are those of supple.costs.matrices; timed, the fastest method is named."""
     from supple.costs import matrices as costs
@@ -127,6 +142,8 @@ BAD = {
     "run arm.urdf --plot run.docx": "a picture's name ends in one of",
     "run arm.urdf --plot no/run.png": "there is no folder no",
     "run arm.urdf --duration nan": "duration must be a finite number of seconds",
+    "run arm.urdf --control servo=1": "no actuator named 'servo'",
+    "run arm.urdf --control servo=x": "'x' must be 1 numbers",
     "run arm.urdf --force lowr:0,0,1": "did you mean 'lower'",
     "run arm.urdf --force lower:0,1": "3 numbers",
     "run arm.urdf --force ²:0,0,1": "no body",

@@ -30,7 +30,7 @@ ANSWERS = (
     "RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
-PLAIN = f"{ANSWERS} Controller Event Limits Push Simulation Spring"
+PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Limits Push Simulation Spring"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
 #: What may be infinite, or is not looked at as a whole, or when it is used.
@@ -39,6 +39,8 @@ MAY_BE = (
     ("ModelBuilder", "gravity"), ("ModelBuilder.add_body", "pitch"), ("ModelBuilder.add_body", "mass"),
     ("ModelBuilder.add_bodies", "mass"), ("ModelBuilder.add_bodies", "pitch"), ("ModelBuilder.add_bodies", "damping"),
     ("ModelBuilder.add_bodies", "armature"), ("ModelBuilder.add_bodies", "friction"),
+    ("ModelBuilder.add_bodies", "rest"), ("ModelBuilder.add_bodies", "stiffness"),
+    "control_range", "force_range", ("Controls", "values"),
 )  # fmt: skip
 OPERATORS = ("__getitem__", "__matmul__")
 

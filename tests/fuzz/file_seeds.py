@@ -44,7 +44,7 @@ def leg(side: str) -> str:
     joint = (
         '<joint name="{0}_{1}" type="{2}"><parent link="{3}"/><child link="{0}_{4}"/>'
         '<origin xyz="0 0.1 -0.4" rpy="0 0 0"/><axis xyz="{5}"/>'
-        '<limit lower="-1.5" upper="1.5" effort="80" velocity="12"/><dynamics damping="0.2" friction="0"/></joint>'
+        '<limit lower="-1.5" upper="1.5" effort="80" velocity="12"/><dynamics damping="0.2" friction="0.1"/></joint>'
     )
     rows = (
         ("hip", "revolute", "pelvis", "thigh", "1 0 0"),
@@ -95,7 +95,8 @@ ARM = """<mujoco model="arm"><compiler angle="radian" autolimits="true"/><option
 <worldbody><light pos="0 0 3"/><geom name="floor" type="plane" size="2 2 0.1" material="grid"/>
 <body name="shoulder" pos="0 0 0.5"><joint name="yaw" axis="0 0 1" range="-3 3"/><joint name="pitch" axis="0 1 0"/>
 <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.04"/><site name="mark" pos="0.1 0 0" size="0.01"/>
-<body name="elbow" pos="0.3 0 0" euler="0 0.2 0"><joint name="bend" axis="0 1 0" ref="0.1" stiffness="2"/>
+<body name="elbow" pos="0.3 0 0" euler="0 0.2 0"><joint name="bend" axis="0 1 0" ref="0.1" stiffness="2" springref="0.2"
+frictionloss="0.3"/>
 <geom type="box" size="0.1 0.03 0.03" pos="0.1 0 0"/><inertial pos="0.1 0 0" mass="0.8" diaginertia="0.01 0.01 0.01"/>
 <body name="wrist" pos="0.2 0 0"><joint name="roll" type="ball"/><geom type="ellipsoid" size="0.03 0.02 0.04"/>
 <body name="left" childclass="finger"><joint name="l" axis="0 1 0"/><geom type="sphere" size="0.01"/></body>
@@ -104,7 +105,8 @@ ARM = """<mujoco model="arm"><compiler angle="radian" autolimits="true"/><option
 <body name="cube" pos="1 0 0.1"><freejoint name="free"/><geom type="box" size="0.05 0.05 0.05" mass="0.2"/></body>
 </worldbody><contact><exclude body1="shoulder" body2="elbow"/></contact>
 <equality><joint joint1="l" joint2="r"/></equality><tendon><fixed name="f"><joint joint="l" coef="1"/></fixed></tendon>
-<actuator><motor joint="yaw" ctrlrange="-1 1"/><position joint="bend" kp="10"/></actuator>
+<actuator><motor joint="yaw" ctrlrange="-1 1"/><position joint="bend" kp="10" kv="1" gear="2" forcerange="-9 5"/>
+<velocity name="turn" joint="pitch" kv="3"/><motor joint="roll" gear="1 0 0"/></actuator>
 <sensor><jointpos joint="yaw"/><accelerometer site="mark"/></sensor>
 <keyframe><key qpos="0 0 0 1 0 0 0 0 0 1 0 0.1 1 0 0 0"/></keyframe></mujoco>"""
 LINK = '<body name="b{0}" pos="0 0 -0.2"><joint type="{1}" axis="0 1 0"/><geom size="0.05"/>'

@@ -51,7 +51,7 @@ NUMBERS = (
     "error", "stiffness", "damping", "rate", "dt", "duration", "rtol", "atol", "tolerance", "mass", "pitch", "focal",
     "view_angle", "near", "unseen", "resolution", "time", "least", "clearance", "scale", "slope", "hip_mass",
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
-    "along", "world", "factor", "acceleration_region", "seconds", "cutoff",
+    "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 
@@ -76,6 +76,10 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("Clip", "times"): np.arange(4.0), ("Clip", "feet"): (), ("citation", "papers"): "sf", ("gait", "most"): 20,
     ("place", "name"): "link1", ("moving_place", "name"): 1, ("Controller", "most"): 1.0, ("control", "most"): 1.0,
     ("joint_law", "rows"): np.array([[0, 0, 1, 0, 1, 0, np.inf, -np.inf, np.inf, 0, 0.0]]),
+    ("add_body", "stiffness"): 0.0, ("add_bodies", "stiffness"): 0.0, ("Actuator", "joint"): "link0_joint",
+    ("Controls", "values"): {}, ("controls", "values"): {}, ("add_actuator", "actuator"): supple.Actuator("m", "j"),
+    ("Arrows", "names"): ("a",), ("Arrows", "times"): np.arange(4.0), ("Arrows", "points"): np.zeros((4, 1, 3)),
+    ("Arrows", "vectors"): np.zeros((4, 1, 3)), ("Arrows", "unit"): "N", ("about", "joint"): "LeftFoot_joint",
     ("pushes", "count"): 1, ("spring_pendulum", "link"): 0, ("control", "target"): 0.1, ("Controller", "target"): 0.1,
 }  # fmt: skip
 
@@ -184,6 +188,7 @@ def _of_model(name: str, model: supple.Model, rng: np.random.Generator, folder: 
         "forces": [supple.Push(0, (0, 0, 1.0))], "record": None, "value": np.zeros(model.joints[0].v.stop),
         "names": None, "joint_names": None, "joints": [0, 1], "feet": ("left foot", "right foot"), "parameters": {},
         "when": lambda s: s.q[0], "direction": 1, "bodies": [0, 1], "rotation": np.eye(3), "inertia": np.eye(3),
+        "arrows": None, "controls": None, "control_range": (-1, 1), "force_range": (-1, 1),
         "line": 1, "size": (0.1, 0.1, 0.1), "rgba": (1, 0, 0, 1), "mesh": None, "package_dirs": [folder], "i": 0,
     }  # fmt: skip
     if name in ("clip", "walker"):

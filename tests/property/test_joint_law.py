@@ -14,22 +14,29 @@ from supple.integrating import joint_law
 
 KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
 CURVED = ("planar", "ball", "free")
+SINGLE = ("revolute", "continuous", "prismatic", "screw")
 
 
 def limited_model(rng, n):
-    """A tree of every joint type, most of whose joints have limits."""
+    """A tree of every joint type, most of whose joints have limits, and some springs, dry friction and actuators."""
     b = ModelBuilder()
     for i in range(n):
         kind = str(rng.choice(KINDS))
         limits = {}
         if kind not in (*CURVED, "continuous") and rng.random() < 0.8:
             limits = {"lower": -rng.uniform(0.0, 0.5), "upper": rng.uniform(0.0, 0.5)}
+        if kind not in CURVED:
+            limits |= {"stiffness": rng.choice([0.0, 10.0]), "rest": rng.uniform(-1, 1)}
         axis = rng.standard_normal(3)
+        if kind in SINGLE and rng.random() < 0.5:
+            gains = dict(gain=rng.uniform(-9, 9), stiffness=rng.choice([0.0, 9.0]), damping=rng.choice([0.0, 3.0]))
+            most = dict(force_range=tuple(sorted(rng.uniform(-9, 9, 2)))) if rng.random() < 0.5 else {}
+            b.add_actuator(supple.Actuator(f"motor{i}", f"body{i}_joint", bias=rng.uniform(-1, 1), **gains, **most))
         b.add_body(
             None, None if i == 0 or rng.random() < 0.2 else int(rng.integers(0, i)), kind, axis=axis,
             axis2=np.cross(axis, rng.standard_normal(3)), pitch=0.3, position=rng.standard_normal(3),
             mass=rng.uniform(0.5, 2.0), com=0.2 * rng.standard_normal(3), inertia=np.eye(3) * rng.uniform(0.2, 0.5),
-            damping=rng.uniform(0, 0.3), **limits,
+            damping=rng.uniform(0, 0.3), friction=rng.choice([0.0, 0.4]), **limits,
         )  # fmt: skip
     return b.build()
 
@@ -43,6 +50,7 @@ def every_kind(model, rng):
         supple.Push(int(rng.integers(n)), x(), x(), x(), "body"),
         supple.Spring(int(rng.integers(n)), x(), rng.uniform(0, 20), x(), rng.uniform(0, 2)),
         supple.Limits(rng.uniform(0, 500), rng.uniform(0, 50)),
+        supple.Controls(rng.standard_normal(len(model.actuators))),
     ]
     for j in rng.choice(plain, min(3, len(plain))) if plain else ():
         size = model.joints[int(j)].v.stop - model.joints[int(j)].v.start
@@ -195,6 +203,7 @@ def test_controllers_and_limits_are_replaced_and_laws_add_up():
         law = np.concatenate([*controllers.values(), walls, *more])
         tau = np.zeros(model.nv)
         joint_law.law_kernel.load()(law.reshape(-1), q, moving, tau)
+        tau += supple.joint_forces(model, q, moving)
         ad.step(1e-7)
         near((ad.v - moving) / 1e-7, supple.forward_dynamics(model, q, moving, tau), 1e-4)
 

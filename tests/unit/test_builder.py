@@ -346,7 +346,7 @@ def test_limits_reversed():
     assert built(lower=1, upper=1).joints["arm_joint"].lower == [1.0]
 
 
-LIMITS, PER_V = ("lower", "upper"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
+LIMITS, PER_V = ("lower", "upper", "rest"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
 
 
 @pytest.mark.parametrize("what", LIMITS + PER_V)
@@ -363,11 +363,22 @@ def test_numbers_of_joints(what):
         built(joint=wide, **{what: (1, 2)})
 
 
-@pytest.mark.parametrize("what", ["damping", "armature", "friction"])
+@pytest.mark.parametrize("what", ["damping", "armature", "friction", "stiffness"])
 def test_numbers_that_may_not_be_negative(what):
     for bad in (-1.0, np.inf):
         with pytest.raises(ModelError, match=f"joint 'arm_joint': {what} must be finite and not negative"):
             built(**{what: bad})
+
+
+def test_springs_are_at_joints_whose_coordinates_add():
+    for kind in ("planar", "ball", "free"):
+        with pytest.raises(ModelError, match="joint 'arm_joint': stiffness acts only at joints whose coordinates add"):
+            built(joint=kind, stiffness=1.0)
+    with pytest.raises(ModelError, match="joint 'arm_joint': rest must be finite"):
+        built(stiffness=1.0, rest=np.inf)
+    model = built(joint="universal", axis2=(1, 0, 0), stiffness=(1, 2), rest=(0.1, 0.2))
+    part = model.joints["arm_joint"]
+    assert model.stiffness[part.v].tolist() == [1, 2] and model.rest[part.q].tolist() == [0.1, 0.2]
 
 
 def test_limits_are_spread_over_coordinates():
@@ -736,7 +747,7 @@ def test_the_models_arrays_are_read_only():
     model = full_builder().build()
     arrays = {f.name: getattr(model, f.name) for f in dataclasses.fields(Model)}
     arrays = {k: x for k, x in arrays.items() if isinstance(x, np.ndarray)}
-    assert len(arrays) == 22
+    assert len(arrays) == 24
     for part in (*model.frame_list, *model.visuals):
         arrays |= {f"{part.name} position": part.position, f"{part.name} rotation": part.rotation}
     arrays |= {"expanded": model.expanded_parent, "dof": model.dof_body, "com": model.bodies["d"].com}

@@ -354,6 +354,8 @@ WRITTEN = {
     "old Macintosh": lambda t: t.replace("\n", "\r"),
     "spaces at colons": lambda t: t.replace("Frames: 2", "Frames :2").replace("Frame Time: 0.01", "Frame time:0.01"),
     "comments": commented,
+    "comments behind": lambda t: t.replace("{", "{ # {").replace("\n5", " // x }\n5").replace("MOTION", "MOTION #now"),
+    "comments at braces": lambda t: t.replace("}", "}#{ x"),
     "end sites with names": lambda t: t.replace("End Site", "End Site toe"),
 }  # fmt: skip
 
@@ -385,6 +387,12 @@ def test_names_that_are_not_ascii(tmp_path, encoding):
     model = supple.load_bvh(path).model
     assert "Rückgrat Ä" in model.body_names
     assert len(model.report.about("encoding")) == (encoding == "latin-1")
+
+
+def test_comments_and_names(tmp_path):
+    path = tmp_path / "other.bvh"
+    path.write_bytes(("# von Ä\n" + changed("JOINT Spine", "JOINT Spine #2 // the lower")).encode("latin-1"))
+    assert "Spine #2" in supple.load_bvh(path).model.body_names
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -153,16 +153,16 @@ def test_a_mesh_has_no_file(read) -> None:
 def test_what_is_not_used_is_remarked_upon(read) -> None:
     world = (
         body(
-            '<joint name="j" stiffness="3"/><site name="s"/>' + body('<joint name="k"/>', "c"),
+            '<joint name="j" damping="1"/><site name="s"/>' + body('<joint name="k"/>', "c"),
             more='gravcomp="1"',
         )
-        + body('<joint name="l" type="ball" range="0 10"/>', "d")
+        + body('<joint name="l" type="ball" range="0 10" stiffness="3"/>', "d")
         + '<body mocap="true"/><camera/><light/>'
     )
     more = """
     <option timestep="0.5" density="1.2"/>
     <tendon><fixed><joint joint="j" coef="1"/></fixed></tendon>
-    <actuator><motor joint="j"/></actuator>
+    <actuator><motor joint="l"/></actuator>
     <equality><joint joint1="j" joint2="k"/></equality>
     <sensor><jointpos joint="j"/></sensor>
     <contact><exclude body1="b" body2="d"/></contact>
@@ -175,7 +175,7 @@ def test_what_is_not_used_is_remarked_upon(read) -> None:
         "equality", "sensor", "exclude", "keyframe", "numeric", "text", "contact",
     }  # fmt: skip
     assert subjects(model) == expected
-    assert "joint 'j'" in model.report.about("stiffness")[0].message
+    assert "joint 'l'" in model.report.about("stiffness")[0].message
     assert "joint 'l'" in model.report.about("range")[0].message
     assert "timestep = 0.5" in model.report.about("option")[0].message
 

@@ -9,6 +9,7 @@ import sys
 import tracemalloc
 import zlib
 from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +44,26 @@ CHAIN_BAD = {
     "axis": [((0, 0), 3.0)],
     "lower": [(0, np.nan)],
     "damping": [(0, -1.0), (0, np.inf)],
+    "friction": [(0, -1.0), (0, np.nan)],
+    "stiffness": [(0, -1.0), (0, np.inf), (0, np.nan)],
+    "rest": [(0, np.inf), (0, np.nan)],
     "gravity": [(0, np.nan)],
     "origin": [((0, 0), np.inf)],
 }
+
+
+@dataclass
+class Motor:
+    """What has the fields of an actuator."""
+
+    name: Any = "m"
+    joint: Any = CHAIN.joint_names[0]
+    gain: Any = 1.0
+    stiffness: Any = 0.0
+    damping: Any = 0.0
+    bias: Any = 0.0
+    control_range: Any = (-1.0, 1.0)
+    force_range: Any = (-1.0, 1.0)
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +103,14 @@ def test_names_frames_and_shapes_of_a_model(tmp_path):
         {"visuals": (visual(0, "box", (np.nan,), place, turned),)},
         {"visuals": (visual(0, "mesh", (1.0,), place, turned, mesh=["x"]),)},
         {"visuals": (visual(0, "box", (1.0,), place, turned, rgba=(1.0, 2.0)),)},
+        {"actuator_list": (Motor(joint="nowhere"),)},
+        {"actuator_list": (Motor(), Motor())},
+        {"actuator_list": (Motor(gain="1"),)},
+        {"actuator_list": (Motor(stiffness=-1.0),)},
+        {"actuator_list": (Motor(name=["m"]),)},
+        {"actuator_list": (Motor(force_range=(2.0, 1.0)),)},
+        {"actuator_list": (Motor(force_range=(1.0,)),)},
+        {"actuator_list": (Motor(control_range="ab"),)},
     ):
         with pytest.raises(RecordingError, match="damaged, and refused"):
             supple.load_run(recorded(tmp_path / "run.h5", fake(CHAIN, **bad), Q, V))

@@ -7,11 +7,13 @@ number of its first row, and after that, for each row, 1 + the number of the nex
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.integrating.joint_law import LAW, by_name, checked_rows, controller_rows, joint_force, limit_rows
+from supple.integrating.model_law import Actuation, passive_rows
 from supple.model.model import Model
 from supple.spatial.held import Held
 
@@ -32,17 +34,44 @@ class Driven(ABC):
     def _begin_drives(self) -> None:
         self._controllers: dict[int, Ints] = {}  #: by joint: the rows of its controller
         self._walls: Ints = np.zeros(0, dtype=np.int64)  #: the rows of limits
+        self._servos: Ints = np.zeros(0, dtype=np.int64)  #: the rows of the model's actuators
+        self._torques, self._motors = np.zeros((2, self.model.nv))  #: constant forces: as given, and of actuators
         self._n_rows = 0  #: rows in use
         self._n_linked = 0  #: of those, the ones in the lists
         self._unsettled: set[int] = set()  #: joints whose forces changed since the nodes above them were updated
 
+    def _act_by_model(self) -> None:
+        """The model's own springs and friction, and its actuators with controls of zero."""
+        rows = passive_rows(self.model)
+        if len(rows):
+            self.joint_law(rows)
+        self._actuation = Actuation(self.model)
+        if self._actuation.names:
+            self.controls({})
+
+    def controls(self, values: Mapping[str, float] | ArrayLike) -> None:
+        """Set the controls of the model's actuators: by name, zero for those not named; or one number for each."""
+        rows, constant = self._actuation.at(self._actuation.controls(values))
+        changed = np.flatnonzero(constant != self._motors)
+        self._forces_change()
+        self._unsettled |= self._feeling(rows) | set(self.model.dof_body[changed].tolist())
+        self._motors = constant
+        self._hybrid.controls[: self.model.nv] = self._torques + constant
+        if len(self._servos) and self._servos[-1] < self._n_rows:
+            self._rows()[self._servos] = rows
+        else:
+            self._servos = self._room_for(rows)
+            self._n_rows += len(rows)
+        self._settle()
+
     def torque(self, joint: str | int, value: ArrayLike) -> None:
-        """Set the force that a joint's actuator exerts from now on: one number per degree of freedom."""
+        """Set a constant force at a joint from now on, in addition to all others: one number per degree of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
         force = joint_force(part, value)
         self._forces_change()
         self._unsettled.add(part.index)
-        self._hybrid.controls[part.v] = force
+        self._torques[part.v] = force
+        self._hybrid.controls[part.v] = force + self._motors[part.v]
         self._settle()
 
     def control(

@@ -102,6 +102,7 @@ class Hybrid(Pushed, Driven):
         self._weights = WeightTable(model, weights)
         self._velocity_weights = WeightTable(model, velocity_weights)
         self._build()
+        self._act_by_model()
 
     def _ask(
         self,

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from supple.capture.torques import NONE, Loads, phases
+from supple.capture.support import NONE, SEVERAL, phases
+from supple.capture.torques import Loads
 from supple.drawing import new_figure, saved
 from supple.errors import StateError
 from supple.model.model import unknown
 
 COLOURS = ("#1b4f72", "#c0792a", "#3c7a3c", "#8e3b76")
+BOTH = "#f1f1f1"
 SHADES = ("#eaf1f6", "#fbf1e4", "#eef5ec", "#f5ecf3")
 
 
 def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Path | None = None) -> Any:
-    """The ground reaction, and the joint torques with the root at the support (solid) and at the pelvis (dashed).
+    """The ground reaction, and joint moments, each about that axis of its body about which it is largest (of joints
+    that are no hinges or balls, the size of their force).
 
     joints: by default those from the first foot up to the trunk. The background shows which foot stands.
     """
@@ -39,20 +42,25 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Pa
         if name not in loads.joints:
             raise StateError(unknown("joint", name, loads.joints))
         k = loads.joints.index(name)
-        label = name.removesuffix("_joint")
-        bottom.plot(t, loads.supported[:, k], colour, label=f"{label}, root at the support")
-        bottom.plot(t, loads.pelvis[:, k], colour, ls="--", lw=1.0, label=f"{label}, root at the pelvis")
-    bottom.set_ylabel("torque, N m")
+        label, moments = name.removesuffix("_joint"), loads.moments[:, k]
+        axis = int(np.square(moments).sum(axis=0).argmax())
+        turns = moments.any()
+        bottom.plot(t, moments[:, axis] if turns else loads.supported[:, k], colour,
+                    label=f"{label}, about {'xyz'[axis]}" if turns else label)  # fmt: skip
+    bottom.axhline(0.0, color="0.5", lw=0.8, ls=":")
+    bottom.set_ylabel("moment, N m")
     bottom.set_xlabel("s")
     seen: set[int] = set()
     for phase in phases(loads.support.foot):
         if phase.foot == NONE:
             continue
-        stands = None if phase.foot in seen else f"{clip.feet[phase.foot]} stands"
+        who = "more than one stands" if phase.foot == SEVERAL else f"{clip.feet[phase.foot]} stands"
+        stands = None if phase.foot in seen else who
         seen.add(phase.foot)
+        shade = BOTH if phase.foot == SEVERAL else SHADES[phase.foot % len(SHADES)]
         span = t[phase.first], t[min(phase.stop, len(t) - 1)]
         for axes, said in ((top, stands), (bottom, None)):
-            axes.axvspan(*span, color=SHADES[phase.foot % len(SHADES)], lw=0, zorder=0, label=said)
+            axes.axvspan(*span, color=shade, lw=0, zorder=0, label=said)
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False, fontsize=8.5)

@@ -1,245 +1,282 @@
-"""Captured motion to joint torques and ground reaction [RR section 7.1].
+"""Captured motion to joint moments and ground reaction [RR section 7.1].
 
-Positions are smoothed (a Butterworth low-pass filter run forwards and backwards, without phase shift), interpolated by
-splines and differentiated; the supporting foot is determined from heights and speeds; the tree is re-rooted to that
-foot, frame by frame, and inverse dynamics then yields the ground reaction at the root and the torques of all joints.
-With the root left at the pelvis, the same forces would have to come from nowhere, and the legs would carry nothing.
+The motion (motion.py) takes a wrench from the ground: the sum of all forces and moments on the body, by inverse
+dynamics of the free tree. The feet that stand (support.py) carry it; inverse dynamics with their wrenches acting there
+then yields the moments of all joints, as in a tree that is re-rooted to the foot, and leaves nothing to the pelvis.
+Without them, that wrench would have to come from nowhere, and the legs would carry nothing.
+
+Who carries how much. With F the force, p the centre of pressure and M the moment about it, foot k, whose sole has its
+centre at c_k, carries w_k F and w_k M at p_k = c_k + (p - sum w c). The shares w, not negative, sum up to one and bring
+sum w c as near to p as they can: of two feet, each has the more the nearer the centre of pressure is to it, measured
+along the line between them. Since sum w p_k = p, the feet's forces and moments are together what the ground gives.
+Motion alone does not tell more: how hard two feet press against each other, say, is not in it.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.arguments import Positive, checked
-from supple.errors import StateError
-from supple.exact.kinematics import poses, velocities
+from supple.arguments import Positive, Triple, checked
+from supple.capture.motion import Moving, differentiate, smooth
+from supple.capture.support import NONE, Support, find_support, phases, sole_points
+from supple.errors import StateError, printable
+from supple.exact.answers import Poses
+from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
-from supple.model.clip import Clip
-from supple.model.geometry import rotation_from_quaternion
-from supple.model.manifold import layout
-from supple.model.model import Model
+from supple.model.clip import Arrows, Clip
+from supple.model.joints import JointType
+from supple.model.model import Model, unknown
 from supple.once import made_once
-from supple.rerooting.reroot import reroot
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-DEGREE = 5  #: of the splines: accelerations are then smooth
-NONE = -1  #: no foot stands
-
-
-@dataclass(frozen=True)
-class Moving:
-    """A clip with its velocities and accelerations."""
-
-    clip: Clip
-    v: Floats
-    a: Floats
-
-
-@dataclass(frozen=True)
-class Support:
-    """Which foot stands at each frame (NONE: no foot does), and how high the ground is."""
-
-    foot: Ints
-    ground: float
-
-
-def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
-    """Remove frequencies above `cutoff` hertz; quaternions keep unit length."""
-    from scipy.signal import butter, sosfiltfilt
-
-    _enough(clip)
-    if not 0 < cutoff < 0.5 * clip.rate:
-        raise StateError(
-            f"cutoff must be above 0 and below half the frame rate, {0.5 * clip.rate:g} Hz; not {cutoff!r}"
-        )
-    try:
-        q = sosfiltfilt(butter(2, cutoff, fs=clip.rate, output="sos"), clip.q, axis=0, padlen=min(15, len(clip) - 1))
-    except np.linalg.LinAlgError:
-        raise StateError(f"cutoff is too low for a filter in float64: {cutoff!r} Hz of {clip.rate:g} Hz") from None
-    return Clip(clip.model, clip.times, clip.model.normalize(q), clip.feet)
-
-
-def differentiate(clip: Clip) -> Moving:
-    """Velocities and accelerations from splines through the frames.
-
-    For a quaternion, w = 2 vec(n* n') and w' = 2 vec(n* n''), n being the normalised spline.
-    """
-    from scipy.interpolate import make_interp_spline
-
-    _enough(clip)
-    model, at = clip.model, layout(clip.model)
-    if at.planar_q.size:
-        raise StateError("captured motion has no planar joints")
-    spline = make_interp_spline(clip.times, clip.q, k=DEGREE)
-    q, d, dd = clip.q, spline(clip.times, 1), spline(clip.times, 2)
-    v, a = np.zeros((2, len(clip), model.nv))
-    v[:, at.plain_v], a[:, at.plain_v] = d[:, at.plain_q], dd[:, at.plain_q]
-    for quaternions, to in ((at.ball_q, at.ball_v), (at.free_q, at.free_ang)):
-        n, first, second = q[:, quaternions], d[:, quaternions], dd[:, quaternions]
-        v[:, to] = 2 * _vector(n, first)
-        growth = np.sum(n * first, axis=-1, keepdims=True)
-        a[:, to] = 2 * _vector(n, second) - 2 * growth * v[:, to]
-    R = rotation_from_quaternion(q[:, at.free_q])
-    w, lin = v[:, at.free_ang], np.einsum("...ji,...j->...i", R, d[:, at.free_p])
-    v[:, at.free_lin] = lin
-    a[:, at.free_lin] = np.einsum("...ji,...j->...i", R, dd[:, at.free_p]) - np.cross(w, lin)
-    return Moving(clip, v, a)
-
-
-def _vector(n: Floats, x: Floats) -> Floats:
-    """The vector part of n* x."""
-    return np.asarray(n[..., 3:] * x[..., :3] - x[..., 3:] * n[..., :3] - np.cross(n[..., :3], x[..., :3]))
-
-
-def _enough(clip: Clip) -> None:
-    if len(clip) <= DEGREE:
-        raise StateError(f"{len(clip)} frames are too few to differentiate; at least {DEGREE + 1} are needed")
-
-
-def soles(model: Model, foot: str) -> list[tuple[int, Floats]]:
-    """The points of a foot that can touch the ground: the ends of its bodies and those below, or else their origins."""
-    first = model.body_index(foot)
-    below = range(first, int(model.subtree_end[first]))
-    ends = [(f.body, f.position) for f in model.frame_list if f.body in below and f.name.endswith("/end")]
-    return ends or [(i, np.zeros(3)) for i in below]
-
-
-def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Support:
-    """The foot that stands: near the ground, and slow; if both qualify, the one that stood first.
-
-    height: metres above the lowest point that any foot reaches; speed: metres per second.
-    """
-    clip = moving.clip
-    if not clip.feet:
-        raise StateError("the clip does not say which bodies are feet: give it `feet`, their names")
-    P, V = poses(clip.model, clip.q), velocities(clip.model, clip.q, moving.v).spatial
-    low, slow = np.empty((2, len(clip), len(clip.feet)))
-    for k, foot in enumerate(clip.feet):
-        points = []
-        for body, r in soles(clip.model, foot):
-            arm = P.rotation[:, body] @ r
-            moves = V[:, body, 3:] + np.cross(V[:, body, :3], arm)
-            points.append((P.position[:, body, 2] + arm[:, 2], np.linalg.norm(moves, axis=1)))
-        heights, speeds = (np.array(x) for x in zip(*points))
-        lowest = heights.argmin(axis=0)
-        low[:, k], slow[:, k] = heights.min(axis=0), speeds[lowest, np.arange(len(clip))]
-    ground = float(low.min())
-    down = (low - ground < height) & (slow < speed)
-    standing = np.full(len(clip), NONE, dtype=np.int64)
-    now = NONE
-    for i in range(len(clip)):
-        if now == NONE or not down[i, now]:
-            now = int(np.argmin(np.where(down[i], slow[i], np.inf))) if down[i].any() else NONE
-        standing[i] = now
-    return Support(standing, ground)
-
-
-class Phase(NamedTuple):
-    """A run of frames in which one foot stands."""
-
-    foot: int
-    first: int
-    stop: int
+LOADED = 0.02  #: of the weight: below this, the ground carries nothing, and there is no centre of pressure
+SOLE = 0.06  #: metres around the line from ankle to toe that count as sole
+STRONGEST = 5.0  #: N m per kilogram of body mass: no human joint gives more
+HINGES = (JointType.REVOLUTE, JointType.CONTINUOUS)
 
 
 @made_once("moving")
 @dataclass(frozen=True)
 class Loads:
-    """Torques and ground reaction over time, with the root at the support and left at the pelvis.
+    """Joint moments and ground reaction over time.
 
-    joints: names of all joints of the tree except its root. supported, pelvis: (frames, joints) magnitude of the torque
-    (or force) of each; reaction: (frames, 3) the ground's force on the body, N, along world axes; moment: (frames, 3)
-    its moment about the point below the foot, `point` (frames, 3); zero if no foot stands.
-    residual: (frames,) the force at the pelvis that comes from nowhere if the root is left there.
+    joints: names of all joints of the tree except its root. moments: (frames, joints, 3) the moment that each exerts on
+    the body that it moves (and its negative on that body's parent), N m, along the axes of that body, positive as a
+    right-handed screw; of revolute and ball joints. power: (frames, joints) W, positive where the joint puts energy in.
+    reaction: (frames, 3) the ground's force on the body, N, along world axes, z being up; moment: (frames, 3) its
+    moment about `point` (frames, 3) on the ground, N m; zero if no foot stands.
+    shares: (frames, feet) of the load that each foot carries. pressure: (frames, 2) the centre of pressure, x and y;
+    foot_pressure: (frames, feet, 2) that of each foot; nan where the ground, or the foot, carries nothing.
+    supported, pelvis: (frames, joints) magnitude of the torque (or force) of each joint, with the ground's force acting
+    at the feet, and without it; residual: (frames,) the force that would come from nowhere without it.
     """
 
     moving: Moving
     support: Support
     joints: tuple[str, ...]
-    supported: Floats
-    pelvis: Floats
+    moments: Floats
+    power: Floats
     reaction: Floats
     moment: Floats
     point: Floats
+    shares: Floats
+    pressure: Floats
+    foot_pressure: Floats
+    supported: Floats
+    pelvis: Floats
     residual: Floats
 
     def __repr__(self) -> str:
-        clip = self.moving.clip
+        clip = self.clip
         steps = sum(phase.foot != NONE for phase in phases(self.support.foot))
         return f"<Loads of {clip.model.name!r}: {len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot>"
 
+    @property
+    def times(self) -> Floats:
+        """(frames,) seconds."""
+        return self.moving.clip.times
+
+    @cached_property
+    def clip(self) -> Clip:
+        """The smoothed motion, with the ground's forces as arrows."""
+        return replace(self.moving.clip, arrows=self.arrows)
+
+    @cached_property
+    def arrows(self) -> Arrows:
+        """The ground's force at each foot, where it acts."""
+        ground = np.full((*self.foot_pressure.shape[:2], 1), self.support.ground)
+        at = np.concatenate([np.nan_to_num(self.foot_pressure), ground], axis=2)
+        return Arrows(self.moving.clip.feet, self.times, at, self.shares[..., None] * self.reaction[:, None], "N")
+
+    @checked
+    def about(self, joint: str, axis: Triple, frame: Literal["body", "world"] = "body") -> Floats:
+        """(frames,) the moment of a joint about an axis, of the body that it moves or of the world, with its sign."""
+        if joint not in self.joints:
+            raise StateError(unknown("joint", joint, self.joints))
+        e, clip = np.asarray(axis) / np.linalg.norm(axis), self.moving.clip
+        moments = self.moments[:, self.joints.index(joint)]
+        if frame == "world":
+            R = poses(clip.model, clip.q).rotation[:, clip.model.joints[joint].index]
+            moments = np.einsum("fij,fj->fi", R, moments)
+        return np.asarray(moments @ e)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """What no person could do: pull at the ground, press beside a foot, or exert more than STRONGEST at a joint."""
+        return tuple(_warnings(self))
+
     @checked
     def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:
-        """The ground's reaction and joint torques over time, as a matplotlib figure, saved if a path is given. joints:
+        """The ground's reaction and joint moments over time, as a matplotlib figure, saved if a path is given. joints:
         by name; by default those of the first leg."""
         from supple.capture.plot import plot_loads
 
         return plot_loads(self, joints, path)
 
-    @cached_property
-    def pressure(self) -> Floats:
-        """(frames, 2) the centre of pressure on the ground, x and y; nan where the ground carries nothing."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fz = np.where(self.reaction[:, 2] > 1.0, self.reaction[:, 2], np.nan)
-            arm = np.stack([-self.moment[:, 1], self.moment[:, 0]], axis=1) / fz[:, None]
-        return np.asarray(self.point[:, :2] + arm)
-
-
-def phases(foot: Ints) -> list[Phase]:
-    cuts = [0, *(np.flatnonzero(np.diff(foot)) + 1).tolist(), len(foot)]
-    return [Phase(int(foot[i]), i, j) for i, j in pairwise(cuts)]
-
 
 @checked
 def motion_loads(clip: Clip, cutoff: Positive = 6.0) -> Loads:
-    """Joint torques and ground reaction of a captured motion, smoothed to `cutoff` hertz: all of the above combined."""
-    return loads(differentiate(smooth(clip, cutoff)))
+    """Joint moments and ground reaction of a captured motion, smoothed to `cutoff` hertz. What no person could do is in
+    `.warnings`, and is said by logging.getLogger("supple")."""
+    found = loads(differentiate(smooth(clip, cutoff)))
+    for text in found.warnings:
+        logging.getLogger("supple").warning("%s", printable(f"{clip.model.name}: {text}"))
+    return found
 
 
 def loads(moving: Moving, support: Support | None = None) -> Loads:
-    """Inverse dynamics of every frame, on the foot that stands and, for comparison, on the pelvis."""
+    """Inverse dynamics of every frame, with the feet that stand and, for comparison, without."""
     clip, model = moving.clip, moving.clip.model
     support = find_support(moving) if support is None else support
-    tau = inverse_dynamics(model, clip.q, moving.v, moving.a)
-    top = model.joints[0]
+    if not clip.feet or support.down.shape != (len(clip), len(clip.feet)):
+        raise StateError(f"a support says of {len(clip)} frames which of the {len(clip.feet)} feet stand: `down`")
     joints = tuple(model.joint_names[i] for i in range(1, model.n_joints))
-    pelvis = _sizes(model, tau, joints)
-    supported, point = pelvis.copy(), np.zeros((len(clip), 3))
-    reaction, moment = np.zeros((2, len(clip), 3))
-    P = poses(model, clip.q)
-    for phase in phases(support.foot):
-        if phase.foot == NONE:
+    P, top = poses(model, clip.q), model.joints[0].v  # type: ignore[index]
+    bare = inverse_dynamics(model, clip.q, moving.v, moving.a)
+    stands: NDArray[np.bool_] = np.asarray(support.down.any(axis=1))
+    force = np.einsum("fij,fj->fi", P.rotation[:, 0], bare[:, top][:, :3])
+    torque = np.einsum("fij,fj->fi", P.rotation[:, 0], bare[:, top][:, 3:])
+    centers = np.stack([sole_points(model, P, foot).mean(axis=1) for foot in clip.feet], axis=1)
+    point = np.zeros((len(clip), 3))
+    point[stands, :2] = np.nanmean(np.where(support.down[..., None], centers, np.nan)[stands], axis=1)
+    point[stands, 2] = support.ground
+    reaction = np.where(stands[:, None], force, 0.0)
+    moment = np.where(stands[:, None], torque + np.cross(P.position[:, 0] - point, force), 0.0)
+    carried = _Ground(reaction, moment, point, centers, support.down, LOADED * _weight(model))
+    tau = inverse_dynamics(model, clip.q, moving.v, moving.a, carried.wrenches(model, P, clip.feet))
+    return Loads(
+        moving,
+        support,
+        joints,
+        _moments(model, tau, joints),
+        _each(model, tau * moving.v, joints, lambda x: x.sum(axis=1)),
+        reaction,
+        moment,
+        point,
+        carried.shares,
+        carried.pressure,
+        carried.foot_pressure,
+        _sizes(model, tau, joints),
+        _sizes(model, bare, joints),
+        np.linalg.norm(bare[:, top][:, :3], axis=1),
+    )
+
+
+class _Ground:
+    """The ground's force, moment about a point, and who carries how much of it (see above)."""
+
+    def __init__(
+        self, force: Floats, moment: Floats, point: Floats, centers: Floats, down: NDArray[np.bool_], least: float
+    ) -> None:
+        self.force, self.down = force, down
+        loaded = (force[:, 2] > least) & down.any(axis=1)
+        up = np.where(loaded, force[:, 2], 1.0)[:, None]
+        arm = np.where(loaded[:, None], np.stack([-moment[:, 1], moment[:, 0]], axis=1) / up, 0.0)
+        p = point[:, :2] + arm
+        self.pressure = np.where(loaded[:, None], p, np.nan)
+        self.shares = shares(centers, p, down)
+        self._at = centers + (p - (self.shares[..., None] * centers).sum(axis=1))[:, None]
+        carries = loaded[:, None] & (self.shares > 0)
+        self.foot_pressure = np.where(carries[..., None], self._at, np.nan)
+        self._height = point[:, 2]
+        away = np.concatenate([arm, np.zeros((len(arm), 1))], axis=1)
+        self._moment = moment - np.cross(away, force)  # about p
+
+    def wrenches(self, model: Model, P: Poses, feet: Sequence[str]) -> Floats:
+        """(frames, n_bodies, 6) on the feet, about the origins of their bodies and along their axes."""
+        out = np.zeros((len(self.force), model.n_bodies, 6))
+        for k, foot in enumerate(feet):
+            body = model.body_index(foot)
+            at = np.concatenate([self._at[:, k], self._height[:, None]], axis=1)
+            f, n = (self.shares[:, k, None] * x for x in (self.force, self._moment))
+            n = n + np.cross(at - P.position[:, body], f)
+            out[:, body] += np.einsum("fji,fkj->fki", P.rotation[:, body], np.stack([n, f], axis=1)).reshape(-1, 6)
+        return out
+
+
+def shares(centers: Floats, p: Floats, down: NDArray[np.bool_]) -> Floats:
+    """(frames, feet) of the load, for centres of soles (frames, feet, 2), where the centre of pressure is at p (frames,
+    2): w = 1/k + C (C^T C)^+ (p - mean), C being the centres less their mean; where that is negative, zero."""
+    out = np.zeros(down.shape)
+    for pattern in np.unique(down, axis=0):
+        if not pattern.any():
             continue
-        rows = slice(phase.first, phase.stop)
-        body = model.body_index(clip.feet[phase.foot])
-        # about the point of the ground below the foot when the phase begins
-        below = np.array([*P.position[phase.first, body, :2], support.ground])
-        frames = list(zip(clip.q[rows], moving.v[rows], moving.a[rows]))
-        new = reroot(model, *frames[0], body=body, point=below, joint="free")
-        states = [new.again(*frame) for frame in frames]
-        q, v, a = (np.array([s[k] for s in states]) for k in range(3))
-        found = inverse_dynamics(new.model, q, v, a)
-        supported[rows] = _sizes(new.model, found, joints)
-        R = P.rotation[rows, body]
-        reaction[rows] = np.einsum("fij,fj->fi", R, found[:, :3])
-        at = P.position[rows, body] + R @ new.shift[body]
-        flat = np.array([1.0, 1.0, 0.0]) * at + [0.0, 0.0, support.ground]
-        moment[rows] = np.einsum("fij,fj->fi", R, found[:, 3:6]) + np.cross(at - flat, reaction[rows])
-        point[rows] = flat
-    residual = np.linalg.norm(tau[:, top.v][:, :3], axis=1)
-    return Loads(moving, support, joints, supported, pelvis, reaction, moment, point, residual)
+        rows = (down == pattern).all(axis=1)
+        c = centers[rows][:, pattern]
+        C, mean = c - c.mean(axis=1, keepdims=True), c.mean(axis=1)
+        w = 1.0 / c.shape[1] + np.einsum("fij,fj->fi", np.linalg.pinv(C.transpose(0, 2, 1)), p[rows] - mean)
+        w = np.maximum(w, 0.0)
+        out[np.ix_(rows, pattern)] = w / w.sum(axis=1, keepdims=True)
+    return out
+
+
+def _weight(model: Model) -> float:
+    return model.total_mass * float(np.linalg.norm(model.gravity))
+
+
+def _moments(model: Model, tau: Floats, joints: Sequence[str]) -> Floats:
+    """(frames, joints, 3) along the axes of the bodies that they move; zero where a joint has other coordinates."""
+    out = np.zeros((len(tau), len(joints), 3))
+    for k, name in enumerate(joints):
+        part = model.joints[name]
+        kind = model.joint_type[part.index]
+        if kind in HINGES:
+            out[:, k] = tau[:, part.v] * part.axis
+        elif kind == JointType.BALL:
+            out[:, k] = tau[:, part.v]
+    return out
+
+
+def _each(model: Model, x: Floats, joints: Sequence[str], of: Any) -> Floats:
+    """(frames, joints) a number for each joint from its part of x (frames, nv)."""
+    return np.stack([of(x[:, model.joints[name].v]) for name in joints], axis=1)
 
 
 def _sizes(model: Model, tau: Floats, joints: Sequence[str]) -> Floats:
-    parts = [model.joints[name].v for name in joints]
-    return np.stack([np.linalg.norm(tau[:, part], axis=1) for part in parts], axis=1)
+    return _each(model, tau, joints, lambda x: np.linalg.norm(x, axis=1))
+
+
+def _warnings(found: Loads) -> list[str]:
+    clip, model = found.moving.clip, found.moving.clip.model
+    P = poses(model, clip.q)
+    out = []
+    pulled = found.reaction[:, 2] < -LOADED * _weight(model)
+    if pulled.any():
+        out.append(f"the ground would have to pull, by up to {-found.reaction[:, 2].min():.0f} N{_when(pulled)}")
+    for k, foot in enumerate(clip.feet):
+        beyond = _beyond(sole_points(model, P, foot), found.foot_pressure[:, k])
+        if (beyond > 0).any():
+            far = f"by up to {100 * np.nanmax(beyond):.0f} cm"
+            out.append(f"the centre of pressure leaves {foot}, {far}{_when(beyond > 0)}")
+    most = STRONGEST * model.total_mass
+    for k, name in enumerate(found.joints):
+        size = np.linalg.norm(found.moments[:, k], axis=1)
+        if (size > most).any():
+            out.append(
+                f"{name} would have to exert up to {size.max():.0f} N m{_when(size > most)}; no human joint exerts "
+                f"more than {STRONGEST:g} N m per kilogram, {most:.0f} N m here"
+            )
+    return out
+
+
+def _beyond(points: Floats, p: Floats) -> Floats:
+    """(frames,) how far p (frames, 2) is from the lines between the first of some points (frames, points, 2) and the
+    others, beyond SOLE; not positive within, nan if there is no p."""
+    heel, toes = points[:, :1], points[:, 1:]
+    d, x = toes - heel, p[:, None] - heel
+    s = np.clip((d * x).sum(axis=2) / np.maximum((d * d).sum(axis=2), 1e-12), 0.0, 1.0)
+    return np.asarray(np.linalg.norm(x - s[..., None] * d, axis=2).min(axis=1) - SOLE)
+
+
+def _when(flags: NDArray[np.bool_]) -> str:
+    rows = np.flatnonzero(flags)
+    return f" (in {len(rows)} of {len(flags)} frames, first in frame {rows[0]})"

@@ -11,9 +11,9 @@ from supple.errors import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from supple.model.report import Remark, Report
+    from supple.model.report import Remark
 
-SHOWN = 12  #: kinds of remarks, and frames, that are shown unless all are asked for
+SHOWN = 12  #: frames that are shown unless all are asked for
 
 
 def new_console() -> Console:
@@ -36,20 +36,14 @@ def say(console: Console, text: str) -> None:
     console.print(text, highlight=False, soft_wrap=True)
 
 
-def show_remarks(
-    console: Console, title: str, report: Report, everything: bool = False, leave_out: Sequence[str] = ()
-) -> None:
-    """Every remark; or one of each kind, with how many there are."""
-    remarks = [r for r in report if r.subject not in leave_out]
-    if not remarks:
-        return
-    say(console, f"\n[bold]{title}:[/]")
-    kinds: dict[str, list[Remark]] = {}
-    for remark in remarks:
-        kinds.setdefault(remark.subject, []).append(remark)
-    for kind in kinds.values():
-        for remark in kind if everything else kind[:1]:
-            more = f"  ({len(kind) - 1} more like it)" if len(kind) > 1 and not everything else ""
-            say(console, f"  {plain(remark)}{more}")
-    if not everything and len(remarks) > len(kinds):
-        say(console, f"  {len(remarks)} remarks in all: `supple inspect --all` shows each.")
+def show_remarks(console: Console, title: str, remarks: Sequence[Remark], everything: bool = False) -> None:
+    """Remarks in groups, one a line; with the names of all elements if everything is asked for."""
+    from supple.files.lost import groups
+
+    if remarks:
+        say(console, f"\n[bold]{title}:[/]")
+        found = groups(remarks)
+        for group in found:
+            say(console, f"  {plain(group.shown(everything))}")
+        if not everything and any(group.is_cut for group in found):
+            say(console, "  `supple inspect --all` names each.")

@@ -26,16 +26,16 @@ Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot o
 def inspect(
     file: File,
     floating_base: Floating = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every body, frame and remark.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Every body and frame, and all names in remarks.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Measure every method of forward dynamics.")] = False,
 ) -> None:
     """What is in a file: its tree, masses and degrees of freedom, what in it is not used or looks wrong; what every
     method of forward dynamics costs on it, and which is the fastest."""
-    import supple
     from supple.commands.costs import show_costs
+    from supple.files import load_quietly
 
     console = new_console()
-    model = supple.load(file, floating_base=floating_base)
+    model = load_quietly(file, floating_base=floating_base)
     show_model(console, model, everything)
     show_problems(console, model, everything)
     show_costs(console, model, timings)
@@ -51,6 +51,7 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         "bodies": f"{model.n_bodies} moving, {model.total_mass:.6g} kg in all",
         "joints": ", ".join(f"{n} {kind}" for kind, n in count.most_common()),
         "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv})",
+        "springs, friction, actuators": ", ".join(str(n) for n in _joint_forces(model)),
         "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
         "frames": len(model.frames),
         "shapes to draw": len(model.visuals),
@@ -71,8 +72,19 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         say(console, f"\nFrames: {plain(', '.join(shown))}{more}")
 
 
+def _joint_forces(model: Model) -> tuple[int, int, int]:
+    """How many degrees of freedom have springs and dry friction, and how many actuators there are."""
+    return int((model.stiffness != 0).sum()), int((model.friction != 0).sum()), len(model.actuator_list)
+
+
 def show_problems(console: Console, model: Model, everything: bool) -> None:
-    show_remarks(console, "Read, but not used as the file says", model.report, everything, leave_out=PROBLEMS)
+    from supple.files.lost import PHYSICS
+
+    rest = [r for r in model.report if r.subject not in PROBLEMS]
+    acting = [r for r in rest if r.subject in PHYSICS]
+    show_remarks(console, "Changes how it moves, and is not simulated as the file says", acting, everything)
+    others = [r for r in rest if r.subject not in PHYSICS]
+    show_remarks(console, "Read, but not used as the file says", others, everything)
     problems = [r for subject in PROBLEMS for r in model.report.about(subject)]
     console.print()
     for remark in problems:

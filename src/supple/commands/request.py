@@ -29,7 +29,7 @@ from supple.files import load
 from supple.model.model import Joint, Model, unknown
 from supple.reading import read_text
 from supple.scenes import Scene
-from supple.simulating.forces import Limits, Push, Spring
+from supple.simulating.forces import Controls, Limits, Push, Spring
 from supple.simulating.names import today
 from supple.simulating.simulation import Simulation
 
@@ -65,6 +65,7 @@ class Request:
     steps: int | None = None
     measure: str | None = None
     guaranteed: bool | None = None
+    control: list[str] = field(default_factory=list)
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -174,6 +175,9 @@ class Request:
             out.append(Spring(_known(model, body), anchor, stiffness))
         if self.limits is not None:
             out.append(Limits(self.limits, 0.01 * self.limits))
+        if self.control:
+            parts = (_named("--control", text, "=") for text in self.control)
+            out.append(Controls({name: _numbers("--control", f"{name}={x}", x, 1)[0] for name, x in parts}))
         return out
 
     def _tau(self, model: Model) -> Any:

@@ -79,6 +79,7 @@ def run(
     force: Annotated[Some, typer.Option("--force", help="A push, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z.")] = None,
     spring: Annotated[Some, typer.Option("--spring", help="A spring to a point, BODY:X,Y,Z,STIFFNESS.")] = None,
     torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,
+    control: Annotated[Some, typer.Option("--control", help="A constant control of an actuator, NAME=VALUE.")] = None,
     at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
     limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
     floating_base: Floating = False,
@@ -107,7 +108,7 @@ def run(
     asked = Request(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
-        steps, measure, guaranteed or None,
+        steps, measure, guaranteed or None, control or [],
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from numpy.typing import ArrayLike
+
 from supple.arguments import Triple, checked_as
 from supple.errors import ParseError
 from supple.files.bvh import load_bvh
+from supple.files.lost import say_left_out
 from supple.files.mjcf import load_mjcf
 from supple.files.mujoco_state import from_mujoco, to_mujoco
 from supple.files.urdf import load_urdf
@@ -30,13 +33,28 @@ def load(
     strict: bool = False,
 ) -> Model:
     """Read a robot from a URDF or MJCF file, or the skeleton of a BVH file (load_bvh also reads its motion). What the
-    file says and the model does not use is in model.report.
+    file says and the model does not use is in model.report; what of that changes how it moves is said in one line, by
+    logging.getLogger("supple").
 
     floating_base: put the robot on a free joint named "root_joint" instead of fixing it to the world.
     gravity: instead of the file's (MJCF) or (0, 0, -9.81) (URDF, which has none).
     package_dirs: folders in which meshes named package://... are looked for (URDF).
     strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
     """
+    model = load_quietly(path, floating_base, gravity, package_dirs=package_dirs, strict=strict)
+    say_left_out(model)
+    return model
+
+
+def load_quietly(
+    path: str | Path,
+    floating_base: bool = False,
+    gravity: ArrayLike | None = None,
+    *,
+    package_dirs: Sequence[str | Path] | None = None,
+    strict: bool = False,
+) -> Model:
+    """`load` without the line."""
     suffix = Path(path).suffix.lower()
     if suffix == ".bvh":
         return load_bvh(path, gravity=gravity).model

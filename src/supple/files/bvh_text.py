@@ -1,8 +1,9 @@
 """The text of a BVH file: a hierarchy of joints with channels, then frames, one a line. Errors name file and line.
 
 Read as the tools that write it differ: braces on lines of their own or not, keywords and channels in any case, UTF-8
-with or without a byte order mark, UTF-16 with one, else Latin-1. Lines that begin with # or // are comments. Names are
-kept as they are, whatever characters they hold: who shows them escapes them. Time and memory are O(n) in the text.
+with or without a byte order mark, UTF-16 with one, else Latin-1. What follows # or // at the beginning of a word is a
+comment; in the name of a joint, if a blank follows the mark. Names are kept as they are, whatever characters they hold:
+who shows them escapes them. Time and memory are O(n) in the text.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 CHANNELS = [axis + what for what in ("position", "rotation") for axis in AXES]
 MARKS = {codecs.BOM_UTF8: "utf-8", codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+COMMENT = ("#", "//")
 MOST_FRAMES = 10**9
 MOST_JOINTS = 100_000
 
@@ -65,10 +67,13 @@ class _Lines:
     @staticmethod
     def _split(text: str) -> Iterator[tuple[int, list[str]]]:
         for number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):
-            if line.lstrip().startswith(("#", "//")):
-                continue
+            if "#" in line or "//" in line:
+                line = _without_comment(line)
             for part in re.split(r"([{}])", line) if "{" in line or "}" in line else (line,):
-                if words := part.split():
+                words = part.split()
+                if words and words[0].startswith(COMMENT):
+                    break
+                if words:
                     yield number, words
 
     def words(self, wanted: str) -> list[str]:
@@ -113,6 +118,16 @@ class _Lines:
         return out
 
 
+def _without_comment(line: str) -> str:
+    """A line up to a word that begins with a mark; in the name of a joint, up to one that is a mark."""
+    words = line.split()
+    named = bool(words) and words[0].upper() in ("ROOT", "JOINT")
+    for i, word in enumerate(words):
+        if word in COMMENT if named else word.startswith(COMMENT):
+            return " ".join(words[:i])
+    return line
+
+
 def read_bvh(path: str | Path) -> Bvh:
     """The hierarchy and the frames of a file, as they are."""
     file = str(path)
@@ -132,7 +147,8 @@ def _text(file: str, data: bytes) -> tuple[str, str]:
     try:
         text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError as e:
-        if mark or data[:1000].lstrip()[:9].upper() != b"HIERARCHY":
+        first = next(_Lines._split(data[:1000].decode("latin-1")), (0, [""]))[1][0]
+        if mark or first.upper() != "HIERARCHY":
             line = data.count(b"\n", 0, e.start) + 1
             raise ParseError(f"not a text file, and so no BVH: it cannot be read as {encoding}", file, line) from None
         text, encoding = data.decode("latin-1"), "latin-1"

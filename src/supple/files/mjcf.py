@@ -8,6 +8,7 @@ What corresponds to what
     body's origin, our body is shifted to it, not turned; the frame "body/frame" is where MuJoCo's is.
   - q is qpos up to the order of quaternions (`to_mujoco`): a joint's `ref` is in the placement, not lost.
   - A hinge without limits is "continuous".
+  - Springs and dry friction of joints are the model's; actuators too, where they are ours (mjcf_actuators.py).
 MuJoCo compiles in a process apart (apart.py): what makes it crash, hang or fill the memory is an error here. It opens
 the files an MJCF names (includes, meshes, textures), wherever they are; pipes and devices among them are refused.
 """
@@ -25,8 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import ModelError, ParseError
 from supple.files.apart import Reader
+from supple.files.mjcf_actuators import Actuators
+from supple.files.mjcf_flags import switched_off
 from supple.files.mjcf_references import check_references
-from supple.files.mjcf_remarks import Names, remark_elements, remark_unused, switched_off
+from supple.files.mjcf_remarks import Names, remark_elements, remark_unused
 from supple.files.urdf import ROOT_JOINT
 from supple.files.xml import root_tag
 from supple.model.builder import ModelBuilder
@@ -68,7 +71,7 @@ def load_mjcf(
         translation.add_bodies(_body_to_free(m, builder) if floating_base else None)
         translation.add_frames()
         translation.add_visuals()
-        remark_unused(_mujoco(), m, builder, translation.names)
+        remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators())
         remark_elements(file, builder)
         policy = "refuse" if strict else "report"
         return builder.build(unphysical_inertia=policy, singular=policy)
@@ -131,7 +134,9 @@ class _Translation:
     def __init__(self, m: Any, builder: ModelBuilder) -> None:
         obj = _mujoco().mjtObj
         self.m, self.builder = m, builder
-        self.damped = not switched_off(_mujoco(), m, "DAMPER")
+        self.damped, self.sprung, self.rubbing = (
+            not switched_off(_mujoco(), m, flag) for flag in ("DAMPER", "SPRING", "FRICTIONLOSS")
+        )
         self.number: list[int | None] = [None] * m.nbody
         self.origin = np.zeros((m.nbody, 3))
         self.body_names = self._names(obj.mjOBJ_BODY, [f"body{b}" for b in range(m.nbody)])
@@ -139,7 +144,8 @@ class _Translation:
         self.joint_names = self._names(obj.mjOBJ_JOINT, [f"{name}_joint" for name in owner])
         self.site_names = self._names(obj.mjOBJ_SITE, [f"site{s}" for s in range(m.nsite)])
         self.geom_names = self._names(obj.mjOBJ_GEOM, [f"geom{g}" for g in range(m.ngeom)])
-        self.names = Names(self.body_names, self.joint_names, self.geom_names, self.site_names)
+        motors = self._names(obj.mjOBJ_ACTUATOR, [f"actuator{i}" for i in range(len(m.actuator_trntype))])
+        self.names = Names(self.body_names, self.joint_names, self.geom_names, self.site_names, motors)
 
     def _names(self, kind: Any, fallback: Sequence[str]) -> list[str]:
         """The names MuJoCo has for a kind of thing; what has none gets the fallback, made unique."""
@@ -213,8 +219,10 @@ class _Translation:
             axis=axis,
             damping=self.damped * m.dof_damping[dof],
             armature=m.dof_armature[dof].copy(),
-            friction=m.dof_frictionloss[dof].copy(),
+            friction=self.rubbing * (kind != FREE) * m.dof_frictionloss[dof],
         )
+        if kind in (SLIDE, HINGE) and self.sprung:
+            joint |= dict(stiffness=float(m.jnt_stiffness[j]), rest=float(m.qpos_spring[m.jnt_qposadr[j]]))
         if m.jnt_limited[j] and kind in (SLIDE, HINGE):
             joint |= dict(lower=float(m.jnt_range[j, 0]), upper=float(m.jnt_range[j, 1]))
         if m.jnt_actfrclimited[j] and -m.jnt_actfrcrange[j, 0] == m.jnt_actfrcrange[j, 1]:
@@ -235,6 +243,13 @@ class _Translation:
             taken.add(name)
             at = m.site_pos[s] + self.origin[on]
             self.builder.add_frame(name, self.number[on], at, _xyzw(m.site_quat[s]))
+
+    def add_actuators(self) -> dict[int, str]:
+        """Returns why those that do not act do not, by number."""
+        found = Actuators(_mujoco(), self.m, list(self.names.actuators), self.joint_names)
+        for actuator in found.ours.values():
+            self.builder.add_actuator(actuator)
+        return found.not_used
 
     def add_visuals(self) -> None:
         m = self.m

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 
+from supple.files.mjcf_flags import switched_off
 from supple.files.xml import children, read_bytes, safe_options, tag_of
 from supple.model.builder import ModelBuilder
 
 MOST_NAMES = 40  #: in one remark
 FREE, BALL = 0, 1  #: mjtJoint
+CURVED = "coordinates of ball and free joints do not add"
 
 
 class Kind(NamedTuple):
@@ -32,7 +34,6 @@ class Kind(NamedTuple):
 
 
 ABSENT = (
-    Kind("nu", "ACTUATOR", "actuator", "its forces, armature and damping do not act; give joint forces as tau"),
     Kind("ntendon", "TENDON", "tendon", "its forces, inertia and limits do not act"),
     Kind("neq", "EQUALITY", "equality", "the constraint does not act", "EQUALITY"),
     Kind("npair", "PAIR", "contact", "bodies pass through each other", "CONTACT"),
@@ -69,20 +70,12 @@ OPTIONS = {
 #: Flags that are followed, or switch off what does not act here in any case.
 FOLLOWED = (
     "GRAVITY", "DAMPER", "PASSIVE", "SPRING", "CONTACT", "EQUALITY", "FRICTIONLOSS", "CONSTRAINT", "SENSOR",
-    "ACTUATION",
+    "ACTUATION", "CLAMPCTRL",
 )  # fmt: skip
-WITH_CONSTRAINTS = ("CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT")  #: off where <flag constraint="disable"/>
 
 #: The defaults of every kind of element, as this version of MuJoCo has them.
 PLAIN = """<mujoco><asset><material name="m"/></asset>
 <worldbody><body><joint/><geom size="1"/><site/></body></worldbody></mujoco>"""
-
-
-def switched_off(mujoco: ModuleType, m: Any, flag: str) -> bool:
-    """Whether <flag ...="disable"/> is in the file. MuJoCo before 3.3.6 has one flag for springs and dampers."""
-    flags = [flag] + ["CONSTRAINT"] * (flag in WITH_CONSTRAINTS) + ["PASSIVE"] * (flag in ("SPRING", "DAMPER"))
-    bits = (getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}", 0) for name in flags)
-    return any(int(bit) & m.opt.disableflags for bit in bits)
 
 
 class Names(NamedTuple):
@@ -92,11 +85,15 @@ class Names(NamedTuple):
     joints: Sequence[str]
     geoms: Sequence[str]
     sites: Sequence[str]
+    actuators: Sequence[str]
 
 
-def remark_unused(mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names) -> None:
-    """All remarks on what is in a file and not in our model, or otherwise."""
-    _Remarks(mujoco, m, builder, names).give()
+def remark_unused(mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names, idle: dict[int, str]) -> None:
+    """All remarks on what is in a file and not in our model, or otherwise.
+
+    idle: why actuators do not act, by number.
+    """
+    _Remarks(mujoco, m, builder, names).give(idle)
 
 
 class _Remarks:
@@ -104,12 +101,16 @@ class _Remarks:
         self.mujoco, self.m, self.builder, self.names = mujoco, m, builder, names
         self.plain = mujoco.MjModel.from_xml_string(PLAIN)
 
-    def give(self) -> None:
+    def give(self, idle: dict[int, str]) -> None:
         for kind in ABSENT:
             count = getattr(self.m, kind.counter, 0)
             if count and not (kind.flag and self.off(kind.flag)):
                 self.say(kind.subject, kind.subject, self.named(kind.object, count), f"not used: {kind.reason}")
-        self.springs_and_friction()
+        for why in dict.fromkeys(idle.values()):
+            names = [self.names.actuators[i] for i in idle if idle[i] == why]
+            self.say("actuator", "actuator", names, f"does not act: {why}; give joint forces as tau")
+        self.springs()
+        self.friction()
         self.limits()
         self.start()
         self.bodies()
@@ -119,29 +120,17 @@ class _Remarks:
 
     # --- parts of joints ------------------------------------------------------------------------------
 
-    def springs_and_friction(self) -> None:
+    def springs(self) -> None:
         m = self.m
         if not self.off("SPRING"):
             stiff = m.jnt_stiffness != 0
-            self.joints(
-                "stiffness",
-                stiff,
-                lambda j: f"the spring of {m.jnt_stiffness[j]:g} about {self.rest(j)} does not act",
-            )
-            polynomial = self.field("jnt_stiffnesspoly", m.njnt)
-            what = "stiffnesspoly {} does not act"
-            self.joints("stiffness", polynomial.any(axis=1), lambda j: what.format(polynomial[j].tolist()))
+            curved = stiff & ((m.jnt_type == FREE) | (m.jnt_type == BALL))
+            self.joints("stiffness", curved, lambda j: f"the spring of {m.jnt_stiffness[j]:g} does not act: {CURVED}")
+            for name in ("stiffnesspoly", "springyield"):
+                self.unlike_ours(name, stiff)
         if not self.off("DAMPER"):
-            curved = self.by_joint(self.field("dof_dampingpoly", m.nv))
-            self.joints("damping", curved.any(axis=1), lambda j: f"dampingpoly {curved[j].tolist()} does not act")
-        if not self.off("FRICTIONLOSS"):
-            loss = self.by_joint(m.dof_frictionloss[:, None])[:, 0]
-            other = self.others("dof", OF_FRICTION)
-            self.joints(
-                "frictionloss",
-                loss != 0,
-                lambda j: f"frictionloss {loss[j]:g} is kept as model.friction, and does not act{other}",
-            )
+            poly = self.by_joint(self.field("dof_dampingpoly", m.nv))
+            self.joints("dampingpoly", poly.any(axis=1), lambda j: f"dampingpoly {poly[j].tolist()} does not act")
         armature = self.by_joint(m.dof_armature[:, None])[:, 0]
         self.joints(
             "armature",
@@ -152,17 +141,28 @@ class _Remarks:
             ),
         )
 
-    def rest(self, j: int) -> str:
-        """Where a joint's spring is at rest."""
-        at, size = int(self.m.jnt_qposadr[j]), {FREE: 7, BALL: 4}.get(int(self.m.jnt_type[j]), 1)
-        return (
-            f"springref {self.m.qpos_spring[at]:g}" if size == 1 else f"{self.m.qpos_spring[at : at + size].tolist()}"
+    def unlike_ours(self, name: str, stiff: Any) -> None:
+        """On a property of springs that ours do not have."""
+        values = np.atleast_2d(self.field(f"jnt_{name}", self.m.njnt).T).T
+        self.joints("stiffness", stiff & values.any(axis=1), lambda j: f"{name} {values[j].tolist()} does not act")
+
+    def friction(self) -> None:
+        if self.off("FRICTIONLOSS"):
+            return
+        loss = self.by_joint(self.m.dof_frictionloss[:, None])[:, 0]
+        free = self.m.jnt_type == FREE
+        self.joints(
+            "frictionloss", free & (loss != 0), lambda j: f"frictionloss {loss[j]:g} of a free joint does not act"
         )
+        other = self.others("dof", OF_FRICTION)
+        if other:
+            reason = f"frictionloss acts with the slope that MuJoCo has by default{other}"
+            self.joints("friction solver", ~free & (loss != 0), lambda j: reason)
 
     def limits(self) -> None:
         m, limited = self.m, self.m.jnt_limited.astype(bool)
         lopsided = m.jnt_actfrclimited.astype(bool) & (m.jnt_actfrcrange[:, 0] != -m.jnt_actfrcrange[:, 1])
-        reason = "actuatorfrcrange is not symmetric about zero, and not used"
+        reason = "actuatorfrcrange is not symmetric about zero: it limits actuators, and is no effort_limit"
         self.joints("actuatorfrcrange", lopsided, lambda j: reason)
         if self.off("LIMIT"):
             reason = "its range is kept, though the file switches limits off"
@@ -234,7 +234,7 @@ class _Remarks:
         for what in _changed(m.opt, self.plain.opt):
             if what in ("disableflags", "enableflags"):
                 self.flags(what, "mjDSBL_" if what == "disableflags" else "mjENBL_")
-            elif what not in (*FLUID, "gravity"):
+            elif what not in (*FLUID, "gravity", "disableactuator"):
                 reason = OPTIONS.get(what, "MuJoCo's own solver settings are not used")
                 value = np.asarray(getattr(m.opt, what)).tolist()
                 self.builder.remark("option", f"option {what} = {value}: {reason}")

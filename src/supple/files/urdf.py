@@ -7,7 +7,7 @@ Conventions
     angle here, (cos, sin) there.
   - The root link is fixed to the world, or rides on a free joint named "root_joint".
   - A planar joint moves in the plane normal to its axis, as URDF says. (Pinocchio takes z whatever the axis.)
-  - A joint that mimics another moves on its own here, and dry friction does not act: both are remarked upon.
+  - A joint that mimics another moves on its own here, which is remarked upon. Dry friction acts (model_law.py).
   - Limits of position, velocity and effort are kept; they act only where supple.Limits is among the forces.
   - Limits of ±1.797...e308, the largest number, mean none: URDF has no infinity, and our writer must say it.
 """
@@ -235,10 +235,9 @@ def _read_dynamics(doc: Document, joint: Element, kind: str) -> dict[str, float]
         return {}
     doc.unused(element, ("damping", "friction"))
     out = {what: doc.number(element, what, 0.0) for what in ("damping", "friction")}
-    if out["friction"]:
-        doc.remark("friction", element, f"friction {out['friction']:g} is kept as model.friction, and does not act")
-    if out["damping"] and kind in ("floating", "planar"):
-        doc.remark("damping", element, f"damping of a {kind} joint acts alike on all its velocities, m/s and rad/s")
+    for what, value in out.items():
+        if value and kind in ("floating", "planar"):
+            doc.remark(what, element, f"{what} of a {kind} joint acts alike on all its velocities, m/s and rad/s")
     return out
 
 

@@ -224,11 +224,10 @@ class _Writer:
         friction = self._one("friction", part, m.friction[part.v], 0.0)
         if damping or friction:
             etree.SubElement(joint, "dynamics", damping=_number(damping), friction=_number(friction))
-        if m.armature[part.v].any():
-            self._remark(
-                "armature",
-                f"joint {part.name!r}: armature {m.armature[part.v].tolist()} has no place in URDF",
-            )
+        for what in ("armature", "stiffness"):
+            values = getattr(m, what)[part.v]
+            if values.any():
+                self._remark(what, f"joint {part.name!r}: {what} {values.tolist()} has no place in URDF")
 
     def _joint_head(self, name: str, kind: str, parent: str, child: str, position: Floats, rotation: Floats) -> Element:
         joint = etree.SubElement(self.robot, "joint", name=name, type=kind)
@@ -253,6 +252,9 @@ class _Writer:
         m = self.model
         if not np.array_equal(m.gravity, GRAVITY):
             self._remark("gravity", f"gravity {m.gravity.tolist()} has no place in URDF")
+        if m.actuator_list:
+            names = ", ".join(repr(a.name) for a in m.actuator_list[:5]) + ", ..." * (len(m.actuator_list) > 5)
+            self._remark("actuator", f"actuator {names}: has no place in URDF")
         by_parent: dict[int, str] = {}
         for i, name in enumerate(m.joint_names):
             p = int(m.parent[i])

@@ -122,7 +122,7 @@ def controller_rows(
     part = model.joints[joint]  # type: ignore[index]
     _refuse_curved(model, part)
     size = part.v.stop - part.v.start
-    rows = _rows(np.arange(part.v.start, part.v.stop), np.arange(part.q.start, part.q.stop))
+    rows = new_rows(model, np.arange(part.v.start, part.v.stop))
     law = by_name(rows)
     law["stiffness"], law["damper"] = stiffness_and_damping(stiffness, damping)
     law["most"] = take("most", most, NOT_NEGATIVE_OR_INFINITE)
@@ -147,7 +147,7 @@ def limit_rows(model: Model, stiffness: float, damping: float = 0.0, joints: Any
         index = np.array([part.index for part in parts], dtype=np.int64)
     dof = np.array(NV)[model.joint_type[index]]
     offset = np.arange(int(dof.sum())) - np.repeat(np.cumsum(dof) - dof, dof)
-    rows = _rows(np.repeat(model.v_index[index], dof) + offset, np.repeat(model.q_index[index], dof) + offset)
+    rows = new_rows(model, np.repeat(model.v_index[index], dof) + offset)
     law = by_name(rows)
     at = law["coordinate"].astype(np.int64)
     for column, limit in (("lower", model.lower[at]), ("upper", model.upper[at])):
@@ -176,11 +176,11 @@ def checked_rows(model: Model, rows: Any) -> Floats:
     dof = by_name(out)["dof"]
     if not np.isin(dof, np.arange(model.nv)).all():
         raise StateError(f"a row of a law of joints acts on a degree of freedom that is none of {model.nv}")
-    at = dof.astype(np.int64)
-    body = model.dof_body[at]
-    for i in np.unique(body).tolist():
+    at, law = dof.astype(np.int64), by_name(out)
+    by_position = (law["stiffness"] != 0) | np.isfinite(law["lower"]) | np.isfinite(law["upper"])
+    for i in np.unique(model.dof_body[at[by_position]]).tolist():
         _refuse_curved(model, model.joints[i])
-    if not np.array_equal(by_name(out)["coordinate"], model.q_index[body] + at - model.v_index[body]):
+    if not np.array_equal(law["coordinate"], _coordinates(model, at)):
         raise StateError("a row of a law of joints has a coordinate that is not that of its degree of freedom")
     return out
 
@@ -190,12 +190,20 @@ def stiffness_and_damping(stiffness: Any, damping: Any) -> tuple[float, float]:
     return take("stiffness", stiffness, NOT_NEGATIVE), take("damping", damping, NOT_NEGATIVE)
 
 
-def _rows(dof: Ints, coordinate: Ints) -> Floats:
+def new_rows(model: Model, dof: Ints) -> Floats:
+    """Rows of a law for degrees of freedom, in which nothing acts yet."""
     rows = np.zeros((len(dof), LAW))
     law = by_name(rows)
-    law["dof"], law["coordinate"] = dof, coordinate
+    law["dof"], law["coordinate"] = dof, _coordinates(model, dof)
     law["most"], law["lower"], law["upper"] = np.inf, -np.inf, np.inf
     return rows
+
+
+def _coordinates(model: Model, dof: Ints) -> Ints:
+    """Where the coordinates of degrees of freedom stand in q; for ball, planar and free joints some number of theirs,
+    which nothing may depend on."""
+    body = model.dof_body[dof]
+    return np.asarray(model.q_index[body] + dof - model.v_index[body])
 
 
 def _refuse_curved(model: Model, joint: Joint) -> None:

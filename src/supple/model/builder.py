@@ -35,6 +35,7 @@ from supple.arguments import (
 )
 from supple.errors import ModelError
 from supple.model import checks
+from supple.model.actuators import Actuator
 from supple.model.geometry import as_reals, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
 from supple.model.merge import Body, Merger
@@ -74,6 +75,7 @@ class ModelBuilder:
         self._numbers: dict[str, int] = {}
         self._frames: list[tuple[str, Body, Any, Any]] = []
         self._visuals: list[tuple[Body, dict[str, Any]]] = []
+        self._actuators: list[Actuator] = []
         self._remarks: list[Remark] = []
 
     def __len__(self) -> int:
@@ -104,18 +106,21 @@ class ModelBuilder:
         damping: ArrayLike = 0.0,
         armature: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike = 0.0,
     ) -> int:
         """Add a body on a joint; returns its index in the builder, to be used as a parent.
 
         parent: an index returned earlier, a body's name (possibly one added later), or None for the world.
         position, rotation: the joint's frame in the parent's; rotation is 3x3 or a quaternion (x, y, z, w).
         com, inertia: in the body's frame; inertia (3x3, or 3 diagonal entries) is about com, None is a point mass.
-        lower, upper: one number or one for each entry of the joint's q; velocity_limit, effort_limit, damping,
-        armature, friction: one number or one for each entry of its v.
+        lower, upper, rest: one number or one for each entry of the joint's q; velocity_limit, effort_limit, damping,
+        armature, friction, stiffness: one number or one for each entry of its v. stiffness and rest are of a spring
+        at the joint, friction is dry: they act in runs.
         """
         # fmt: off
         row = (name, parent, joint, axis, axis2, pitch, position, rotation, mass, com, inertia, joint_name,
-               lower, upper, velocity_limit, effort_limit, damping, armature, friction)
+               lower, upper, velocity_limit, effort_limit, damping, armature, friction, stiffness, rest)
         # fmt: on
         self._rows.append(tuple([x if x.__class__ in _CONSTANT else _own(x) for x in row]))
         return len(self) - 1
@@ -142,6 +147,8 @@ class ModelBuilder:
         damping: ArrayLike = 0.0,
         armature: ArrayLike = 0.0,
         friction: ArrayLike = 0.0,
+        stiffness: ArrayLike = 0.0,
+        rest: ArrayLike = 0.0,
     ) -> range:
         """Add many bodies at once; returns their indices, which follow those of the bodies already added.
 
@@ -156,8 +163,7 @@ class ModelBuilder:
         if self._rows:
             self._blocks.append(tuple(zip(*self._rows)))
             self._before, self._rows = len(self), []
-        numbers = dict(lower=lower, upper=upper, velocity_limit=velocity_limit, effort_limit=effort_limit)
-        numbers |= dict(damping=damping, armature=armature, friction=friction)
+        numbers = (lower, upper, velocity_limit, effort_limit, damping, armature, friction, stiffness, rest)
         block = (
             _listed("names", names, n),
             up,
@@ -171,7 +177,7 @@ class ModelBuilder:
             _column("com", com, n, (3,)),
             [None] * n if inertia is None else _column("inertia", inertia, n, (3, 3)),
             _listed("joint_names", joint_names, n),
-            *(_column(what, x, n, ()) for what, x in numbers.items()),
+            *(_column(what, x, n, ()) for what, x in zip(checks.NUMBERS, numbers)),
         )
         if n:
             self._blocks.append(block)
@@ -210,6 +216,11 @@ class ModelBuilder:
                 ),
             )
         )
+
+    @checked_model
+    def add_actuator(self, actuator: Actuator) -> None:
+        """Add a motor at a joint, given by its name."""
+        self._actuators.append(actuator)
 
     @checked_model
     def remark(self, subject: str, message: str, line: int | None = None) -> None:
@@ -267,6 +278,7 @@ class ModelBuilder:
             joint_names=tuple(kept.joint_name),
             frame_list=frames,
             visuals=self._place_visuals(merged),
+            actuator_list=checks.actuators(self._actuators, kept.joint_name, kind),
             report=Report(self._source, tuple(remarks)),
         )
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from supple.arguments import shown
 from supple.errors import ModelError
+from supple.model.actuators import Actuator
 from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector
 from supple.model.joints import HAS_AXIS, JointType
+from supple.model.manifold import PLAIN
 from supple.model.report import Remark
 
 Floats = NDArray[np.float64]
@@ -21,6 +23,16 @@ Ints = NDArray[np.int64]
 
 #: Moments may violate the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
 TRIANGLE_SLACK = 1e-5
+
+#: The numbers of a joint, in the order of add_body's arguments: for each of its q, or else of its v.
+OF_Q = ("lower", "upper", "rest")
+NOT_NEGATIVE = ("damping", "armature", "friction", "stiffness")
+NUMBERS = ("lower", "upper", "velocity_limit", "effort_limit", *NOT_NEGATIVE, "rest")
+
+#: Joints that can have an actuator.
+SINGLE = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.SCREW)
+
+SPRING = "acts only at joints whose coordinates add, not at ball, planar and free ones; set it to 0"
 
 #: The largest number accepted, in SI units: larger than any physical quantity, and its cube does not overflow.
 LARGEST = 1e60
@@ -41,7 +53,7 @@ class Columns:
     mass: Floats
     com: Floats
     inertia: Floats
-    #: lower, upper, velocity, effort, damping, armature, friction: arrays, or tuples where one is not one number
+    #: NUMBERS of the joints: arrays, or tuples where one is not one number
     rest: list[Any]
     parent: Ints
 
@@ -68,26 +80,16 @@ class Columns:
 
     def limits(self, nq: Ints, nv: Ints) -> dict[str, Floats]:
         """The per-joint numbers expanded to q (limits) or v (the others)."""
-        lower, upper, velocity, effort, damping, armature, friction = self.rest
-        out = dict(
-            lower=self._spread("lower", lower, nq),
-            upper=self._spread("upper", upper, nq),
-            velocity_limit=self._spread("velocity_limit", velocity, nv),
-            effort_limit=self._spread("effort_limit", effort, nv),
-            damping=self._spread("damping", damping, nv),
-            armature=self._spread("armature", armature, nv),
-            friction=self._spread("friction", friction, nv),
-        )
+        count = {what: nq if what in OF_Q else nv for what in NUMBERS}
+        out = {what: self._spread(what, column, count[what]) for what, column in zip(NUMBERS, self.rest)}
         for what, column in out.items():
-            if np.isnan(column).any():
-                count = nq if what in ("lower", "upper") else nv
-                i = int(np.repeat(np.arange(len(count)), count)[np.isnan(column)][0])
-                raise ModelError(f"joint {self.joint_name[i]!r}: {what} is not a number")
-        for what in ("damping", "armature", "friction"):
+            self._refuse(what, "is not a number", np.isnan(column), count[what])
+        for what in NOT_NEGATIVE:
             bad = ~(np.isfinite(out[what]) & (out[what] >= 0))
-            if bad.any():
-                i = int(np.repeat(np.arange(len(nv)), nv)[np.flatnonzero(bad)[0]])
-                raise ModelError(f"joint {self.joint_name[i]!r}: {what} must be finite and not negative")
+            self._refuse(what, "must be finite and not negative", bad, nv)
+        self._refuse("rest", "must be finite", ~np.isfinite(out["rest"]), nq)
+        if out["stiffness"].any():
+            self._refuse("stiffness", SPRING, misplaced_springs(out["stiffness"], self.kind, nv), nv)
         bad = ~(out["lower"] <= out["upper"])
         if bad.any():
             j = int(np.flatnonzero(bad)[0])
@@ -96,6 +98,11 @@ class Columns:
                 f"joint {self.joint_name[i]!r}: lower limit {out['lower'][j]:g} is above the upper {out['upper'][j]:g}"
             )
         return out
+
+    def _refuse(self, what: str, why: str, bad: NDArray[np.bool_], count: Ints) -> None:
+        if bad.any():
+            i = int(np.repeat(np.arange(len(count)), count)[np.flatnonzero(bad)[0]])
+            raise ModelError(f"joint {self.joint_name[i]!r}: {what} {why}")
 
     def _spread(self, what: str, values: Any, count: Ints) -> Floats:
         if isinstance(values, np.ndarray):
@@ -109,6 +116,11 @@ class Columns:
                     f"joint {self.joint_name[i]!r}: {what} must be one number or {k}, not {shown(x)}"
                 ) from None
         return np.concatenate(parts)
+
+
+def misplaced_springs(stiffness: Floats, kind: Ints, nv: Ints) -> NDArray[np.bool_]:
+    """(nv,) where there is stiffness at a joint whose coordinates do not add."""
+    return np.asarray((stiffness != 0) & ~np.isin(np.repeat(kind, nv), PLAIN))
 
 
 def plain(values: Sequence[Any]) -> Any:
@@ -156,6 +168,21 @@ def unique(kind: str, names: Sequence[Any]) -> None:
             several = {"body": "bodies"}.get(kind, f"{kind}s")
             raise ModelError(f"two {several} are called {name!r}: names must differ; rename one of them")
         seen.add(name)
+
+
+def actuators(given: Any, joint_names: Sequence[str], kind: Ints) -> tuple[Actuator, ...]:
+    """Motors of different names, each at a joint with one degree of freedom."""
+    if not isinstance(given, (tuple, list)) or not all(isinstance(x, Actuator) for x in given):
+        raise ModelError(f"actuator_list must be a tuple of Actuator, not {shown(given)}")
+    if given:
+        unique("actuator", [x.name for x in given])
+        joints = {name: i for i, name in enumerate(joint_names)}
+        for x in given:
+            if x.joint not in joints:
+                raise ModelError(f"actuator {x.name!r}: there is no joint {x.joint!r}")
+            if kind[joints[x.joint]] not in SINGLE:
+                raise ModelError(f"actuator {x.name!r}: joint {x.joint!r} has more than one degree of freedom")
+    return tuple(given)
 
 
 def scalars(what: str, values: Sequence[Any], names: list[str]) -> Floats:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import Seed, Whole, checked, shown
 from supple.errors import ModelError, printable
 from supple.model import changed, manifold
+from supple.model.actuators import Actuator
 from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
 from supple.model.report import Report
@@ -215,12 +216,17 @@ class Model:
     effort_limit: Floats  #: (nv,)
     damping: Floats  #: (nv,) viscous: a force of -damping * v
     armature: Floats  #: (nv,) added to the diagonal of the mass matrix
-    friction: Floats  #: (nv,) dry friction, kept for users; no algorithm applies it
+    friction: Floats  #: (nv,) dry friction: acts in runs (integrating/model_law.py), as do springs and actuators
+    stiffness: (
+        Floats  #: (nv,) of springs at joints: a force of stiffness * (rest - q); zero at ball, planar, free joints
+    )
+    rest: Floats  #: (nq,) where these springs are at rest
     origin: Floats  #: (n_bodies, 3) of the body's frame, in the frame it was built with: zeros until the root changes
     body_names: Sequence[str]
     joint_names: Sequence[str]
     frame_list: tuple[Frame, ...]
     visuals: tuple[Visual, ...]
+    actuator_list: tuple[Actuator, ...]
     report: Report
     #: What algorithms store with a model, each under its own key [_kept].
     _work: dict[Hashable, Any] = field(init=False)
@@ -306,6 +312,10 @@ class Model:
     def frames(self) -> Named[Frame]:
         return Named("frame", tuple(f.name for f in self.frame_list), self.frame_list.__getitem__)
 
+    @cached_property
+    def actuators(self) -> Named[Actuator]:
+        return Named("actuator", tuple(a.name for a in self.actuator_list), self.actuator_list.__getitem__)
+
     def _body(self, i: int) -> Body:
         return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
 
@@ -340,8 +350,8 @@ class Model:
         return changed.with_body(self, body, values)
 
     def with_joint(self, joint: str | int, **values: ArrayLike) -> Model:
-        """Another model with a different lower, upper, velocity_limit, effort_limit, damping, armature or friction of
-        one joint: one number, or one for each entry of its q or v."""
+        """Another model with a different lower, upper, velocity_limit, effort_limit, damping, armature, friction,
+        stiffness or rest of one joint: one number, or one for each entry of its q or v."""
         return changed.with_joint(self, joint, values)
 
     def neutral(self) -> Floats:

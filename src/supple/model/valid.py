@@ -22,7 +22,8 @@ Ints = NDArray[np.int64]
 INDICES = ("parent", "subtree_end", "joint_type", "q_index", "v_index")
 OF_BODIES = dict(position=(3,), rotation=(3, 3), axis=(3,), axis2=(3,), pitch=(), mass=(), com=(3,), inertia=(3, 3),
                  origin=(3,))  # fmt: skip
-OF_Q, OF_V = ("lower", "upper"), ("velocity_limit", "effort_limit", "damping", "armature", "friction")
+OF_Q = checks.OF_Q
+OF_V = tuple(name for name in checks.NUMBERS if name not in OF_Q)
 ARRAYS = ("gravity", *INDICES, *OF_BODIES, *OF_Q, *OF_V)  #: the fields of a Model that are arrays
 _POSE = (("position", (3,)), ("rotation", (3, 3)))
 UNIT = 1e-6  #: tolerance for the length of an axis
@@ -50,6 +51,7 @@ def valid(given: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(given[name], (tuple, list)):
             raise ModelError(f"{name} must be a tuple, not {given[name]!r}")
         out[name] = tuple(_fixed(name, part, n) for part in given[name])
+    out["actuator_list"] = checks.actuators(given["actuator_list"], out["joint_names"], out["joint_type"])
     return out
 
 
@@ -108,7 +110,7 @@ def _check_numbers(out: dict[str, Any]) -> None:
     for name in ("mass", *OF_V):
         if not (out[name] >= 0).all():
             raise ModelError(f"{name} has a number that is negative or none")
-    for name in ("damping", "armature", "friction"):
+    for name in (*checks.NOT_NEGATIVE, "rest"):
         if not np.isfinite(out[name]).all():
             raise ModelError(f"{name} has a number that is not finite")
     if not (out["lower"] <= out["upper"]).all():
@@ -119,6 +121,8 @@ def _check_numbers(out: dict[str, Any]) -> None:
     if not (np.abs(I - I.transpose(0, 2, 1)) <= 1e-9 * np.abs(I).max(axis=(1, 2), keepdims=True, initial=0.0)).all():
         raise ModelError("inertia has a matrix that is not symmetric")
     kind = out["joint_type"]
+    if out["stiffness"].any() and checks.misplaced_springs(out["stiffness"], kind, np.array(NV)[kind]).any():
+        raise ModelError(f"stiffness {checks.SPRING}")
     for name, who in (("axis", np.isin(kind, list(HAS_AXIS))), ("axis2", kind == JointType.UNIVERSAL)):
         if not (np.abs(np.linalg.norm(out[name][who], axis=1) - 1.0) <= UNIT).all():
             raise ModelError(f"{name} has a vector that is not of unit length")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError, RecordingError
+from supple.model.actuators import ANY, Actuator
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark, Report
 from supple.record.hdf5 import SIZES
@@ -24,7 +25,7 @@ from supple.record.index import Damaged, as_dict, parsed
 from supple.record.tables import Store
 
 NAMES = ("body_names", "joint_names")
-_REST = {"name", *NAMES, "frame_list", "visuals", "report"}
+_REST = {"name", *NAMES, "frame_list", "visuals", "actuator_list", "report"}
 ARRAYS = tuple(f.name for f in fields(Model) if f.init and f.name not in _REST)
 #: The columns of the table of models that are indices of arrays; -1 if there is none. rods: the points between which
 #: bodies are drawn, (n_bodies, 2, 3).
@@ -100,9 +101,15 @@ def _about(model: Model) -> bytes:
         **{name: list(getattr(model, name)) for name in NAMES},
         "frames": [asdict(x) for x in model.frame_list],
         "visuals": [asdict(x) for x in model.visuals],
+        "actuators": [_finite(asdict(x)) for x in model.actuator_list],
         "report": {"source": model.report.source, "remarks": [asdict(x) for x in model.report]},
     }
     return json.dumps(about, default=lambda x: x.tolist()).encode()
+
+
+def _finite(x: dict[str, Any]) -> dict[str, Any]:
+    """Without infinite ranges, which are the default, and which JSON lacks."""
+    return {name: value for name, value in x.items() if value != ANY}
 
 
 def array_place(row: NDArray[Any]) -> tuple[Place, str, tuple[int, ...]]:
@@ -141,6 +148,7 @@ def _model(about: dict[str, Any], arrays: dict[str, Any]) -> Model:
         **{name: tuple(about[name]) for name in NAMES},
         "frame_list": tuple(_frame(as_dict(x)) for x in about["frames"]),
         "visuals": tuple(_visual(as_dict(x)) for x in about["visuals"]),
+        "actuator_list": tuple(Actuator(**as_dict(x)) for x in about["actuators"]),
         "report": Report(_text(report["source"], True), tuple(_remark(as_dict(x)) for x in report["remarks"])),
     }
     return Model(**given, **arrays)  # which checks them
@@ -187,7 +195,9 @@ def same_model(a: Model, b: Model) -> str | None:
         if not (x.shape == y.shape and np.array_equal(x, y)):
             return name
     other = next((name for name in NAMES if tuple(getattr(a, name)) != tuple(getattr(b, name))), None)
-    return "frames" if other is None and not _same_frames(a, b) else other
+    if other is None and not _same_frames(a, b):
+        return "frames"
+    return "actuators" if other is None and a.actuator_list != b.actuator_list else other
 
 
 def _same_frames(a: Model, b: Model) -> bool:

@@ -181,18 +181,18 @@ def capture(report: Report) -> None:
     report.heading("Section 7.1: captured motion")
     clip = load_bvh(walk_bvh.FILE)
     carried = motion_loads(clip)
-    caption = "A walk (made, not measured): ground reaction, and torques of a leg with the root at the support"
+    caption = "A walk (made, not measured): ground reaction, and moments of a leg"
     report.figure("rr-capture.png", caption, plot_loads(carried))
     knee = carried.joints.index("LeftLeg_joint")
     stands = carried.support.foot == 0
     rows = [
         ("frames", len(clip)),
-        ("changes of the support", int(np.count_nonzero(np.diff(carried.support.foot)))),
+        ("frames on both feet", int(np.count_nonzero(carried.support.down.all(axis=1)))),
         ("weight, N", f"{9.81 * clip.model.total_mass:.0f}"),
         ("mean reaction upwards, N", f"{carried.reaction[:, 2].mean():.0f}"),
-        ("mean torque of the left knee while it stands, root at the support, N m",
+        ("mean moment of the left knee while that foot stands alone, N m",
          f"{carried.supported[stands, knee].mean():.0f}"),
-        ("the same, root at the pelvis, N m", f"{carried.pelvis[stands, knee].mean():.0f}"),
+        ("the same without the ground, N m", f"{carried.pelvis[stands, knee].mean():.0f}"),
     ]  # fmt: skip
     report.table(["captured motion", ""], rows)
 

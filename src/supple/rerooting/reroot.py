@@ -193,8 +193,8 @@ def reroot(
     position, rotation: the new joint's frame in the world. By default at `point`, rotated so that q = 0 is the pose in
     which all joints are neutral [RR (18)]; for a free joint, the world's own frame. To begin with q = 0 instead, give
     the body's current rotation.
-    The joint that held the old root is removed, with its limits, damping and armature; the new one takes its name
-    unless joint_name is given. All other joints keep theirs. Other trees of a forest are left unchanged.
+    The joint that held the old root is removed, with its limits, damping, armature, spring and actuators; the new one
+    takes its name unless joint_name is given. All other joints keep theirs. Other trees of a forest are left unchanged.
 
     Raises StateError if the new joint cannot represent the body's pose, velocity or acceleration.
     """
@@ -227,6 +227,7 @@ def reroot(
         joint_names=joint_names,
         frame_list=tuple(moved(f, number, shift) for f in model.frame_list),
         visuals=tuple(moved(x, number, shift) for x in model.visuals),
+        actuator_list=columns.actuators,
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )
     inherit(new, model, order, number[chain])

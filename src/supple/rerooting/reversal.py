@@ -17,7 +17,8 @@ from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, JointType
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark
-from supple.rerooting.top_joint import LIMITS_OF_Q, LIMITS_OF_V, UNLIMITED, TopJoint
+from supple.model.valid import OF_Q, OF_V
+from supple.rerooting.top_joint import UNLIMITED, TopJoint
 from supple.spatial.algebra import transpose
 from supple.spatial.compiler import kernel
 from supple.spatial.rows import load_mat, load_vec, store_mat, store_vec
@@ -138,6 +139,10 @@ class Columns:
         for name, x in TopJoint.of(model, int(chain[0])).limits.items():
             if (x != UNLIMITED[name]).any():
                 self._remark(chain[:1], "is gone with the old root", name)
+        root = model.joint_names[int(chain[0])]
+        self.actuators = tuple(x for x in model.actuator_list if x.joint != root)
+        if len(self.actuators) < len(model.actuator_list):
+            self._remark(chain[:1], "is gone with the old root", "actuators")
         together = _TOGETHER[kind]
         self._limits(down[together], to[together], kind[together])
 
@@ -156,8 +161,8 @@ class Columns:
         """Limits, damping and the like follow their joint; for joints that change all coordinates together (given by
         old and new indices, and kinds), as far as possible."""
         for names, at, which, counts in (
-            (LIMITS_OF_Q, self.of_q, "q_index", NQ),
-            (LIMITS_OF_V, self.of_v, "v_index", NV),
+            (OF_Q, self.of_q, "q_index", NQ),
+            (OF_V, self.of_v, "v_index", NV),
         ):
             begin = int(self.arrays[which][self.place])
             top = slice(begin, begin + counts[self.top.shape.kind])

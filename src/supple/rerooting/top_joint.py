@@ -12,15 +12,14 @@ from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
 from supple.model.joints import HAS_AXIS, JointType
 from supple.model.model import Joint, Model
+from supple.model.valid import OF_Q, OF_V
 from supple.once import made_once
 from supple.rerooting.chain import End
 
 Floats = NDArray[np.float64]
 
-LIMITS_OF_Q = ("lower", "upper")
-LIMITS_OF_V = ("velocity_limit", "effort_limit", "damping", "armature", "friction")
-UNLIMITED = dict(lower=-np.inf, upper=np.inf, velocity_limit=np.inf, effort_limit=np.inf)
-UNLIMITED |= dict(damping=0.0, armature=0.0, friction=0.0)
+UNLIMITED = dict.fromkeys((*OF_Q, *OF_V), 0.0)
+UNLIMITED |= dict(lower=-np.inf, upper=np.inf, velocity_limit=np.inf, effort_limit=np.inf)
 
 #: How far a motion may be from what the joint allows: radians, or relative to the body's own largest number; or as far
 #: as rounding along the chain can bring it.
@@ -30,7 +29,7 @@ TOLERANCE = 1e-9
 @made_once("shape")
 @dataclass(frozen=True)
 class TopJoint:
-    """A joint on the world: its shape, its frame there, its name, its limits, damping and armature, if any.
+    """A joint on the world: its shape, its frame there, its name, its limits, damping, armature and spring, if any.
 
     near: its previous q. Among all equivalent coordinates (angles a turn apart, a quaternion and its negative) the
     nearest to those are used."""
@@ -48,8 +47,8 @@ class TopJoint:
         joint = model.joints[body]
         kind = JointType(int(model.joint_type[body]))
         shape = JointShape(kind, model.axis[body], model.axis2[body], float(model.pitch[body]))
-        limits = {name: getattr(model, name)[joint.q] for name in LIMITS_OF_Q}
-        limits |= {name: getattr(model, name)[joint.v] for name in LIMITS_OF_V}
+        limits = {name: getattr(model, name)[joint.q] for name in OF_Q}
+        limits |= {name: getattr(model, name)[joint.v] for name in OF_V}
         near = None if q is None else q[joint.q].copy()
         return cls(shape, model.position[body], model.rotation[body], joint.name, limits, near)
 
@@ -57,7 +56,7 @@ class TopJoint:
         """The q at which a body is rotated by R and displaced by p from the joint's frame; some other q if there is
         none."""
         q = self.shape.coordinates(R, p)
-        lower, upper = (self.limits.get(name, np.full(len(q), UNLIMITED[name])) for name in LIMITS_OF_Q)
+        lower, upper = (self.limits.get(name, np.full(len(q), UNLIMITED[name])) for name in ("lower", "upper"))
         return self.shape.alike(q, self.near, lower, upper)
 
 

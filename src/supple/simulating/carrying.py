@@ -17,7 +17,7 @@ O(n) when the model changes; no cost per step, except for forces that rotate.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, wraps
 from inspect import signature
@@ -28,10 +28,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import as_floats
 from supple.errors import StateError
+from supple.integrating.model_law import Actuation
 from supple.model.joints import JointType
 from supple.model.model import Model, Named
 from supple.rerooting.reversal import TOGETHER, Together
-from supple.simulating.forces import Controller, Force, Limits, Push, Spring
+from supple.simulating.forces import Controller, Controls, Force, Limits, Push, Spring
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -63,7 +64,7 @@ class Carrying:
 
     def force(self, force: Any) -> Any:
         """The same force, for the other model."""
-        if self.model is self.first and not callable(force):
+        if self.model is self.first and not callable(force) and not isinstance(force, Controls):
             return force
         if isinstance(force, Push | Spring):
             return self._at_its_point(force)
@@ -72,6 +73,8 @@ class Carrying:
         if isinstance(force, Limits) and force.joints is not None:
             advice = "name joints that stay, or leave `joints` out, for all that have limits"
             return replace(force, joints=[self._joint(j, "Limits at", advice)[0] for j in force.joints])
+        if isinstance(force, Controls):
+            return self._same_controls(force)
         return self.function(force) if callable(force) else force
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,6 +123,15 @@ class Carrying:
         now = self.model.body_index(place.name)
         point = force.point + self.first.origin[place.body] - self.model.origin[now]
         return replace(force, body=now, point=point)
+
+    def _same_controls(self, force: Controls) -> Controls:
+        """Actuators are identified by name, too."""
+        if callable(force.values):
+            return Controls(self.function(force.values))
+        if isinstance(force.values, Mapping) or self.model is self.first:
+            return force
+        values = Actuation(self.first).controls(force.values).tolist()
+        return Controls({name: x for name, x in zip(self.first.actuators, values) if x})
 
     def _at_its_joint(self, force: Controller) -> Controller:
         joint, turned = self._joint(force.joint, "Controller at", f"use {FUNCTION}")

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.integrating.model_law import Actuation
 from supple.model.model import Model
 from supple.simulating.crossings import resolution_of
-from supple.simulating.forces import Push, joint_forces
+from supple.simulating.forces import Controls, Push, joint_forces
 from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -73,9 +74,13 @@ def given(run: Simulation) -> dict[str, Any]:
         name: x for name, x in run.settings.items() if name not in ("duration", "error_measure", "progress_unit")
     }
     out = {name: described(value) for name, value in (settings | run.given).items()}
-    for force in out["forces"]:
-        if isinstance(force, dict):
-            _by_name(run.model, force)
+    for force, of in zip(run.given["forces"], out["forces"]):
+        if isinstance(force, Controls) and not callable(force.values):
+            actuation = Actuation(run.model)
+            values = actuation.controls(force.values).tolist()
+            of["values"] = {name: x for name, x in zip(actuation.names, values) if x}
+        elif isinstance(of, dict):
+            _by_name(run.model, of)
     if isinstance(out.get("active"), list):
         out["active"] = _names(run.model, out["active"])
     for event, of in zip(run.given["events"], out["events"]):

@@ -21,7 +21,7 @@ from supple.model.model import Model
 from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
 from supple.simulating.events import Happened
-from supple.simulating.forces import Controller, Limits, Push, Spring, joint_forces, law_rows
+from supple.simulating.forces import Controller, Controls, Limits, Push, Spring, joint_forces, law_rows
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
 from supple.simulating.timed_pushes import TimedPushes
@@ -349,10 +349,13 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Pu
             stepper.spring(force.body, force.anchor, force.stiffness, force.point, damping)
         elif isinstance(force, Controller | Limits) and moves:
             stepper.joint_law(law_rows(stepper.model, force))
+        elif isinstance(force, Controls) and moves and not callable(force.values):
+            stepper.controls(force.values)
         else:
             raise StateError(
                 f"this method does not take {force!r}, but supple.Push, supple.Spring of no length, a constant tau; "
-                "adaptive dynamics also supple.Controller and supple.Limits; an exact method takes them all"
+                "adaptive dynamics also supple.Controller, supple.Limits and constant supple.Controls; an exact method "
+                "takes them all"
             )
     if tau is None:
         return pushes

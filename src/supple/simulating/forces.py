@@ -20,6 +20,7 @@ from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floa
 from supple.errors import StateError
 from supple.exact.kinematics import poses, velocities
 from supple.integrating import joint_law
+from supple.integrating.model_law import Actuation, passive_rows
 from supple.model.model import Model
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
@@ -55,8 +56,17 @@ class Limits:
     joints: Sequence[str | int] | None = None
 
 
+@checked
+@dataclass(frozen=True)
+class Controls:
+    """The controls of the model's actuators (Model.actuators): by name, zero for those not named; one number for each;
+    or a function (time, q, v) that returns either."""
+
+    values: Any
+
+
 class Forces(Pointing):
-    """All forces on one model, to be evaluated at a time and state."""
+    """All forces on one model, to be evaluated at a time and state: those given, and the model's own."""
 
     _pointers = ("_law_of",)
 
@@ -68,6 +78,7 @@ class Forces(Pointing):
         springs: list[Spring] = []
         rows: list[Floats] = []
         self.functions: list[Force] = []
+        controls: list[Any] = []
         for force in forces:
             if isinstance(force, Push):
                 pushes.append(force)
@@ -75,21 +86,38 @@ class Forces(Pointing):
                 springs.append(force)
             elif isinstance(force, Controller | Limits):
                 rows.append(law_rows(model, force))
+            elif isinstance(force, Controls):
+                controls.append(force.values)
             elif callable(force):
                 self.functions.append(force)
             else:
                 raise StateError(
-                    f"a force is a Push, Spring, Controller, Limits or a function (time, q, v); not {shown(force)}"
+                    "a force is a Push, Spring, Controller, Limits, Controls or a function (time, q, v); not "
+                    + shown(force)
                 )
         if callable(tau):
             self.functions.append(tau)
         elif tau is not None:
             self.constant += joint_forces(model, tau)
-        self.law = np.concatenate(rows) if rows else np.zeros((0, joint_law.LAW))
+        self._actuation = Actuation(model)
+        self._steer: Callable[..., Any] | None = None  #: controls as a function
+        servos, motors = self._actuation.at(self._controls_of(controls))
+        self.constant += motors
+        self.law = np.concatenate([*rows, passive_rows(model), servos])
+        self._n_servos = len(servos)
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
 
     def _point(self) -> None:
         self._law_of = joint_law.law_kernel.load()
+
+    def _controls_of(self, given: list[Any]) -> Floats:
+        """The controls at the beginning; zero where a function gives them later."""
+        if len(given) > 1:
+            raise StateError("controls are given once: put them all into one Controls")
+        if given and callable(given[0]):
+            self._steer = given[0]
+            return np.zeros(len(self._actuation.names))
+        return self._actuation.controls(given[0] if given else {})
 
     def scale_pushes(self, scale: float) -> None:
         """Multiply every push by `scale`, relative to how it was given."""
@@ -99,22 +127,25 @@ class Forces(Pointing):
     @property
     def at_joints_only(self) -> bool:
         """Whether compiled code can evaluate everything: constant forces and the law, at the joints."""
-        return self.world is None and not self.functions
+        return self.world is None and not self.functions and self._steer is None
 
     @property
     def conserve(self) -> bool:
         """Whether no force can add energy beyond what `energy` counts: springs and walls, but no motors, no pushes."""
         law = joint_law.by_name(self.law)
-        motors, moving = law["most"] < np.inf, law["damper"] * law["rate"] != 0.0
+        motors, moving = (law["most"] < np.inf) & (law["stiffness"] > 0.0), law["damper"] * law["rate"] != 0.0
         pushed = self.world is not None and not self.world.conserve
-        return not (self.functions or self.constant.any() or (motors | moving).any() or pushed)
+        by_function = bool(self.functions) or self._steer is not None
+        return not (by_function or self.constant.any() or (motors | moving).any() or pushed)
 
     def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
         """tau and wrenches; None if there are none."""
         wrenches = None if self.world is None else self.world(time, q, v)
-        if not len(self.law) and not self.functions:
+        if not len(self.law) and not self.functions and self._steer is None:
             return self.constant, wrenches
         tau = self.constant.copy()
+        if self._steer is not None:
+            tau += self._steered(time, q, v)
         if len(self.law):
             self._law_of(self.law.reshape(-1), q, v, tau)
         for function in self.functions:
@@ -131,11 +162,19 @@ class Forces(Pointing):
                 )
         return tau, wrenches
 
+    def _steered(self, time: float, q: Floats, v: Floats) -> Floats:
+        """Puts the servos' aims of now into the law; returns the motors' forces."""
+        assert self._steer is not None
+        got = lent_to("force", self._steer, self._steer, time, time, lent(q), lent(v))
+        self.law[len(self.law) - self._n_servos :], motors = self._actuation.at(self._actuation.controls(got))
+        return motors
+
     def energy(self, q: Floats) -> Floats:
-        """(B,) energy stored in springs and walls at positions q (B, nq)."""
+        """(B,) energy stored in springs and walls at positions q (B, nq); not in servos that a function moves."""
         out = np.zeros(len(q))
-        if len(self.law):
-            law = joint_law.by_name(self.law)
+        still = self.law if self._steer is None else self.law[: len(self.law) - self._n_servos]
+        if len(still):
+            law = joint_law.by_name(still)
             x = q[:, law["coordinate"].astype(np.int64)]
             beyond = np.maximum(law["lower"] - x, 0.0) + np.maximum(x - law["upper"], 0.0)
             pull = law["stiffness"] * (x - law["rest"]) ** 2

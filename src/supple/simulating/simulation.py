@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -384,6 +385,10 @@ class Simulation:
         self._pushes.begin(max(c.step - 1, 0))  # as it was in the last step
         if isinstance(self.stepper, QuasiStatics):
             self.stepper._time, self.stepper._steps = c.time, c.step
+            if c.model.stiffness.any() or c.model.friction.any() or c.model.actuator_list:
+                logging.getLogger("supple").warning(
+                    "quasi-statics does not know springs, dry friction and actuators of joints: they do not act"
+                )
 
     @property
     def may_stop(self) -> bool:
