@@ -145,7 +145,7 @@ def test_pictures_are_used_small_and_say_what_drew_them() -> None:
         assert users, f"{picture} is on no page"
         for text in users:
             after = text.split(f"pictures/{picture.name})", 1)[1]
-            assert "`supple " in after[:400], f"which command drew {picture}?"
+            assert re.search("`supple |`docs/draw/", after[:400]), f"which command drew {picture}?"
 
 
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
