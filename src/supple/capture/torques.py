@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import Positive, checked
-from supple.errors import StateError
+from supple.errors import StateError, quoted
 from supple.exact.kinematics import poses, velocities
 from supple.exact.rnea import inverse_dynamics
 from supple.model.clip import Clip
@@ -44,6 +44,9 @@ class Moving:
     v: Floats
     a: Floats
 
+    def __repr__(self) -> str:
+        return f"<Moving: {self.clip!r}, v {self.v.shape}, a {self.a.shape}>"
+
 
 @dataclass(frozen=True)
 class Support:
@@ -51,6 +54,10 @@ class Support:
 
     foot: Ints
     ground: float
+
+    def __repr__(self) -> str:
+        times = sum(phase.foot != NONE for phase in phases(self.foot))
+        return f"<Support: {len(self.foot)} frames, {times} times on a foot, ground at {self.ground:.4g} m>"
 
 
 def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
@@ -176,7 +183,8 @@ class Loads:
     def __repr__(self) -> str:
         clip = self.moving.clip
         steps = sum(phase.foot != NONE for phase in phases(self.support.foot))
-        return f"<Loads of {clip.model.name!r}: {len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot>"
+        size = f"{len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot"
+        return f"<Loads of {quoted(clip.model.name)}: {size}>"
 
     @checked
     def plot(self, path: str | Path | None = None, joints: Sequence[str] | None = None) -> Any:

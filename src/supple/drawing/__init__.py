@@ -40,6 +40,12 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
 
 
+def footnote(figure: Figure, text: str) -> None:
+    """Small print below a picture: what it leaves out."""
+    if text:
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color=GREY)
+
+
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:
     """The figure, also written to a file if one is named; its ending (.png, .svg, .pdf) says how."""
     _take_names_as_they_are(figure)
