@@ -26,14 +26,14 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(ad_crowd, "SECONDS", 0.01)
     screen = io.StringIO()
     ad.run(tmp_path, quick=True, console=Console(file=screen, width=110))
-    a, b, c, d, e, *_ = ad_figures.SHADES
+    a, b, c, d, *_ = ad_figures.SHADES
     bodies = [ad_figures.RIGID, ad_figures.ACTIVE]
     shown = {
         "ad-figure-1.png": bodies[1:],
         "ad-figure-5.png": bodies,
         "ad-figure-6.png": bodies,
         "ad-table-1.png": [a, b, c],
-        "ad-errors.png": [a, b, c, d, e],
+        "ad-errors.png": [a, b, c, d],
         "ad-energy.png": [a, b, c],
     }
     drawn = {p.name for p in tmp_path.glob("*.png")}
@@ -61,7 +61,7 @@ def test_what_the_quick_form_shows_moves(tmp_path, monkeypatch) -> None:
         monkeypatch.setattr(ad, name, value)
     with Report("ad", "AD", tmp_path, True, Console(file=io.StringIO())) as report:
         ad.pendulum(report, quick=True)
-    assert len(moved) == 5 and min(moved.values()) > 0.5  # metres, of 3
+    assert len(moved) == 4 and min(moved.values()) > 0.5  # metres, of 3
 
 
 def test_missing_matplotlib_is_said_first(tmp_path, monkeypatch) -> None:

@@ -74,7 +74,8 @@ def objects() -> dict[str, Any]:
         supple.Spring(HOSTILE, (0, 0, 0), 1.0), Report(HOSTILE, (Remark(HOSTILE, HOSTILE, 3),) * 200),
         Remark(HOSTILE, HOSTILE), supple.ModelBuilder(HOSTILE), TopJoint.of(model, 0), rerooted.undo(),
         Visual(0, "box", (1, 1, 1), np.zeros(3), np.eye(3), None, HOSTILE, HOSTILE), rerooted.again(tree.neutral()),
-        supple.Frame(HOSTILE, 0, np.zeros(3), np.eye(3)),
+        supple.Goal((1, 2, 3), np.eye(3)), supple.Miss(0.1, 0.2),
+        supple.Reached(q, False, {HOSTILE: supple.Miss(0.1, 0.2)}, 3), supple.Frame(HOSTILE, 0, np.zeros(3), np.eye(3)),
         supple.impact(tree, tree.neutral(), body=5, joint="ball"),
     ]  # fmt: skip
     return {type(x).__name__: x for x in made}
