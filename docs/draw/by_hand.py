@@ -44,7 +44,7 @@ def turn(ax: Any, x: float, y: float, colour: str, text: str, up: bool) -> None:
         "connectionstyle": f"arc3,rad={0.5 if up else -0.5}",
     }
     ax.annotate("", end, start, arrowprops=style, zorder=4)
-    ax.text(x + 0.5, y + (0.42 if up else -0.42), text, ha="center", va="center", fontsize=9, color=colour)
+    ax.text(x + 0.8, y + (0.42 if up else -0.42), text, ha="center", va="center", fontsize=9, color=colour)
 
 
 def panel(ax: Any, title: str, height: float = 1.25) -> None:
@@ -55,7 +55,7 @@ def panel(ax: Any, title: str, height: float = 1.25) -> None:
 
 
 def articulated_body() -> Any:
-    figure = new_figure(11, 2.8)
+    figure = new_figure(9.4, 2.5)
     first, second, third = figure.subplots(1, 3)
     panel(first, "1. The force that holds each rod up")
     panel(second, "2. Leaves in: what a pin feels")
@@ -81,7 +81,7 @@ def articulated_body() -> Any:
 
 
 def virtual_work() -> Any:
-    figure = new_figure(11, 2.8)
+    figure = new_figure(9.4, 2.5)
     first, second, third = figure.subplots(1, 3)
     panel(first, "1. All joints open: everything falls")
     panel(second, "2. Close joint 2, then joint 1")
@@ -105,7 +105,7 @@ def virtual_work() -> Any:
 
 
 def divide_and_conquer() -> Any:
-    figure = new_figure(9.5, 4.6)
+    figure = new_figure(8.4, 4.2)
     ax = figure.subplots()
     ax.set(xlim=(-1.9, 10.3), ylim=(-1.2, 4.5))
     ax.set_axis_off()

@@ -134,6 +134,28 @@ def test_a_result_in_a_notebook_says_what_came_of_it(tmp_path: Path):
     assert "joints computed" in adaptive._repr_html_() and "relative" in adaptive._repr_html_()
 
 
+def test_the_molecule_is_in_daltons_and_not_in_kilograms(tmp_path: Path):
+    scene = scenes.molecule(20)
+    run = supple.simulate(scene.model, scene.q0, method="aba", duration=0.01, dt=0.001, record=tmp_path / "m.h5")
+    for model in (scene.model, run.model):  # in memory, and from the recording
+        assert model.units == ("Da", "Å", "Da Å²/s²") and repr(model).endswith(" Da>")
+        assert " Da" in model.tree() and "kg" not in model.tree() + repr(model) + repr(model.bodies[0])
+    assert [ax.get_ylabel() for ax in run.plot().axes] == ["Da Å²/s²", "rad, Å"]
+    assert "Da Å²/s² at first" in run._repr_html_() and " J" not in run._repr_html_()
+    run.close()
+    assert arm().units == ("kg", "m", "J") and repr(arm()).endswith(" kg>")
+
+
+@pytest.mark.parametrize("said", ["", "Da", ";;;;", HOSTILE, f"{HOSTILE};{HOSTILE};{HOSTILE}"])
+def test_units_are_three_short_words_or_those_of_si(said: str):
+    b = supple.ModelBuilder("odd")
+    b.add_body(mass=1.0, inertia=(1, 1, 1))
+    b.remark("units", said)
+    model = b.build()
+    assert len(model.units) == 3 and repr(model).isprintable() and len(repr(model)) < LONGEST
+    assert "<script>" not in model._repr_html_()
+
+
 # --- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -167,7 +189,8 @@ def test_an_adaptive_run_tells_its_error_and_its_joints():
     pytest.importorskip("pandas")
     result = approximated()
     frame = result.to_frame("pandas")
-    assert list(frame.columns[:5]) == ["time", "kinetic", "potential", "error", "active_count"]
+    assert list(frame.columns[:5]) == ["step", "kinetic", "potential", "error", "active_count"]
+    assert as_array(frame, "step").tolist() == [0, 1, 2, 3, 4, 5]
     assert np.array_equal(as_array(frame, "active_count"), result.active_counts)
 
 

@@ -19,7 +19,8 @@ def to_frame(result: Result, library: Library | None, joints: Sequence[str] | No
     """See Result.to_frame."""
     make = _library(library).DataFrame
     numbers = range(len(result.segments)) if segment is None else [_known(segment, len(result.segments))]
-    tables = [_table(result.segments[i], joints) for i in numbers]
+    each = result._each if result.progress_unit == "steps" else None
+    tables = [_table(result.segments[i], joints, each) for i in numbers]
     if any(list(t) != list(tables[0]) for t in tables):
         raise StateError(
             "events changed the model, so that its coordinates do not fit in one table: take one segment at a time, "
@@ -28,7 +29,7 @@ def to_frame(result: Result, library: Library | None, joints: Sequence[str] | No
         )
     whole = {name: np.concatenate([t[name] for t in tables]) for name in tables[0]}
     if len(result.segments) > 1:
-        whole["segment"] = np.repeat(np.array(numbers), [len(t["time"]) for t in tables])
+        whole["segment"] = np.repeat(np.array(numbers), [len(result.segments[i]) for i in numbers])
     return make(whole)
 
 
@@ -51,9 +52,12 @@ def _known(segment: int, count: int) -> int:
     return segment
 
 
-def _table(segment: Segment, joints: Sequence[str] | None) -> dict[str, NDArray[Any]]:
-    """Columns by name, in their order."""
-    table: dict[str, NDArray[Any]] = {"time": segment.times}
+def _table(segment: Segment, joints: Sequence[str] | None, each: float | None) -> dict[str, NDArray[Any]]:
+    """Columns by name, in their order. each: what counts as a step in `times`, if these are no time."""
+    times = segment.times
+    table: dict[str, NDArray[Any]] = (
+        {"time": times} if each is None else {"step": np.rint(times / each).astype(np.int64)}
+    )
     table |= {"kinetic": segment.kinetic, "potential": segment.potential}
     for name, x in (("error", segment.error), ("active_count", segment.active_counts)):
         if x is not None:

@@ -31,9 +31,8 @@ def _rows(result: Result) -> Iterator[tuple[str, str]]:
     kinetic = max(float(s.kinetic.max()) for s in kept)
     unit, first, last = result.model.units.energy, energy[0][0], energy[-1][-1]
     yield "energy", f"{first:.6g} {unit} at first, {last:.6g} {unit} at last; kinetic at most {kinetic:.4g} {unit}"
-    errors = [s.error for s in kept if s.error is not None]
-    if errors:
-        yield "error", f"at most {max(float(e.max()) for e in errors):.3g}: {result.measure}"
+    if result.error is not None:
+        yield "error", result.error_in_words()
     counts = [s.active_counts for s in kept if s.active_counts is not None]
     if counts:
         mean = float(np.concatenate(counts).mean())

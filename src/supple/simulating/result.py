@@ -225,8 +225,9 @@ class Result:
     def to_frame(
         self, library: Library | None = None, joints: Sequence[str] | None = None, segment: Whole | None = None
     ) -> Any:
-        """A pandas or polars DataFrame with a row for each state: time, energies, the error and how many joints were
-        active if the method is adaptive, then a column for each coordinate and velocity: q.knee, v.knee, q.hip[0].
+        """A pandas or polars DataFrame with a row for each state: time (step, of quasi-statics), energies, the error
+        and how many joints were active if the method is adaptive, then a column for each coordinate and velocity:
+        q.knee, v.knee, q.hip[0].
 
         library: "pandas" or "polars"; by default the first of them that is installed. joints: by name; all by default.
         Where events made segments, a column says which one a state is of; segment: only the states of one."""
