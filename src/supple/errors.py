@@ -29,6 +29,21 @@ def printable(text: object, keep: str = "") -> str:
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode("ascii") for c in whole)
 
 
+LONGEST = 60  #: characters of a name in a line that says something of itself
+
+
+def short(name: object) -> str:
+    """A name within a line: printable, and cut off where it is long."""
+    text = printable(name)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
+def quoted(name: object) -> str:
+    """The same as Python writes it, in quotation marks; a number is a number."""
+    cut = isinstance(name, str) and len(name) > LONGEST
+    return repr(f"{name[: LONGEST - 3]}..." if cut else name)  # type: ignore[index]
+
+
 class SuppleError(Exception):
     """The root of everything Supple raises on purpose."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import shutil
@@ -145,7 +146,7 @@ def test_pictures_are_used_small_and_say_what_drew_them() -> None:
         assert users, f"{picture} is on no page"
         for text in users:
             after = text.split(f"pictures/{picture.name})", 1)[1]
-            assert "`supple " in after[:400], f"which command drew {picture}?"
+            assert re.search("`supple |`docs/draw/", after[:400]), f"which command drew {picture}?"
 
 
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
@@ -163,6 +164,9 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
         assert f'id="supple-{name}"' in told
         assert [p.opts[0] for p in each.params if p.param_type_name == "option" and p.opts[0] not in told] == []
 
+    for asked, answer in ASKED.items():
+        assert answer in found_by(site, asked.split())[:3], f"{asked!r} finds {found_by(site, asked.split())[:5]}"
+
     for page in site.rglob("*.html"):
         text = page.read_text()
         assert not re.findall(r'(?:src|<link[^>]*href)="(?:https?:)?//', text), f"{page} loads from another host"
@@ -173,6 +177,30 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     assert "//" not in re.sub(r"/\*.*?\*/", "", (site / "style.css").read_text(), flags=re.DOTALL)
     if CHROMIUM is not None:
         look_at(site)
+
+
+#: What people look for, and the section that answers.
+ASKED = {
+    "contact": "Contact and collisions",
+    "collision": "Contact and collisions",
+    "closed loop": "Closed loops and constraints",
+    "gradient": "Gradients and derivatives",
+    "derivatives": "Gradients and derivatives",
+    "gpu": "Graphics cards and single precision",
+    "muscle": "Flexible bodies, fluids and muscles",
+    "molecule": "The molecule is a benchmark",
+    "pandas": "Tables",
+    "by hand": "By hand",
+}
+
+
+def found_by(site: Path, words: list[str]) -> list[str]:
+    """The titles that the search lists, as search.js orders them."""
+    text = (site / "searched.js").read_text(encoding="utf-8")
+    entries = json.loads(text.removeprefix("const SEARCHED = ").rstrip().removesuffix(";"))
+    scores = [[10 if w in title.lower() else w in text.lower() for w in words] for _, title, text in entries]
+    listed = [(sum(s), entry[1]) for s, entry in zip(scores, entries) if all(s)]
+    return [title for _, title in sorted(listed, key=lambda x: -x[0])]
 
 
 def look_at(site: Path) -> None:
@@ -193,5 +221,8 @@ def look_at(site: Path) -> None:
         assert "Virtual work" in page.locator("#results").inner_text() or page.locator("#results li").count() > 1
         page.locator("#results a").first.click()
         assert page.locator("h1").count() == 1
+        for asked, answer in ASKED.items():
+            page.fill("#search", asked)
+            assert answer in page.locator("#results").inner_text(), asked
         browser.close()
     assert [url for url in asked if not url.startswith("file:")] == []

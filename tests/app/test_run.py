@@ -63,6 +63,7 @@ def test_a_scene_recorded_resumed_and_exported(tmp_path):
     assert "quasi-statics" in shown and "active joints" in shown and "recorded in" in shown
     assert "from 0 to 10 steps" in shown and "certified error at most" in shown and "% of the largest joint" in shown
     assert not lacking(tmp_path, {"run.png": ("#1f77b4", "#ff7f0e")})
+    assert "To watch it: supple view run.h5" in shown
     assert "from 0 to 20 steps" in succeeds("run", "--resume", "run.h5", "--steps", "20", cwd=tmp_path)
     assert "run.csv" in succeeds("export", "run.h5", "--to", "csv", cwd=tmp_path)
     scene = scenes.molecule(60)
@@ -167,6 +168,8 @@ BAD = {
     "export arm.urdf --to csv": "not a recording",
     "export no.h5 --to cvs": "did you mean 'csv'",
     "export no.h5": "say what to write",
+    "run pendulumm": f"did you mean 'pendulum' or 'spring-pendulum'?; the scenes are {', '.join(scenes.NAMES)}",
+    "run xyz": f"the scenes are {', '.join(scenes.NAMES)}",
 }
 
 

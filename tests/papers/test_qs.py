@@ -49,6 +49,19 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
         assert wanted in text
     assert "more joints at higher precision (molecule) | yes | yes | ✓" in text
     assert "more local" in screen.getvalue()
+    assert text.count("(not counted: 3 steps, theirs 4,000)") == 5
+
+
+def test_figure_8_is_among_the_claims_and_says_where_ours_is_worse() -> None:
+    """By the paper's own words: an average a step, and what the final configuration is off by."""
+    at = [2.0**-p for p in qs_theirs.ERRORS]
+    off = {count: dict(zip(at, 4000 * np.array(printed))) for count, printed in qs_theirs.DISPLACEMENT.items()}
+    *steps, final, falls = qs.figure_8(off, 4000)
+    assert [c.verdict for c in steps] == ["agrees"] * 4 and falls.verdict == "agrees"
+    assert final.verdict == "worse" and (final.theirs, final.ours) == ("1e-06", "4e-04")
+    worse = {count: dict(zip(at, 1e5 * np.array(printed))) for count, printed in qs_theirs.DISPLACEMENT.items()}
+    assert [c.verdict for c in qs.figure_8(worse, 4000)[:4]] == ["worse"] * 4
+    assert not any(c.counted for c in qs.figure_8(worse, 30)[:5])
 
 
 def test_missing_matplotlib_is_said_first(tmp_path, monkeypatch) -> None:

@@ -179,7 +179,7 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch):
     text = (tmp_path / "rr.md").read_text(encoding="utf-8")
     for wanted in (*drawn, "0.7343791048", "0.5355811991", "1.1007453158", "-0.200438950 +0.544173700 i", "-0.3236"):
         assert wanted in text
-    assert "4 of 4 agree" in text and "steady gait" in screen.getvalue()
+    assert "4 of 4 hold." in text and "steady gait" in screen.getvalue()
 
 
 def test_promises_are_kept_to_rounding():

@@ -50,6 +50,20 @@ def test_exports_have_the_same_numbers(tmp_path):
         supple.export(tmp_path / "two.h5", to="parket")  # type: ignore[arg-type]
 
 
+def test_an_ending_that_says_something_else_is_refused(tmp_path):
+    supple.simulate(MODEL, MODEL.random(0), duration=0.01, record=tmp_path / "run.h5").close()
+    for name, to, said in (
+        ("a.csv", "npz", "or write csv"),
+        ("a.npz", "parquet", "or write npz"),
+        ("a.txt", "csv", "so$"),
+    ):
+        with pytest.raises(supple.RecordingError, match=rf"{name} does not end in \.{to}, .*name it.*{said}"):
+            supple.export(tmp_path / "run.h5", tmp_path / name, to=to)
+        assert not (tmp_path / name).exists()
+    for name in ("numbers", "a.NPZ"):  # no ending, and one in capitals
+        assert supple.export(tmp_path / "run.h5", tmp_path / name, to="npz") == [tmp_path / name]
+
+
 def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
     """It never takes the recording's place, leaves what was there until it is whole, and writes devices as they are."""
     from supple.record import export

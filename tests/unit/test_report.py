@@ -8,13 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from supple.drawing import new_figure
 from supple.errors import SuppleError
 from supple.reproduce import book, markdown, run
-from supple.reproduce.parts import CROSS, TICK, Claim, load_paper, three
+from supple.reproduce.parts import ASIDE, CROSS, TICK, Claim, load_paper, tally, three
 from supple.reproduce.report import Report
 
 
@@ -28,7 +29,7 @@ def reproduce(key: str, folder: Path, stop: type[BaseException] | None = None, n
         report.heading("Numbers & such")
         report.text(f"**{note}** with `code` | <b>")
         report.table(["what", "n"], [("a | b", 1), ("y", 2)])
-        report.claims([Claim.same("2", "a claim", "3", 3), Claim("4", "a wrong one", "1", "2 < 3", False)])
+        report.claims([Claim.same("2", "a claim", "3", 3), Claim.stated("4", "a wrong one", "1", "2 < 3", False)])
         report.figure(f"{key}-figure.png", "a caption", new_figure(2, 1))
         if stop is not None:
             raise stop("stopped")
@@ -81,7 +82,7 @@ def test_a_paper_is_kept_and_read_again(tmp_path: Path):
     assert [(anchor, c.holds) for anchor, c in paper.claims()] == [("sf-1", True), ("sf-1", False)]
     text = (tmp_path / "sf.md").read_text()
     assert text.startswith("# SF: a <paper>\n") and paper.machine["numpy"] in text
-    assert "| a \\| b | 1 |" in text and "1 of 2 agree" in text
+    assert "| a \\| b | 1 |" in text and "1 of 2 hold; 1 differs." in text
     assert (tmp_path / "sf-figure.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -90,6 +91,30 @@ def test_files_that_are_not_ours_are_left_alone(tmp_path: Path, content: str):
     (tmp_path / "sf.json").write_text(content)
     assert load_paper(tmp_path, "sf") is None
     assert book.write(tmp_path) == []
+
+
+def test_claims_are_counted_only_where_theirs_and_ours_are_the_same_quantity():
+    faster = [Claim.most("1", "times faster", 100.0, ours) for ours in (300.0, 110.0, 90.0, 20.0)]
+    assert [c.verdict for c in faster] == ["better", "agrees", "agrees", "worse"]
+    errors = [Claim.least("1", "error", 1e-6, ours, "{:.0e}".format) for ours in (0.0, 1e-6, 1e-3, np.inf)]
+    assert [c.verdict for c in errors] == ["better", "agrees", "worse", "worse"]
+    other = Claim.aside("1", "error", "1e-6", "1e-9", "30 steps, theirs 4,000")
+    assert not other.counted and not other.holds and other.mark == ASIDE and "not counted: 30 steps" in other.what
+    assert tally([*faster, other]) == "3 of 4 hold, in 1 of them ours is better; in 1 ours is worse. Not counted: 1."
+    assert tally([Claim.same("", "", "3", 4), faster[-1]]) == "0 of 2 hold; in 1 ours is worse and 1 differs."
+
+
+def test_a_worse_result_comes_first_and_an_aside_is_not_counted(tmp_path: Path):
+    with Report("sf", "SF: a paper", tmp_path, quick=True, console=quiet()) as report:
+        report.claims([Claim.same("1", "as printed", "3", 3), Claim.most("2", "how fast", 9.0, 3.0)])
+        report.claims([Claim.aside("3", "something else", "", "4", "no number is printed")])
+    made = book.Book.of(tmp_path)
+    assert [row[1][2] for row in made.claims()[0].rows] == ["how fast"]
+    assert made.overview()[0][1][-2:] == ["1 of 2", "1"]
+    as_text, page = (path.read_text(encoding="utf-8") for path in book.write(tmp_path))
+    for text in (as_text, page):
+        assert text.index("Where ours is worse") < text.index("something else") and f"{CROSS} worse" in text
+    assert 'aria-label="worse"' in page and 'aria-label="not counted"' in page
 
 
 def test_papers_reproduced_one_by_one_come_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -101,7 +126,7 @@ def test_papers_reproduced_one_by_one_come_together(tmp_path: Path, monkeypatch:
     for name in ("report.md", "report.html"):
         text = (tmp_path / name).read_text()
         assert text.index("SF: a ") < text.index("QS: a ") and "long ago" in text
-        assert "2 of 4 claims hold" in text and "supple reproduce vw" in text
+        assert "Of the claims, 2 of 4 hold; 2 differ." in text and "supple reproduce vw" in text
 
 
 def test_the_page_is_whole_and_asks_nothing_of_others(tmp_path: Path):
@@ -113,7 +138,16 @@ def test_the_page_is_whole_and_asks_nothing_of_others(tmp_path: Path):
     assert {link.removeprefix("#") for link in page.links} <= set(page.anchors)
     assert len(page.sources) == 2 and all(x.startswith("data:image/png;base64,") for x in page.sources)
     assert "url(" not in html.read_text() and "@import" not in html.read_text()
-    for said in ("SF: a <paper>", "with code | <b>", "2 < 3", TICK, CROSS, "What does not hold", "processor", "numba"):
+    for said in (
+        "SF: a <paper>",
+        "with code | <b>",
+        "2 < 3",
+        TICK,
+        CROSS,
+        "Where ours is worse, or differs",
+        "processor",
+        "numba",
+    ):
         assert said in page.text
 
 

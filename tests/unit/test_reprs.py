@@ -35,7 +35,7 @@ def test_parts_of_a_model(arm: supple.Model):
     assert repr(arm.joints["shoulder"]) == (
         "<Joint 0 'shoulder': revolute, q[0:1], v[0:1], axis [0, 1, 0], limits [-1] to [2]>"
     )
-    assert repr(arm.bodies["upper"]).startswith("<Body 0 'upper': 2 kg, com [0, 0, -0.25], moments of inertia [")
+    assert repr(arm.bodies["upper"]).startswith("<Body 0 'upper': mass 2, com [0, 0, -0.25], moments of inertia [")
     assert repr(arm.frames["tip"]) == "<Frame 'tip' on body 1 at [0, 0, -0.4]>"
     assert repr(supple.ModelBuilder("x")) == "<ModelBuilder 'x': 0 bodies, not built yet>"
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Triple, checked
-from supple.errors import StateError
+from supple.errors import StateError, quoted
 from supple.model.model import listed
 
 
@@ -80,7 +80,7 @@ class Push(Acting):
     def __repr__(self) -> str:
         torque = f", torque {listed(self.torque)}" if np.any(self.torque) else ""
         time = "" if self.always else f", from {self.start:g} to {self.stop:g} s"
-        return f"<Push on {self.body!r}: force {listed(self.force)}{torque}{time}{self._ending()}"
+        return f"<Push on {quoted(self.body)}: force {listed(self.force)}{torque}{time}{self._ending()}"
 
 
 @checked
@@ -106,7 +106,7 @@ class Spring(Acting):
         self._keep(anchor=anchor)
 
     def __repr__(self) -> str:
-        what = f"Spring on {self.body!r} to {listed(self.anchor)}, {self.stiffness:.4g} N/m"
+        what = f"Spring on {quoted(self.body)} to {listed(self.anchor)}, {self.stiffness:.4g} N/m"
         return f"<{what}{self._ending()}"
 
 

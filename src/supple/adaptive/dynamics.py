@@ -19,7 +19,7 @@ from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import ARRAY, FLAG, NOT_NEGATIVE, POSITIVE, checked, choice, read_only, take
-from supple.errors import StateError
+from supple.errors import StateError, quoted
 from supple.integrating.states import checked_state
 from supple.model.model import count
 
@@ -47,6 +47,10 @@ class AdaptiveStats:
     velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what `error` is measured in: relative, or with its unit
+
+    def __repr__(self) -> str:
+        done = f"{self.steps:,} steps to {self.time:.6g} s, {self.active_count:,} joints active"
+        return f"<AdaptiveStats: {done}, error {self.error:.3g}, {self.energy_removed:.3g} J removed>"
 
     @property
     def error(self) -> float:
@@ -105,7 +109,7 @@ class AdaptiveDynamics(Hybrid):
         active = f"{len(self.active_joints):,} of {self.model.n_bodies:,} joints active"
         forces = count(len(self._pushes), "force")
         least = "" if self.error is None else f", error allowed {said(self.error, self.error_measure)}"
-        return f"<AdaptiveDynamics of {self.model.name!r} under {forces}: {active}{least}, at {self.time:.6g} s>"
+        return f"<AdaptiveDynamics of {quoted(self.model.name)} under {forces}: {active}{least}, at {self.time:.6g} s>"
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Plot the tree with its active joints in orange, as a matplotlib figure; saved if a path is given."""

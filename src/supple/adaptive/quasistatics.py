@@ -26,7 +26,7 @@ from supple.assembly.memory import Pose
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import assemble
-from supple.errors import SimulationError, StateError
+from supple.errors import SimulationError, StateError, quoted
 from supple.exact.aba import ABA
 from supple.integrating.joint_law import joint_force
 from supple.integrating.states import checked_state
@@ -139,7 +139,7 @@ class QuasiStatics(Pushed):
         self._build(model, checked_state(model, q, None)[0])
 
     def __repr__(self) -> str:
-        body = f"{self.model.name!r}, {self.model.n_bodies:,} joints"
+        body = f"{quoted(self.model.name)}, {self.model.n_bodies:,} joints"
         forces, error = count(len(self._pushes), "force"), said(self.error, self.error_measure)
         return f"<QuasiStatics of {body} under {forces}: error at most {error}, after {count(self.steps, 'step')}>"
 

@@ -29,6 +29,9 @@ class Moving:
     v: Floats
     a: Floats
 
+    def __repr__(self) -> str:
+        return f"<Moving: {self.clip!r}, v {self.v.shape}, a {self.a.shape}>"
+
 
 def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
     """Remove frequencies above `cutoff` hertz; quaternions keep unit length."""

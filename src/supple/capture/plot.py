@@ -38,7 +38,8 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Pa
     top.axhline(weight, color="0.5", lw=0.8, ls=":")
     top.text(t[-1], weight, " weight", va="center", fontsize=8.5, color="0.4")
     top.set_ylabel("ground reaction, N")
-    for name, colour in zip(names, COLOURS):
+    for i, name in enumerate(names):
+        colour = COLOURS[i % len(COLOURS)]
         if name not in loads.joints:
             raise StateError(unknown("joint", name, loads.joints))
         k = loads.joints.index(name)

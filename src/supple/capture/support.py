@@ -35,6 +35,10 @@ class Support:
         count = self.down.sum(axis=1)
         return np.select([count == 0, count == 1], [NONE, self.down.argmax(axis=1)], SEVERAL)
 
+    def __repr__(self) -> str:
+        times = sum(phase.foot != NONE for phase in phases(self.foot))
+        return f"<Support: {len(self.down)} frames, {times} times on a foot, ground at {self.ground:.4g} m>"
+
 
 def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Support:
     """The feet that stand: near the ground, and slow.

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from supple.arguments import Positive, Triple, checked
 from supple.capture.motion import Moving, differentiate, smooth
 from supple.capture.support import NONE, Support, find_support, phases, sole_points
-from supple.errors import StateError, printable
+from supple.errors import StateError, printable, quoted
 from supple.exact.answers import Poses
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
@@ -78,7 +78,8 @@ class Loads:
     def __repr__(self) -> str:
         clip = self.clip
         steps = sum(phase.foot != NONE for phase in phases(self.support.foot))
-        return f"<Loads of {clip.model.name!r}: {len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot>"
+        size = f"{len(self.joints)} joints, {len(clip)} frames, {steps} times on a foot"
+        return f"<Loads of {quoted(clip.model.name)}: {size}>"
 
     @property
     def times(self) -> Floats:

@@ -148,7 +148,8 @@ class Request:
             raise StateError(f"{name} is a folder; name a file in it")
         if Path(name).suffix.lower() not in FILES and not Path(name).exists():
             raise StateError(
-                f"{unknown('scene', name, list(scenes.NAMES))}; `supple run --list` lists them, or name a file"
+                f"{unknown('scene', name, list(scenes.NAMES))}; the scenes are {', '.join(scenes.NAMES)} (`supple run "
+                "--list` says more), or name a file"
             )
         return load(name, floating_base=self.floating_base)
 

@@ -227,10 +227,11 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
 
     first, last = result.segments[0], result.segments[-1]
     energies = [float(s.kinetic[i] + s.potential[i]) for s, i in ((first, 0), (last, -1))]
+    unit = result.model.units.energy
     rows = {
         "states": f"{len(result)}, from {result.span}",
         "how": ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k)),
-        "energy": f"{energies[0]:.6g} J at first, {energies[1]:.6g} J at last",
+        "energy": f"{energies[0]:.6g} {unit} at first, {energies[1]:.6g} {unit} at last",
     }
     if result.active_counts is not None:
         rows["active joints"] = f"{result.active_counts.mean():.1f} of {result.model.n_joints} on average"
@@ -254,6 +255,8 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if record is not None and result.about.get("stopped") and not result.about.get("steered"):
         again = f"supple run --resume {shlex.quote(str(record))}"
         say(console, f"\nTo go on: {plain(again)}")
+    if record is not None:
+        say(console, f"\nTo watch it: {plain(f'supple view {shlex.quote(str(record))}')}")
 
 
 def _list(console: Console) -> None:

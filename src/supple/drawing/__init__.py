@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +39,26 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+    return _shown(Figure)(figsize=(width, height), layout=ConstrainedLayoutEngine(w_pad=0.1, h_pad=0.1))
+
+
+@cache
+def _shown(figure: type[Figure]) -> type[Figure]:
+    """A kind of figure that notebooks show, whether or not pyplot draws in them."""
+
+    class Picture(figure):  # type: ignore[misc, valid-type]
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png", dpi=100, facecolor="white")
+            return file.getvalue()
+
+    return Picture
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Small print below a picture: what it leaves out."""
+    if text:
+        figure.supxlabel(text, x=0.01, ha="left", fontsize=8, color=GREY)
 
 
 def saved(figure: Figure, path: str | PathLike[str] | None) -> Figure:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.drawing import new_figure
+from supple.drawing import footnote, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,4 +34,7 @@ def sparsity(title: str, n: int, row: Ints, column: Ints, values: Floats) -> Fig
     )
     ax.set_title(title, loc="left", fontsize=11)
     ax.set(xticks=[0, n], yticks=[0, n])
+    if n > CELLS:
+        each = f"{n / CELLS:.1f} x {n / CELLS:.1f}"
+        footnote(figure, f"Not every entry is shown: each dot is the largest of about {each}.")
     return figure

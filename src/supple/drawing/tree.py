@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.drawing import GREY, INK, ORANGE, new_figure
+from supple.drawing import GREY, INK, ORANGE, footnote, new_figure
 from supple.drawing.layout import lanes
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def _shape(title: str, parent: Ints, kinds: Sequence[str], mark: Sequence[int] |
     below.set(xlabel="joints from the world", ylabel="bodies" if width == 1 else "bodies, mean", ylim=(0, None))
     below.spines[["top", "right"]].set_visible(False)
     _legend(figure, kinds, mark)
+    footnote(figure, f"Not shown: the names of {len(parent):,} bodies (they are up to {NAMED}).")
     return figure
 
 

@@ -69,6 +69,9 @@ class Miss(NamedTuple):
     position: float  #: metres
     rotation: float  #: radians
 
+    def __repr__(self) -> str:
+        return f"<Miss: {self.position:.3g} m, {self.rotation:.3g} rad>"
+
 
 @dataclass(frozen=True, eq=False)
 class Reached:

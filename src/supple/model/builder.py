@@ -33,7 +33,7 @@ from supple.arguments import (
     shown,
     take,
 )
-from supple.errors import ModelError
+from supple.errors import ModelError, quoted
 from supple.model import checks
 from supple.model.actuators import Actuator
 from supple.model.geometry import as_reals, as_vector
@@ -82,7 +82,7 @@ class ModelBuilder:
         return self._before + len(self._rows)
 
     def __repr__(self) -> str:
-        return f"<ModelBuilder {self.name!r}: {count(len(self), 'body')}, not built yet>"
+        return f"<ModelBuilder {quoted(self.name)}: {count(len(self), 'body')}, not built yet>"
 
     def add_body(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import checked, shown
-from supple.errors import StateError, printable
+from supple.errors import StateError, printable, quoted, short
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -75,8 +75,8 @@ class Clip:
         return len(self.times)
 
     def __repr__(self) -> str:
-        feet = f", feet {printable(', '.join(self.feet))}" if self.feet else ""
-        return f"<Clip of {self.model.name!r}: {len(self)} frames in {self.duration:.4g} s{feet}>"
+        feet = f", feet {', '.join(map(short, self.feet[:4]))}" if self.feet else ""
+        return f"<Clip of {quoted(self.model.name)}: {len(self)} frames in {self.duration:.4g} s{feet}>"
 
     @property
     def duration(self) -> float:

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Seed, Whole, checked, shown
-from supple.errors import ModelError, printable
+from supple.errors import ModelError, quoted, short
 from supple.model import changed, manifold
 from supple.model.actuators import Actuator
 from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
-from supple.model.report import Report
+from supple.model.report import Report, Units
 from supple.model.valid import ARRAYS, valid
 from supple.once import made_once, refuse
 
@@ -46,7 +46,7 @@ class Frame:
         return same_fields(self, other)
 
     def __repr__(self) -> str:
-        return f"<Frame {self.name!r} on body {self.body} at {listed(self.position)}>"
+        return f"<Frame {quoted(self.name)} on body {self.body} at {listed(self.position)}>"
 
 
 @made_once("body")
@@ -90,8 +90,9 @@ class Joint:
 
     def __repr__(self) -> str:
         place = f"q[{self.q.start}:{self.q.stop}], v[{self.v.start}:{self.v.stop}]"
-        limits = f"{listed(self.lower)} to {listed(self.upper)}"
-        return f"<Joint {self.index} {self.name!r}: {self.type}, {place}, axis {listed(self.axis)}, limits {limits}>"
+        limited = np.isfinite(self.lower).any() or np.isfinite(self.upper).any()
+        limits = f"limits {listed(self.lower)} to {listed(self.upper)}" if limited else "no limits"
+        return f"<Joint {self.index} {quoted(self.name)}: {self.type}, {place}, axis {listed(self.axis)}, {limits}>"
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ class Body:
 
     def __repr__(self) -> str:
         moments = listed(np.diagonal(self.inertia))
-        about = f"{self.mass:.4g} kg, com {listed(self.com)}, moments of inertia {moments}"
-        return f"<Body {self.index} {self.name!r}: {about}, parent {self.parent}>"
+        about = f"mass {self.mass:.4g}, com {listed(self.com)}, moments of inertia {moments}"
+        return f"<Body {self.index} {quoted(self.name)}: {about}, parent {self.parent}>"
 
 
 def same_fields(a: Any, b: object) -> bool:
@@ -117,9 +118,19 @@ def same_fields(a: Any, b: object) -> bool:
     return type(a) is type(b) and all(np.array_equal(getattr(a, name), getattr(b, name)) for name in names)
 
 
+LISTED = 7  #: numbers in a line
+
+
 def listed(x: ArrayLike) -> str:
-    """A few numbers on one line."""
-    return "[" + ", ".join(f"{value:.4g}" for value in np.ravel(np.asarray(x, dtype=np.float64)).tolist()) + "]"
+    """A few numbers on one line: the first of them, if there are many."""
+    flat = np.ravel(np.asarray(x, dtype=np.float64))
+    numbers = ", ".join(f"{value:.4g}" for value in flat[:LISTED].tolist())
+    return f"[{numbers}{', ...' if len(flat) > LISTED else ''}]"
+
+
+def span(times: Floats) -> str:
+    """The time that states take, for a line that begins with their number."""
+    return f", {times[0]:.6g} to {times[-1]:.6g} s" if len(times) else ""
 
 
 T = TypeVar("T")
@@ -166,7 +177,7 @@ class Named(Mapping[str, T], Generic[T]):
         return len(self._names)
 
     def __repr__(self) -> str:
-        shown = printable(", ".join(self._names[:6])) + (", ..." if len(self._names) > 6 else "")
+        shown = short(", ".join(self._names[:6])) + (", ..." if len(self._names) > 6 else "")
         return f"<{count(len(self._names), self._kind)}: {shown}>"
 
 
@@ -282,6 +293,11 @@ class Model:
     def nv(self) -> int:
         return len(self.damping)
 
+    @property
+    def units(self) -> Units:
+        """The units of its masses, lengths and energies: kg, m and J, unless its report names others."""
+        return self.report.units
+
     @cached_property
     def total_mass(self) -> float:
         return float(self.mass.sum())
@@ -378,19 +394,20 @@ class Model:
     def __repr__(self) -> str:
         trees = int((self.parent < 0).sum())
         forest = "" if trees == 1 else f" in {trees} trees"
-        size = f"{count(self.n_bodies, 'body')}{forest}, nq={self.nq}, nv={self.nv}, {self.total_mass:.6g} kg"
-        return f"<Model {self.name!r}: {size}>"
+        mass = f"{self.total_mass:.6g} {self.units.mass}"
+        size = f"{count(self.n_bodies, 'body')}{forest}, nq={self.nq}, nv={self.nv}, {mass}"
+        return f"<Model {quoted(self.name)}: {size}>"
 
     @checked
     def tree(self, most: Whole = 40) -> str:
         """The bodies as an indented tree, one per line: for reading, cut off after `most` lines."""
-        lines, indent = [printable(self.name)], {-1: ""}  # what precedes the children of a body
+        unit, lines, indent = self.units.mass, [short(self.name)], {-1: ""}  # what precedes the children of a body
         for i in range(min(self.n_bodies, most)):
             p = int(self.parent[i])
             last = self.subtree_end[i] == (self.n_bodies if p < 0 else self.subtree_end[p])
             indent[i] = indent[p] + ("  " if last else "│ ")
-            name = printable(f"{self.body_names[i]}  [{self.joint_names[i]}: {self.joints[i].type}]")
-            lines.append(f"{indent[p]}{'└' if last else '├'} {name}  {self.mass[i]:.4g} kg")
+            name = f"{short(self.body_names[i])}  [{short(self.joint_names[i])}: {self.joints[i].type}]"  # type: ignore[index]
+            lines.append(f"{indent[p]}{'└' if last else '├'} {name}  {self.mass[i]:.4g} {unit}")
         if self.n_bodies > most:
             lines.append(f"... and {self.n_bodies - most} more")
         return "\n".join(lines)
@@ -407,7 +424,7 @@ class Model:
 
     def _repr_html_(self) -> str:
         """In notebooks: the sizes, and a collapsible tree."""
-        text = f"<b>{escape(printable(self.name))}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
+        text = f"<b>{escape(short(self.name))}</b>: {escape(repr(self)[1:-1].rpartition(': ')[2])}"
         return f"<details><summary>{text}</summary><pre>{escape(self.tree(200))}</pre></details>"
 
 

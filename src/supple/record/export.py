@@ -43,6 +43,7 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
         target = source.with_suffix(f".{to}") if path is None else Path(path)
         if target.exists() and target.samefile(source):
             raise RecordingError(f"{target} is the recording itself; name another file")
+        _check_ending(target, to)
         if to == "npz":
             with replacing(target, RecordingError) as new:
                 _npz(r.segments, new)
@@ -57,6 +58,14 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
     return names
 
 
+def _check_ending(path: Path, to: str) -> None:
+    """A name without an ending is anybody's; another ending would mislead whoever opens the file."""
+    ending = path.suffix.lstrip(".").lower()
+    if ending and ending != to:
+        other = f", or write {ending}" if ending in FORMATS else ""
+        raise RecordingError(f"{path.name} does not end in .{to}, which is what is written: name it so{other}")
+
+
 def columns(model: Model, what: Choice["q", "v"]) -> list[str]:
     """A name for each coordinate: q.knee, or q.hip[0], q.hip[1]."""
     out = []
@@ -65,6 +74,8 @@ def columns(model: Model, what: Choice["q", "v"]) -> list[str]:
         at = joint.q if what == "q" else joint.v
         n = at.stop - at.start
         out += [f"{what}.{joint.name}" if n == 1 else f"{what}.{joint.name}[{k}]" for k in range(n)]
+    if len(set(out)) < len(out):  # a joint named "hip[0]" beside a ball joint "hip": the numbers tell them apart
+        return [f"{name}#{i}" for i, name in enumerate(out)]
     return out
 
 

@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import ModelError, RecordingError, printable
-from supple.model.model import Model
+from supple.errors import ModelError, RecordingError, printable, quoted
+from supple.model.model import Model, count, span
 from supple.record import checkpoint
 from supple.record.index import Damaged, Index, as_dict, checked, is_number, leaves, parsed
 from supple.record.journal import Journaled
@@ -250,7 +250,7 @@ class Recording:
     def __repr__(self) -> str:
         n = sum(map(len, self.segments))
         end = "finished" if self.finished else "not finished"
-        return f"<Recording {printable(self.path)}: {self.model(0).name!r}, {n} states, {end}>"
+        return f"<Recording {printable(self.path)}: {quoted(self.model(0).name)}, {n} states, {end}>"
 
 
 def _sets(index: Index) -> list[States]:
@@ -280,6 +280,9 @@ class RecordedSegment:
     def __init__(self, recording: Recording, model: int, states: int, begin: int, end: int) -> None:
         self._recording, self.number, self._states = recording, model, states
         self._begin, self._end = begin, end
+
+    def __repr__(self) -> str:
+        return f"<RecordedSegment of {quoted(self.model.name)}: {count(len(self), 'state')}{span(self.times)}>"
 
     def __len__(self) -> int:
         return self._end - self._begin

@@ -27,7 +27,7 @@ SECONDS = 0.12
 def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
     scene = scenes.crowd(*people, puppets=False)
     n, rows = scene.model.n_bodies, people[0]
-    steps = round((0.1 if quick else 1.0) * SECONDS / DT)
+    steps = round(SECONDS / DT)
     report.heading(f"Figure 1: a crowd of {people[0] * people[1]}, {n:,} joints, pushed for {steps * DT:.2g} s")
     step = full(scene, 5)
     weights = {"alike": None, "carried, near": carried(scene)}
@@ -72,9 +72,8 @@ def crowd(report: Report, people: tuple[int, int], quick: bool) -> list[Claim]:
     caption = f"Figure 1: the crowd with {DRAWN:.0%} of its joints active, more of them near the camera"
     report.figure("ad-figure-1.png", caption, figure)
     best = gains[min(gains)]
-    return [
-        Claim("Figure 1", "a crowd with few joints active is faster than the ABA: times", "", three(best), best > 1)
-    ]
+    what = f"a crowd with {min(gains):.0%} of its joints active: times faster than the ABA"
+    return [Claim.aside("Figure 1", what, "", three(best), "the paper prints no number")]
 
 
 def carried(scene: Scene) -> Floats:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 FIGURE_5 = {300: 5.0, 100: 1.7, 50: 0.7, 20: 0.25, 1: 0.02}  #: active joints: milliseconds of a step, about
 
+ONE_OF_ALL = FIGURE_5[300] / FIGURE_5[1]
+DCA_OVER_ABA = 3.0  #: operations on one processor, about (section 7.2)
+
 FORCES = (1, 5, 10, 20, 50, 250)
 TABLE_1 = {  #: forces: milliseconds of a step, for six sizes of the active region, which are lost
     1: (0.02, 0.51, 1.71, 2.97, 4.04, 5.40),

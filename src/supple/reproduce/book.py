@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from supple.reproduce import PAPERS, markdown, page
 from supple.reproduce.markdown import duration
-from supple.reproduce.parts import Claim, Paper, load_paper
+from supple.reproduce.parts import NEAR, Claim, Paper, load_paper, tally
 from supple.writing import write_file
 
 TITLE = "Five papers reproduced by Supple"
@@ -58,8 +58,9 @@ class Book:
         """What the reader has before him, in a sentence or two."""
         claims = [c for paper in self.papers for _, c in paper.claims()]
         text = (
-            f"Theirs is what a paper prints; ours is worked out or measured by Supple. {sum(c.holds for c in claims)} "
-            f"of {len(claims)} claims hold."
+            "Theirs is what a paper prints; ours is worked out or measured by Supple. A claim is counted only if both "
+            "are the same quantity: times are compared as ratios to a full step of the same program on the same "
+            f"machine, and are alike within a factor of {NEAR}. Of the claims, {tally(claims)}"
         )
         if self.missing:
             text += f" Not reproduced yet: {', '.join(f'`supple reproduce {key}`' for key in self.missing)}."
@@ -77,21 +78,24 @@ class Book:
         return [(", ".join(map(str.upper, keys)), machine) for keys, machine in found]
 
     def overview(self) -> list[tuple[Paper, list[str]]]:
-        """A row for each paper: its form and date, how long it took, and how many of its claims hold."""
+        """A row for each paper: its form and date, how long it took, how many of its claims hold, and in
+        how many ours is worse."""
         rows = []
         for paper in self.papers:
             claims = [c for _, c in paper.claims()]
             form = ("quick" if paper.quick else "full") + ("" if paper.finished else ", stopped")
-            held = f"{sum(c.holds for c in claims)} of {len(claims)}"
-            rows.append((paper, [form, paper.command, paper.date, duration(paper.seconds), held]))
+            held = f"{sum(c.holds for c in claims)} of {sum(c.counted for c in claims)}"
+            worse = str(sum(c.verdict == "worse" for c in claims))
+            rows.append((paper, [form, paper.command, paper.date, duration(paper.seconds), held, worse]))
         return rows
 
     def claims(self) -> list[ClaimTable]:
-        """First those that do not hold, with their papers; then those of each paper."""
+        """First those where ours is worse or another, with their papers; then those of each paper."""
         tables = []
-        failed = [(at, [p.key.upper(), *cells(c)]) for p in self.papers for at, c in p.claims() if not c.holds]
+        every = [(p, at, c) for p in self.papers for at, c in p.claims()]
+        failed = [(at, [p.key.upper(), *cells(c)]) for p, at, c in every if c.counted and not c.holds]
         if failed:
-            tables.append(ClaimTable("claims-failed", "What does not hold", ["paper", *COLUMNS], failed))
+            tables.append(ClaimTable("claims-failed", "Where ours is worse, or differs", ["paper", *COLUMNS], failed))
         for p in self.papers:
             rows = [(at, cells(c)) for at, c in p.claims()]
             tables.append(ClaimTable(f"claims-{p.key}", p.title, COLUMNS, rows))
@@ -102,7 +106,7 @@ def cells(claim: Claim) -> list[str]:
     return [claim.where, claim.what, claim.theirs, claim.ours, claim.mark]
 
 
-OVERVIEW = ["paper", "form", "command", "begun", "took", "claims that hold"]
+OVERVIEW = ["paper", "form", "command", "begun", "took", "claims that hold", "ours is worse"]
 
 
 def write(folder: Path) -> list[Path]:

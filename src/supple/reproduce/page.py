@@ -12,10 +12,12 @@ from pathlib import Path
 from supple.errors import ParseError
 from supple.reading import read_file
 from supple.reproduce.markdown import provenance
-from supple.reproduce.parts import CROSS, TICK, Claims, Heading, Paper, Picture, Table, Text
+from supple.reproduce.parts import ASIDE, CROSS, MARKS, TICK, Claims, Heading, Paper, Picture, Table, Text
 
 LONG = 24  #: characters of a cell that may be broken into lines, and needs room for them
-_VERDICT = {TICK: ("held", "holds"), CROSS: ("failed", "does not hold")}
+_KINDS = {TICK: "held", CROSS: "failed", ASIDE: "aside"}  #: what a mark looks like, by its first character
+_VERDICT: dict[str, tuple[str, str]] = {mark: (_KINDS[mark[0]], verdict) for verdict, mark in MARKS.items()}
+_VERDICT |= {TICK: ("held", "holds"), CROSS: ("failed", "does not hold")}
 
 
 def document(title: str, navigation: str, body: str) -> str:

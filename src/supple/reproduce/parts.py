@@ -6,16 +6,28 @@ The report over all papers is put together from these files, so that papers repr
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from supple.reading import read_text
 from supple.writing import write_file
 
-TICK, CROSS = "✓", "✗"
-FORMAT = 1  #: of the files; others are not read
+TICK, CROSS, ASIDE = "✓", "✗", "–"
+FORMAT = 2  #: of the files; others are not read
+NEAR = 1.25  #: a factor within which two measured numbers are alike: timings vary by that much from run to run
+
+Said = Callable[[float], str]
+Verdict = Literal["agrees", "better", "worse", "differs", "not counted"]
+MARKS: dict[Verdict, str] = {
+    "agrees": TICK,
+    "better": f"{TICK} better",
+    "worse": f"{CROSS} worse",
+    "differs": f"{CROSS} differs",
+    "not counted": ASIDE,
+}
 
 
 def three(x: float) -> str:
@@ -25,21 +37,23 @@ def three(x: float) -> str:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of a paper beside what we find."""
+    """A statement of a paper beside what we find. It is counted only if both are the same quantity."""
 
     where: str
     what: str
     theirs: str
     ours: str
-    holds: bool
+    verdict: Verdict
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "holds", bool(self.holds))  # NumPy's own truths cannot be written as JSON
+    @classmethod
+    def stated(cls, where: str, what: str, theirs: str, ours: str, holds: bool) -> Claim:
+        """A statement that is true of ours or not."""
+        return cls(where, what, theirs, ours, "agrees" if holds else "differs")
 
     @classmethod
     def same(cls, where: str, what: str, theirs: str, ours: object) -> Claim:
         """Printed exactly: counts, costs, lists."""
-        return cls(where, what, theirs, str(ours), theirs == str(ours))
+        return cls.stated(where, what, theirs, str(ours), theirs == str(ours))
 
     @classmethod
     def rounded(
@@ -49,11 +63,51 @@ class Claim:
         decimals = len(theirs.partition(".")[2])
         unit = 10.0**-decimals if unit is None else unit
         holds = abs(ours - float(theirs)) <= 0.5 * unit
-        return cls(where, what, f"{theirs}{suffix}", f"{ours:.{decimals + 2}f}{suffix}", holds)
+        return cls.stated(where, what, f"{theirs}{suffix}", f"{ours:.{decimals + 2}f}{suffix}", holds)
+
+    @classmethod
+    def most(cls, where: str, what: str, theirs: float, ours: float, said: Said = three) -> Claim:
+        """A measured number of which more is better: how many times faster. said: how numbers are written."""
+        return cls(where, what, said(theirs), said(ours), _compared(ours, theirs))
+
+    @classmethod
+    def least(cls, where: str, what: str, theirs: float, ours: float, said: Said = three) -> Claim:
+        """A measured number of which less is better: an error, a size from which on something pays. Infinity: never."""
+        return cls(where, what, said(theirs), said(ours), _compared(theirs, ours))
+
+    @classmethod
+    def aside(cls, where: str, what: str, theirs: str, ours: str, why: str) -> Claim:
+        """Shown and not counted: theirs is another quantity, or the paper has none."""
+        return cls(where, f"{what} (not counted: {why})", theirs, ours, "not counted")
+
+    @property
+    def counted(self) -> bool:
+        return self.verdict != "not counted"
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict in ("agrees", "better")
 
     @property
     def mark(self) -> str:
-        return TICK if self.holds else CROSS
+        return MARKS[self.verdict]
+
+
+def _compared(good: float, bad: float) -> Verdict:
+    """good: what should be the larger of the two."""
+    return "worse" if NEAR * good < bad else "better" if good > NEAR * bad else "agrees"
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """How many hold, and what of the others: a sentence or two."""
+    counted = [c for c in claims if c.counted]
+    how = Counter(c.verdict for c in claims)
+    text = f"{sum(c.holds for c in counted)} of {len(counted)} hold"
+    text += f", in {how['better']} of them ours is better" if how["better"] else ""
+    not_so = [f"in {how['worse']} ours is worse"] if how["worse"] else []
+    not_so += [f"{how['differs']} {'differs' if how['differs'] == 1 else 'differ'}"] if how["differs"] else []
+    text += f"; {' and '.join(not_so)}" if not_so else ""
+    return f"{text}. Not counted: {how['not counted']}." if how["not counted"] else f"{text}."
 
 
 @dataclass(frozen=True)
@@ -85,7 +139,7 @@ class Claims:
         return Table(["where", "what", "theirs", "ours", ""], rows, [0, 1])
 
     def count(self) -> str:
-        return f"{sum(c.holds for c in self.claims)} of {len(self.claims)} agree."
+        return tally(self.claims)
 
 
 @dataclass(frozen=True)

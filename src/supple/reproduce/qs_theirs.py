@@ -23,4 +23,6 @@ DISPLACEMENT = {
     100: (8e-4, 6e-4, 7e-5, 3e-6, 1e-7),
     1000: (6e-3, 2e-3, 7e-5, 2e-6, 6e-8),
 }
+STEPS = 4000  #: of a run
+FINAL = 1e-6  #: the displacement error of the final configuration is smaller, at 2^-19 (section 6.4)
 CROSSING = 1e-4  #: the error below which the millipede is slower than by divide and conquer

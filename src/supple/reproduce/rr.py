@@ -64,7 +64,7 @@ def promises(report: Report, quick: bool) -> None:
     }
     report.claims(
         [
-            Claim("3", f"{text}: error, relative, at most", "none", f"{x:.1e}", bool(x < PROMISED[name]))
+            Claim.stated("3", f"{text}: error, relative, at most", "none", f"{x:.1e}", bool(x < PROMISED[name]))
             for (name, text), x in zip(names.items(), errors)
         ]
     )
@@ -89,7 +89,7 @@ def table_1(report: Report, found: Gait) -> None:
         f"{off[1]:.0e} with 9.81 m/s². Below, g = 9.81."
     )
     near = f"yes, within {off[0]:.0e}"
-    report.claims([Claim("Table 1", "its state repeats itself, with g = 9.8", "yes", near, off[0] < 5e-4)])
+    report.claims([Claim.stated("Table 1", "its state repeats itself, with g = 9.8", "yes", near, off[0] < 5e-4)])
     values = [f"{x.real:.9f}" + (f" {x.imag:+.9f} i" if abs(x.imag) > 1e-9 else "") for x in found.eigenvalues]
     gravity = 4 * 9.81 * found.step_length * np.sin(SLOPE)
     report.table(
@@ -130,10 +130,14 @@ def portraits(report: Report, found: Gait) -> None:
     first = [step.potential[0] for step in steps[:2]]
     report.claims(
         [
-            Claim("8.7", "a steady gait from Table 1: forty steps", "yes", _yes(_walks(40)), _walks(40)),
-            Claim("8.7", "the total energy is constant between impacts, J", "yes", f"within {drift:.0e}", drift < 1e-9),
-            Claim("8.7", "each impact loses the same, J", "yes", f"within {closes:.0e}", closes < 1e-8),
-            Claim("8.7", "the next step lies lower, J", "yes", f"{first[0] - first[1]:.4f}", first[0] > first[1]),
+            Claim.stated("8.7", "a steady gait from Table 1: forty steps", "yes", _yes(_walks(40)), _walks(40)),
+            Claim.stated(
+                "8.7", "the total energy is constant between impacts, J", "yes", f"within {drift:.0e}", drift < 1e-9
+            ),
+            Claim.stated("8.7", "each impact loses the same, J", "yes", f"within {closes:.0e}", closes < 1e-8),
+            Claim.stated(
+                "8.7", "the next step lies lower, J", "yes", f"{first[0] - first[1]:.4f}", first[0] > first[1]
+            ),
         ]
     )
 
@@ -217,7 +221,7 @@ def cost(report: Report, quick: bool) -> None:
     grows = {name: growth(c.sizes, c.reroot) for name, c in found.items()}
     report.claims(
         [
-            Claim("3", f"linear at worst ({name})", "n^1", f"n^{x:.2f}", x < 1.2) for name, x in grows.items()
+            Claim.stated("3", f"linear at worst ({name})", "n^1", f"n^{x:.2f}", x < 1.2) for name, x in grows.items()
         ]
     )  # fmt: skip
     report.text(

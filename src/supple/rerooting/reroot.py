@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Triple, as_floats, checked_model
-from supple.errors import ModelError, StateError
+from supple.errors import ModelError, StateError, quoted
 from supple.exact.tables import inherit
 from supple.model.joints import JointName
 from supple.model.manifold import check_units, checked
@@ -48,6 +48,10 @@ class RerootedState(NamedTuple):
     q: Floats
     v: Floats | None
     a: Floats | None
+
+    def __repr__(self) -> str:
+        given = [f"{name} {x.shape}" for name, x in zip("qva", self) if x is not None]
+        return f"<RerootedState: {', '.join(given)}>"
 
 
 @made_once("model")
@@ -75,7 +79,7 @@ class Rerooted:
 
     def __repr__(self) -> str:
         old, new = (self._old.body_names[int(self.chain[i])] for i in (0, -1))
-        return f"<Rerooted from {old!r} to {new!r}: {self.model!r}>"
+        return f"<Rerooted from {quoted(old)} to {quoted(new)}: {self.model!r}>"
 
     def undo(self, q: ArrayLike | None = None, v: ArrayLike | None = None, a: ArrayLike | None = None) -> Rerooted:
         """Back to the old root, its place and its joint: the old model, in this state or one that the new model has

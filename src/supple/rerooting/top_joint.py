@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.errors import ModelError, StateError
+from supple.errors import ModelError, StateError, quoted
 from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
 from supple.model.joints import HAS_AXIS, JointType
-from supple.model.model import Joint, Model
+from supple.model.model import Joint, Model, listed
 from supple.model.valid import OF_Q, OF_V
 from supple.once import made_once
 from supple.rerooting.chain import End
@@ -40,6 +40,10 @@ class TopJoint:
     name: str = ""
     limits: dict[str, Floats] = field(default_factory=dict)
     near: Floats | None = None
+
+    def __repr__(self) -> str:
+        kind = self.shape.kind.name.lower()
+        return f"<TopJoint {quoted(self.name)}: {kind}, at {listed(self.position)} on the world>"
 
     @classmethod
     def of(cls, model: Model, body: int, q: Floats | None = None) -> TopJoint:

@@ -34,7 +34,8 @@ Where = Literal["end", "middle", "spread"]
 
 @checked
 def molecule(joints: Some = 50_000, seed: SeedNumber = 0, forces: Whole = 1, where: Where = "end") -> Scene:
-    """A random molecule of so many bonds, all of which turn; the first is fixed to the world.
+    """A benchmark shaped like a molecule: a random tree of so many bonds, all of which turn; the first is fixed to the
+    world. Lengths are in angstroms and masses in daltons; there is no chemistry in it.
 
     forces, where: see pushes.
     """
@@ -57,6 +58,7 @@ def molecule(joints: Some = 50_000, seed: SeedNumber = 0, forces: Whole = 1, whe
     q0 = rng.uniform(-np.pi, np.pi, n)
     rods = np.zeros((n, 2, 3))
     rods[1:, 0, 2] = -BOND  # back along the bond to the parent
+    b.remark("units", "Da; Å; Da Å²/s²")
     model = b.build()
     how = dict(method="adaptive", duration=50.0, quasi_static_dt=0.03)
     return Scene(model, q0, pushes(model, forces, where, seed), 0.05, rods, **how)  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from supple.arguments import TEXT, Kind, Seconds, checked, shown
-from supple.errors import SimulationError, SuppleError
-from supple.simulating.state import State, checked_state, lent_to
+from supple.errors import SimulationError, SuppleError, quoted, short
+from supple.simulating.state import State, checked_state, lent_to, name_of
 
 STOP = "stop"
 LONGEST_NAME = 1000  #: bytes of UTF-8
@@ -54,6 +54,11 @@ class Event:
     then: Callable[[State], State | str | None] | Literal["stop"] | None = None
     resolution: Seconds | None = None
 
+    def __repr__(self) -> str:
+        way = {-1: " downwards", 0: "", 1: " upwards"}[self.direction]
+        then = "" if self.then is None else f", then {'stop' if self.then == 'stop' else short(name_of(self.then))}"
+        return f"<Event {quoted(self.name)}: when {short(name_of(self.when))} crosses zero{way}{then}>"
+
 
 @dataclass(frozen=True)
 class Happened:
@@ -61,6 +66,9 @@ class Happened:
 
     name: str
     time: float
+
+    def __repr__(self) -> str:
+        return f"<{quoted(self.name)} at {self.time:.6g} s>"
 
 
 def value_of(event: Event, state: State) -> float:

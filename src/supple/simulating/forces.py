@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.acting import Push, Spring
 from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floats, checked, shown
-from supple.errors import StateError
+from supple.errors import StateError, quoted
 from supple.exact.kinematics import poses, velocities
 from supple.integrating import joint_law
 from supple.integrating.model_law import Actuation, passive_rows
-from supple.model.model import Model
+from supple.model.model import Model, count, listed
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
 
@@ -44,6 +44,11 @@ class Controller:
     rate: Row = 0.0
     most: Annotated[float, NOT_NEGATIVE_OR_INFINITE] = np.inf
 
+    def __repr__(self) -> str:
+        which = quoted(self.joint) if isinstance(self.joint, str) else f"joint {self.joint}"
+        gains = f"stiffness {self.stiffness:.4g}, damping {self.damping:.4g}, most {self.most:.4g}"
+        return f"<Controller of {which}: {gains}, target {listed(self.target)}, rate {listed(self.rate)}>"
+
 
 @checked
 @dataclass(frozen=True)
@@ -54,6 +59,10 @@ class Limits:
     stiffness: NotNegative
     damping: NotNegative = 0.0
     joints: Sequence[str | int] | None = None
+
+    def __repr__(self) -> str:
+        which = "all joints" if self.joints is None else count(len(self.joints), "joint")
+        return f"<Limits of {which}: stiffness {self.stiffness:.4g}, damping {self.damping:.4g}>"
 
 
 @checked

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from supple.adaptive.measures import is_certified
-from supple.drawing import new_figure, saved
-from supple.errors import StateError
+from supple.drawing import footnote, new_figure, saved
+from supple.errors import StateError, short
 
 if TYPE_CHECKING:
     from supple.simulating.result import Result
@@ -20,27 +20,27 @@ COORDINATES = 8  #: how many are plotted unless joints are named
 
 def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) -> Any:
     """See Result.plot."""
-    counts = result.active_counts
-    error = result.error
+    counts, error = result.active_counts, result.error
     rows = 2 + (counts is not None) + (error is not None)
     figure = new_figure(8, 2.4 * rows)
-    axes = figure.subplots(rows, 1, sharex=True)
+    energies, coordinates, *rest = figure.subplots(rows, 1, sharex=True)
     t, kinetic, potential = result.progress, result.kinetic, result.potential
-    axes[0].plot(t, kinetic + potential, "k", label="energy")
-    axes[0].plot(t, kinetic, label="kinetic")
-    axes[0].plot(t, potential, label="potential")
-    axes[0].set_ylabel("J")
-    axes[0].set_title(f"{result.model.name}: {_how(result)}", loc="left")
-    for number, segment in enumerate(_names(result, joints)):
-        name, parts = segment
+    energies.plot(t, kinetic + potential, "k", label="energy")
+    energies.plot(t, kinetic, label="kinetic")
+    energies.plot(t, potential, label="potential")
+    energies.set_ylabel(result.model.units.energy)
+    energies.set_title(f"{short(result.model.name)}: {_how(result)}", loc="left")
+    curves = _curves(result, joints)
+    for number, (name, parts) in enumerate(curves.items()):
         for k, (times, values) in enumerate(parts):
-            axes[1].plot(times / result._each, values, f"C{number % 10}", label=name if k == 0 else None)
-    axes[1].set_ylabel("rad, m")
+            coordinates.plot(times / result._each, values, f"C{number % 10}", label=short(name) if k == 0 else None)
+    coordinates.set_ylabel(f"rad, {result.model.units.length}")
     if counts is not None:
-        axes[2].plot(t, counts, label="active joints")
-        axes[2].set_ylabel("joints")
+        rest[0].plot(t, counts, label="active joints")
+        rest[0].set_ylabel("joints")
     if error is not None:
-        _plot_error(axes[-1], t, error, str(result.measure))
+        _plot_error(rest[-1], t, error, str(result.measure))
+    axes = (energies, coordinates, *rest)
     for event in result.events:
         for axis in axes:
             axis.axvline(event.time / result._each, color="0.8", lw=0.8, zorder=0)
@@ -48,6 +48,7 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
         axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel(result.progress_unit)
+    footnote(figure, _left_out(result, len(curves)))
     return saved(figure, path)
 
 
@@ -64,8 +65,21 @@ def _how(result: Result) -> str:
     return ", ".join(str(result.about[k]) for k in ("method", "integrator") if result.about.get(k))
 
 
-def _names(result: Result, joints: Sequence[str] | None) -> list[tuple[str, list[tuple[Any, Any]]]]:
-    """The curves of coordinates: a name, and times with values for each segment that has it."""
+def _left_out(result: Result, drawn: int) -> str:
+    """What the result has and the picture does not show."""
+    coordinates = max(s.model.nq for s in result.segments)
+    out = []
+    if drawn < coordinates:
+        out.append(f"{coordinates - drawn:,} of {coordinates:,} coordinates (joints=[...] chooses those drawn)")
+    if any(len(s) and np.any(s.v[-1]) for s in result.segments):
+        out.append("velocities (result.v)")
+    if result.segments[0].joint_wrenches is not None:
+        out.append("joint wrenches (result.joint_wrenches)")
+    return f"Not shown: {', '.join(out)}." if out else ""
+
+
+def _curves(result: Result, joints: Sequence[str] | None) -> dict[str, list[tuple[Any, Any]]]:
+    """The curves of coordinates by name: times with values for each segment that has it."""
     curves: dict[str, list[tuple[Any, Any]]] = {}
     for segment in result.segments:
         model = segment.model
@@ -81,4 +95,4 @@ def _names(result: Result, joints: Sequence[str] | None) -> list[tuple[str, list
     missing = [] if joints is None else [j for j in joints if not any(j in s.model.joints for s in result.segments)]
     if missing:
         raise StateError(f"no joint named {missing[0]!r} in this result")
-    return list(curves.items())
+    return curves

@@ -57,5 +57,5 @@ class Progress:
             parts.append(f"{len(p.active[-1])} active")
         if p.error is not None:
             parts.append(f"error {said(float(p.error[-1]), str(run.settings.get('error_measure', '')))}")
-        parts.append(f"{float(sample.kinetic[-1] + sample.potential[-1]):.6g} J")
+        parts.append(f"{float(sample.kinetic[-1] + sample.potential[-1]):.6g} {sample.piece.model.units.energy}")
         return now, ", ".join(parts)

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.measures import is_certified, said
-from supple.arguments import checked, take, whole
-from supple.errors import StateError, printable
-from supple.model.model import Model
+from supple.arguments import Whole, checked, take, whole
+from supple.errors import StateError, printable, quoted
+from supple.model.model import Model, count, span
 from supple.simulating.events import Happened
 from supple.simulating.names import measure_of, progress_unit, when
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Library = Literal["pandas", "polars"]
 
 
 class Segment(Protocol):
@@ -47,7 +48,7 @@ class Segment(Protocol):
     def __len__(self) -> int: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SegmentInMemory:
     """A segment in memory."""
 
@@ -60,6 +61,9 @@ class SegmentInMemory:
     error: Floats | None
     joint_wrenches: Floats | None
     active_sets: Sequence[Ints] | None
+
+    def __repr__(self) -> str:
+        return f"<Segment of {quoted(self.model.name)}: {count(len(self), 'state')}{span(self.times)}>"
 
     def __len__(self) -> int:
         return len(self.times)
@@ -217,13 +221,33 @@ class Result:
 
         return plot(self, path, joints)
 
+    @checked
+    def to_frame(
+        self, library: Library | None = None, joints: Sequence[str] | None = None, segment: Whole | None = None
+    ) -> Any:
+        """A pandas or polars DataFrame with a row for each state: time (step, of quasi-statics), energies, the error
+        and how many joints were active if the method is adaptive, then a column for each coordinate and velocity:
+        q.knee, v.knee, q.hip[0].
+
+        library: "pandas" or "polars"; by default the first of them that is installed. joints: by name; all by default.
+        Where events made segments, a column says which one a state is of; segment: only the states of one."""
+        from supple.simulating.frame import to_frame
+
+        return to_frame(self, library, joints, segment)
+
     def __repr__(self) -> str:
         how = ", ".join(str(self.about[k]) for k in ("method", "integrator") if self.about.get(k))
-        text = f"<Result of {self.model.name!r}: {len(self)} states, {self.span}, {how}"
+        text = f"<Result of {quoted(self.model.name)}: {len(self)} states, {self.span}, {how}"
         if self._file is None and self.error is not None and len(self):
             text += f"; {self.error_in_words()}"
         if self.events:
-            text += f"; {len(self.events)} events"
+            text += f"; {count(len(self.events), 'event')}"
         if self.about.get("stopped"):
             text += f"; {self.about['stopped']}"
         return printable(text + (f"; in {self.recording}>" if self.recording else ">"))
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the same line, and energies, errors and events below it."""
+        from supple.simulating.notebook import as_html
+
+        return as_html(self)

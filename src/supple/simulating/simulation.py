@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
-from supple.errors import StateError
-from supple.model.model import Model
+from supple.errors import StateError, quoted
+from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
 from supple.simulating.drivers import Cursor, Grid, Piece
@@ -98,6 +98,10 @@ class Sample:
     kinetic: Floats
     potential: Floats
     joint_wrenches: Floats | None
+
+    def __repr__(self) -> str:
+        p = self.piece
+        return f"<Sample of {quoted(p.model.name)}: {count(len(p.times), 'state')}{span(p.times)}>"
 
     def until(self, row: int) -> Sample:
         """The rows before `row`."""
@@ -436,7 +440,8 @@ class Simulation:
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.integrator}" if self.integrator else self.method
-        return f"<Simulation of {self.cursor.model.name!r} at {self.when(self.cursor.time)}: {how}, dt={self.dt:g}>"
+        when = self.when(self.cursor.time)
+        return f"<Simulation of {quoted(self.cursor.model.name)} at {when}: {how}, dt={self.dt:g}>"
 
 
 def _integrator(method: str, integrator: str | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import FINITE, ROW, take
-from supple.errors import SimulationError
+from supple.errors import SimulationError, quoted
 from supple.exact.state_errors import MODEL
 from supple.integrating.states import checked_state as checked_state
 from supple.model.model import Model
@@ -45,7 +45,7 @@ class State:
         return replace(self, **changes)
 
     def __repr__(self) -> str:
-        return f"<State of {self.model.name!r} at {self.time:.6g} s: q {_some(self.q)}, v {_some(self.v)}>"
+        return f"<State of {quoted(self.model.name)} at {self.time:.6g} s: q {_some(self.q)}, v {_some(self.v)}>"
 
 
 def lent(x: Floats) -> Floats:

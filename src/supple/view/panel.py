@@ -128,7 +128,10 @@ def said(
     state: State, energy: float, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
 ) -> str:
     """A state in a few words, as HTML."""
-    rows = {PROGRESS[progress_unit(about or {})]: when(state.time, about or {}), "energy": f"{energy:.6g} J"}
+    rows = {
+        PROGRESS[progress_unit(about or {})]: when(state.time, about or {}),
+        "energy": f"{energy:.6g} {state.model.units.energy}",
+    }
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:
@@ -146,7 +149,7 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
         "body": f"{model.body_names[body]}, number {body}",
         "on": "the world" if parent < 0 else model.body_names[parent],
         "joint": f"{joint.name}, {joint.type}",
-        "mass": f"{model.mass[body]:.6g} kg",
+        "mass": f"{model.mass[body]:.6g} {model.units.mass}",
         "position": _list(pose.position[body]) + " m",
         "q": _list(state.q[joint.q]),
         "v": _list(state.v[joint.v]),

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import checked, whole
-from supple.errors import SimulationError, StateError
+from supple.errors import SimulationError, StateError, quoted
 from supple.exact.forward import forward_dynamics
 from supple.model.model import Model, count
 from supple.once import made_once
@@ -59,7 +59,7 @@ class Gait:
     def __repr__(self) -> str:
         kind = "stable" if self.stable else "unstable"
         size = f"{self.period:.10g} s, {self.step_length:.10g} m, {self.energy_lost:.10g} J a step"
-        return f"<Gait of {self.walker.name!r}: {kind}, period of {count(self.steps, 'step')}: {size}>"
+        return f"<Gait of {quoted(self.walker.name)}: {kind}, period of {count(self.steps, 'step')}: {size}>"
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Positions against velocities over a period, as a matplotlib figure; saved if a path is given."""

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Triple, checked
+from supple.errors import quoted
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
@@ -48,7 +49,7 @@ class Impact:
 
     def __repr__(self) -> str:
         what = f"{self.energy_lost:.6g} J lost, impulse {listed(self.impulse)} N s"
-        return f"<Impact on {self.model.body_names[0]!r} of {self.model.name!r}: {what}>"
+        return f"<Impact on {quoted(self.model.body_names[0])} of {quoted(self.model.name)}: {what}>"
 
 
 @checked

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Vector, as_floats, checked, number, whole
-from supple.errors import SimulationError, StateError
+from supple.errors import SimulationError, StateError, quoted
 from supple.exact.energy import kinetic_energy, potential_energy
 from supple.exact.kinematics import poses
 from supple.model.model import Frame, Model, listed
@@ -68,7 +68,7 @@ class Walker:
     parameters: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<Walker {self.name!r} on {self.feet[0]!r}: q {listed(self.q)}, v {listed(self.v)}>"
+        return f"<Walker {quoted(self.name)} on {quoted(self.feet[0])}: q {listed(self.q)}, v {listed(self.v)}>"
 
     def __post_init__(self) -> None:
         for name, size in (("q", self.model.nq), ("v", self.model.nv)):
@@ -181,7 +181,7 @@ class Step:
     def __repr__(self) -> str:
         far = float(np.linalg.norm(self.travel))
         what = f"{far:.6g} m, {self.energy_lost:.6g} J lost" if self.landed else "not landed"
-        return f"<Step on {self.feet[0]!r} from {self.begin:.6g} s, {self.duration:.6g} s long: {what}>"
+        return f"<Step on {quoted(self.feet[0])} from {self.begin:.6g} s, {self.duration:.6g} s long: {what}>"
 
     @property
     def landed(self) -> bool:
