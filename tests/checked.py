@@ -18,10 +18,10 @@ def hand(array: Any) -> Any:
 def arrays_at_addresses() -> None:
     """From now on kernels find such arrays at the addresses they are given. Numba must be switched off, and modules of
     kernels not be imported yet."""
-    from supple.spatial import python_objects as references
+    from supple.spatial import addresses
 
-    references.floats_at = references.float_vector = _array_at(ctypes.c_double)
-    references.ints_at = references.int_vector = _array_at(ctypes.c_int64)
+    addresses.floats_at = addresses.float_vector = _array_at(ctypes.c_double)
+    addresses.ints_at = addresses.int_vector = _array_at(ctypes.c_int64)
     from supple.integrating import states
 
     vars(states)["TOTALS"] = lambda *state: None  # has no entry for Python

@@ -6,6 +6,7 @@ another file; one test goes through a public function.
 
 from __future__ import annotations
 
+import ast
 import os
 import pickle
 import re
@@ -421,7 +422,7 @@ def test_sources_of_a_kernel():
         return {str(p.relative_to(compiler.PACKAGE)) for p in compiler._sources(kernel.modules)}
 
     quasi_statics = names(step_kernel)
-    assert {"adaptive/heap.py", "assembly/stretches.py", "spatial/sixes.py", "model/joints.py"} <= quasi_statics
+    assert {"adaptive/heap.py", "assembly/stretches.py", "spatial/cpu/sixes.py", "model/joints.py"} <= quasi_statics
     assert not {"adaptive/steps.py", "exact/crba.py", "simulating/run.py"} & quasi_statics
     entries = {k.name: names(k) for k in compiler.KERNELS.values()}
     aba, rnea = entries[ABA.name], entries[RNEA.name]
@@ -450,3 +451,18 @@ def test_kernels_have_names_of_their_own():
     names = [k.dispatcher.py_func.__qualname__ for k in compiler.KERNELS.values()]
     assert len(set(names)) == len(names) >= 20
     assert all(" " not in name for name in names)
+
+
+def test_python_objects_are_read_in_few_places():
+    """The names that read or make Python objects are those of entry points and of what calls them; no algorithm's."""
+    from supple.spatial import cpu
+    from supple.spatial.cpu import python_objects
+
+    reading = {x for x in cpu.__all__ if hasattr(python_objects, x)} - {"OK", "ODD"}  # statuses
+    places = set()
+    for path in compiler.PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "supple.spatial.cpu":
+                found = reading & {x.name for x in node.names}
+                places |= {str(path.relative_to(compiler.PACKAGE))} if found else set()
+    assert places == {"exact/calls.py", "exact/factor.py", "exact/factor_entries.py"}

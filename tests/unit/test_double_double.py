@@ -9,9 +9,9 @@ import pytest
 from numba import njit
 from numba.core import config
 
+from supple.spatial.addresses import address_of
 from supple.spatial.compiler import OPTIONS
 from supple.spatial.double_double import pair_vector
-from supple.spatial.python_objects import address_of
 
 FEW = 4 * 2.0**-104
 

@@ -17,10 +17,9 @@ from numba import config, types
 from supple.exact.tables import aligned
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import WIDTH, absolute, dot, lanes_type, lanes_vector
 from supple.spatial.fields import Address, Floats, Integer, Integers, Number, Numbers, Six, Value
-from supple.spatial.lanes import WIDTH, lanes_type, lanes_vector
 from supple.spatial.matrices import Mat6, new_matrix, product_of_rows
-from supple.spatial.sixes import absolute, dot
 from supple.spatial.structs import Embedded, Following, Link, Several, Struct, Table
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from numba import njit
 
+from supple.spatial.addresses import address_of
 from supple.spatial.compiler import OPTIONS
-from supple.spatial.lanes import WIDTH, lanes_vector
+from supple.spatial.cpu import WIDTH, lanes_vector
 from supple.spatial.plain_structs import Table
-from supple.spatial.python_objects import address_of
 from supple.spatial.trig import LARGEST, RING, Turn, sincos_ring
 
 pytestmark = pytest.mark.skipif(np.finfo(np.longdouble).nmant < 60, reason="needs an extended long double")

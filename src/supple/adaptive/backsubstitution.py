@@ -31,7 +31,7 @@ from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.algebra import Force, Vec3, cross
 from supple.spatial.algebra import dot as dot3
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.sixes import absolute, dot, make_six, set_six, six
+from supple.spatial.cpu import absolute, dot, make_six, set_six, six
 
 FORCES, MATRICES = 1, 2
 BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # tasks of a kernel call

@@ -13,9 +13,8 @@ from supple.exact.motion import Axes, Axis
 from supple.exact.tables import Body, DofTraits, aligned_rows, realigned
 from supple.spatial.algebra import Mat3, RigidInertia, Vec3
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE
 from supple.spatial.fields import Floats, Integers, Number, Value
-from supple.spatial.held import Held
-from supple.spatial.indexing import LINE
 from supple.spatial.pointing import Pointing
 from supple.spatial.structs import Struct, Table
 from supple.spatial.trig import RING, Turn

@@ -6,7 +6,7 @@ from __future__ import annotations
 from supple.assembly.passes import absorbed_of, stretch_of, told
 from supple.assembly.tree import JOIN, LEAF
 from supple.spatial.compiler import helper
-from supple.spatial.sixes import dot
+from supple.spatial.cpu import dot
 
 
 @helper

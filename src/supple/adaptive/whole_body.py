@@ -39,9 +39,9 @@ from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, CallState, joint_of, turn_ahead, world_at_rest
+from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.python_objects import float_vector
 
 SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # tasks of a kernel call
 UNIT = 2.0**-53  #: unit roundoff

@@ -21,8 +21,8 @@ from supple.assembly.rounding import (
 )
 from supple.assembly.stretches import add_rows, constant, weigh_numbers, weigh_rows
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import absolute, dot
 from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, unit_rows, zero_rows
-from supple.spatial.sixes import absolute, dot
 
 
 class Branch(NamedTuple):

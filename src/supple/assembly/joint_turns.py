@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import make_six, swap_pairs
 from supple.spatial.matrices import Mat6, MatrixRows
-from supple.spatial.sixes import make_six, swap_pairs
 from supple.spatial.structs import Struct
 
 

@@ -10,8 +10,8 @@ from supple.model.joints import JointType
 from supple.model.moving import move_joint
 from supple.spatial.algebra import Mat3, Vec3, cross, rotation_of, transpose, turn_x, turn_z
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import make_six
 from supple.spatial.matrices import new_matrix
-from supple.spatial.sixes import make_six
 
 REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
 SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)

@@ -33,9 +33,9 @@ from supple.assembly.rounding import join_scale, leaf_scale, light_scale, nothin
 from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
 from supple.spatial.algebra import Force, Motion, Vec3, cross
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import absolute, dot
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import Mat6, new_matrix
-from supple.spatial.sixes import absolute, dot
 from supple.spatial.structs import Several, Struct
 
 CASES, STILL_CASE = 7, 6  # the last one: a body at rest

@@ -22,8 +22,8 @@ from supple.assembly.nodes import Absorbed, Closing, Joint, Stretch
 from supple.assembly.stretches import Joining, Own, Sides, join, join_forces, own_joint, sides_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import dot
 from supple.spatial.matrices import new_matrix
-from supple.spatial.sixes import dot
 
 NONE_NEEDED = 1.0e300  #: the smallest pivot where nothing is eliminated
 

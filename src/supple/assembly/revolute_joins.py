@@ -26,9 +26,9 @@ from supple.assembly.joint_turns import (
 from supple.assembly.joints import REVOLUTE
 from supple.assembly.passes import stretch_of, told
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import make_six, sum_of_six
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import SixRows, assign, new_matrix, product_of_rows
-from supple.spatial.sixes import make_six, sum_of_six
 from supple.spatial.structs import Struct
 
 FORBIDDEN = 5

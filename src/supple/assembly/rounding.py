@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from supple.assembly.joint_turns import cosines, turn_vector
 from supple.spatial.compiler import helper
-from supple.spatial.sixes import dot, entry, make_six
+from supple.spatial.cpu import dot, entry, make_six
 
 
 @helper

@@ -19,10 +19,10 @@ from supple.assembly.joint_turns import (
     moved_rows,
 )
 from supple.assembly.rounding import join_scale, set_join_scales
+from supple.spatial.addresses import from_entry
 from supple.spatial.compiler import helper
-from supple.spatial.indexing import from_entry
+from supple.spatial.cpu import dot, make_six
 from supple.spatial.matrices import add_row_products, assign, new_matrix, product_of_rows, zero_rows
-from supple.spatial.sixes import dot, make_six
 
 
 class Own(NamedTuple):

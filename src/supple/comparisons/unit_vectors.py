@@ -21,10 +21,10 @@ from supple.exact.crba import dense_shape
 from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, RigidInertia, Vec3, shift_force, shift_motion
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE
 from supple.spatial.fields import Value
-from supple.spatial.indexing import LINE
-from supple.spatial.lanes import number_like, smaller
 from supple.spatial.structs import Struct
 
 

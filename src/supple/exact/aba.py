@@ -53,10 +53,10 @@ from supple.spatial.algebra import (
     shift_motion,
     z_axis,
 )
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE, fetch
 from supple.spatial.fields import Number, Value
-from supple.spatial.indexing import LINE, fetch
-from supple.spatial.lanes import number_like, smaller
 from supple.spatial.structs import Struct
 
 CACHED, AHEAD = 2000, 8  # above CACHED bodies, rows are prefetched AHEAD bodies in advance

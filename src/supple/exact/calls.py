@@ -1,7 +1,7 @@
 """From a public call to a kernel: the fast way for one state in plain arrays, the general way for everything else.
 
-The fast way is a single call of a compiled entry point with the user's own objects (spatial/python_objects.py). When
-the kernel finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed;
+The fast way is a single call of a compiled entry point with the user's own objects (spatial/cpu). When the
+kernel finds that an argument does not fit, or that a number is bad, it returns a status and nothing is computed;
 `Algorithm.general` then converts dtypes, strides and lists, runs batches on all cores, four states to a SIMD register,
 and turns a status into an exception that names the joint.
 """
@@ -26,31 +26,29 @@ from supple.exact.tables import ALIGNMENT, Tables, Wrench, aligned, aligned_rows
 from supple.exact.threads import in_parallel
 from supple.model.manifold import UNIT_TOLERANCE
 from supple.model.model import Model
+from supple.spatial.addresses import float_vector, floats_at, int_vector
 from supple.spatial.compiler import INLINE, Kernel, helper
-from supple.spatial.fields import Address, Integer
-from supple.spatial.held import Held
-from supple.spatial.lanes import WIDTH, lanes_vector
-from supple.spatial.pointing import Unmoved
-from supple.spatial.python_objects import (
+from supple.spatial.cpu import (
     ARGUMENTS,
     ODD,
     OK,
     ONE_ARGUMENT,
-    PREFIX,
+    WIDTH,
     data_of,
     fits_matrix,
     fits_vector,
-    float_vector,
-    floats_at,
     floats_of,
     function_of,
     header_of,
-    int_vector,
     is_none,
+    lanes_vector,
     new_array,
     release,
     status_object,
 )
+from supple.spatial.fields import Address, Integer
+from supple.spatial.held import Held
+from supple.spatial.pointing import Unmoved
 from supple.spatial.structs import Link, Struct
 from supple.spatial.trig import RING, Turn
 
@@ -268,8 +266,8 @@ def make_kernels(
     run = helper(run)
 
     def single(self, arguments, count):
-        h = header_of(self)
-        call = call_at(h[PREFIX])
+        h, struct = header_of(self)
+        call = call_at(struct)
         m = call.model
         if count != 4:
             return status_object(ODD)
@@ -294,8 +292,8 @@ def make_kernels(
         return run(h, call, state)
 
     def single_q(self, q):
-        h = header_of(self)
-        call = call_at(h[PREFIX])
+        h, struct = header_of(self)
+        call = call_at(struct)
         m = call.model
         if not fits_vector(h, q, m.nq):
             return status_object(ODD)

@@ -48,11 +48,10 @@ from supple.spatial.algebra import (
     shift_rigid,
     z_axis,
 )
+from supple.spatial.any_number import number_like
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE, ODD
 from supple.spatial.fields import Value
-from supple.spatial.indexing import LINE
-from supple.spatial.lanes import number_like
-from supple.spatial.python_objects import ODD
 from supple.spatial.structs import Struct
 
 

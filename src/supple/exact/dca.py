@@ -60,13 +60,13 @@ from supple.exact.motion import (
 from supple.exact.tables import Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel, run_parts
 from supple.model.model import Model
+from supple.spatial.addresses import address_of, vector
 from supple.spatial.algebra import Mat3, Motion, crf, rotate_force, shift_motion, transpose
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import LINE, OK, fetch_from
 from supple.spatial.fields import Six, Value
 from supple.spatial.held import Held
-from supple.spatial.indexing import LINE, fetch_from
 from supple.spatial.matrices import Mat6
-from supple.spatial.python_objects import OK, address_of, vector
 from supple.spatial.structs import Link, Struct, Table
 from supple.spatial.trig import RING, Turn
 

@@ -15,9 +15,9 @@ from supple.exact.kinematics import MOVING, place_world
 from supple.exact.motion import joint_of, move, turn_ahead, turned_inertia, zero_vec
 from supple.model.model import Model
 from supple.spatial.algebra import Motion, Vec3, cross, dot
+from supple.spatial.any_number import number_like
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Number, Value
-from supple.spatial.lanes import number_like
 from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]

@@ -31,10 +31,11 @@ from supple.exact.tables import ALIGNMENT, Wrench, host_tables
 from supple.exact.threads import in_parallel
 from supple.exact.virtual_work import VIRTUAL_WORK, LinkBody, LinkConstants, LinkPath, close_joints
 from supple.model.model import Model
+from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Sym3, Vec3, cross, inverse_sym, rotate_force
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import OK
 from supple.spatial.double_double import high, make_pair, pair_type, pair_vector
-from supple.spatial.python_objects import OK, float_vector
 from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple import memory
 from supple.arguments import as_floats, choice, take
 from supple.errors import SingularError, StateError
-from supple.exact.ltdl import (
+from supple.exact.factor_entries import (
     LTDL,
     LTL,
     MUL_L,
@@ -29,8 +29,8 @@ from supple.exact.ltdl import (
 )
 from supple.exact.treematrix import Pattern, TreeMatrix, checked_values
 from supple.once import made_once
+from supple.spatial.cpu import ODD, OK, Object, function_of
 from supple.spatial.held import Held
-from supple.spatial.python_objects import ODD, OK, Object, function_of
 
 Floats = NDArray[np.float64]
 

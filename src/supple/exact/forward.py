@@ -23,11 +23,10 @@ from supple.exact.tables import host_tables
 from supple.exact.virtual_hubs import accelerations as by_virtual_work
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Mat3, Motion, RigidInertia, Vec3
+from supple.spatial.any_number import number_like
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE, ODD
 from supple.spatial.fields import Value
-from supple.spatial.indexing import LINE
-from supple.spatial.lanes import number_like
-from supple.spatial.python_objects import ODD
 from supple.spatial.structs import Struct
 
 Method = Literal["aba", "crba", "virtual-work", "dca", "dense"]

@@ -36,7 +36,7 @@ from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of, m
 from supple.model.model import Model
 from supple.spatial.algebra import Motion, Vec3, cross, rotate_motion, shift_motion, transpose, z_axis
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.python_objects import OK
+from supple.spatial.cpu import OK
 
 Floats = NDArray[np.float64]
 

@@ -31,9 +31,9 @@ from supple.spatial.algebra import (
     y_axis,
     z_axis,
 )
+from supple.spatial.any_number import number_like
 from supple.spatial.compiler import helper
 from supple.spatial.fields import Value
-from supple.spatial.lanes import number_like
 from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, sincos_ring
 

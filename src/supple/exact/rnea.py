@@ -35,9 +35,8 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE, ODD
 from supple.spatial.fields import Value
-from supple.spatial.indexing import LINE
-from supple.spatial.python_objects import ODD
 from supple.spatial.structs import Struct
 
 

@@ -18,11 +18,11 @@ from supple.model.joints import UNIT_PART, JointType
 from supple.model.kernel_frames import inside_inertias, inside_turns, tree_poses
 from supple.model.model import Model
 from supple.model.topology import slots
+from supple.spatial.addresses import address_of
 from supple.spatial.algebra import Force, Mat3, Sym3, Vec3
 from supple.spatial.fields import Address, Integer, Integers, Number, Value
 from supple.spatial.held import Held
 from supple.spatial.pointing import Unmoved
-from supple.spatial.python_objects import address_of
 from supple.spatial.structs import Link, Struct, Table
 
 ALIGNMENT = 64  #: bytes; a cache line

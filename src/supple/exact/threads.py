@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from supple.arguments import take, whole
-from supple.spatial.lanes import WIDTH
+from supple.spatial.cpu import WIDTH
 from supple.spatial.stacks import roomy_threads
 
 _SMALL = 32  #: batches below this are not worth a second thread

@@ -56,6 +56,7 @@ from supple.spatial.algebra import (
     shift_motion,
     transpose,
 )
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.blocks import (
     BLOCK,
     apply,
@@ -68,9 +69,8 @@ from supple.spatial.blocks import (
     transpose_into,
 )
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE
 from supple.spatial.fields import Integer, Number, Value
-from supple.spatial.indexing import LINE
-from supple.spatial.lanes import number_like, smaller
 from supple.spatial.structs import Struct
 
 ST, G, GT, H, PER_JOINT = range(5)  #: matrices of scratch for each joint on a link: S^T, G, G^T, G W_b

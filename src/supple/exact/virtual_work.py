@@ -67,10 +67,10 @@ from supple.spatial.algebra import (
     shift_mobility,
     shift_motion,
 )
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import LINE, fetch
 from supple.spatial.fields import Number, Value
-from supple.spatial.indexing import LINE, fetch
-from supple.spatial.lanes import number_like, smaller
 from supple.spatial.structs import Struct
 
 

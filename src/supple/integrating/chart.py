@@ -33,9 +33,9 @@ from supple.model.moving import (
     turn_planar,
     turn_quaternion,
 )
+from supple.spatial.addresses import vector
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.pointing import Unmoved
-from supple.spatial.python_objects import vector
 from supple.spatial.rows import set_vec
 
 

@@ -25,9 +25,9 @@ from supple.errors import StateError
 from supple.model.joints import NV
 from supple.model.manifold import PLAIN, UNLIMITED
 from supple.model.model import Joint, Model
+from supple.spatial.addresses import vector
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Number
-from supple.spatial.python_objects import vector
 from supple.spatial.structs import Struct
 
 Floats = NDArray[np.float64]

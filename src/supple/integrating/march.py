@@ -18,9 +18,10 @@ from supple.integrating.chart import move_into, point_into, rate_into
 from supple.integrating.joint_law import add_law
 from supple.integrating.runge_kutta import RK4_NODES, RK4_WEIGHTS
 from supple.model.model import Model
+from supple.spatial.addresses import vector
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import OK
 from supple.spatial.pointing import Pointing
-from supple.spatial.python_objects import OK, vector
 
 Floats = NDArray[np.float64]
 

@@ -46,8 +46,8 @@ from supple.exact.treematrix import Pattern
 from supple.model import trees
 from supple.model.model import Model
 from supple.reproduce import sf_listings
+from supple.spatial.addresses import address_of
 from supple.spatial.plain_structs import Checked, Table, read_numbers_as
-from supple.spatial.python_objects import address_of
 from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, Turn
 

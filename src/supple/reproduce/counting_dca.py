@@ -10,8 +10,8 @@ from supple.costs.matrices import Cost
 from supple.exact import dca
 from supple.model.model import Model
 from supple.reproduce.counting import Floats, count, require, state, table
+from supple.spatial.cpu import OK
 from supple.spatial.plain_structs import Checked
-from supple.spatial.python_objects import OK
 from supple.spatial.trig import Turn
 
 

@@ -9,8 +9,8 @@
 
 All quantities of an expression are in one frame: components along common axes, about one origin; shift_* moves the
 origin by r (from the old to the new), and nothing rotates unless stated. Each class is a NamedTuple of numbers: in
-compiled code these become registers. The numbers may be float64, four of them in a SIMD register (lanes.py), or, with
-the compiler disabled, any Python number (which is how operations are counted).
+compiled code these become registers. The numbers may be float64, four of them in a SIMD register (cpu/lanes.py), or,
+with the compiler disabled, any Python number (which is how operations are counted).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from numba import types
 from numba.extending import overload
 
+from supple.spatial.any_number import smaller
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.lanes import smaller
 
 LOST = 1e-6  #: of its diagonal: a pivot below this may have few digits left, since errors go with its square
 

@@ -211,8 +211,9 @@ def _sources(modules: frozenset[str]) -> list[Path]:
         name = waiting.pop()
         if name.partition(".")[0] != PACKAGE.name:
             return sorted(p for layer in COMPILED_LAYERS for p in (PACKAGE / layer).rglob("*.py"))
-        file = PACKAGE.joinpath(*name.split(".")[1:]).with_suffix(".py")
-        if file.exists() and file not in found:
+        at = PACKAGE.joinpath(*name.split(".")[1:])
+        file = at / "__init__.py" if at.is_dir() else at.with_suffix(".py")
+        if at != PACKAGE and file.exists() and file not in found:
             found.add(file)
             for module, names in _IMPORT.findall(_read(file).decode()):
                 waiting += [module, *(f"{module}.{x}" for x in re.findall(r"\w+", names))]  # a name may be a module

@@ -17,9 +17,9 @@ from numba import types
 from numba.core.typeconv import Conversion
 from numba.extending import intrinsic, lower_cast, models, overload, register_model
 
+from supple.spatial.addresses import pointers_to
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.compiler import INLINE, OPTIONS, helper
-from supple.spatial.lanes import number_like
-from supple.spatial.registers import pointers_to
 
 _PAIR = ir.VectorType(ir.DoubleType(), 2)
 #: Compiled exactly as written, and called rather than inlined: a kernel has thousands of these operations.
@@ -177,3 +177,8 @@ def _less(a: Any, b: Any) -> Any:
 @overload(number_like, jit_options=INLINE, strict=False)
 def _number_like(x: Any, value: Any) -> Any:
     return (lambda x, value: make_pair(value, 0.0)) if x == pair_type else None
+
+
+@overload(smaller, jit_options=INLINE, strict=False)
+def _smaller(a: Any, b: Any) -> Any:
+    return (lambda a, b: a if a < b else b) if a == pair_type else None

@@ -12,7 +12,7 @@
     rows = Address()                anything elsewhere: its address, an integer
     dofs = Following(Dof)           structs that follow this one: the last field
 
-Numbers may be float64 or SIMD registers of four (lanes.py): a struct of registers has the same fields.
+Numbers may be float64 or SIMD registers of four (cpu/lanes.py): a struct of registers has the same fields.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from numba import types
 from numba.extending import lower_cast
 
 from supple.spatial import algebra
+from supple.spatial.cpu import make_six
+from supple.spatial.cpu.sixes import load_pair, sixes_type, store_pair
 from supple.spatial.plain_structs import flat, integer_at, number, numbers_at
-from supple.spatial.sixes import load_pair, make_six, sixes_type, store_pair
 
 BYTE = ir.IntType(8).as_pointer()
 WORD = ir.IntType(64)

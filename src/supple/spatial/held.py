@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from supple.spatial.addresses import address_of
 from supple.spatial.fields import Elsewhere, Field, Integer, Number, Pointer
-from supple.spatial.python_objects import address_of
 
 H = TypeVar("H", bound="Held")
 

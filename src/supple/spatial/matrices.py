@@ -22,10 +22,11 @@ from numba.core.typing.templates import AbstractTemplate, infer_global, signatur
 from numba.extending import intrinsic, models, overload, overload_attribute, register_model
 
 from supple.spatial import plain_structs
+from supple.spatial.addresses import entry_address
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.cpu import dot, entry, make_six
+from supple.spatial.cpu.sixes import load_pair, sixes_type, store_pair
 from supple.spatial.fields import WORD, InPlace
-from supple.spatial.indexing import entry_address
-from supple.spatial.sixes import dot, entry, load_pair, make_six, sixes_type, store_pair
 
 _NUMBER = ir.DoubleType().as_pointer()
 

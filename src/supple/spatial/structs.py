@@ -31,10 +31,10 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, inf
 from numba.extending import NativeValue, intrinsic, models, register_model, unbox
 
 from supple.spatial import plain_structs
+from supple.spatial.addresses import entry_address
+from supple.spatial.cpu import lanes_type
 from supple.spatial.fields import BYTE, WORD, Elsewhere, Field, InPlace, Pointer
 from supple.spatial.held import Held, held_class
-from supple.spatial.indexing import entry_address
-from supple.spatial.lanes import lanes_type
 
 
 class StructType(types.Type):  # type: ignore[misc]

@@ -16,8 +16,9 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 from supple.spatial.compiler import INLINE, helper
+from supple.spatial.cpu import WIDTH, lanes_type
+from supple.spatial.cpu.lanes import extract, insert, number_as_lanes
 from supple.spatial.fields import Number
-from supple.spatial.lanes import WIDTH, extract, insert, lanes_type, number_as_lanes
 from supple.spatial.structs import Struct
 
 RING = 32  #: turns in a ring

@@ -25,12 +25,11 @@ from supple.exact.motion import CallState
 from supple.integrating.runge_kutta import STAGES, blended, dop853, growth
 from supple.model.manifold import PLAIN
 from supple.spatial import fields
+from supple.spatial.addresses import float_vector, from_entry
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integer, Number
 from supple.spatial.held import Held
-from supple.spatial.indexing import from_entry
 from supple.spatial.pointing import Pointing
-from supple.spatial.python_objects import float_vector
 from supple.spatial.structs import Link, Struct
 from supple.walking.touchdown import (
     FOOT,

@@ -24,12 +24,12 @@ from supple.exact.calls import Call
 from supple.exact.kinematics import POSES, place_all, placed_scratch
 from supple.model.model import Model
 from supple.spatial import fields
+from supple.spatial.addresses import vector
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integers, Number
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
-from supple.spatial.python_objects import vector
 from supple.spatial.structs import Link, Struct
 
 Floats = NDArray[np.float64]

@@ -13,9 +13,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, overload
 
+from supple.spatial.addresses import entry_address, pointers_to
+from supple.spatial.any_number import number_like, smaller
 from supple.spatial.compiler import INLINE, helper
-from supple.spatial.indexing import entry_address
-from supple.spatial.registers import make_register, pointers_to, splat
+from supple.spatial.cpu.registers import make_register, splat
 
 WIDTH = 4
 lanes_type = make_register(WIDTH)
@@ -83,31 +84,17 @@ def _vector_smaller(typingctx: Any, a: Any, b: Any) -> Any:
     return lanes_type(lanes_type, lanes_type), codegen
 
 
-def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, lane by lane; the second where either is NaN."""
-    return a if a < b else b
-
-
-@overload(smaller, jit_options=INLINE, strict=False)
-def _smaller(a: Any, b: Any) -> Any:
-    if a == lanes_type:
-        return lambda a, b: _vector_smaller(a, b)
-    return lambda a, b: a if a < b else b
-
-
-def number_like(x: Any, value: float) -> Any:
-    """The number `value` in the type of x, so that both arms of a branch have one type."""
-    return x * 0 + value if not isinstance(x, float) else value
-
-
 @intrinsic
 def number_as_lanes(typingctx: Any, value: Any) -> Any:
     """One number in all lanes."""
     return lanes_type(types.float64), lambda context, builder, sig, args: splat(builder, lanes_type, args[0])
 
 
+@overload(smaller, jit_options=INLINE, strict=False)
+def _smaller(a: Any, b: Any) -> Any:
+    return (lambda a, b: _vector_smaller(a, b)) if a == lanes_type else None
+
+
 @overload(number_like, jit_options=INLINE, strict=False)
 def _number_like(x: Any, value: Any) -> Any:
-    if x == lanes_type:
-        return lambda x, value: number_as_lanes(value)
-    return (lambda x, value: value) if isinstance(x, types.Number) else None  # other types define this themselves
+    return (lambda x, value: number_as_lanes(value)) if x == lanes_type else None

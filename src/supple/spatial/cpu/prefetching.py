@@ -1,4 +1,4 @@
-"""Addresses of entries of arrays, vectors and tables, and prefetching them."""
+"""Prefetching: asking for memory that will be used soon."""
 
 from __future__ import annotations
 
@@ -9,38 +9,10 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from supple.spatial.addresses import entry_address
 from supple.spatial.compiler import INLINE
 
 LINE = 8  #: numbers in a cache line
-
-
-def from_entry(a: Any, i: int) -> Any:
-    """a[i:] of a vector of which only the address is known."""
-    return a[i:]
-
-
-@overload(from_entry, jit_options=INLINE, strict=False)
-def _compiled_from_entry(a: Any, i: Any) -> Any:
-    return (lambda a, i: _from_entry(a, i)) if isinstance(a, types.CPointer) else from_entry
-
-
-@intrinsic
-def _from_entry(typingctx: Any, a: Any, i: Any) -> Any:
-    return a(a, types.int64), lambda context, builder, sig, args: builder.gep(args[0], [args[1]])
-
-
-def entry_address(context: Any, builder: Any, kind: Any, value: Any, *index: Any) -> Any:
-    """The address of an entry of a C-contiguous array, or of a vector of which only the address is known."""
-    if isinstance(kind, types.CPointer):
-        return builder.gep(value, [index[0]])
-    if hasattr(kind, "row_bytes"):  # a table of structs: row, and number in it
-        row, number = (ir.Constant(ir.IntType(64), x) for x in (kind.row_bytes, kind.word))
-        return builder.gep(value, [builder.add(builder.mul(index[0], row), builder.mul(index[1], number))])
-    array = context.make_array(kind)(context, builder, value)
-    offset = index[0]
-    if len(index) == 2:
-        offset = builder.add(builder.mul(index[0], builder.extract_value(array.shape, 1)), index[1])
-    return builder.gep(array.data, [offset])
 
 
 def fetch(a: Any, i: int, lines: int) -> None:

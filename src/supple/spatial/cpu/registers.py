@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.core.typeconv import Conversion
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, lower_cast, models, register_model
+from numba.extending import lower_builtin, lower_cast, models, register_model
 
 from supple.spatial.compiler import OPTIONS
 
@@ -35,19 +35,6 @@ class RegisterType(types.Type):  # type: ignore[misc]
 class _Model(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, fe_type: Any) -> None:
         super().__init__(manager, fe_type, fe_type.vector)
-
-
-def pointers_to(kind: Any) -> Any:
-    """A function that makes a pointer to numbers of a type from an address, in compiled code."""
-
-    @intrinsic
-    def pointer(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
-
-        return types.CPointer(kind)(types.int64), codegen
-
-    return pointer
 
 
 def splat(builder: Any, register: RegisterType, x: Any) -> Any:

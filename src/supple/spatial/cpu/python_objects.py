@@ -24,18 +24,16 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, types
-from numba.core import config
-from numba.extending import intrinsic, overload
-from numpy.typing import NDArray
+from numba import types
+from numba.extending import intrinsic
 
-from supple.spatial.compiler import INLINE, Kernel, helper
-from supple.spatial.plain_structs import numbers_at
+from supple.spatial.addresses import float_vector, int_vector, ints_at
+from supple.spatial.compiler import Kernel, helper
 
 OK, ODD = 0, 1
 
 _ARRAY_TYPE, _FLOAT64, _NONE, _PYARRAY_NEW = range(4)
-PREFIX = 4  #: words of a header before the address of the algorithm's struct
+_STRUCT = 4  #: where the address of the algorithm's struct follows
 
 #: Signatures of entry kernels: with one argument, and with several (the address of their addresses, and their number).
 ONE_ARGUMENT = types.int64(types.int64, types.int64)
@@ -194,70 +192,14 @@ def floats_of(array, size):
     return float_vector(data_of(array), size)
 
 
-def _pointer_to(element: Any) -> Any:
-    @intrinsic
-    def pointer(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
-
-        return types.CPointer(element)(types.int64), codegen
-
-    return pointer
-
-
-_int_pointer = _pointer_to(types.int64)
-_float_pointer = _pointer_to(types.float64)
-
-
-@helper
-def ints_at(address, shape):
-    """The int64 array of that shape at an address."""
-    return carray(_int_pointer(address), shape)
-
-
-@helper
-def floats_at(address, shape):
-    return carray(_float_pointer(address), shape)
-
-
-def int_vector(address: int, size: Any) -> Any:
-    """The int64 vector at an address. Compiled code knows only its address, which is much cheaper to pass between
-    functions than an array, and does not support negative indices; under NUMBA_BOUNDSCHECK it is an array."""
-    return numbers_at(address, (int(size),), np.int64)
-
-
-def float_vector(address: int, size: Any) -> Any:
-    """The float64 vector at an address, likewise."""
-    return numbers_at(address, (int(size),))
-
-
-@overload(int_vector, jit_options=INLINE, strict=False)
-def _int_vector(address: Any, size: Any) -> Any:
-    if config.BOUNDSCHECK:
-        return lambda address, size: ints_at(address, (size,))
-    return lambda address, size: _int_pointer(address)
-
-
-@overload(float_vector, jit_options=INLINE, strict=False)
-def _float_vector(address: Any, size: Any) -> Any:
-    if config.BOUNDSCHECK:
-        return lambda address, size: floats_at(address, (size,))
-    return lambda address, size: _float_pointer(address)
-
-
-@helper
-def vector(a):
-    """A one-dimensional array as such a vector."""
-    return float_vector(a.ctypes.data, a.shape[0])
-
-
 # An ndarray has, after the head common to all objects: data, ndim (32 bits), dimensions, strides, base, descr, flags.
 
 
 @helper
 def header_of(array):
-    """The header that an entry kernel is bound to: PREFIX words, then the address of the algorithm's own struct."""
-    return int_vector(data_of(array), PREFIX + 1)
+    """The header that an entry kernel is bound to, and the address of the algorithm's own struct."""
+    header = int_vector(data_of(array), _STRUCT + 1)
+    return header, header[_STRUCT]
 
 
 @helper
@@ -288,8 +230,3 @@ def fits_matrix(header, x, n, m):
         return False
     shape = ints_at(ints_at(x, (_HEAD + 7,))[_HEAD + 2], (2,))
     return shape[0] == n and shape[1] == m
-
-
-def address_of(a: NDArray[Any]) -> int:
-    """The address of an array's data; the caller keeps the array alive."""
-    return int(a.__array_interface__["data"][0])

@@ -15,8 +15,8 @@ from numba.core import cgutils, config
 from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
+from supple.spatial.addresses import entry_address
 from supple.spatial.compiler import OPTIONS
-from supple.spatial.indexing import entry_address
 
 _FLAGS = tuple(sorted(OPTIONS["fastmath"]))
 _FOUR, _TWO = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 2)
@@ -202,4 +202,4 @@ def entry(typingctx: Any, x: Any, i: Any) -> Any:
 
 
 if config.DISABLE_JIT:
-    from supple.spatial.plain_sixes import absolute, dot, entry, make_six, set_six, six, sum_of_six, swap_pairs  # noqa: F401
+    from supple.spatial.cpu.plain_sixes import absolute, dot, entry, make_six, set_six, six, sum_of_six, swap_pairs  # noqa: F401
