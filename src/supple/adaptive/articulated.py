@@ -20,8 +20,8 @@ from supple.assembly.load_cases import evaluate_absorbed, evaluate_stretch, forc
 from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, pose_at, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.exact.motion import DOF
 from supple.exact.rnea import rigid_force
+from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
 

@@ -13,7 +13,7 @@ from numba import types
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import OWN_PUSH, SPRING, QuasiStaticBody
 from supple.adaptive.total_acceleration import total_acceleration
-from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, beside, identity
+from supple.assembly.joints import advance, beside, identity
 from supple.assembly.load_cases import force_in_basis
 from supple.assembly.passes import (
     closing_of,
@@ -28,6 +28,7 @@ from supple.assembly.passes import (
 )
 from supple.assembly.poses import beyond_joint, compose, find_world, pose_at, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
+from supple.model.joints import SLIDES
 from supple.spatial.algebra import Force, Vec3, cross
 from supple.spatial.algebra import dot as dot3
 from supple.spatial.compiler import helper, kernel
@@ -339,7 +340,7 @@ def certify(qs, measure):
 def note_slide(qs, j, factor):
     """Record the displacement of joint j, inside the body, unless it only rotates."""
     body, tree = qs.body, qs.body.tree
-    if tree.parent[j] >= 0 and tree.joint[j] not in (REVOLUTE, UNIVERSAL, BALL):
+    if tree.parent[j] >= 0 and SLIDES[tree.joint[j]]:
         qs.slid += abs(factor) * math.sqrt(norm_square(body, j))
 
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import Positive, Triple, checked, number
 from supple.errors import StateError
 from supple.exact.kinematics import poses
-from supple.model.joints import JointType
+from supple.model.joints import KINDS
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -60,11 +60,16 @@ def camera_weights(
 
 def _levers(model: Model, reach: Floats) -> Floats:
     """The largest speed of the bodies a joint carries, divided by the norm of its velocity."""
-    kind = model.joint_type
-    along = kind == JointType.SCREW, kind == JointType.PRISMATIC, kind == JointType.CYLINDRICAL
-    freely = np.isin(kind, (JointType.PLANAR, JointType.FREE))  # rotation and translation may act in the same direction
-    levers = [np.hypot(reach, model.pitch), np.ones(len(reach)), np.maximum(1.0, reach), np.hypot(1.0, reach)]
-    return np.select([*along, freely], levers, reach)
+    out = reach.copy()
+    for t, kind in KINDS.items():
+        who = model.joint_type == t
+        if kind.pitched:
+            out[who] = np.hypot(reach[who], model.pitch[who])
+        elif not kind.turns:
+            out[who] = 1.0
+        elif kind.slides:  # along its only axis, or perhaps in the direction of the rotation
+            out[who] = np.maximum(1.0, reach[who]) if kind.nv == 2 else np.hypot(1.0, reach[who])
+    return out
 
 
 def _over_subtrees(x: Floats, end: NDArray[np.int64], best: np.ufunc) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from supple.adaptive.ledger import LOOK, look
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.motion import DOF
+from supple.model.joint_poses import DOF
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
 

@@ -47,9 +47,10 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.joints import advance
 from supple.assembly.poses import pose_at
 from supple.exact.aba import joint_force
-from supple.exact.motion import DOF, joint_of, world_at_rest
+from supple.exact.motion import joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.joint_law import LAW, law_among, law_work
+from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
 

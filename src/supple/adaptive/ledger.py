@@ -39,8 +39,8 @@ from supple.adaptive.memory import SPRING, HybridBody
 from supple.adaptive.reduced import is_pushed, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.poses import pose_at
-from supple.exact.motion import DOF
 from supple.integrating.joint_law import LAW, law_among, law_work
+from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
 

@@ -8,7 +8,8 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import is_pushed, joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
+from supple.exact.motion import joint_of
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 from supple.adaptive.momenta import across
 from supple.adaptive.reduced import zero
 from supple.exact.aba import accelerate, joint_force
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of
+from supple.exact.motion import joint_of
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, with_moving_axes
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, crm, cross, shift_force, shift_motion
 from supple.spatial.compiler import helper
 
@@ -49,11 +50,7 @@ def move_again(m, x, b):
     else:
         v_J = across(kind, z, S, j, v)
         V = V + v_J
-        c = crm(V, v_J)
-        if kind == UNIVERSAL:  # the second axis rotates with the first
-            w1 = S.axes[j].s.ang * v[j]
-            w2 = S.axes[j + 1].s.ang * v[j + 1]
-            c = Motion(c.ang + cross(w1, w2), c.lin)
+        c = with_moving_axes(kind, crm(V, v_J), S.axes, j, v)
     zeta = shift_motion(r, x.work.path[p].zeta) + c
     x.work.path[i].V = V
     x.work.path[i].zeta = zeta

@@ -14,9 +14,10 @@ from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
 from supple.assembly.poses import set_pose
 from supple.exact.aba import eliminate_joints, with_joints
-from supple.exact.motion import DOF, joint_of, move, turn_ahead, world_at_rest
+from supple.exact.motion import joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.joint_law import LAW, law_among, law_force
+from supple.model.joint_poses import DOF
 from supple.spatial.algebra import (
     Force,
     RigidInertia,

@@ -9,12 +9,14 @@ from numpy.typing import NDArray
 
 from supple.exact import calls
 from supple.exact.aba import AbaBody, AbaDof, AbaPath
-from supple.exact.motion import Axes, Axis
+from supple.exact.motion import Axes
 from supple.exact.tables import Body, DofTraits, aligned_rows, realigned
+from supple.model.joint_poses import Axis
 from supple.spatial.algebra import Mat3, RigidInertia, Vec3
 from supple.spatial.compiler import helper
 from supple.spatial.cpu import LINE
 from supple.spatial.fields import Floats, Integers, Number, Value
+from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
 from supple.spatial.structs import Struct, Table
 from supple.spatial.trig import RING, Turn

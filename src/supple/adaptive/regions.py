@@ -14,7 +14,7 @@ from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.exact.motion import TURNS
+from supple.model.joint_poses import TURNS
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
 from supple.spatial.compiler import helper, part
 

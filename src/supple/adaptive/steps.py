@@ -27,7 +27,7 @@ from supple.adaptive.regions import build_reduced, find_piece, place_pushes, set
 from supple.assembly.passes import renew
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
-from supple.exact.motion import DOF
+from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, kernel
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ended

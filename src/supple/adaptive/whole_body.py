@@ -38,7 +38,8 @@ from supple.adaptive.reduced import push_force
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, CallState, joint_of, turn_ahead, world_at_rest
+from supple.exact.motion import CallState, joint_of, turn_ahead, world_at_rest
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel

@@ -7,13 +7,9 @@ z, the first axis of a universal joint along x.
 
     kind         forbidden         allowed      (l: linear, a: angular)
     revolute     lx ly ax ay lz    az
-    prismatic    lx ly ax ay az    lz
     screw        lx ly ax ay lz    az + pitch lz
-    cylindrical  lx ly ax ay       az lz
     universal    lx ly lz ay       ax az        of the frame between its two turns
-    planar       lz ax ay          lx ly az
-    ball         lx ly lz          ax ay az
-    free                           lx ly lz ax ay az
+    planar       lz ax ay          lx ly az     and so on [KINDS in model/joints.py]
 
 A vector is transformed from the parent's basis to the child's in two steps: by the constant T to the joint's frame at
 zero position, then by E(q), the joint's motion.
@@ -26,25 +22,17 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.model.joints import NV, JointType
+from supple.model.joints import DIRECTIONS, KINDS, PITCHED
 from supple.model.kernel_frames import inside_inertias, tree_poses
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_AX, _AY, _AZ, _LX, _LY, _LZ = range(6)
-_REVOLUTE = (_LX, _LY, _AX, _AY, _LZ, _AZ)
-_BASES = {
-    JointType.PRISMATIC: (_LX, _LY, _AX, _AY, _AZ, _LZ),
-    JointType.CYLINDRICAL: (_LX, _LY, _AX, _AY, _AZ, _LZ),
-    JointType.UNIVERSAL: (_LX, _LY, _LZ, _AY, _AX, _AZ),
-    JointType.PLANAR: (_LZ, _AX, _AY, _LX, _LY, _AZ),
-    JointType.BALL: (_LX, _LY, _LZ, _AX, _AY, _AZ),
-    JointType.FREE: (_LX, _LY, _LZ, _AX, _AY, _AZ),
-}
 #: For each kind of joint: the order of the natural coordinates (angular x y z, linear x y z) in the adapted basis.
-BASIS: Ints = np.array([_BASES.get(JointType(k), _REVOLUTE) for k in range(len(NV))], dtype=np.int64)
+BASIS: Ints = np.array(
+    [[DIRECTIONS.index(x) for x in f"{kind.forbidden} {kind.allowed}".split()] for _, kind in sorted(KINDS.items())]
+)
 NATURAL: Ints = np.arange(6)  #: the world's basis
 
 
@@ -93,7 +81,7 @@ def adapted_inertias(model: Model) -> Floats:
 
 
 def _pitch(model: Model) -> Floats:
-    return np.where(model.joint_type == JointType.SCREW, model.pitch, 0.0)
+    return np.where(np.array(PITCHED)[model.joint_type], model.pitch, 0.0)
 
 
 def _blocks(n: int, rows: int = 2048) -> Iterator[slice]:

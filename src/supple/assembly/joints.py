@@ -6,16 +6,14 @@ import math
 
 from supple.assembly.frames import BASIS
 from supple.assembly.joint_turns import Turn
-from supple.model.joints import JointType
+from supple.model.joint_poses import REVOLUTE, SCREW, UNIVERSAL, JointPlace, JointRoom, place_joint, write_turns
 from supple.model.moving import move_joint
-from supple.spatial.algebra import Mat3, Vec3, cross, rotation_of, transpose, turn_x, turn_z
+from supple.spatial.algebra import Mat3, Vec3, cross, transpose, turn_x, turn_z
 from supple.spatial.compiler import helper
 from supple.spatial.cpu import make_six
 from supple.spatial.matrices import new_matrix
 
-REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
-SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)
-PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
+joint_room = JointRoom.new
 
 
 @helper
@@ -27,25 +25,10 @@ def identity():
 def pose_of_joint(tree, j, q):
     """R, r: the body's frame in its joint's frame at zero position."""
     kind, i = tree.joint[j], tree.iq[j]
-    R, r = identity(), Vec3(0.0, 0.0, 0.0)
-    if kind == REVOLUTE:
-        R = turn_z(R, math.cos(q[i]), math.sin(q[i]))
-    elif kind == PRISMATIC:
-        r = Vec3(0.0, 0.0, q[i])
-    elif kind == SCREW:
-        R, r = turn_z(R, math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, tree.pitch[j] * q[i])
-    elif kind == CYLINDRICAL:
-        R, r = turn_z(R, math.cos(q[i]), math.sin(q[i])), Vec3(0.0, 0.0, q[i + 1])
-    elif kind == UNIVERSAL:
-        R = turn_z(turn_x(R, math.cos(q[i]), math.sin(q[i])), math.cos(q[i + 1]), math.sin(q[i + 1]))
-    elif kind == PLANAR:
-        length = 1.0 / math.sqrt(q[i + 2] * q[i + 2] + q[i + 3] * q[i + 3])
-        R, r = turn_z(R, q[i + 2] * length, q[i + 3] * length), Vec3(q[i], q[i + 1], 0.0)
-    elif kind == BALL:
-        R = rotation_of(q[i], q[i + 1], q[i + 2], q[i + 3])
-    elif kind == FREE:
-        R, r = rotation_of(q[i + 3], q[i + 4], q[i + 5], q[i + 6]), Vec3(q[i], q[i + 1], q[i + 2])
-    return R, r
+    room = joint_room()
+    write_turns(kind, q, i, room.turns)
+    joint = JointPlace(kind, i, 0, 0, tree.pitch[j])
+    return place_joint(joint, identity(), Vec3(0.0, 0.0, 0.0), q, room.turns, room.axes)
 
 
 @helper

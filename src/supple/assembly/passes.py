@@ -16,11 +16,12 @@ from supple.assembly.absorbing import (
     sum_up,
 )
 from supple.assembly.joint_turns import lower_back, moved_back, new_turn_matrices, revolute_turn
-from supple.assembly.joints import REVOLUTE, UNIVERSAL, turn_of_joint
+from supple.assembly.joints import turn_of_joint
 from supple.assembly.memory import AssembledBody
 from supple.assembly.nodes import Absorbed, Closing, Joint, Stretch
 from supple.assembly.stretches import Joining, Own, Sides, join, join_forces, own_joint, sides_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
+from supple.model.joint_poses import REVOLUTE, UNIVERSAL
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.cpu import dot
 from supple.spatial.matrices import new_matrix

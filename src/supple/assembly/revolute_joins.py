@@ -23,8 +23,8 @@ from supple.assembly.joint_turns import (
     turn_rows,
     turn_vector,
 )
-from supple.assembly.joints import REVOLUTE
 from supple.assembly.passes import stretch_of, told
+from supple.model.joint_poses import REVOLUTE
 from supple.spatial.compiler import helper
 from supple.spatial.cpu import make_six, sum_of_six
 from supple.spatial.fields import Number, Numbers, Six

@@ -12,7 +12,7 @@ from supple.assembly.frames import adapted_inertias, to_joints
 from supple.assembly.memory import AssembledBody, BodyForce, LinkMatrices, Pose, RigidBody, Told, Tree
 from supple.assembly.nodes import RIGID, Absorbed, Stretch, closing_words, joint_words
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly
-from supple.model.joints import NV, JointType
+from supple.model.joints import IN_KERNELS, NV
 from supple.model.kernel_frames import inside_inertias, tree_poses
 from supple.model.model import Model
 from supple.spatial.held import Held
@@ -27,7 +27,7 @@ class TreeTables:
     def __init__(self, model: Model, assembly: Assembly) -> None:
         self.assembly = assembly
         kind, up, n = assembly.kind, assembly.up, model.n_bodies
-        joint = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
+        joint = np.array(IN_KERNELS)[model.joint_type]
         dof = np.array(NV)[joint]
         stretch = (kind == LEAF) | (kind == JOIN)
         above = np.where(up < 0, 0, up)

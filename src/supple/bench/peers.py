@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import supple
 from supple.model.geometry import rotation_from_quaternion
-from supple.model.joints import JointType
+from supple.model.joints import KINDS, JointType
 
 Floats = NDArray[np.float64]
 
@@ -95,14 +95,6 @@ class Mujoco:
         return out
 
 
-_MUJOCO_TYPE = {
-    JointType.REVOLUTE: "mjJNT_HINGE",
-    JointType.CONTINUOUS: "mjJNT_HINGE",
-    JointType.PRISMATIC: "mjJNT_SLIDE",
-    JointType.FREE: "mjJNT_FREE",
-}
-
-
 def _mujoco_model(mujoco: Any, model: supple.Model) -> Any:
     spec = mujoco.MjSpec()
     spec.option.gravity = model.gravity
@@ -123,7 +115,7 @@ def _mujoco_model(mujoco: Any, model: supple.Model) -> Any:
             explicitinertial=True,
         )
         dof = model.joints[i].v.start
-        kind = getattr(mujoco.mjtJoint, _MUJOCO_TYPE[JointType(int(model.joint_type[i]))])
+        kind = getattr(mujoco.mjtJoint, str(KINDS[JointType(int(model.joint_type[i]))].mujoco))
         joint = body.add_joint(type=kind, axis=model.axis[i], armature=model.armature[dof])
         joint.damping = np.resize([model.damping[dof], 0.0, 0.0], np.shape(joint.damping))  # a polynomial since 4.0
         bodies.append(body)

@@ -18,7 +18,8 @@ import numpy as np
 from supple.exact.aba import AbaPath, joint_force, without_joints
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
 from supple.exact.crba import dense_shape
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of
+from supple.exact.motion import joint_of
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, RigidInertia, Vec3, shift_force, shift_motion
 from supple.spatial.any_number import number_like, smaller

@@ -21,19 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V, scratch_opener
-from supple.exact.motion import (
-    DOF,
-    PRISMATIC,
-    REVOLUTE,
-    joint_of,
-    move,
-    turn_ahead,
-    turned_inertia,
-    world_at_rest,
-    zero_vec,
-)
+from supple.exact.motion import joint_of, move, turn_ahead, turned_inertia, world_at_rest, zero_vec
 from supple.exact.rnea import rigid_force
 from supple.exact.tables import BodyShape
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,

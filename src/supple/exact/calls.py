@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from supple import memory
 from supple.arguments import as_floats, take
 from supple.errors import SingularError, StateError
-from supple.exact.motion import Axes, Axis, CallState
+from supple.exact.motion import Axes, CallState
 from supple.exact.state_errors import MODEL, refuse_not_finite, refuse_not_unit, refuse_singular
 from supple.exact.tables import ALIGNMENT, Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel
+from supple.model.joint_poses import Axis
 from supple.model.manifold import UNIT_TOLERANCE
 from supple.model.model import Model
 from supple.spatial.addresses import float_vector, floats_at, int_vector

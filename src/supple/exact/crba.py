@@ -22,19 +22,10 @@ from numpy.typing import ArrayLike, NDArray
 from supple import memory
 from supple.arguments import FLAG, take
 from supple.exact.calls import Algorithm, Q, ScratchRows
-from supple.exact.motion import (
-    DOF,
-    PRISMATIC,
-    REVOLUTE,
-    joint_of,
-    place,
-    turn_ahead,
-    turned_inertia,
-    unit_mat,
-    zero_vec,
-)
+from supple.exact.motion import joint_of, place, turn_ahead, turned_inertia, unit_mat, zero_vec
 from supple.exact.tables import host_tables
 from supple.exact.treematrix import TreeMatrix
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,

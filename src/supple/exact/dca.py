@@ -45,20 +45,10 @@ from supple.errors import SingularError
 from supple.exact.aba import ABA, joint_force
 from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
 from supple.exact.digits import has_mobilities, keeps_digits, settled
-from supple.exact.motion import (
-    REVOLUTE,
-    Axes,
-    Axis,
-    CallState,
-    joint_of,
-    move,
-    turn_ahead,
-    turn_of,
-    turned_inertia,
-    world_at_rest,
-)
+from supple.exact.motion import Axes, CallState, joint_of, move, turn_ahead, turn_of, turned_inertia, world_at_rest
 from supple.exact.tables import Tables, Wrench, aligned, aligned_rows, host_tables
 from supple.exact.threads import in_parallel, run_parts
+from supple.model.joint_poses import REVOLUTE, Axis
 from supple.model.model import Model
 from supple.spatial.addresses import address_of, vector
 from supple.spatial.algebra import Mat3, Motion, crf, rotate_force, shift_motion, transpose

@@ -35,7 +35,7 @@ from supple.exact.aba import ABA
 from supple.exact.extended import extended
 from supple.exact.kinematics import poses
 from supple.exact.rnea import RNEA, WITH_WRENCHES
-from supple.model.joints import JointType
+from supple.model.joints import SLIDES
 from supple.model.model import Model
 from supple.model.topology import depths, n_children
 
@@ -53,7 +53,7 @@ NEAR, FAR = 1e-9, 1e-6  #: relative to the largest acceleration or wrench
 MANY = 100  #: bodies, above which NEAR grows with their number, like the rounding error of articulated bodies
 LONG = 500  #: bodies; longer stretched chains of similar bodies cost divide and conquer nine digits
 BALANCED, ROUNDING = 1e-10, 1e-13  #: residual of balanced forces: relative to those that bearings hold, and to others
-_SLIDING = [JointType.PRISMATIC, JointType.SCREW, JointType.CYLINDRICAL, JointType.PLANAR, JointType.FREE]
+_SLIDES = np.array(SLIDES)
 
 
 def keeps_digits(model: Model) -> bool:
@@ -89,7 +89,7 @@ def _known(model: Model, what: str, find: Callable[[], bool]) -> bool:
 
 def _apart(model: Model) -> float:
     inner = model.parent >= 0
-    if not has_mobilities(model) or np.isin(model.joint_type[inner], _SLIDING).any():
+    if not has_mobilities(model) or _SLIDES[model.joint_type[inner]].any():
         return np.inf
     forks = n_children(model.parent)[1:].max(initial=0) > 1
     return _spread(model) * (max(1.0, _largest_tree(model) / FEW) if forks else 1.0)

@@ -15,21 +15,11 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import AbaDof, without_joint
 from supple.exact.calls import Scratch, call_at, row_of
-from supple.exact.motion import (
-    DOF,
-    PRISMATIC,
-    REVOLUTE,
-    Axes,
-    Axis,
-    CallState,
-    joint_of,
-    turn_ahead,
-    turned_split,
-    world_at_rest,
-)
+from supple.exact.motion import Axes, CallState, joint_of, turn_ahead, turned_split, world_at_rest
 from supple.exact.tables import ALIGNMENT, Wrench, host_tables
 from supple.exact.threads import in_parallel
 from supple.exact.virtual_work import VIRTUAL_WORK, LinkBody, LinkConstants, LinkPath, close_joints
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, Axis
 from supple.model.model import Model
 from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Sym3, Vec3, cross, inverse_sym, rotate_force

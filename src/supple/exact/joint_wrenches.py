@@ -17,7 +17,7 @@ from supple.exact.forward import Method, forward_dynamics
 from supple.exact.kinematics import poses
 from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
-from supple.model.joints import HAS_AXIS, JointType
+from supple.model.joints import AXES, DIRECTIONS, KINDS, JointType
 from supple.model.model import Model, listed
 
 Floats = NDArray[np.float64]
@@ -149,25 +149,17 @@ def multipliers(
 def _constraints(model: Model, i: int, pose: Poses) -> Floats:
     """(c, 6) an orthonormal basis of the wrenches that do no work on joint i's motion, in the child's frame."""
     kind = JointType(int(model.joint_type[i]))
-    if kind == JointType.UNIVERSAL:  # the second axis is the child's; the first one, as the child sees it now
+    if AXES[kind] == 2:  # the second axis is the child's; the first one, as the child sees it now
         up = np.eye(3) if model.parent[i] < 0 else pose.rotation[model.parent[i]]
         first = pose.rotation[i].T @ up @ model.rotation[i] @ model.axis[i]
         z = model.axis2[i]
         x, y = first, np.cross(z, first)
     else:
-        x, y, z = rotation_to_z(model.axis[i : i + 1])[0].T if kind in HAS_AXIS else np.eye(3)
-    X, Y, Z = (np.append(k, np.zeros(3)) for k in (x, y, z))  # rotations about these
-    U, V, W = (np.append(np.zeros(3), k) for k in (x, y, z))  # translations along them
-    pitch = float(model.pitch[i])
-    screw = (W - pitch * Z) / np.hypot(1.0, pitch)
-    rows = {
-        JointType.REVOLUTE: (X, Y, U, V, W),
-        JointType.CONTINUOUS: (X, Y, U, V, W),
-        JointType.PRISMATIC: (X, Y, Z, U, V),
-        JointType.SCREW: (X, Y, U, V, screw),
-        JointType.CYLINDRICAL: (X, Y, U, V),
-        JointType.UNIVERSAL: (Y, U, V, W),
-        JointType.PLANAR: (X, Y, W),
-        JointType.BALL: (U, V, W),
-    }.get(kind, ())
-    return np.array(rows).reshape(len(rows), 6)
+        x, y, z = rotation_to_z(model.axis[i : i + 1])[0].T if AXES[kind] else np.eye(3)
+    basis = np.zeros((6, 6))  # rotations about x, y and z, translations along them
+    basis[:3, :3] = basis[3:, 3:] = x, y, z
+    if KINDS[kind].pitched:
+        pitch = float(model.pitch[i])
+        basis[5] = (basis[5] - pitch * basis[2]) / np.hypot(1.0, pitch)
+    allowed = KINDS[kind].allowed.split()
+    return basis[[k for k, direction in enumerate(DIRECTIONS) if direction not in allowed]]

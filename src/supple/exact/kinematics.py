@@ -19,15 +19,7 @@ from supple.exact.calls import (
     V,
     scratch_opener,
 )
-from supple.exact.motion import (
-    joint_motion,
-    joint_of,
-    move,
-    place,
-    turn_ahead,
-    unit_mat,
-    zero_vec,
-)
+from supple.exact.motion import joint_motion, joint_of, move, place, turn_ahead, unit_mat, zero_vec
 from supple.model.model import Model
 from supple.spatial.algebra import (
     Mat3,

@@ -1,4 +1,4 @@
-"""How a joint moves its body, in compiled code. A new joint type is a branch in each of these functions.
+"""How joints move the bodies of a tree, in compiled code; by type of joint in model/joint_poses.py.
 
     symbol   what
     R, r     rotation of a body; its origin relative to its parent's
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from supple.model.joints import NV, JointType
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, TURNS, JointPlace, place_joint, turn_at, with_moving_axes
 from supple.spatial.algebra import (
     Mat3,
     Motion,
@@ -23,36 +23,15 @@ from supple.spatial.algebra import (
     crm,
     cross,
     outer_sym,
-    rotation_of,
     shift_motion,
-    turn_x,
     turn_z,
-    x_axis,
-    y_axis,
     z_axis,
 )
 from supple.spatial.any_number import number_like
 from supple.spatial.compiler import helper
-from supple.spatial.fields import Value
-from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, sincos_ring
 
-REVOLUTE, PRISMATIC = int(JointType.REVOLUTE), int(JointType.PRISMATIC)
-SCREW, CYLINDRICAL, UNIVERSAL = int(JointType.SCREW), int(JointType.CYLINDRICAL), int(JointType.UNIVERSAL)
-PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
-DOF = NV  #: degrees of freedom by kind
-
-TURNS = tuple(
-    {REVOLUTE: 1, SCREW: 1, CYLINDRICAL: 1, UNIVERSAL: 2}.get(k, 0) for k in range(len(NV))
-)  #: angles by kind
-
 AHEAD = RING // 2  #: angles computed at once
-
-
-class Axis(Struct):
-    """Axis of a degree of freedom."""
-
-    s = Value(Motion)
 
 
 class Axes(NamedTuple):
@@ -131,8 +110,7 @@ def turn_ahead(m, q, S, done, b):
 @helper
 def turn_of(m, b, S, k):
     """Cosine and sine of the k-th angle of body b's joint."""
-    turn = S.ring[(m.bodies[b].angle + k) & (RING - 1)]
-    return turn.cos, turn.sin
+    return turn_at(S.ring, m.bodies[b].angle + k)
 
 
 @helper
@@ -148,7 +126,8 @@ def place(m, b, R_p, q, S):
         R = R_p @ tree
         r = r + z_axis(R) * q[body.iq]
     else:
-        R, r = _place_others(m, b, R_p @ tree, r, q, S)
+        joint = JointPlace(kind, body.iq, body.iv, body.angle, shape.pitch)
+        R, r = place_joint(joint, R_p @ tree, r, q, S.ring, S.axes)
     return R, r
 
 
@@ -156,8 +135,7 @@ def place(m, b, R_p, q, S):
 def move(m, b, R_p, V_p, q, v, S):
     """R, r, V, c of body b: as `place`, then its velocity, and the acceleration due to velocities alone.
 
-    c = V x S v, plus the contribution of axes that move within the joint (universal joints: the second axis turns with
-    the first).
+    c = V x S v, plus the contribution of axes that move within the joint.
     """
     kind, j = m.bodies[b].kind, m.bodies[b].iv
     R, r = place(m, b, R_p, q, S)
@@ -173,63 +151,8 @@ def move(m, b, R_p, V_p, q, v, S):
     else:
         v_J = joint_motion(m, b, R, v, S)
         V = V + v_J
-        c = crm(V, v_J)
-        if kind == UNIVERSAL:
-            w1 = S.axes[j].s.ang * v[j]
-            w2 = S.axes[j + 1].s.ang * v[j + 1]
-            c = Motion(c.ang + cross(w1, w2), c.lin)
+        c = with_moving_axes(kind, crm(V, v_J), S.axes, j, v)
     return R, r, V, c
-
-
-@helper
-def _place_others(m, b, R, r, q, S):
-    kind, k, j, axes = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv, S.axes
-    o = zero_vec(q[k])
-    if kind == SCREW:
-        z = z_axis(R)
-        pitch = m.shapes[b].pitch
-        c, s = turn_of(m, b, S, 0)
-        R = turn_z(R, c, s)
-        r = r + z * (pitch * q[k])
-        axes[j].s = Motion(z, z * pitch)
-    elif kind == CYLINDRICAL:
-        z = z_axis(R)
-        c, s = turn_of(m, b, S, 0)
-        R = turn_z(R, c, s)
-        r = r + z * q[k + 1]
-        axes[j].s = Motion(z, o)
-        axes[j + 1].s = Motion(o, z)
-    elif kind == UNIVERSAL:
-        axes[j].s = Motion(x_axis(R), o)
-        c, s = turn_of(m, b, S, 0)
-        R = turn_x(R, c, s)
-        axes[j + 1].s = Motion(z_axis(R), o)
-        c, s = turn_of(m, b, S, 1)
-        R = turn_z(R, c, s)
-    elif kind == PLANAR:
-        r = r + x_axis(R) * q[k] + y_axis(R) * q[k + 1]
-        # normalise cosine and sine; they are within 1e-6 of unit length, so two terms give all digits
-        d = q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3] - 1.0
-        to_unit = 1.0 - 0.5 * d + 0.375 * d * d
-        R = turn_z(R, q[k + 2] * to_unit, q[k + 3] * to_unit)
-        axes[j].s = Motion(o, x_axis(R))
-        axes[j + 1].s = Motion(o, y_axis(R))
-        axes[j + 2].s = Motion(z_axis(R), o)
-    elif kind == BALL:
-        R = R @ rotation_of(q[k], q[k + 1], q[k + 2], q[k + 3])
-        axes[j].s = Motion(x_axis(R), o)
-        axes[j + 1].s = Motion(y_axis(R), o)
-        axes[j + 2].s = Motion(z_axis(R), o)
-    elif kind == FREE:
-        r = r + R @ Vec3(q[k], q[k + 1], q[k + 2])
-        R = R @ rotation_of(q[k + 3], q[k + 4], q[k + 5], q[k + 6])
-        axes[j].s = Motion(o, x_axis(R))
-        axes[j + 1].s = Motion(o, y_axis(R))
-        axes[j + 2].s = Motion(o, z_axis(R))
-        axes[j + 3].s = Motion(x_axis(R), o)
-        axes[j + 4].s = Motion(y_axis(R), o)
-        axes[j + 5].s = Motion(z_axis(R), o)
-    return R, r
 
 
 @helper

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from supple.exact.packing import Packing
 from supple.exact.treematrix import Pattern
-from supple.model.joints import UNIT_PART, JointType
+from supple.model.joints import IN_KERNELS, UNIT_PART
 from supple.model.kernel_frames import inside_inertias, inside_turns, tree_poses
+from supple.model.manifold import layout
 from supple.model.model import Model
 from supple.model.topology import slots
 from supple.spatial.addresses import address_of
@@ -139,7 +140,7 @@ class HostTables(Unmoved):
 def _bodies(model: Model, slot: NDArray[np.int64], angles: NDArray[np.int64]) -> NDArray[np.void]:
     out = Body.zeros(model.n_bodies)
     out["parent"], out["iq"], out["iv"] = model.parent, model.q_index, model.v_index
-    out["kind"] = np.where(model.joint_type == JointType.CONTINUOUS, JointType.REVOLUTE, model.joint_type)
+    out["kind"] = np.array(IN_KERNELS)[model.joint_type]
     out["slot"], out["parent_slot"] = slot, np.where(model.parent < 0, 0, slot[model.parent])
     out["has_children"] = model.subtree_end > np.arange(1, model.n_bodies + 1)
     out["angle"] = np.searchsorted(angles, model.q_index)
@@ -204,10 +205,7 @@ def _splits(model: Model, I: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _angles(model: Model) -> NDArray[np.int64]:
     """(k,) index in q of every coordinate that is an angle, in order."""
-    turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.CYLINDRICAL, JointType.UNIVERSAL)
-    second = model.joint_type == JointType.UNIVERSAL
-    both = np.concatenate([model.q_index[np.isin(model.joint_type, turning)], model.q_index[second] + 1])
-    return np.sort(both)
+    return np.flatnonzero(layout(model).is_angle)
 
 
 def host_tables(model: Model) -> HostTables:

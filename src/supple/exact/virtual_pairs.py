@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from supple import memory
 from supple.exact.aba import AbaDof
 from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, joint_of, zero_vec
+from supple.exact.motion import joint_of, zero_vec
 from supple.exact.tables import Wrench
 from supple.exact.virtual_work import (
     LinkConstants,
@@ -41,6 +41,7 @@ from supple.exact.virtual_work import (
     refuse_degenerate,
     response_of,
 )
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.model.topology import n_children
 from supple.spatial.algebra import (

@@ -35,17 +35,9 @@ from numpy.typing import NDArray
 from supple.errors import SingularError
 from supple.exact.aba import AHEAD, CACHED, SHAPE_LINES, AbaDof, accelerate, eliminate, joint_force, without_joint
 from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V
-from supple.exact.motion import (
-    DOF,
-    PRISMATIC,
-    REVOLUTE,
-    joint_of,
-    turn_ahead,
-    turned_split,
-    world_at_rest,
-    zero_vec,
-)
+from supple.exact.motion import joint_of, turn_ahead, turned_split, world_at_rest, zero_vec
 from supple.exact.tables import Wrench, split_inertias
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.kernel_frames import inside_turns
 from supple.model.model import Model
 from supple.spatial.algebra import (

@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from supple import arguments
 from supple.errors import ModelError, StateError
 from supple.model.geometry import rotation_from_quaternion
-from supple.model.joints import JointType
+from supple.model.joints import KINDS, JointType
 from supple.model.manifold import checked, layout, normalize
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-SHARED = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.BALL, JointType.FREE)
+SHARED = [t for t, kind in KINDS.items() if kind.mujoco]
 
 
 @arguments.checked

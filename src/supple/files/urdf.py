@@ -29,7 +29,7 @@ from supple.files.meshes import MeshFinder
 from supple.files.urdf_visuals import Shape, VisualReader, read_origin
 from supple.files.xml import Document, Element, Floats, children, line_of, tag_of
 from supple.model.builder import GRAVITY, ModelBuilder
-from supple.model.joints import JointName
+from supple.model.joints import KINDS, JointName
 from supple.model.model import Model, unknown
 from supple.model.report import Report
 
@@ -44,12 +44,9 @@ X_AXIS = np.array([1.0, 0.0, 0.0])
 
 #: URDF's joint types, as ours.
 TYPES: dict[str, JointName] = {
-    "revolute": "revolute",
-    "continuous": "continuous",
-    "prismatic": "prismatic",
-    "fixed": "fixed",
-    "floating": "free",
-    "planar": "planar",
+    kind.urdf: t.name.lower()  # type: ignore[misc]
+    for t, kind in KINDS.items()
+    if kind.urdf
 }
 
 #: The parts of a joint that mean nothing for a type.

@@ -27,17 +27,15 @@ from numpy.typing import NDArray
 
 from supple.arguments import checked_model
 from supple.errors import ModelError
-from supple.files.urdf import TYPES
 from supple.model.builder import GRAVITY
 from supple.model.geometry import rpy_from_rotation
+from supple.model.joints import KINDS, JointType
 from supple.model.model import Model, Visual
 from supple.model.report import Remark, Report
 from supple.writing import write_file
 
 Element = Any  # lxml's, which has no types
 Floats = NDArray[np.float64]
-
-URDF_NAMES: dict[str, str] = {ours: urdf for urdf, ours in TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -179,21 +177,21 @@ class _Writer:
         """The URDF joints that make up joint i."""
         m = self.model
         joint = m.joints[i]
-        if joint.type in URDF_NAMES:
-            return [self._part(joint.name, URDF_NAMES[joint.type], joint.axis, joint.q, joint.v)]
-        if joint.type not in ("universal", "cylindrical"):
+        kind = KINDS[JointType[joint.type.upper()]]
+        if kind.urdf:
+            return [self._part(joint.name, kind.urdf, joint.axis, joint.q, joint.v)]
+        if not kind.urdf_split:
             raise ModelError(f"joint {joint.name!r} is {joint.type}, which URDF does not have")
         if not self.split:
             raise ModelError(
                 f"joint {joint.name!r} is {joint.type}, which URDF does not have; split=True writes it as two"
             )
-        second = "revolute" if joint.type == "universal" else "prismatic"
-        axes = (joint.axis, m.axis2[i] if joint.type == "universal" else joint.axis)
+        axes = (joint.axis, m.axis2[i] if kind.axes == 2 else joint.axis)
         parts = []
-        for k, (kind, axis) in enumerate(zip(("revolute", second), axes)):
+        for k, (half, axis) in enumerate(zip(kind.urdf_split, axes)):
             name = self._unused(self.joint_names, f"{joint.name}_{k + 1}")
             q, v = (slice(at.start + k, at.start + k + 1) for at in (joint.q, joint.v))
-            parts.append(self._part(name, kind, axis, q, v))
+            parts.append(self._part(name, half, axis, q, v))
         names = " and ".join(repr(part.name) for part in parts)
         self._remark("split", f"joint {joint.name!r} ({joint.type}) is written as {names}")
         return parts

@@ -29,6 +29,7 @@ from supple.model.moving import (
     move_joint,
     right_inverse,
     rotation_at,
+    set_triple,
     triple,
     turn_planar,
     turn_quaternion,
@@ -36,7 +37,6 @@ from supple.model.moving import (
 from supple.spatial.addresses import vector
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.pointing import Unmoved
-from supple.spatial.rows import set_vec
 
 
 @helper
@@ -54,7 +54,7 @@ def point_into(m, q, x, out):
         if kind == BALL:
             turn_quaternion(q, k, triple(x, j), out)
         elif kind == FREE:
-            set_vec(out, k, triple(q, k) + triple(x, j))
+            set_triple(out, k, triple(q, k) + triple(x, j))
             turn_quaternion(q, k + 3, triple(x, j + 3), out)
         elif kind == PLANAR:
             out[k] = q[k] + x[j]
@@ -71,10 +71,10 @@ def rate_into(m, x, q, v, out):
     for b in range(m.n):
         kind, k, j = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
         if kind == BALL:
-            set_vec(out, j, right_inverse(triple(x, j), triple(v, j)))
+            set_triple(out, j, right_inverse(triple(x, j), triple(v, j)))
         elif kind == FREE:
-            set_vec(out, j, rotation_at(q, k + 3) @ triple(v, j))
-            set_vec(out, j + 3, right_inverse(triple(x, j + 3), triple(v, j + 3)))
+            set_triple(out, j, rotation_at(q, k + 3) @ triple(v, j))
+            set_triple(out, j + 3, right_inverse(triple(x, j + 3), triple(v, j + 3)))
         elif kind == PLANAR:
             c, s = q[k + 2], q[k + 3]
             out[j] = c * v[j] - s * v[j + 1]

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from supple.arguments import shown
 from supple.errors import ModelError
 from supple.model.actuators import Actuator
-from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector
-from supple.model.joints import HAS_AXIS, JointType
+from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector, frames_along
+from supple.model.joints import AXES, DIRECTIONS, KINDS, JointType
 from supple.model.manifold import PLAIN
 from supple.model.report import Remark
 
@@ -264,10 +264,11 @@ def poses(positions: Sequence[Any], rotations: Sequence[Any], what: Callable[[in
 
 def second_axes(values: Sequence[Any], kind: Ints, names: list[str]) -> Floats:
     out = np.zeros((len(values), 3))
-    who = np.flatnonzero(kind == JointType.UNIVERSAL)
+    who = np.flatnonzero(np.array(AXES)[kind] == 2)
     for i in who.tolist():
         if values[i] is None:
-            raise ModelError(f"body {names[i]!r}: a universal joint needs axis2, perpendicular to axis")
+            name = JointType(int(kind[i])).name.lower()
+            raise ModelError(f"body {names[i]!r}: a {name} joint needs axis2, perpendicular to axis")
     if len(who):
         out[who] = vectors("axis2", [values[i] for i in who.tolist()], [names[i] for i in who.tolist()])
     return out
@@ -326,17 +327,17 @@ def numbers(c: Columns) -> None:
     i = _first(~((c.mass <= LARGEST) & (c.mass >= 0)))
     if i is not None:
         raise ModelError(f"body {c.name[i]!r}: mass is {c.mass[i]:g}; it must be a number from 0 to {LARGEST:g}")
-    has_axis = np.isin(c.kind, list(HAS_AXIS))
-    universal = c.kind == JointType.UNIVERSAL
-    for what, column, who in (("axis", c.axis, has_axis), ("axis2", c.axis2, universal)):
+    axes = np.array(AXES)[c.kind]
+    for what, column, who in (("axis", c.axis, axes > 0), ("axis2", c.axis2, axes == 2)):
         norm = np.linalg.norm(column, axis=1)
         i = _first(who & ~(norm > 1e-9))
         if i is not None:
             raise ModelError(f"joint {c.joint_name[i]!r}: {what} {column[i].tolist()} has no direction")
         column[who] /= norm[who, None]
-    i = _first(universal & (np.abs(np.sum(c.axis * c.axis2, axis=1)) > 1e-6))
+    i = _first((axes == 2) & (np.abs(np.sum(c.axis * c.axis2, axis=1)) > 1e-6))
     if i is not None:
-        raise ModelError(f"joint {c.joint_name[i]!r}: the two axes of a universal joint must be perpendicular")
+        name = JointType(int(c.kind[i])).name.lower()
+        raise ModelError(f"joint {c.joint_name[i]!r}: the two axes of a {name} joint must be perpendicular")
 
 
 def inertias(c: Columns, unphysical: str) -> list[Remark]:
@@ -415,24 +416,9 @@ def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
 
 def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:
     """(6, nv) the motions that a joint allows at its neutral position, angular first, in the body's frame."""
-    o = np.zeros(3)
-    if kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
-        columns = [np.append(axis, o)]
-    elif kind == JointType.PRISMATIC:
-        columns = [np.append(o, axis)]
-    elif kind == JointType.SCREW:
-        columns = [np.append(axis, pitch * axis)]
-    elif kind == JointType.CYLINDRICAL:
-        columns = [np.append(axis, o), np.append(o, axis)]
-    elif kind == JointType.UNIVERSAL:
-        columns = [np.append(axis, o), np.append(axis2, o)]
-    elif kind == JointType.BALL:
-        return np.eye(6)[:, :3]
-    elif kind == JointType.FREE:
-        return np.eye(6)[:, [3, 4, 5, 0, 1, 2]]
-    else:
-        from supple.model.geometry import rotation_to_z
-
-        Q = rotation_to_z(axis[None])[0]
-        columns = [np.append(o, Q[:, 0]), np.append(o, Q[:, 1]), np.append(axis, o)]
-    return np.array(columns).T
+    motions = np.zeros((6, 6))
+    motions[:3, :3] = motions[3:, 3:] = frames_along(np.array([AXES[kind]]), axis[None], axis2[None])[0]
+    out = motions[:, [DIRECTIONS.index(x) for x in KINDS[kind].allowed.split()]]
+    if KINDS[kind].pitched:
+        out[3:] += pitch * out[:3]
+    return out

@@ -11,6 +11,7 @@ from supple.arguments import TRIPLE, reals, shown, take
 from supple.errors import ModelError
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def as_reals(x: Any) -> Floats:
@@ -95,6 +96,16 @@ def rotation_to_z(axis: Floats) -> Floats:
     Q[:, 0, 0], Q[:, 1, 0], Q[:, 2, 0] = 1 + sign * x * x * a, sign * b, -sign * x
     Q[:, 0, 1], Q[:, 1, 1], Q[:, 2, 1] = b, sign + y * y * a, -y
     Q[:, :, 2] = axis
+    return Q
+
+
+def frames_along(axes: Ints, axis: Floats, axis2: Floats) -> Floats:
+    """(n, 3, 3) rotations whose z is `axis`, for joints with one axis; whose x is `axis` and z `axis2`, for those with
+    two, which are perpendicular; the identity for those with none."""
+    Q = np.broadcast_to(np.eye(3), (len(axes), 3, 3)).copy()
+    one, two = axes == 1, axes == 2
+    Q[one] = rotation_to_z(axis[one])
+    Q[two] = np.stack([axis[two], np.cross(axis2[two], axis[two]), axis2[two]], axis=2)
     return Q
 
 

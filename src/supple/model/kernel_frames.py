@@ -1,7 +1,7 @@
 """Body frames inside kernels: rotated so that the axis of the body's joint is z.
 
-Universal joints have their first axis along x and the second along z, planar joints their normal along z. Frames of
-ball and free joints are not rotated.
+Joints with two axes have the first along x and the second along z, planar joints their normal along z. Frames of
+joints without an axis (ball and free) are not rotated.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.model.geometry import rotation_to_z
-from supple.model.joints import JointType
+from supple.model.geometry import frames_along
+from supple.model.joints import AXES
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -19,22 +19,7 @@ Floats = NDArray[np.float64]
 def inside_turns(model: Model) -> Floats:
     """(n, 3, 3) the rotation of each body frame inside kernels relative to the user's: so that its joint's axis is
     z."""
-    Q = np.broadcast_to(np.eye(3), (model.n_bodies, 3, 3)).copy()
-    about_z = np.isin(
-        model.joint_type,
-        (
-            JointType.REVOLUTE,
-            JointType.CONTINUOUS,
-            JointType.PRISMATIC,
-            JointType.SCREW,
-            JointType.CYLINDRICAL,
-            JointType.PLANAR,
-        ),
-    )
-    Q[about_z] = rotation_to_z(model.axis[about_z])
-    u = model.joint_type == JointType.UNIVERSAL
-    Q[u] = np.stack([model.axis[u], np.cross(model.axis2[u], model.axis[u]), model.axis2[u]], axis=2)
-    return Q
+    return frames_along(np.array(AXES)[model.joint_type], model.axis, model.axis2)
 
 
 def tree_poses(model: Model, Q: Floats | None = None) -> tuple[Floats, Floats]:

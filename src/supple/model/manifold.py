@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import FINITE, REALS, take
 from supple.errors import StateError
-from supple.model.joints import NQ, UNIT_PART, JointType
+from supple.model.joints import ANGLES, KINDS, NQ, UNIT_PART, JointType
 
 if TYPE_CHECKING:
     from supple.model.model import Model
@@ -21,14 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PLAIN = (
-    JointType.REVOLUTE,
-    JointType.CONTINUOUS,
-    JointType.PRISMATIC,
-    JointType.SCREW,
-    JointType.CYLINDRICAL,
-    JointType.UNIVERSAL,
-)
+PLAIN = tuple(t for t, kind in KINDS.items() if kind.nv and kind.unit is None)  #: joints whose coordinates add
 
 UNLIMITED = 1e100  #: a limit beyond this counts as none
 UNIT_TOLERANCE = 1e-6  #: tolerance for the squared length of a quaternion, or of cosine and sine
@@ -51,6 +44,10 @@ class Layout:
         self.free_lin, self.free_ang = rows(JointType.FREE, 0, 3, iv), rows(JointType.FREE, 3, 3, iv)
         self.planar_q, self.planar_v = rows(JointType.PLANAR, 0, 4, iq), rows(JointType.PLANAR, 0, 3, iv)
         self.unit_parts = [rows(t, *UNIT_PART[t], iq) for t in UNIT_PART]
+        self.ones = np.concatenate([iq[kinds == t] + KINDS[t].one for t in UNIT_PART])  #: 1 at the neutral position
+        self.is_angle = np.zeros(model.nq, dtype=bool)
+        for t in JointType:
+            self.is_angle[rows(t, 0, ANGLES[t], iq)] = True
 
 
 def layout(model: Model) -> Layout:
@@ -101,19 +98,13 @@ def _finite(out: Floats) -> Floats:
 
 def neutral(model: Model) -> Floats:
     q = np.zeros(model.nq)
-    at = layout(model)
-    q[at.ball_q[:, 3]] = 1.0
-    q[at.free_q[:, 3]] = 1.0
-    q[at.planar_q[:, 2]] = 1.0
+    q[layout(model).ones] = 1.0
     return q
 
 
 def random(model: Model, rng: np.random.Generator) -> Floats:
     at = layout(model)
-    reach = np.ones(model.nq)
-    turning = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SCREW, JointType.UNIVERSAL, JointType.CYLINDRICAL)
-    reach[model.q_index[np.isin(model.joint_type, turning)]] = np.pi
-    reach[model.q_index[model.joint_type == JointType.UNIVERSAL] + 1] = np.pi
+    reach = np.where(at.is_angle, np.pi, 1.0)
     # Files use the largest float64, or its square root, for "no limit".
     low = np.where(np.abs(model.lower) < UNLIMITED, model.lower, -reach)
     high = np.where(np.abs(model.upper) < UNLIMITED, model.upper, np.maximum(reach, low))

@@ -21,7 +21,6 @@ from numba import types
 from supple.model.joints import NV, JointType
 from supple.spatial.algebra import Vec3, cross, dot, rotation_of
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.rows import set_vec
 
 PLANAR, BALL, FREE = int(JointType.PLANAR), int(JointType.BALL), int(JointType.FREE)
 DOF = NV  #: degrees of freedom by kind
@@ -31,6 +30,11 @@ SMALL = 0.05  #: radians, below which series are used: their first omitted term 
 @helper
 def triple(x, k):
     return Vec3(x[k], x[k + 1], x[k + 2])
+
+
+@helper
+def set_triple(x, k, value):
+    x[k], x[k + 1], x[k + 2] = value.x, value.y, value.z
 
 
 @helper
@@ -96,7 +100,7 @@ def move_joint(kind, q, k, v, j, h, out):
         turn_quaternion(q, k, triple(v, j) * h, out)
     elif kind == FREE:
         w = triple(v, j + 3) * h
-        set_vec(out, k, triple(q, k) + rotation_at(q, k + 3) @ left_jacobian(w, triple(v, j) * h))
+        set_triple(out, k, triple(q, k) + rotation_at(q, k + 3) @ left_jacobian(w, triple(v, j) * h))
         turn_quaternion(q, k + 3, w, out)
     elif kind == PLANAR:
         angle = v[j + 2] * h
@@ -124,12 +128,12 @@ def turn_between(p, q, k):
 def move_between(kind, p, q, k, j, out):
     """out[j:] = the v that takes a joint of this kind from p[k:] to q[k:] in unit time."""
     if kind == BALL:
-        set_vec(out, j, turn_between(p, q, k))
+        set_triple(out, j, turn_between(p, q, k))
     elif kind == FREE:
         w = turn_between(p, q, k + 3)
         step = (triple(q, k) - triple(p, k)) @ rotation_at(p, k + 3)
-        set_vec(out, j, right_inverse(w * -1.0, step))  # J(w)^-1
-        set_vec(out, j + 3, w)
+        set_triple(out, j, right_inverse(w * -1.0, step))  # J(w)^-1
+        set_triple(out, j + 3, w)
     elif kind == PLANAR:
         c, s, dx, dy = p[k + 2], p[k + 3], q[k] - p[k], q[k + 1] - p[k + 1]
         angle = math.atan2(c * q[k + 3] - s * q[k + 2], c * q[k + 2] + s * q[k + 3])

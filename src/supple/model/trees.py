@@ -25,7 +25,7 @@ from supple.errors import ModelError
 from supple.model import parents as parents
 from supple.model.builder import GRAVITY, ModelBuilder
 from supple.model.geometry import rotation_about, rotation_from_quaternion
-from supple.model.joints import JointName
+from supple.model.joints import KINDS, JointName
 from supple.model.model import Model
 from supple.model.topology import depths
 
@@ -33,9 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: The joints that random_tree draws from: every one that moves.
-ALL_JOINTS: tuple[JointName, ...] = (
-    "revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free",
-)  # fmt: skip
+ALL_JOINTS: tuple[JointName, ...] = tuple(t.name.lower() for t, kind in KINDS.items() if kind.nv)  # type: ignore[misc]
 
 _WIDTH = 0.1  #: of a rod, as a fraction of its length
 _FAN = np.pi / 3  #: between siblings

@@ -13,7 +13,7 @@ from supple.errors import ModelError
 from supple.model import checks
 from supple.model.frozen import kept
 from supple.model.geometry import are_rotations, as_reals
-from supple.model.joints import HAS_AXIS, NQ, NV, JointType
+from supple.model.joints import AXES, NQ, NV, JointType
 from supple.model.report import Report
 from supple.model.topology import is_depth_first
 
@@ -123,7 +123,8 @@ def _check_numbers(out: dict[str, Any]) -> None:
     kind = out["joint_type"]
     if out["stiffness"].any() and checks.misplaced_springs(out["stiffness"], kind, np.array(NV)[kind]).any():
         raise ModelError(f"stiffness {checks.SPRING}")
-    for name, who in (("axis", np.isin(kind, list(HAS_AXIS))), ("axis2", kind == JointType.UNIVERSAL)):
+    axes = np.array(AXES)[kind]
+    for name, who in (("axis", axes > 0), ("axis2", axes == 2)):
         if not (np.abs(np.linalg.norm(out[name][who], axis=1) - 1.0) <= UNIT).all():
             raise ModelError(f"{name} has a vector that is not of unit length")
 

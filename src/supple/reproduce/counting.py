@@ -44,6 +44,7 @@ from supple.exact.rnea import RNEA
 from supple.exact.tables import Tables, Wrench, host_tables
 from supple.exact.treematrix import Pattern
 from supple.model import trees
+from supple.model.joint_poses import Axis
 from supple.model.model import Model
 from supple.reproduce import sf_listings
 from supple.spatial.addresses import address_of
@@ -197,7 +198,7 @@ def scratch(algorithm: Algorithm, work: HostWork) -> Scratch:
         table(rows.path, work.path),
         table(rows.bodies, work.bodies),
         table(rows.dofs, work.dofs),
-        motion.Axes(table(motion.Axis, work.axes), table(Turn, work.ring)),
+        motion.Axes(table(Axis, work.axes), table(Turn, work.ring)),
         work.extra.view(Checked),
         table(rows.constants, call.constants),
         table(rows.hubs, call.hubs),

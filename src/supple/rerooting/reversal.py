@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
 from supple.model.frozen import kept
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
-from supple.model.joints import NQ, NV, JointType
+from supple.model.joints import NQ, NV, SWAPS, UNIT_PART, JointType
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark
 from supple.model.valid import OF_Q, OF_V
+from supple.rerooting.placement import Placement, Reversal, columns_of, fill
 from supple.rerooting.top_joint import UNLIMITED, TopJoint
-from supple.spatial.algebra import transpose
-from supple.spatial.compiler import kernel
-from supple.spatial.rows import load_mat, load_vec, store_mat, store_vec
+from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 T = TypeVar("T", Frame, Visual)
 
 _NQ, _NV = np.asarray(NQ), np.asarray(NV)
-PLANAR, BALL, FREE, UNIVERSAL = JointType.PLANAR, JointType.BALL, JointType.FREE, JointType.UNIVERSAL
-TOGETHER = (PLANAR, BALL, FREE)  #: joints whose coordinates change together when reversed; all others keep each one
-_TOGETHER = np.isin(np.arange(len(NQ)), TOGETHER)
+PLANAR, BALL, FREE = JointType.PLANAR, JointType.BALL, JointType.FREE
+TOGETHER = tuple(UNIT_PART)  #: joints whose coordinates change together when reversed; all others keep each one
+_TOGETHER, _SWAPS = np.isin(np.arange(len(NQ)), TOGETHER), np.array(SWAPS)
 
 
 def renumber(model: Model, chain: Ints) -> tuple[Ints, Ints, Ints]:
@@ -56,41 +53,6 @@ def renumber(model: Model, chain: Ints) -> tuple[Ints, Ints, Ints]:
     return number, order, ends[order]
 
 
-_WIDE = ("position", "rotation", "axis", "axis2", "com", "inertia")
-_I1, _F2 = types.int64[::1], types.float64[:, ::1]
-
-
-@kernel(types.void(*[_I1] * 4, *[_F2] * 13), "reversal of a chain")
-def _fill(  # type: ignore[no-untyped-def]
-    order, users, parents, kinds, shift, position, rotation, axis, axis2, com, inertia, p, R, e, e2, c, I
-):
-    """Fill the columns in _WIDE of the new model (the last six arguments) from those of the old."""
-    for b in range(len(order)):
-        i, j = order[b], users[b]
-        up = parents[i]
-        store_vec(c, b, 0, load_vec(com, i, 0) - load_vec(shift, i, 0))
-        store_mat(I, b, 0, load_mat(inertia, i, 0))
-        E = load_mat(rotation, j, 0)
-        axis_j, axis2_j = load_vec(axis, j, 0), load_vec(axis2, j, 0)
-        if i == j:  # off the chain, or its end
-            r = load_vec(position, i, 0)
-            store_vec(p, b, 0, r - load_vec(shift, up, 0) if up >= 0 else r)
-        else:  # J' = E J^-1 E^T
-            store_vec(p, b, 0, load_vec(shift, j, 0) * -1.0)
-            axis_j, axis2_j = E @ axis_j * -1.0, E @ axis2_j * -1.0
-            if kinds[j] == UNIVERSAL:
-                axis_j, axis2_j = axis2_j, axis_j
-            elif kinds[j] == BALL or kinds[j] == FREE:  # has no meaning, and does not change
-                axis_j = load_vec(axis, j, 0)
-            E = transpose(E)
-        store_mat(R, b, 0, E)
-        store_vec(e, b, 0, axis_j)
-        store_vec(e2, b, 0, axis2_j)
-
-
-_fill_kernel = cache(_fill.load)
-
-
 class Columns:
     """The arrays of the new model. of_q, of_v: the sources of its coordinates in the old q and v (those of the new top
     joint have none: entry 0 is used for them)."""
@@ -107,18 +69,18 @@ class Columns:
         nq, nv = _NQ[kinds], _NV[kinds]
         q_index, v_index = nq.cumsum() - nq, nv.cumsum() - nv
         kind = model.joint_type[down]
-        two = to[kind == UNIVERSAL]
+        two = to[_SWAPS[kind]]
         self.of_q = self._sources(model.q_index, q_index, nq, two)
         self.of_v = self._sources(model.v_index, v_index, nv, two)
         parent = number[model.parent[order]]
         parent[model.parent[order] < 0] = -1
         parent[to], parent[self.place] = number[down], -1
 
-        n = model.n_bodies
-        wide = {name: np.empty(getattr(model, name).shape) for name in _WIDE}
-        old = [np.ascontiguousarray(getattr(model, name)).reshape(n, -1) for name in _WIDE]
-        new = [x.reshape(n, -1) for x in wide.values()]
-        _fill_kernel()(order, self.users, model.parent, model.joint_type, shift, *old, *new)
+        wide = {name: np.empty(getattr(model, name).shape) for name in Placement.fields}
+        reversal: Held = Reversal.of(
+            n=model.n_bodies, order=order, users=self.users, shift=shift, old=columns_of(model), **wide
+        )
+        fill()(reversal.address)
         for name in ("position", "axis", "axis2"):
             wide[name] += 0.0  # no negative zeros in printed output
         for name, x in dict(position=top.position, rotation=top.rotation, axis=top.shape.axis).items():

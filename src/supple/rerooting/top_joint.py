@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import ModelError, StateError, quoted
 from supple.model.geometry import as_rotation
 from supple.model.joint_motion import JointShape
-from supple.model.joints import HAS_AXIS, JointType
+from supple.model.joints import AXES, JointType
 from supple.model.model import Joint, Model, listed
 from supple.model.valid import OF_Q, OF_V
 from supple.once import made_once
@@ -81,12 +81,12 @@ def top_joint(
         raise ModelError(f"body {model.body_names[body]!r}: a root hangs on a joint that moves, not on a fixed one")
     kind = JointType[joint.upper()]
     had = JointType(int(model.joint_type[body]))
-    e = model.axis[body] if had in HAS_AXIS else np.array([0.0, 0.0, 1.0])
+    e = model.axis[body] if AXES[had] else np.array([0.0, 0.0, 1.0])
     e = _unit("axis", axis, model, body) if axis is not None else e
     e2 = np.zeros(3)
-    if kind == JointType.UNIVERSAL:
+    if AXES[kind] == 2:
         if axis2 is None:
-            raise ModelError(f"body {model.body_names[body]!r}: a universal joint needs axis2, perpendicular to axis")
+            raise ModelError(f"body {model.body_names[body]!r}: a {joint} joint needs axis2, perpendicular to axis")
         e2 = _unit("axis2", axis2, model, body)
         if abs(e @ e2) > 1e-6:
             raise ModelError(f"body {model.body_names[body]!r}: axis2 must be perpendicular to axis")
@@ -157,5 +157,5 @@ def _refuse_rest(body: str, top: TopJoint, what: str, left: Floats, whole: Float
 
 def _who(body: str, top: TopJoint) -> str:
     kind = top.shape.kind
-    about = f" (axis {np.array2string(top.shape.axis, precision=4)})" if kind in HAS_AXIS else ""
+    about = f" (axis {np.array2string(top.shape.axis, precision=4)})" if AXES[kind] else ""
     return f"body {body!r} on a {kind.name.lower()} joint{about}"

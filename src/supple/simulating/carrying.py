@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import as_floats
 from supple.errors import StateError
 from supple.integrating.model_law import Actuation
-from supple.model.joints import JointType
+from supple.model.joints import SWAPS
 from supple.model.model import Model, Named
 from supple.rerooting.reversal import TOGETHER, Together
 from supple.simulating.forces import Controller, Controls, Force, Limits, Push, Spring
@@ -98,7 +98,7 @@ class Carrying:
         dof = np.flatnonzero((tau != 0.0) & ~self._turns[self.first.dof_body])
         joint = self.first.dof_body[dof]
         place = dof - self.first.v_index[joint]
-        swaps = self._reversed[joint] & (self.first.joint_type[joint] == JointType.UNIVERSAL)
+        swaps = self._reversed[joint] & np.array(SWAPS)[self.first.joint_type[joint]]
         out = np.zeros(self.model.nv)
         out[self.model.v_index[self._joints[joint]] + np.where(swaps, 1 - place, place)] = tau[dof]
         return out
@@ -135,7 +135,7 @@ class Carrying:
 
     def _at_its_joint(self, force: Controller) -> Controller:
         joint, turned = self._joint(force.joint, "Controller at", f"use {FUNCTION}")
-        if not (turned and self.model.joint_type[joint] == JointType.UNIVERSAL):
+        if not (turned and SWAPS[self.model.joint_type[joint]]):
             return replace(force, joint=joint)
         target, rate = (np.asarray(x)[::-1] for x in (force.target, force.rate))
         return replace(force, joint=joint, target=target, rate=rate)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
-from supple.model.joints import JointType
+from supple.model.joints import PITCHED
 from supple.model.model import Model
 from supple.rerooting.reroot import Rerooted
 from supple.walking.impacts import momenta_before
@@ -53,7 +53,7 @@ def _rule(screws: bool) -> Rule:
 
 
 def _rule_of(model: Model) -> Rule:
-    return _rule(bool((model.joint_type == JointType.SCREW).any()))
+    return _rule(bool(np.array(PITCHED)[model.joint_type].any()))
 
 
 def around(model: Model, q: Floats) -> Floats:

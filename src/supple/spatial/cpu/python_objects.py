@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import config
 from numba.extending import intrinsic
 
 from supple.spatial.addresses import float_vector, int_vector, ints_at
