@@ -9,7 +9,7 @@ import supple
 from pictures import lacking
 from supple.capture.motion import differentiate, smooth
 from supple.capture.plot import COLOURS, leg_joints, plot_loads
-from supple.capture.support import NONE, SEVERAL, Support, find_support, sole_points
+from supple.capture.support import NONE, SEVERAL, Support, _steady, find_support, sole_points
 from supple.capture.torques import STRONGEST, loads, shares
 from supple.model.clip import Arrows, Clip
 from supple.scenes import walk_bvh
@@ -269,6 +269,14 @@ def test_arrows_go_with_a_clip(walk, carried):
             Arrows(**(dict(names=("a",), times=np.arange(2.0), points=none, vectors=none) | bad))
     empty = Arrows((), np.zeros(0), np.zeros((0, 0, 3)), np.zeros((0, 0, 3)))
     assert empty.largest == 0.0 and len(empty.at(1.0)[0]) == 0
+
+
+def test_feet_do_not_flicker():
+    """Contacts and gaps of a few frames are none, except at the ends of a clip."""
+    read = lambda text: np.array([[c == "x" for c in line] for line in text.split()]).T  # noqa: E731
+    given = read("x....xxxx.xxxx....x...xxx. ..xxxxxxxxxxxxxxxxxxx..xxxx")
+    wanted = read("x....xxxxxxxxx........xxx. ..xxxxxxxxxxxxxxxxxxxxxxxxx")
+    np.testing.assert_array_equal(_steady(given, 3), wanted)
 
 
 def test_nobody_stands_in_flight(walk):

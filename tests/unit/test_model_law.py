@@ -136,7 +136,7 @@ def test_controls_may_be_a_function_of_time_and_state():
     for function in (lambda t, q, v: [t], lambda t, q, v, model: {"servo": t}):
         run = supple.simulate(model, forces=[supple.Controls(function)], **how)
         np.testing.assert_allclose(run.q[:, 0], 4.0 * run.times**3 / 6, atol=1e-12)
-    aimed = servo(gain=50.0, stiffness=50.0, damping=5.0)
+    aimed = servo(gain=50.0, stiffness=50.0, damping=5.0, bias=3.0, force_range=(-1.0, 8.0))
     run = supple.simulate(aimed, forces=[supple.Controls(lambda t, q, v: {"servo": 1.0})], **how)
     np.testing.assert_allclose(run.q, supple.simulate(aimed, forces=[supple.Controls([1.0])], **how).q, atol=1e-14)
 

@@ -20,6 +20,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 NONE, SEVERAL = -1, -2  #: no foot stands, or more than one
+SHORTEST = 0.06  #: seconds: a foot that stands or swings for less does not
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Support:
 
 
 def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Support:
-    """The feet that stand: near the ground, and slow.
+    """The feet that stand: near the ground, and slow, for more than a moment.
 
     height: metres above the lowest point that any foot reaches; speed: metres per second.
     """
@@ -60,7 +61,18 @@ def find_support(moving: Moving, height: float = 0.04, speed: float = 0.8) -> Su
         lowest = heights.argmin(axis=0)
         low[:, k], slow[:, k] = heights.min(axis=0), speeds[lowest, np.arange(len(clip))]
     ground = float(low.min())
-    return Support((low - ground < height) & (slow < speed), ground)
+    return Support(_steady((low - ground < height) & (slow < speed), SHORTEST * clip.rate), ground)
+
+
+def _steady(down: Flags, least: float) -> Flags:
+    """Without lifting a foot, or putting it down, for fewer frames than that. At the ends, nobody knows how many."""
+    out = down.copy()
+    for foot in out.T:
+        for stands in (False, True):
+            for phase in phases(foot.astype(np.int64))[1:-1]:
+                if bool(phase.foot) == stands and phase.stop - phase.first < least:
+                    foot[phase.first : phase.stop] = not stands
+    return out
 
 
 def soles(model: Model, foot: str) -> list[tuple[int, Floats]]:

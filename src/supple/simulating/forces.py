@@ -111,7 +111,8 @@ class Forces(Pointing):
         self._actuation = Actuation(model)
         self._steer: Callable[..., Any] | None = None  #: controls as a function
         servos, motors = self._actuation.at(self._controls_of(controls))
-        self.constant += motors
+        if self._steer is None:
+            self.constant += motors
         self.law = np.concatenate([*rows, passive_rows(model), servos])
         self._n_servos = len(servos)
         self.world = WorldForces(model, pushes, springs) if pushes or springs else None
