@@ -105,6 +105,7 @@ def attempt(rng: Random, folder: Path) -> None:
     assert not flipped or same(read, seed.clean), "a bit changed what is read"
     r = supple.load_run(path)
     try:
+        repr(r), r.measure, r.span
         for segment in r.segments[:3]:
             q, v = np.asarray(segment.q)[-1], np.asarray(segment.v)[-1]
             supple.forward_dynamics(segment.model, q, v)

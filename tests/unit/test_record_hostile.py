@@ -378,6 +378,37 @@ def test_a_file_that_is_larger_than_its_disk(good, tmp_path):
         supple.load_run(path)
 
 
+ODD = ([], {"a": 1}, True, 3, 10**400, "x", None, [[]])
+
+
+@pytest.mark.parametrize("name", ["method", "integrator", "measure", "error_measure", "stopped", "dt", "duration"])
+def test_what_a_recording_says_about_its_run_may_be_anything(name, tmp_path):
+    """Of quasi-statics, about which most is said, with numbers that were not the measure's."""
+    path = tmp_path / "run.h5"
+    supple.simulate(CHAIN, duration=0.02, dt=0.01, method="quasi-statics", record=path).close()
+    data = path.read_bytes()
+    with Recording(path) as r:
+        about, versions = r.about, r.versions
+    for odd in ODD:
+        path.write_bytes(
+            with_blob(data, "about", json.dumps({"about": about | {name: odd}, "versions": versions}).encode())
+        )
+        with closing(supple.load_run(path)) as run:
+            assert isinstance(repr(run) + run.span + run.progress_unit + str(run.measure), str)
+            assert name not in run.about or isinstance(run.about[name], str | float | int | None)
+            run.plot(tmp_path / "x.png")
+
+
+@pytest.mark.parametrize("upper", [[[]], [[5000]], [[], []], [[5000, 5000]]])
+def test_nodes_above_others_are_as_many_as_are_needed(good, tmp_path, upper):
+    """Who goes on writing would take the first of the last ones."""
+    index, path = whole_index(good), tmp_path / "run.h5"
+    index["tables"]["states/0/q"][6] = upper
+    path.write_bytes(with_index(good, index))
+    with pytest.raises(RecordingError, match="not as many nodes as its tables need"):
+        supple.load_run(path)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a file with a hole")
 def test_states_in_the_hole_of_a_file_are_not_read(good, tmp_path):
     """64 million states of zeros, every checksum right, in a few kilobytes of disk."""

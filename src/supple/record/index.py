@@ -81,7 +81,11 @@ class Table:
             raise Damaged("its index has larger chunks than are ever written")
         out.nodes = [(_count(a, BASE, size), _count(c, 0, 2**32)) for a, c in (_list(x, 2) for x in _list(nodes))]
         out.upper = [[_count(a, BASE, size) for a in _list(level)] for level in _list(upper)]
-        if len(out.nodes) != -(-out.chunks // FANOUT):
+        level, levels = -(-out.chunks // FANOUT), []
+        while level > 1:
+            level = -(-level // FANOUT)
+            levels.append(level)
+        if len(out.nodes) != -(-out.chunks // FANOUT) or [len(x) for x in out.upper] != levels:
             raise Damaged("its index has not as many nodes as its tables need")
         return out
 

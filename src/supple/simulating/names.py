@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from supple.adaptive.measures import SQUARED, of_quasi_statics
+from supple.adaptive.measures import MEASURES, SQUARED, of_quasi_statics
+from supple.record.index import is_number
 
 INTEGRATORS = {"adaptive": "dop853"}
+TEXTS = ("method", "integrator", "error_measure", "stopped")
+NUMBERS = ("dt", "duration", "seconds")
 
 
 def today(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of a recorded run, under their current names."""
     known = settings.get("integrator")
-    return {**settings, "integrator": INTEGRATORS[known]} if known in INTEGRATORS else dict(settings)
+    renamed = isinstance(known, str) and known in INTEGRATORS
+    return {**settings, "integrator": INTEGRATORS[known]} if renamed else dict(settings)  # type: ignore[index]
+
+
+def about_run(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recording says about its run, under the current names. A file may be anybody's: entries that this package
+    reads are left out if they are not what they should be."""
+    kinds: dict[str, Callable[[Any], bool]] = dict.fromkeys(TEXTS, lambda x: isinstance(x, str | None))
+    kinds |= dict.fromkeys(NUMBERS, lambda x: x is None or isinstance(x, float) or is_number(x))
+    kinds["measure"] = lambda x: x is None or x in MEASURES
+    return {name: x for name, x in today(said).items() if name not in kinds or kinds[name](x)}
 
 
 def progress_unit(about: Mapping[str, Any]) -> str:
@@ -34,4 +47,4 @@ def measure_of(about: Mapping[str, Any]) -> str:
     said, method = about.get("error_measure"), about.get("method")
     if isinstance(said, str):
         return said
-    return of_quasi_statics(about.get("measure", "relative-joint")) if method == "quasi-statics" else SQUARED
+    return of_quasi_statics(about.get("measure") or "relative-joint") if method == "quasi-statics" else SQUARED

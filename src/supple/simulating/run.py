@@ -21,7 +21,7 @@ from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, given
 from supple.simulating.events import Happened
-from supple.simulating.names import today, when
+from supple.simulating.names import about_run, when
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, SegmentInMemory
 from supple.simulating.resuming import checkpoint, go_on
@@ -205,7 +205,7 @@ def load_run(path: str | Path) -> Result:
         r.close()
         raise
     state = r.state
-    about = today(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
+    about = about_run(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {when(state['time'], about)}"
     return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r, rods)
