@@ -54,26 +54,35 @@ def panel(ax: Any, title: str, height: float = 1.25) -> None:
     ax.set_title(title, loc="left", fontsize=10, color=INK)
 
 
-def articulated_body() -> Any:
+def panels(*titles: str) -> tuple[Any, Any]:
+    """A figure, and a panel for each title."""
     figure = new_figure(9.4, 2.5)
-    first, second, third = figure.subplots(1, 3)
-    panel(first, "1. The force that holds each rod up")
-    panel(second, "2. Leaves in: what a pin feels")
-    panel(third, "3. Root out: accelerations")
-    for ax in (first, third):
-        wall(ax, 0, 0)
-        rod(ax, 0, 0, label="rod 1")
-        rod(ax, 2, 0, label="rod 2")
+    axes = figure.subplots(1, len(titles))
+    for ax, title in zip(axes, titles):
+        panel(ax, title)
+    return figure, axes
+
+
+def on_the_wall(ax: Any, rods: int = 2) -> None:
+    wall(ax, 0, 0)
+    for i in range(rods):
+        rod(ax, 2 * i, 0, label=f"rod {i + 1}")
+
+
+def articulated_body() -> Any:
+    titles = "1. The force that holds each rod up", "2. Leaves in: what a pin feels", "3. Root out: accelerations"
+    figure, (first, second, third) = panels(*titles)
+    on_the_wall(first)
     for x in (1, 3):
         arrow(first, (x, 0.1), (x, 0.8), BLUE, "29.4 N")
-    wall(second, 0, 0)
-    rod(second, 0, 0, label="rod 1")
+    on_the_wall(second, rods=1)
     arrow(second, (2, 0.1), (2, 0.7), BLUE, "7.35 N")
     second.plot(2, 0, "s", color=ORANGE, markersize=12, zorder=3)
     second.text(
         2.25, -0.05, "rod 2, felt here:\n0.75 kg up and down,\n3 kg along", fontsize=9, color=ORANGE, va="center"
     )
     second.text(0, -0.95, "felt at the wall's pin:\n7 kg m² and 44.1 N m", fontsize=9, color=ORANGE, va="center")
+    on_the_wall(third)
     turn(third, 0, 0, GREEN, "−6.3 rad/s²", up=False)
     turn(third, 2, 0, GREEN, "+8.4 rad/s²", up=True)
     arrow(third, (2, -0.1), (2, -1.0), BLUE, "12.6 m/s²")
@@ -81,24 +90,16 @@ def articulated_body() -> Any:
 
 
 def virtual_work() -> Any:
-    figure = new_figure(9.4, 2.5)
-    first, second, third = figure.subplots(1, 3)
-    panel(first, "1. All joints open: everything falls")
-    panel(second, "2. Close joint 2, then joint 1")
-    panel(third, "3. Back: what every pin carries")
+    titles = "1. All joints open: everything falls", "2. Close joint 2, then joint 1", "3. Back: what every pin carries"
+    figure, (first, second, third) = panels(*titles)
     wall(first, 0, 0)
-    rod(first, 0.15, 0, label="rod 1")
-    rod(first, 2.4, 0, label="rod 2")
-    for x in (1.15, 3.4):
-        arrow(first, (x, -0.1), (x, -0.8), BLUE, "9.8 m/s²")
-    wall(second, 0, 0)
-    rod(second, 0, 0, label="rod 1")
-    rod(second, 2, 0, label="rod 2")
+    for i, x in enumerate((0.15, 2.4)):
+        rod(first, x, 0, label=f"rod {i + 1}")
+        arrow(first, (x + 1, -0.1), (x + 1, -0.8), BLUE, "9.8 m/s²")
+    on_the_wall(second)
     second.text(2, 0.55, "no force needed:\nboth fall alike", ha="center", fontsize=9, color=ORANGE)
     second.text(0, -0.85, "44.1 N m, 36.75 N if rigid,\n0 N m, 8.4 N as a hinge", fontsize=9, color=ORANGE)
-    wall(third, 0, 0)
-    rod(third, 0, 0, label="rod 1")
-    rod(third, 2, 0, label="rod 2")
+    on_the_wall(third)
     arrow(third, (0.12, 0.1), (0.12, 0.6), BLUE, "8.4 N on rod 1,\nupwards")
     arrow(third, (2, -0.1), (2, -0.6), BLUE, "2.1 N on rod 2,\ndownwards")
     return figure
@@ -109,9 +110,7 @@ def divide_and_conquer() -> Any:
     ax = figure.subplots()
     ax.set(xlim=(-1.9, 10.3), ylim=(-1.2, 4.5))
     ax.set_axis_off()
-    wall(ax, 0, 0)
-    for i in range(4):
-        rod(ax, 2 * i, 0, label=f"rod {i + 1}")
+    on_the_wall(ax, rods=4)
     nodes = {"12": (2.0, 1.4), "34": (6.0, 1.4), "1234": (4.0, 2.7), "wall": (4.0, 4.0)}
     said = {
         "12": "rods 1 and 2\njoint 2: −2.273 N",

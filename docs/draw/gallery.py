@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,9 @@ def walk() -> Any:
 FIGURES = {"gallery-rope": rope, "gallery-chaos": chaos, "gallery-racket": racket, "gallery-walk": walk}
 
 
-def main(folder: Path = PICTURES) -> None:
-    for name, draw in FIGURES.items():
-        draw().savefig(folder / f"{name}.png", dpi=110, facecolor="white")
+def main(folder: Path = PICTURES, names: Iterable[str] = FIGURES) -> None:
+    for name in names:
+        FIGURES[name]().savefig(folder / f"{name}.png", dpi=110, facecolor="white")
         print(f"{name}.png: {(folder / f'{name}.png').stat().st_size / 1e3:.0f} kB")
 
 

@@ -11,6 +11,7 @@ import contextlib
 import io
 import json
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import typer
 
@@ -147,6 +149,17 @@ def test_pictures_are_used_small_and_say_what_drew_them() -> None:
         for text in users:
             after = text.split(f"pictures/{picture.name})", 1)[1]
             assert re.search("`supple |`docs/draw/", after[:400]), f"which command drew {picture}?"
+
+
+@pytest.mark.parametrize("name", ["gallery-racket", "gallery-walk"])  # the others take longer, and are chaotic
+def test_pictures_of_the_gallery_are_those_of_their_script(name: str, tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    script = runpy.run_path(str(ROOT / "docs/draw/gallery.py"))
+    assert all((ROOT / f"docs/pictures/{known}.png").exists() for known in script["FIGURES"])
+    script["main"](tmp_path, [name])
+    kept, new = imread(ROOT / f"docs/pictures/{name}.png"), imread(tmp_path / f"{name}.png")
+    assert kept.shape == new.shape and np.abs(kept - new).mean() < 0.02, f"{name} is stale: run docs/draw/gallery.py"
 
 
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
