@@ -89,6 +89,8 @@ class Request:
         said = {name: value for name, value in mine.items() if value != plain[name]}
         if "set" in said:
             said["set"] = below.get("set", {}) | said["set"]
+        if "duration" in said or "steps" in said:  # each instead of the other
+            below = {name: value for name, value in below.items() if name not in ("duration", "steps")}
         return Request(**(below | said))
 
     @staticmethod

@@ -19,6 +19,7 @@ from supple.reproduce import ad_figures as figures
 from supple.reproduce import ad_measure as measure
 from supple.reproduce import ad_theirs as theirs
 from supple.reproduce.ad_measure import Run
+from supple.reproduce.ad_promise import promise
 from supple.reproduce.parts import Claim, three
 from supple.reproduce.qs_measure import Full, full
 from supple.reproduce.report import Report
@@ -45,6 +46,7 @@ def run(out: Path, quick: bool = False, console: Console | None = None) -> None:
     ) as report:
         claims = worked_example(report)
         claims += pendulum(report, quick)
+        promise(report)
         claims += spring(report, quick)
         claims += table_1(report, quick)
         claims += crowds.crowd(report, PEOPLE, quick)

@@ -25,6 +25,7 @@ Ints = NDArray[np.int64]
 BOND, ANGLE = 1.53, np.radians(109.5)
 #: A group's mass, and the radius of the ball: carbon or nitrogen with its hydrogens inside; oxygen.
 GROUPS = ((13.0, 0.77), (14.0, 0.75), (16.0, 0.66))
+DAMPING = 0.3  #: of a bond, so that it settles in the end: daltons angstrom^2 / s
 SIDE = 0.5  #: the chance that an atom of the backbone has a side group
 SIDE_BONDS = 4  #: at most, in a side group
 
@@ -50,7 +51,9 @@ def molecule(joints: Some = 50_000, seed: SeedNumber = 0, forces: Whole = 1, whe
     rotation[0], position[0] = np.eye(3), 0.0
     b = ModelBuilder("molecule", gravity=(0.0, 0.0, 0.0))
     names = [f"atom{i}" for i in range(n)]
-    b.add_bodies(parent, names=names, position=position, rotation=rotation, mass=mass, inertia=inertia)
+    b.add_bodies(
+        parent, names=names, position=position, rotation=rotation, mass=mass, inertia=inertia, damping=DAMPING
+    )  # fmt: skip
     q0 = rng.uniform(-np.pi, np.pi, n)
     rods = np.zeros((n, 2, 3))
     rods[1:, 0, 2] = -BOND  # back along the bond to the parent
