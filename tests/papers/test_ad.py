@@ -12,7 +12,7 @@ from rich.console import Console
 import supple
 from pictures import lacking
 from supple import scenes
-from supple.reproduce import ad, ad_crowd, ad_figures, ad_theirs
+from supple.reproduce import ad, ad_crowd, ad_promise, ad_figures, ad_theirs
 from supple.reproduce import ad_measure as measure
 
 
@@ -30,6 +30,7 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
         "ad-table-1.png": [a, b, c],
         "ad-errors.png": [a, b, c, d, e],
         "ad-energy.png": [a, b, c, f],
+        "ad-promise.png": list(ad_promise.COLOURS),
     }
     drawn = {p.name for p in tmp_path.glob("*.png")}
     assert drawn == shown.keys() and not lacking(tmp_path, shown)
