@@ -12,7 +12,7 @@ from rich.console import Console
 import supple
 from pictures import lacking
 from supple import scenes
-from supple.reproduce import ad, ad_crowd, ad_promise, ad_figures, ad_theirs
+from supple.reproduce import ad, ad_crowd, ad_figures, ad_promise, ad_theirs
 from supple.reproduce import ad_measure as measure
 
 
