@@ -14,7 +14,7 @@ import supple
 from pictures import lacking
 from supple import scenes
 from supple.drawing import new_figure
-from supple.reproduce import ad, ad_crowd, ad_figures, ad_theirs
+from supple.reproduce import ad, ad_crowd, ad_figures, ad_promise, ad_theirs
 from supple.reproduce import ad_measure as measure
 from supple.reproduce.report import Report
 
@@ -35,6 +35,7 @@ def test_run_writes_tables_and_figures(tmp_path, monkeypatch) -> None:
         "ad-table-1.png": [a, b, c],
         "ad-errors.png": [a, b, c, d],
         "ad-energy.png": [a, b, c],
+        "ad-promise.png": list(ad_promise.COLOURS),
     }
     drawn = {p.name for p in tmp_path.glob("*.png")}
     assert drawn == shown.keys() and not lacking(tmp_path, shown)

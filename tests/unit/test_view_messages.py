@@ -137,7 +137,7 @@ def test_run_goes_on_whatever_a_page_sends(capfd: pytest.CaptureFixture[str]) ->
         for label, value, event in (
             ("active joints", 3, "3 active joints"),
             ("active joints", 10**9, f"{scene.model.n_joints} active joints"),
-            ("error, log 10", 0, "error 1"),
+            ("error, log 10", -3, "error 0.001"),
             ("error, log 10", 400, "error 1"),
             ("force", 1, "force x 1"),
             ("force", 1e9, "force x 3"),
