@@ -16,7 +16,7 @@ import supple
 from browser import HEIGHT, PATIENCE, SCENE, WIDTH, Browser, chromium, is_active
 from pages import going, playing
 from supple import scenes
-from supple.view import shapes
+from supple.viewing import shapes
 
 COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
 LINKS, ACTIVE_JOINTS, FRAMES = 2000, 60, 5
@@ -163,7 +163,7 @@ def test_live_run_is_steered(browser: Browser) -> None:
 
 
 def test_exported_page_needs_nothing_else(browser: Browser, run: supple.Result, tmp_path: Path) -> None:
-    from supple.view.export import export_html
+    from supple.viewing.export import export_html
 
     file = export_html(run, tmp_path / "run.html", rods=scenes.molecule(LINKS).rods, frames=3)
     browser.clip = SCENE | {"width": WIDTH, "height": HEIGHT - 80}  # there is a bar below it, and no panel

@@ -22,8 +22,8 @@ from viser import _messages
 
 from pages import CAMERA, Client, going, playing, until
 from supple import scenes
-from supple.view.messages import FAR, LONGEST, heeded, within
-from supple.view.stage import close_server, open_server
+from supple.viewing.messages import FAR, LONGEST, heeded, within
+from supple.viewing.stage import close_server, open_server
 
 NUMBERS = [math.nan, math.inf, -math.inf, 1e9, -1e9, 1e308, -0.0, 2**63, -(2**63), 0, 0.5, 400]
 OTHERS = [None, True, False, "", "x", "1", "NaN", "²", "٣", "9" * 5000, "own", [], [1, 2], {}, {"a": 1}, b"x", [[[]]]]

@@ -13,13 +13,13 @@ import pytest
 import supple
 from supple import scenes
 from supple.simulating.run import follow
-from supple.view import shapes
-from supple.view.batch import with_world
-from supple.view.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
-from supple.view.live import Live
-from supple.view.picking import pick
-from supple.view.solids import solids
-from supple.view.timeline import Timeline, fit_speed
+from supple.viewing import shapes
+from supple.viewing.batch import with_world
+from supple.viewing.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
+from supple.viewing.live import Live
+from supple.viewing.picking import pick
+from supple.viewing.solids import solids
+from supple.viewing.timeline import Timeline, fit_speed
 
 pytest.importorskip("viser")
 
@@ -92,7 +92,7 @@ def test_timeline_finds_states_and_spreads_them() -> None:
 
 def test_gif_moves(tmp_path: Path) -> None:
     image = pytest.importorskip("PIL.Image")
-    from supple.view.export import export_gif
+    from supple.viewing.export import export_gif
 
     model = supple.trees.chain(4)
     result = supple.simulate(model, np.full(model.nq, 0.5), dt=1e-3, duration=1.0, every=100)
@@ -107,7 +107,7 @@ def test_gif_moves(tmp_path: Path) -> None:
 )
 def test_first_look_has_all_of_a_body(tall: tuple[float, float, float]) -> None:
     """Every point is at most 25 degrees off the middle of the picture, up, down and sideways; and one nearly so."""
-    from supple.view.stage import EYE, FIELD, bounds, first_eye
+    from supple.viewing.stage import EYE, FIELD, bounds, first_eye
 
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (200, 3)) + np.linspace(0.0, 1.0, 200)[:, None] * tall
     centre, _ = bounds(points)
@@ -120,7 +120,7 @@ def test_first_look_has_all_of_a_body(tall: tuple[float, float, float]) -> None:
 
 
 def test_busy_port_is_refused() -> None:
-    from supple.view.stage import open_server
+    from supple.viewing.stage import open_server
 
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -230,7 +230,7 @@ def test_meshes_have_their_own_colours_and_units(tmp_path: Path) -> None:
 
 def watched(run: supple.Simulation, **how: Any) -> tuple[Any, supple.Result]:
     """A run to its end in a page that nobody opens."""
-    from supple.view.stage import close_server, open_server
+    from supple.viewing.stage import close_server, open_server
 
     server = open_server(0)
     try:
@@ -294,9 +294,9 @@ def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
 
 def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from supple.record import recorder
-    from supple.view import growing
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    from supple.viewing import growing
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
 
     monkeypatch.setattr(growing, "LOOKS", 0.0)
     monkeypatch.setattr(recorder.Recorder, "due", property(lambda self: True))
@@ -328,7 +328,7 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
 
 
 def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from supple.view.stage import open_server
+    from supple.viewing.stage import open_server
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(supple.ViewError, match=r"pip install 'supple\[view\]'"):
@@ -336,7 +336,7 @@ def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_export_takes_fewer_states_of_larger_bodies() -> None:
-    from supple.view.export import FRAMES, frames_for
+    from supple.viewing.export import FRAMES, frames_for
 
     model = supple.trees.chain(4)
     result = supple.simulate(model, dt=1e-3, duration=1.0)

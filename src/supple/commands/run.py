@@ -155,9 +155,9 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     """The same in a page; then the page plays what was kept, until Ctrl-C."""
     from supple.commands.view import say_where
     from supple.simulating.run import follow
-    from supple.view.live import Live
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    from supple.viewing.live import Live
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
 
     endless = request.duration is None and record is None
     run = request.simulation(endless=endless)

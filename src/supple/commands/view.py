@@ -39,9 +39,9 @@ def view(
     """Look at a recording in a browser page: play, pause and scrub; pick bodies; plots beside it."""
     from supple.model.model import unknown
     from supple.simulating.run import load_run
-    from supple.view.colours import MEANING
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    from supple.viewing.colours import MEANING
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
 
     if frames is not None and html is None and gif is None:
         raise typer.BadParameter("--frames is for --html and --gif; the page has all")
@@ -67,8 +67,8 @@ def view(
 def _write(result: Result, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
     from rich.progress import Progress
 
-    from supple.view.export import export_gif, export_html, frames_for
-    from supple.view.timeline import Timeline
+    from supple.viewing.export import export_gif, export_html, frames_for
+    from supple.viewing.timeline import Timeline
 
     taken = len(frames_for(Timeline(result), frames))
     more = "" if taken == len(result) or frames is not None else "; --frames takes more"
@@ -89,7 +89,7 @@ def say_where(server: Any, model: Model, missing: list[str], open_page: bool) ->
     """Where the page is, and what it lacks."""
     import webbrowser
 
-    from supple.view.stage import address
+    from supple.viewing.stage import address
 
     lost = sum(remark.subject.startswith("mesh ") for remark in model.report)
     if lost:

@@ -14,11 +14,11 @@ from supple.exact.kinematics import poses
 from supple.model.model import Model
 from supple.simulating.result import Result
 from supple.simulating.state import State
-from supple.view.batch import Batch, with_world
-from supple.view.colours import By, paint
-from supple.view.shapes import batches
-from supple.view.stage import Stage, add_sky, bounds, close_server, first_look, open_server
-from supple.view.timeline import Timeline
+from supple.viewing.batch import Batch, with_world
+from supple.viewing.colours import By, paint
+from supple.viewing.shapes import batches
+from supple.viewing.stage import Stage, add_sky, bounds, close_server, first_look, open_server
+from supple.viewing.timeline import Timeline
 from supple.writing import check_target, replacing, write_file
 
 Floats = NDArray[np.float64]
@@ -84,7 +84,7 @@ def export_html(
 
 def _alone() -> str:
     """Forbids a page to fetch anything from anywhere."""
-    from supple.view.gate import POLICY
+    from supple.viewing.gate import POLICY
 
     return f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(socket="")}">'
 

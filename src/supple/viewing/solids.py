@@ -14,8 +14,8 @@ from supple.errors import ParseError
 from supple.files.apart import Reader
 from supple.model.model import Model, Visual
 from supple.reading import LARGEST_FILE, check_file
-from supple.view.batch import Batch
-from supple.view.colours import GROUND, PLAIN
+from supple.viewing.batch import Batch
+from supple.viewing.colours import GROUND, PLAIN
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,9 +14,9 @@ from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SuppleError
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
-from supple.view.panel import Floats, Panel, PlayButton, speed_control
-from supple.view.plots import POINTS, Plots
-from supple.view.timeline import fit_speed
+from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
+from supple.viewing.plots import POINTS, Plots
+from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
 LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and makes no haste afterwards

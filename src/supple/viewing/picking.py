@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.view.batch import Batch
+from supple.viewing.batch import Batch
 
 Floats = NDArray[np.float64]
 

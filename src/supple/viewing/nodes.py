@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.view.batch import Batch
-from supple.view.colours import Bytes
+from supple.viewing.batch import Batch
+from supple.viewing.colours import Bytes
 
 Floats = NDArray[np.float64]
 

@@ -15,11 +15,11 @@ from supple.errors import ViewError, printable
 from supple.exact.answers import Poses
 from supple.exact.kinematics import poses
 from supple.model.model import Model
-from supple.view.batch import Batch, with_world
-from supple.view.colours import By, paint
-from supple.view.nodes import Node, node
-from supple.view.picking import pick
-from supple.view.shapes import batches
+from supple.viewing.batch import Batch, with_world
+from supple.viewing.colours import By, paint
+from supple.viewing.nodes import Node, node
+from supple.viewing.picking import pick
+from supple.viewing.shapes import batches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -50,7 +50,7 @@ def open_server(port: int | None = None, title: str = "Supple", own_light: bool 
                 raise ViewError(
                     f"port {port} of this machine cannot be used: {reason}; give another with --port, or none for any"
                 ) from None
-    from supple.view.gate import Gate
+    from supple.viewing.gate import Gate
 
     gate = Gate(f"viser-v{viser.__version__}")
     with contextlib.redirect_stdout(io.StringIO()), gate.before_viser():  # it would print a banner of its own

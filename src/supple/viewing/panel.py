@@ -15,8 +15,8 @@ from supple.errors import printable
 from supple.exact.answers import Poses
 from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State
-from supple.view.colours import MEANING, legend
-from supple.view.stage import Stage
+from supple.viewing.colours import MEANING, legend
+from supple.viewing.stage import Stage
 
 Floats = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from supple.exact.answers import Poses
 from supple.model.geometry import quaternion_from_rotation
-from supple.view.colours import Bytes
+from supple.viewing.colours import Bytes
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]

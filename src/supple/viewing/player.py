@@ -7,10 +7,10 @@ import time as clock
 from typing import Any
 
 from supple.simulating.result import Result
-from supple.view.growing import LOOKS, Growing
-from supple.view.panel import Floats, Panel, PlayButton, speed_control
-from supple.view.plots import Plots
-from supple.view.timeline import Timeline
+from supple.viewing.growing import LOOKS, Growing
+from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
+from supple.viewing.plots import Plots
+from supple.viewing.timeline import Timeline
 
 RATE = 30.0  #: pictures a second, at most
 PLOTS = 0.2  #: seconds between those of the plots, while it plays

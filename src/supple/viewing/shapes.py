@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.model.model import Model
-from supple.view.batch import Batch, usual_length
-from supple.view.colours import PLAIN
-from supple.view.solids import solids
+from supple.viewing.batch import Batch, usual_length
+from supple.viewing.colours import PLAIN
+from supple.viewing.solids import solids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
