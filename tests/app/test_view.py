@@ -126,7 +126,7 @@ def test_live_run_is_steered(browser: Browser) -> None:
         browser.wait(lambda: active() == 27)
         assert (run.steered, run.stepper.active, run.events[-1].name) == (True, 27, "27 active joints")
 
-        browser.page.get_by_label("follow the camera").check()
+        browser.page.get_by_label("weigh joints by on-screen motion").check()
         (client,) = live.server.get_clients().values()
 
         def look_at(person: int) -> None:
@@ -147,7 +147,7 @@ def test_live_run_is_steered(browser: Browser) -> None:
         browser.page.mouse.move(160, 120, steps=3)
         browser.page.mouse.up()
         browser.wait(lambda: not np.array_equal(live._camera, followed))  # dragged by hand
-        browser.page.get_by_label("follow the camera").uncheck()
+        browser.page.get_by_label("weigh joints by on-screen motion").uncheck()
         browser.wait(lambda: live._camera is None)
 
         browser.slide(1, "End", 1)  # the largest error: everything may be neglected

@@ -1,8 +1,9 @@
-"""A result as an HTML page that needs nothing else, and as a moving picture."""
+"""A result as an HTML page that needs nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -10,39 +11,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ViewError
-from supple.exact.kinematics import poses
-from supple.model.model import Model
 from supple.simulating.result import Result
-from supple.simulating.state import State
-from supple.viewing.batch import Batch, with_world
-from supple.viewing.colours import By, paint
-from supple.viewing.shapes import batches
-from supple.viewing.stage import Stage, add_sky, bounds, close_server, first_look, open_server
+from supple.viewing.camera import FIELD, bounds, first_look, fit
+from supple.viewing.colours import By, entries, legend
+from supple.viewing.movie import Tell, nothing
+from supple.viewing.reached import motion
+from supple.viewing.scenery import Scenery
+from supple.viewing.stage import Stage, close_server, open_server
 from supple.viewing.timeline import Timeline
-from supple.writing import check_target, replacing, write_file
+from supple.writing import check_target, write_file
 
 Floats = NDArray[np.float64]
 
 FRAMES = 150  #: states that are taken of a result, at most,
 NUMBERS = 12_000_000  #: and so many numbers, unless asked for otherwise
-GIF_RATE = 25  #: pictures a second
-LOOKS = 8  #: at states, to find out how much room a moving picture needs
-MOVING = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG"}  #: formats by endings
-PAPER = (255, 255, 255)
 
 #: viser's page lights bodies by a picture all around, and is pale until it has it. Without a graphics card that takes
-#: longer than all else: it is held back, and a sky is there instead.
-WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }</style><script>(() => {
+#: longer than all else: it is held back. On a screen that is higher than wide the picture is square, as its first
+#: view is.
+WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }
+@media (max-aspect-ratio: 1/1) { div:has(> div > canvas) { height: 100vw !important } }</style><script>(() => {
     const fetched = window.fetch;
     window.fetch = (what, ...how) => String(what.url ?? what).startsWith("data:image/jpeg")
         ? new Promise(() => {}) : fetched(what, ...how);
 })();</script>"""
 
-Tell = Callable[[int, int], None]
-
-
-def _nothing(done: int, of: int) -> None:
-    pass
+#: Over the picture: what colours mean, and the time of the run. viser's player knows seconds of its own; its slider has
+#: them, and of each of these the words that belong to it are known.
+CAPTION = """<div style="position:fixed;left:0.6em;top:0.5em;z-index:5;font:15px sans-serif;color:#28303a;
+pointer-events:none;background:rgba(255,255,255,0.7);border-radius:4px"><div id="supple-time"
+style="padding:0.3em 0.7em">{first}</div>{legend}</div><script>(() => {{
+    const at = {at}, said = {said};
+    const show = () => {{
+        const slider = document.querySelector('[role="slider"]');
+        const now = slider === null ? NaN : parseFloat(slider.getAttribute("aria-valuenow"));
+        let i = at.findIndex(t => t > now + 1e-6);
+        if (!Number.isNaN(now)) document.getElementById("supple-time").textContent = said[(i < 0 ? at.length : i) - 1];
+        requestAnimationFrame(show);
+    }};
+    requestAnimationFrame(show);
+}})();</script>"""
 
 
 def frames_for(timeline: Timeline, asked: int | None) -> list[int]:
@@ -55,31 +63,51 @@ def frames_for(timeline: Timeline, asked: int | None) -> list[int]:
 
 def export_html(
     result: Result, path: str | Path, *, frames: int | None = None, by: By = "active", rods: Floats | None = None,
-    tell: Tell = _nothing,
+    tell: Tell = nothing,
 ) -> Path:  # fmt: skip
     """One file with viser's page and the motion in it, to be opened from anywhere, without a network."""
     check_target(path, ViewError)
     timeline = Timeline(result)
     chosen, speed = frames_for(timeline, frames), timeline.speed
-    server = open_server(0, own_light=False)  # the page would go back to its own whenever it begins anew
-    add_sky(server.scene)
+    server = open_server(0)
     try:
         stage = Stage(server)
         stage.rods, stage.by, stage.largest_error = rods, by, timeline.largest_error
+        stage.scenery = Scenery(result.forces, result.ground)
+        _look(server, stage, timeline, rods)
         serializer: Any = None
+        at = [max(float(timeline.times[i]) - float(timeline.times[0]), 0.0) / speed for i in chosen]
         for k, i in enumerate(chosen):
             state = timeline.state(i)
             stage.show(state.model, state.q, state.active_joints, state.error)
             if serializer is None:  # what is there now is where it begins
                 serializer = server.get_scene_serializer()
             if k + 1 < len(chosen):
-                serializer.insert_sleep(max(float(timeline.times[chosen[k + 1]]) - state.time, 0.0) / speed)
+                serializer.insert_sleep(max(at[k + 1] - at[k], 0.0))
             tell(k + 1, len(chosen))
         text = serializer.as_html().replace("<head>", "<head>" + _alone() + WITHOUT_PICTURE, 1)
+        by = by if timeline.active is not None else "own"
+        caption = _caption(at, [timeline.moment(i) for i in chosen], legend(entries(by, stage.acts)))
     finally:
         close_server(server)
-    write_file(path, text, ViewError)
+    before, body, after = text.rpartition("</body>")
+    write_file(path, before + caption + body + after, ViewError)
     return Path(path)
+
+
+def _look(server: Any, stage: Stage, timeline: Timeline, rods: Floats | None) -> None:
+    """The light, the ground, and a first view that holds the whole motion."""
+    model, points = timeline.segments[0].model, motion(timeline, rods, stage.scenery)
+    back, radius = first_look(model, points), bounds(points)[1]
+    stage.set_scene(model, points, back)
+    camera = server.initial_camera
+    camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
+    camera.position, camera.look_at = fit(points, back, 1.0)
+
+
+def _caption(at: list[float], said: list[str], shown: str) -> str:
+    words = json.dumps(said).replace("<", "\\u003c")
+    return CAPTION.format(first=escape(said[0]), legend=shown, at=json.dumps([round(t, 6) for t in at]), said=words)
 
 
 def _alone() -> str:
@@ -87,115 +115,3 @@ def _alone() -> str:
     from supple.viewing.gate import POLICY
 
     return f'<meta http-equiv="Content-Security-Policy" content="{POLICY.format(socket="")}">'
-
-
-def export_gif(
-    result: Result, path: str | Path, *, frames: int | None = None, by: By = "active", rods: Floats | None = None,
-    size: tuple[int, int] = (800, 600), tell: Tell = _nothing,
-) -> Path:  # fmt: skip
-    """A GIF, or by its ending an animated WebP or PNG: bodies as lines, far ones first."""
-    try:
-        import PIL  # noqa: F401
-    except ImportError:
-        raise ViewError("a moving picture needs Pillow: pip install 'supple[view]'") from None
-    if Path(path).suffix.lower() not in MOVING:
-        raise ViewError(f"{path}: a moving picture ends in .gif, .webp or .png")
-    check_target(path, ViewError)
-    timeline = Timeline(result)
-    chosen = frames_for(timeline, frames)
-    shapes = Shapes(rods)
-    some = [timeline.state(i) for i in {*chosen[:: max(1, len(chosen) // LOOKS)], chosen[-1]}]
-    reach = [b.corners(*with_world(poses(s.model, s.q))) for s in some for b in shapes.of(s)]
-    camera = Camera(np.concatenate(reach), size, first_look(timeline.state(0).model))
-    pictures: list[Any] = []
-    for k, i in enumerate(chosen):
-        state = timeline.state(i)
-        painted = paint(by, state.model.n_bodies, state.active_joints, state.error, timeline.largest_error)
-        pictures.append(_draw(shapes.of(state), with_world(poses(state.model, state.q)), painted, camera))
-        tell(k + 1, len(chosen))
-    span = float(timeline.times[chosen[-1]] - timeline.times[chosen[0]]) / timeline.speed
-    each = max(1000.0 / GIF_RATE, 1000.0 * span / max(len(pictures) - 1, 1))
-    first, *rest = pictures
-    with replacing(path, ViewError) as out:
-        how = {"save_all": True, "append_images": rest, "duration": round(each), "loop": 0}
-        first.save(out, MOVING[Path(path).suffix.lower()], **how)
-    return Path(path)
-
-
-class Shapes:
-    """What is drawn of the models of a result, made once for each."""
-
-    def __init__(self, rods: Floats | None) -> None:
-        self._rods = rods
-        self._made: dict[int, tuple[Model, list[Batch]]] = {}
-
-    def of(self, state: State) -> list[Batch]:
-        model = state.model
-        if id(model) not in self._made:
-            size = bounds(poses(model, state.q).position)[1]
-            self._made[id(model)] = model, batches(model, size, None if self._made else self._rods)[0]
-        return self._made[id(model)][1]
-
-
-class Camera:
-    """Looks at points from where a page looks first, without perspective."""
-
-    def __init__(self, points: Floats, size: tuple[int, int], eye: Floats) -> None:
-        self.back = eye / np.linalg.norm(eye)  #: towards whoever looks
-        ahead = -self.back
-        right = np.cross(ahead, (0.0, 0.0, 1.0))
-        right /= np.linalg.norm(right)
-        self._axes = np.stack([right, np.cross(right, ahead), -ahead], axis=1)
-        self.size = size
-        at = points @ self._axes
-        low, high = at.min(axis=0), at.max(axis=0)
-        self._middle = 0.5 * (low + high)[:2]
-        room = np.maximum((high - low)[:2], 1e-9)
-        self.scale = 0.85 * float(np.min(np.array(size) / room)) if (high > low)[:2].any() else min(size) / 2.0
-
-    def see(self, x: Floats) -> tuple[Floats, Floats]:
-        """Pixels (m, 2), and how near (m,)."""
-        at = x @ self._axes
-        p = self.scale * (at[:, :2] - self._middle)
-        return np.stack([0.5 * self.size[0] + p[:, 0], 0.5 * self.size[1] - p[:, 1]], axis=1), at[:, 2]
-
-
-def _draw(made: list[Batch], placed: tuple[Floats, Floats], painted: Any, camera: Camera) -> Any:
-    """Rods as lines, solids as the triangles of their meshes, the far ones first; drawn larger, for smooth edges."""
-    from PIL import Image, ImageDraw
-
-    fine = 2
-    picture = Image.new("RGB", (fine * camera.size[0], fine * camera.size[1]), PAPER)
-    pen = ImageDraw.Draw(picture)
-    parts: list[tuple[Floats, Floats, Any, Floats]] = []  # points, nearness, colours, widths (0: an area)
-    for batch in made:
-        R, r = placed[0][batch.body], placed[1][batch.body]
-        begin = r + np.einsum("mij,mj->mi", R, batch.begin)
-        colour = batch.colours(painted)
-        if batch.rods:
-            d = np.einsum("mij,mj->mi", R, batch.rotation[:, :, 2])
-            a, near = camera.see(begin)
-            b, _ = camera.see(begin + batch.scale[:, 2:] * d)
-            parts.append((np.stack([a, b], 1), near, colour, np.maximum(fine * camera.scale * batch.scale[:, 0], 2.0)))
-            continue
-        local = np.einsum("mij,mvj->mvi", batch.rotation, batch.scale[:, None] * batch.vertices)
-        at = begin[:, None] + np.einsum("mij,mvj->mvi", R, local)
-        corners = at[:, batch.faces].reshape(-1, 3, 3)
-        p, near = camera.see(corners.reshape(-1, 3))
-        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-        normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
-        facing = normal @ camera.back
-        shaded = np.repeat(colour, len(batch.faces), axis=0) * (0.55 + 0.45 * facing)[:, None]
-        seen = facing > 0
-        near = near.reshape(-1, 3).mean(axis=1)[seen]
-        parts.append((p.reshape(-1, 3, 2)[seen], near, shaded[seen], np.zeros(len(near))))
-    items = [
-        (n, fine * p, c, w) for points, near, colour, width in parts for p, n, c, w in zip(points, near, colour, width)
-    ]
-    for _, p, c, w in sorted(items, key=lambda item: float(item[0])):
-        rgb, flat = tuple(int(x) for x in c), [(float(x), float(y)) for x, y in p]
-        if w > 0:
-            pen.line(flat, fill=rgb, width=round(float(w)))
-        else:
-            pen.polygon(flat, fill=rgb)
-    return picture.resize(camera.size, Image.Resampling.LANCZOS)

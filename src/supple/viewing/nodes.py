@@ -9,8 +9,12 @@ from numpy.typing import NDArray
 
 from supple.viewing.batch import Batch
 from supple.viewing.colours import Bytes
+from supple.viewing.light import reflecting
 
 Floats = NDArray[np.float64]
+
+
+WORLD = np.eye(3)[None], np.zeros((1, 3))
 
 
 class Node(Protocol):
@@ -18,7 +22,7 @@ class Node(Protocol):
 
     handle: Any
 
-    def show(self, R: Floats, r: Floats, painted: Bytes | None) -> None: ...
+    def show(self, R: Floats, r: Floats, painted: Bytes | None, picked: int | None) -> None: ...
 
 
 class Instances:
@@ -26,13 +30,14 @@ class Instances:
         self._batch = batch
         wxyz, position = batch.place(R, r)
         self.handle = scene.add_batched_meshes_simple(
-            name, batch.vertices, batch.faces, wxyz, position, batched_scales=batch.scale, batched_colors=batch.own,
-            lod="off", flat_shading=not batch.rods, visible=visible, cast_shadow=False, receive_shadow=False,
+            name, batch.vertices, batch.faces, wxyz, position, batched_scales=batch.scale,
+            batched_colors=reflecting(batch.own), lod="off", flat_shading=batch.kind == "solid",
+            visible=visible, cast_shadow=False, receive_shadow=False,
         )  # fmt: skip
 
-    def show(self, R: Floats, r: Floats, painted: Bytes | None) -> None:
+    def show(self, R: Floats, r: Floats, painted: Bytes | None, picked: int | None) -> None:
         self.handle.batched_wxyzs, self.handle.batched_positions = self._batch.place(R, r)
-        self.handle.batched_colors = self._batch.colours(painted)
+        self.handle.batched_colors = reflecting(self._batch.colours(painted, picked))
 
 
 class Dots:
@@ -43,9 +48,32 @@ class Dots:
             visible=visible,
         )  # fmt: skip
 
-    def show(self, R: Floats, r: Floats, painted: Bytes | None) -> None:
+    def show(self, R: Floats, r: Floats, painted: Bytes | None, picked: int | None) -> None:
         self.handle.points = self._batch.middles(R, r)
-        self.handle.colors = self._batch.colours(painted)
+        self.handle.colors = self._batch.colours(painted, picked)
+
+
+class Things:
+    """Instances that change their sizes, too: arrows and springs."""
+
+    def __init__(self, scene: Any, name: str, batch: Batch) -> None:
+        self.name, self.some, self._handle = name, len(batch) > 0, None
+        if self.some:
+            wxyz, position = batch.place(*WORLD)
+            self._handle = scene.add_batched_meshes_simple(
+                f"/around/{name}", batch.vertices, batch.faces, wxyz, position,
+                batched_scales=batch.scale.astype(np.float32), batched_colors=reflecting(batch.own), lod="off",
+                flat_shading=True, side="double", cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
+
+    def show(self, batch: Batch) -> None:
+        if self._handle is not None:
+            self._handle.batched_wxyzs, self._handle.batched_positions = batch.place(*WORLD)
+            self._handle.batched_scales = batch.scale.astype(np.float32)
+
+    def remove(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
 
 
 def node(scene: Any, name: str, batch: Batch, R: Floats, r: Floats, visible: bool) -> Node:

@@ -10,6 +10,8 @@ from supple.simulating.result import Result
 from supple.viewing.growing import LOOKS, Growing
 from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
 from supple.viewing.plots import Plots
+from supple.viewing.reached import motion
+from supple.viewing.scenery import Scenery
 from supple.viewing.timeline import Timeline
 
 RATE = 30.0  #: pictures a second, at most
@@ -26,15 +28,18 @@ class Player:
         self.timeline, self._growing = Timeline(result), Growing(result)
         self._wanted = threading.Event()
         self._stopped, self._plotted = False, 0.0
+        self._watched = False  #: whether somebody has opened the page: until then, it does not play
         self._frame = 0  #: the one that is drawn
         self._clock = (0.0, 0.0)  #: when playing began, and the time of the run then
         gui, n = server.gui, len(self.timeline)
         self._panel = Panel(server, self.timeline.active is not None, self._wanted.set)
         self._panel.measure, self._panel.about = result.measure or "", result.about
-        self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
+        stage = self._panel.stage
+        stage.rods, stage.largest_error = rods, self.timeline.largest_error
+        stage.scenery = Scenery(result.forces, result.ground)
         with gui.add_folder("Timeline"):
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
-            self._play = PlayButton(gui, False, self._begin)
+            self._play = PlayButton(gui, n > 1, self._begin)
             self._loop = gui.add_checkbox("repeat", True)
             self._speed = speed_control(gui, self.timeline.speed)
         self._panel.add_view()
@@ -44,6 +49,8 @@ class Player:
         self._slider.on_update(lambda event: self._seek(event))
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)
+        self._panel.begin(self.timeline.segments[0].model, motion(self.timeline, rods, stage.scenery))
+        server.on_client_connect(lambda _: self._opened())
 
     @property
     def missing(self) -> list[str]:
@@ -84,9 +91,17 @@ class Player:
         last = len(self.timeline) - 1
         self._slider.max, self._slider.disabled = last, last < 1
         self._panel.stage.largest_error = self.timeline.largest_error
+        stage = self._panel.stage
+        self._panel.cameras.more(motion(self.timeline, stage.rods, stage.scenery))
         self._plots.renew(curves(self.timeline), float(self.timeline.times[self._frame]))
         if at_end and not self._play.playing:
             self._slider.value = last
+
+    def _opened(self) -> None:
+        """It opens playing: from its beginning for whoever comes first."""
+        if self._play.playing and not self._watched:
+            self._watched = True
+            self._begin()
 
     def _seek(self, event: Any) -> None:
         if event.client is not None:  # by hand, not by playing
@@ -103,6 +118,8 @@ class Player:
 
     def _due(self) -> int:
         """The frame to be shown now."""
+        if not self._watched:
+            return self._frame
         begun, since = self._clock
         times = self.timeline.times
         now = since + (clock.perf_counter() - begun) * float(self._speed.value)

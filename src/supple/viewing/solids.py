@@ -66,7 +66,7 @@ def solids(model: Model) -> tuple[list[Batch], list[str]]:
         scale = np.array([_scale(v) for v in visuals])
         for part in made:
             own = np.array([_colour(v, part.colour) for v in visuals], dtype=np.uint8)
-            out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own, False))
+            out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own))
     return out, failed
 
 

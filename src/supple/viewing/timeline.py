@@ -47,6 +47,10 @@ class Timeline:
         s, error = self.segments[n], None if self.error is None else float(self.error[i])
         return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active_joints(k), error)
 
+    def moment(self, i: int) -> str:
+        """When a state is, in words."""
+        return f"{self.times[i]:.3f} s"
+
     def wrench(self, i: int, body: int) -> Floats | None:
         """What the joint of a body carries, where that was kept."""
         n, k = self._where(i)
