@@ -25,7 +25,12 @@ MOVING = (".gif", ".webp", ".png", ".mp4")
 
 
 def view(
-    recording: Annotated[Path, typer.Argument(help="A recording, as `supple run --record` makes it.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A recording (`supple run --record` makes one), a robot (URDF, MJCF) or a captured motion (BVH)."
+        ),
+    ],
     port: Port = None,
     open_page: Open = False,
     html: Annotated[
@@ -51,11 +56,14 @@ def view(
     ] = None,
     colour: Annotated[str, typer.Option("--colour", help="Of these files, by: active, error or own.")] = "active",
 ) -> None:
-    """Look at a recording in a browser page: play, pause and scrub; pick bodies; plots beside it."""
+    """Look at a recording, a robot or a captured motion in a browser page.
+
+    Play, pause and scrub; pick bodies; plots beside a recording, and sliders for the joints of the others.
+    """
     from supple.model.model import unknown
-    from supple.simulating.run import load_run
     from supple.viewing.colours import MEANING
     from supple.viewing.player import Player
+    from supple.viewing.show import shown_as
     from supple.viewing.stage import close_server, open_server
 
     files = [path for path in (html, gif, mp4) if path is not None]
@@ -68,14 +76,14 @@ def view(
             raise typer.BadParameter(f"{option} {printable(path)}: its name must end in {' or '.join(endings)}")
     if colour not in MEANING:
         raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
-    result = load_run(recording)
+    result, title, posed = shown_as(file)
     try:
         if files:
             _write(result, files, {"frames": frames, "fps": fps, "size": _size(size), "camera": camera, "by": colour})
             return
-        server = open_server(port, recording.name)
+        server = open_server(port, title)
         try:
-            player = Player(server, result, result.rods)
+            player = Player(server, result, result.rods, posed)
             say_where(server, result.model, player.missing, open_page)
             with suppress(KeyboardInterrupt):
                 player.run()

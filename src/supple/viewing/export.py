@@ -30,7 +30,8 @@ NUMBERS = 12_000_000  #: and so many numbers, unless asked for otherwise
 #: longer than all else: it is held back. On a screen that is higher than wide the picture is square, as its first
 #: view is.
 WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }
-@media (max-aspect-ratio: 1/1) { div:has(> div > canvas) { height: 100vw !important } }</style><script>(() => {
+@media (max-aspect-ratio: 1/1) { div:has(> div > canvas) { height: 100vw !important; margin-top: 4em } }</style><script>
+(() => {
     const fetched = window.fetch;
     window.fetch = (what, ...how) => String(what.url ?? what).startsWith("data:image/jpeg")
         ? new Promise(() => {}) : fetched(what, ...how);

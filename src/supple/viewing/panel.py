@@ -78,7 +78,9 @@ class Panel:
             self.picked = self._name.value = model.body_names[body]
         self._changed()
 
-    def show(self, state: State, energy: float, joint_wrench: Callable[[int], Floats | None] | None = None) -> None:
+    def show(
+        self, state: State, energy: float | None, joint_wrench: Callable[[int], Floats | None] | None = None
+    ) -> Poses:
         """Draw a state, and say its numbers."""
         stage = self.stage
         stage.by = self._by.value
@@ -94,6 +96,7 @@ class Panel:
             wrench = None if joint_wrench is None else joint_wrench(stage.picked)
             self._numbers.content = numbers(state, stage.picked, pose, wrench)
         self.cameras.moved(centre_of(model, pose) if stage.picked is None else pose.position[stage.picked])
+        return pose
 
     def _find(self) -> None:
         model, name = self.stage.model, self._name.value.strip()
@@ -143,10 +146,12 @@ def speed_control(gui: Any, now: float, more: str = "") -> Any:
 
 
 def said(
-    state: State, energy: float, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
+    state: State, energy: float | None, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
 ) -> str:
     """A state in a few words, as HTML."""
-    rows = {PROGRESS[progress_unit(about or {})]: when(state.time, about or {}), "energy": f"{energy:.6g} J"}
+    rows = {PROGRESS[progress_unit(about or {})]: when(state.time, about or {})}
+    if energy is not None:
+        rows["energy"] = f"{energy:.6g} J"
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:

@@ -41,7 +41,7 @@ class Painter:
         legend: list[Entry], said: str,
     ) -> Any:  # fmt: skip
         """A picture. placed: see with_world; painted: colours of bodies; things: around them; said: the time."""
-        from PIL import Image, ImageDraw
+        from PIL import ImageDraw
 
         picture = self._paper.copy()
         pen = ImageDraw.Draw(picture)
@@ -57,7 +57,7 @@ class Painter:
                 pen.polygon(points, fill=colour)
             else:
                 _stroke(pen, points, colour, width)
-        picture = picture.resize(self.size, Image.Resampling.LANCZOS)
+        picture = picture.reduce(FINE)
         self._caption(ImageDraw.Draw(picture), legend, said)
         return picture
 
