@@ -43,6 +43,7 @@ class Cameras:
         camera = self._server.initial_camera
         camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
         camera.position, camera.look_at = view
+        self._server.cameras = self  # instead of those of what was shown before
         self._server.on_client_connect(self._met)
 
     def more(self, points: Floats) -> None:
@@ -79,17 +80,29 @@ class Cameras:
 
     def _met(self, client: Any) -> None:
         """Somebody who has opened the page. Its picture changes its form when the panel comes, or a phone is turned: as
-        long as nobody has moved the camera, all is to be in it."""
-        self._home(client)
-        last: list[tuple[Floats, float]] = [(client.camera.position, client.camera.aspect)]
+        long as nobody has moved the camera from where it was put, all is to be in it."""
+        if self._server.cameras is not self:
+            return
+        put = [np.array(self._server.initial_camera.position)]  # what is under way may still say this
+        aspect = 0.0
+
+        def fit_again() -> None:
+            nonlocal aspect
+            aspect = float(client.camera.aspect)
+            self._home(client)
+            put.append(np.array(client.camera.position))
 
         @client.camera.on_update
         def _(event: Any) -> None:
-            camera = client.camera
-            (eye, aspect), last[0] = last[0], (camera.position, camera.aspect)
-            if abs(camera.aspect - aspect) > 0.01 * aspect and np.allclose(camera.position, eye, rtol=1e-3):
-                self._look(client, np.asarray(camera.position) - np.asarray(camera.look_at))
-                last[0] = camera.position, camera.aspect
+            other = abs(client.camera.aspect - aspect) > 0.01 * aspect
+            if (
+                self._server.cameras is self
+                and other
+                and any(np.allclose(client.camera.position, eye, rtol=1e-3) for eye in put)
+            ):
+                fit_again()
+
+        fit_again()
 
     def _home(self, client: Any) -> None:
         self._look(client, self._back)

@@ -51,7 +51,7 @@ def ways(model: Model, joint: int) -> list[Way]:
         low, high = float(j.lower[k]), float(j.upper[k])
         low, high = (low if np.isfinite(low) else -usual), (high if np.isfinite(high) else usual)
         label = name if n == 1 else f"{name} {k + 1}"
-        out.append(Way(label, j.v.start + k, j.q.start + k, low, max(high, low + 1e-6)))
+        out.append(Way(label, j.v.start + k, j.q.start + k, low, max(high, low + 1e-3)))
     return out
 
 
@@ -105,9 +105,9 @@ class Joints:
     def _add(self, joint: int) -> None:
         with self._folder:
             for way in ways(self._model, joint):
-                now = float(np.clip(self._held.get(way.v, 0.0), way.low, way.high))
+                now = float(np.clip(self._held.get(way.v, 0.0), round(way.low, 4), round(way.high, 4)))
                 step = (way.high - way.low) / 1000.0
-                slider = self._gui.add_slider(way.label, way.low, way.high, step, now)
+                slider = self._gui.add_slider(way.label, round(way.low, 4), round(way.high, 4), round(step, 7), now)
                 slider.on_update(self._moved(way))
                 self._sliders.append((way, slider))
 

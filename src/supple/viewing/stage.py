@@ -67,9 +67,20 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
         raise ViewError("this version of viser opens pages in a way that cannot be guarded: pip install 'viser~=1.1'")
     _share_nothing(server)
     server.gate, gate.gui = gate, server.gui
+    _arrange(server)
+    return server
+
+
+def clear(server: Any) -> None:
+    """An empty page, for something else to be shown in it."""
+    server.gui.reset()
+    server.scene.reset()
+    _arrange(server)
+
+
+def _arrange(server: Any) -> None:
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     server.gui.main_panel.dock_right()  # beside the body, not over it
-    return server
 
 
 def _share_nothing(server: Any) -> None:
