@@ -80,7 +80,7 @@ def export_html(
         at = [max(float(timeline.times[i]) - float(timeline.times[0]), 0.0) / speed for i in chosen]
         for k, i in enumerate(chosen):
             state = timeline.state(i)
-            stage.show(state.model, state.q, state.active_joints, state.error)
+            stage.show(state.model, state.q, state.active_joints, state.error, state.time)
             if serializer is None:  # what is there now is where it begins
                 serializer = server.get_scene_serializer()
             if k + 1 < len(chosen):

@@ -110,7 +110,7 @@ def _drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats |
         if i != last:
             state = timeline.state(i)
             pose = poses(state.model, state.q)
-            things = scenery.batches(state.model, pose)
+            things = scenery.batches(state.model, pose, state.time)
             by = wanted.by if state.active_joints is not None else "own"
             legend = entries(by, [name for name, b in zip(("force", "spring", "anchor"), things) if len(b)])
             painted = paint(by, state.model.n_bodies, state.active_joints, state.error, timeline.largest_error)

@@ -88,7 +88,7 @@ class Panel:
             stage.visible = self._shown.value
         picked, model = self.picked, state.model  # which another thread may change meanwhile
         stage.picked = None if picked is None or picked not in model.bodies else model.bodies[picked].index
-        pose = stage.show(model, state.q, state.active_joints, state.error)
+        pose = stage.show(model, state.q, state.active_joints, state.error, state.time)
         by = stage.by if state.active_joints is not None else "own"
         self._legend.content = legend(entries(by, stage.acts, stage.picked is not None))
         self._said.content = said(state, energy, self.measure, self.refused, self.about)

@@ -23,6 +23,9 @@ from supple.viewing.shapes import Mesh, link_length, tree_size, turned
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+#: Bodies, points on them, vectors, whether these turn with the body, and which of those given they are.
+Placed = tuple[Ints, Floats, Floats, NDArray[np.bool_], Ints]
+
 ARROW, LINKS = 0.4, 12.0  #: of the strongest push: as a share of how large a body is, and in links of it, at most
 WIDE, LINKS_WIDE = 0.05, 3.0  #: of springs and anchors, in the same way
 LEAST = 0.25  #: of the strongest arrow, how long the others are at least
@@ -73,13 +76,15 @@ class Scenery:
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._springs = [f for f in forces if isinstance(f, Spring)]
         self._strongest = max((float(np.linalg.norm(f.force)) for f in self._pushes), default=1.0)
+        self._times = np.array([(f.start, f.stop) for f in self._pushes]).reshape(-1, 2)
         self._found: tuple[Model, Any] | None = None
 
-    def batches(self, model: Model, pose: Poses, scale: float = 1.0) -> list[Batch]:
-        """Arrows, springs, anchors: one batch each, maybe empty. scale: of the pushes."""
+    def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> list[Batch]:
+        """Arrows, springs, anchors: one batch each, maybe empty. scale: of the pushes, those that act at this time."""
         wide, arrow, pushes, springs, roots = self._of(model, pose)
-        at, force = self._ends(pose, pushes)
-        strength = np.linalg.norm(force, axis=1) / self._strongest * scale
+        at, force, found = *self._ends(pose, pushes), pushes[4]
+        acts = (self._times[:, 0] <= time) & (time < self._times[:, 1])
+        strength = np.linalg.norm(force, axis=1) / self._strongest * scale * acts[found]
         long = arrow * np.where(strength > 0.0, np.clip(strength, LEAST, 3.0), 0.0)
         from_within = np.einsum("mi,mi->m", force, at - _centres(model, pose, pushes[0])) >= 0.0
         ahead = force / np.maximum(np.linalg.norm(force, axis=1), 1e-300)[:, None]
@@ -108,9 +113,9 @@ class Scenery:
         return self._found[1]
 
     @staticmethod
-    def _ends(pose: Poses, what: tuple[Ints, Floats, Floats, NDArray[np.bool_]]) -> tuple[Floats, Floats]:
+    def _ends(pose: Poses, what: Placed) -> tuple[Floats, Floats]:
         """Points in the world, and vectors there."""
-        body, point, vector, turns = what
+        body, point, vector, turns, _ = what
         R = pose.rotation[body]
         at = pose.position[body] + np.einsum("mij,mj->mi", R, point)
         return at, np.where(turns[:, None], np.einsum("mij,mj->mi", R, vector), vector)
@@ -121,10 +126,10 @@ def _centres(model: Model, pose: Poses, body: Ints) -> Floats:
     return np.asarray(pose.position[body] + np.einsum("mij,mj->mi", pose.rotation[body], model.com[body]))
 
 
-def _places(model: Model, given: list[tuple[Any, Any, Any, str]]) -> tuple[Ints, Floats, Floats, NDArray[np.bool_]]:
-    """Bodies, points on them, vectors, and whether these turn with the body; what is not in the model is left out."""
-    body, points, vectors, turns = [], [], [], []
-    for name, point, vector, frame in given:
+def _places(model: Model, given: list[tuple[Any, Any, Any, str]]) -> Placed:
+    """What is not in the model is left out."""
+    body, points, vectors, turns, found = [], [], [], [], []
+    for i, (name, point, vector, frame) in enumerate(given):
         try:
             place = model.moving_place(name)
         except (SuppleError, KeyError, IndexError):
@@ -134,9 +139,10 @@ def _places(model: Model, given: list[tuple[Any, Any, Any, str]]) -> tuple[Ints,
         own = frame == "body"
         vectors.append(place.rotation @ np.asarray(vector) if own else np.asarray(vector))
         turns.append(own)
+        found.append(i)
     shape = (len(body), 3)
     at, along = np.reshape(points, shape), np.reshape(vectors, shape)
-    return np.array(body, dtype=np.int64), at, along, np.array(turns, dtype=bool)
+    return np.array(body, dtype=np.int64), at, along, np.array(turns, dtype=bool), np.array(found, dtype=np.int64)
 
 
 def _along(mesh: Mesh, at: Floats, d: Floats, length: Floats, wide: float, colour: Rgb) -> Batch:

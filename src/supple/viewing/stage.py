@@ -120,7 +120,7 @@ class Stage:
         self.largest_error = 0.0
         self.rods: Floats | None = None  #: of the first model, where its scene says them
         self.scenery = Scenery(())
-        self.push_scale = 1.0
+        self.push_scale, self._time = 1.0, 0.0
         self.picked: int | None = None  #: the body that stands out
         if picked is not None:
 
@@ -130,8 +130,11 @@ class Stage:
                 if body is not None:
                     picked(body)
 
-    def show(self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None) -> Poses:
+    def show(
+        self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None, time: float = 0.0
+    ) -> Poses:
         """Draw a state. active: the joints that are computed; error: what is certified of the others."""
+        self._time = time
         pose = poses(model, q)
         with self.server.atomic():
             if model is not self.model:
@@ -141,14 +144,14 @@ class Stage:
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
             for _, shown in self._parts:
                 shown.show(*placed, painted, self.picked)
-            for thing, batch in zip(self._things, self.scenery.batches(model, pose, self.push_scale)):
+            for thing, batch in zip(self._things, self.scenery.batches(model, pose, self._time, self.push_scale)):
                 thing.show(batch)
         return pose
 
     def reach(self, pose: Poses) -> Floats:
         """(k, 3) how far what is drawn reaches, where the bodies of the model are so."""
         assert self.model is not None
-        around = self.scenery.batches(self.model, pose, self.push_scale)
+        around = self.scenery.batches(self.model, pose, self._time, self.push_scale)
         return reach([b for b in (*(b for b, _ in self._parts), *around) if len(b)], pose)
 
     @property
@@ -181,7 +184,7 @@ class Stage:
         self._parts = [(b, node(scene, f"/body/{i}", b, *placed, self._visible)) for i, b in enumerate(made)]
         for thing in self._things:
             thing.remove()
-        around = self.scenery.batches(model, pose, self.push_scale)
+        around = self.scenery.batches(model, pose, self._time, self.push_scale)
         self._things = [Things(scene, name, batch) for name, batch in zip(("force", "spring", "anchor"), around)]
 
     def set_scene(self, model: Model, points: Floats, back: Floats) -> Ground | None:
