@@ -32,6 +32,7 @@ FPS = {".mp4": 30.0}  #: pictures a second, unless asked for; of others:
 SLOWER = 20.0
 MOST = {".mp4": 1800}  #: pictures, unless asked for; of others:
 FEWER = 150
+ENCODERS = ("libx264", "libopenh264", "mpeg4")  #: the first that PyAV has
 LARGEST = 8192  #: pixels of an edge
 
 
@@ -125,7 +126,10 @@ def _film(out: Any, pictures: Iterator[Any], rate: float) -> None:
     import av
 
     with av.open(out, "w", format="mp4") as film:
-        stream: Any = film.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000), options={"crf": "20"})
+        encoder = next((name for name in ENCODERS if name in av.codecs_available), ENCODERS[-1])
+        stream: Any = film.add_stream(encoder, rate=Fraction(rate).limit_denominator(1000))
+        if encoder == ENCODERS[0]:
+            stream.options = {"crf": "20"}
         stream.pix_fmt = "yuv420p"
         for k, picture in enumerate(pictures):
             if k == 0:
