@@ -20,8 +20,8 @@ from supple.simulating.run import follow
 @contextmanager
 def playing(result: supple.Result, rods: Any = None) -> Iterator[tuple[str, Any]]:
     """A result that is shown, until it is left; its address, and what shows it."""
-    from supple.view.player import Player
-    from supple.view.stage import address, close_server, open_server
+    from supple.viewing.player import Player
+    from supple.viewing.stage import address, close_server, open_server
 
     server = open_server(0)
     player = Player(server, result, rods)
@@ -38,8 +38,8 @@ def playing(result: supple.Result, rods: Any = None) -> Iterator[tuple[str, Any]
 @contextmanager
 def going(run: supple.Simulation, rods: Any = None) -> Iterator[tuple[str, Any]]:
     """A run that is shown, until it is left; its address, and what shows it."""
-    from supple.view.live import Live
-    from supple.view.stage import address, close_server, open_server
+    from supple.viewing.live import Live
+    from supple.viewing.stage import address, close_server, open_server
 
     server = open_server(0)
     live = Live(server, run, rods)

@@ -92,6 +92,8 @@ from supple.simulating.run import simulate as simulate
 from supple.simulating.simulation import Sample as Sample
 from supple.simulating.simulation import Simulation as Simulation
 from supple.simulating.state import State as State
+from supple.viewing.show import Page as Page
+from supple.viewing.show import view as view
 from supple.walking.gaits import Gait as Gait
 from supple.walking.gaits import gait as gait
 from supple.walking.impacts import Impact as Impact

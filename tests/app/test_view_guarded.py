@@ -161,7 +161,7 @@ def test_name_that_leads_here_is_refused(context: Any) -> None:
 
 
 def test_names_are_text(context: Any, tmp_path: Path) -> None:
-    from supple.view.export import export_html
+    from supple.viewing.export import export_html
 
     with foreign() as other:
         there = f"http://127.0.0.1:{other.port}"

@@ -18,7 +18,7 @@ import supple
 from supple.errors import ParseError, StateError
 from supple.files import apart
 from supple.files.mjcf import COMPILER
-from supple.view import solids
+from supple.viewing import solids
 
 pytest.importorskip("mujoco")
 

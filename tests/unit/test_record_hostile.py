@@ -27,7 +27,7 @@ from supple.record.head import LENGTH, read_head
 from supple.record.index import ENTRY
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
-from supple.view.timeline import Timeline
+from supple.viewing.timeline import Timeline
 from tampered import STATE, changed, everything, fake, recorded, same, whole_index, with_blob, with_index, with_rows
 
 CHAIN = supple.trees.chain(12)

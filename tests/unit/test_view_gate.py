@@ -18,7 +18,7 @@ import viser
 from websockets.exceptions import InvalidStatus
 
 from pages import PROTOCOL, Client, knock, playing, until
-from supple.view.stage import address, close_server, open_server
+from supple.viewing.stage import address, close_server, open_server
 
 FOREIGN = "evil.example"
 
@@ -179,11 +179,13 @@ def test_whoever_knocks_with_something_else_is_not_heard(
 
 def test_a_server_that_no_gate_is_before_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if a viser to come served pages in some other way."""
-    from supple.view import gate
+    from supple.viewing import gate
 
     closed: list[Any] = []
     monkeypatch.setattr(gate.Gate, "stands", property(lambda self: False, lambda self, value: None), raising=False)
-    monkeypatch.setattr("supple.view.stage.close_server", lambda server: (closed.append(server), close_server(server)))
+    monkeypatch.setattr(
+        "supple.viewing.stage.close_server", lambda server: (closed.append(server), close_server(server))
+    )
     with pytest.raises(supple.ViewError, match="guarded"):
         open_server(0)
     assert len(closed) == 1

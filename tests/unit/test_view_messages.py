@@ -22,8 +22,9 @@ from viser import _messages
 
 from pages import CAMERA, Client, going, playing, until
 from supple import scenes
-from supple.view.messages import FAR, LONGEST, heeded, within
-from supple.view.stage import close_server, open_server
+from supple.viewing.live import WEIGH
+from supple.viewing.messages import FAR, LONGEST, heeded, within
+from supple.viewing.stage import close_server, open_server
 
 NUMBERS = [math.nan, math.inf, -math.inf, 1e9, -1e9, 1e308, -0.0, 2**63, -(2**63), 0, 0.5, 400]
 OTHERS = [None, True, False, "", "x", "1", "NaN", "²", "٣", "9" * 5000, "own", [], [1, 2], {}, {"a": 1}, b"x", [[[]]]]
@@ -114,7 +115,7 @@ def test_one_state_cannot_be_left(capfd: pytest.CaptureFixture[str]) -> None:
         client = Client(url)
         client.move(player._slider, 1)
         client.move(player._panel._name, "1")
-        until(lambda: player._panel.picked == 1)
+        until(lambda: player._panel.picked == model.body_names[1])
         assert player._slider.value == 0
         client.close()
     assert complaints(capfd) == []
@@ -127,13 +128,13 @@ def test_run_goes_on_whatever_a_page_sends(capfd: pytest.CaptureFixture[str]) ->
     with going(run, scene.rods) as (url, live):
         client = Client(url)
         controls = {c.label: c for c in controls_of(live.server)}
-        client.move(controls["follow the camera"], True)
+        client.move(controls[WEIGH], True)
         for message in hostile([c for name, c in controls.items() if name != "Pause"]):
             client.send(message)
         client.send(camera(position=[1.0, 2.0, 3.0], look_at=[1.0, 2.0, 3.0]))
-        client.move(controls["follow the camera"], True)
+        client.move(controls[WEIGH], True)
         until(lambda: "somewhere else" in live._panel.refused)  # said, not obeyed
-        client.move(controls["follow the camera"], False)
+        client.move(controls[WEIGH], False)
         for label, value, event in (
             ("active joints", 3, "3 active joints"),
             ("active joints", 10**9, f"{scene.model.n_joints} active joints"),

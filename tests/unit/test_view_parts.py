@@ -13,13 +13,13 @@ import pytest
 import supple
 from supple import scenes
 from supple.simulating.run import follow
-from supple.view import shapes
-from supple.view.batch import with_world
-from supple.view.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
-from supple.view.live import Live
-from supple.view.picking import pick
-from supple.view.solids import solids
-from supple.view.timeline import Timeline, fit_speed
+from supple.viewing import shapes
+from supple.viewing.batch import with_world
+from supple.viewing.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
+from supple.viewing.live import Live
+from supple.viewing.picking import pick
+from supple.viewing.solids import solids
+from supple.viewing.timeline import Timeline, fit_speed
 
 pytest.importorskip("viser")
 
@@ -34,13 +34,49 @@ def turned(wxyz: np.ndarray) -> np.ndarray:
 def test_rods_reach_between_the_points_of_their_bodies() -> None:
     scene = scenes.molecule(300)
     pose = supple.poses(scene.model, scene.q0)
-    (batch,), missing = shapes.batches(scene.model, 10.0, scene.rods)
-    assert missing == []
+    (batch, balls), missing = shapes.batches(scene.model, pose, scene.rods)
+    assert (missing, batch.kind, balls.kind) == ([], "rod", "ball")
     wxyz, begin = batch.place(*with_world(pose))
     end = begin + batch.scale[:, 2:] * turned(wxyz)[:, :, 2]
     ends = pose.position[:, None] + np.einsum("nij,nkj->nki", pose.rotation, scene.rods)
-    np.testing.assert_allclose(begin[1:], ends[1:, 0], atol=1e-4)  # single precision, at 100 angstroms
-    np.testing.assert_allclose(end[1:], ends[1:, 1], atol=1e-4)
+    assert batch.body.tolist() == list(range(1, 300))  # the first atom hangs on no other
+    np.testing.assert_allclose(begin, ends[1:, 0], atol=1e-4)  # single precision, at 100 angstroms
+    np.testing.assert_allclose(end, ends[1:, 1], atol=1e-4)
+    np.testing.assert_allclose(balls.place(*with_world(pose))[1], pose.position, atol=1e-4)
+
+
+def one_body(inertia: Any, com: Any, mass: float = 2.0) -> supple.Model:
+    builder = supple.ModelBuilder("one")
+    builder.add_body("a", mass=mass, com=com, inertia=inertia)
+    return builder.build()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rods_are_as_thick_as_their_bodies(seed: int) -> None:
+    """An elliptic cylinder of random axes, turned at random: its mass, spread evenly, has the moments it is given."""
+    rng = np.random.default_rng(seed)
+    a, b, length = rng.uniform(0.05, 0.2), rng.uniform(0.05, 0.2), rng.uniform(0.5, 1.0)
+    R = turned(rng.standard_normal((1, 4)))[0]
+    spread = np.diag([a * a / 4, b * b / 4, length * length / 12])
+    mass = rng.uniform(0.1, 10.0)
+    inertia = R @ (mass * (np.trace(spread) * np.eye(3) - spread)) @ R.T
+    model = one_body(inertia, 0.5 * length * R[:, 2], mass)
+    (rod,), _ = shapes.batches(model, supple.poses(model, model.neutral()))
+    np.testing.assert_allclose(rod.scale[0], [2 * max(a, b), 2 * min(a, b), length], rtol=1e-9)
+    widest = R[:, 0] if a > b else R[:, 1]
+    assert abs(rod.rotation[0][:, 0] @ widest) == pytest.approx(1.0)
+
+
+def test_mass_at_an_end_is_a_ball_there() -> None:
+    builder = supple.ModelBuilder("two")
+    builder.add_body("arm", mass=1.0, com=(0.0, 0.0, -1.0), inertia=0.4 * 0.1**2 * np.eye(3))
+    builder.add_body("next", "arm", position=(0.0, 0.0, -1.0), mass=1.0, com=(0.1, 0.0, 0.0), inertia=np.eye(3))
+    model = builder.build()
+    rods, balls = shapes.batches(model, supple.poses(model, model.neutral()))[0]
+    assert balls.body.tolist() == [0]
+    np.testing.assert_allclose(balls.begin, [[0.0, 0.0, -1.0]])
+    np.testing.assert_allclose(balls.scale, 0.2)  # a ball of radius 0.1
+    assert rods.scale[0, 0] < balls.scale[0, 0]
 
 
 def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
@@ -56,8 +92,8 @@ def test_visuals_are_drawn_where_the_file_has_them(tmp_path: Path) -> None:
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
     )
     model = supple.load(tmp_path / "arm.urdf")
-    solid, rods = shapes.batches(model, 1.0)[0]
-    assert (solid.rods, solid.body.tolist(), rods.rods, rods.body.tolist()) == (False, [0], True, [1])
+    solid, rods = shapes.batches(model, supple.poses(model, [0.0, 0.0]))[0]
+    assert (solid.kind, solid.body.tolist(), rods.kind, rods.body.tolist()) == ("solid", [0], "rod", [1])
     world = with_world(supple.poses(model, [np.pi / 2, 0.0]))
     wxyz, position = solid.place(*world)
     corners = position + (solid.scale * solid.vertices) @ turned(wxyz)[0].T
@@ -90,37 +126,8 @@ def test_timeline_finds_states_and_spreads_them() -> None:
     assert [fit_speed(x) for x in (5.0, 0.5, 600.0, np.inf)] == [1.0, 0.05, 60.0, 1.0]
 
 
-def test_gif_moves(tmp_path: Path) -> None:
-    image = pytest.importorskip("PIL.Image")
-    from supple.view.export import export_gif
-
-    model = supple.trees.chain(4)
-    result = supple.simulate(model, np.full(model.nq, 0.5), dt=1e-3, duration=1.0, every=100)
-    with image.open(export_gif(result, tmp_path / "p.gif", frames=5, size=(120, 90))) as picture:
-        assert (picture.n_frames, picture.size) == (5, (120, 90))
-    with pytest.raises(supple.ViewError, match="moving picture ends in"):
-        export_gif(result, tmp_path / "p.txt")
-
-
-@pytest.mark.parametrize(
-    "tall", [(0.0, 0.0, 3.0), (0.1, 0.2, 0.1), (4.0, 0.0, 0.1)], ids=["up", "about a ball", "along x"]
-)
-def test_first_look_has_all_of_a_body(tall: tuple[float, float, float]) -> None:
-    """Every point is at most 25 degrees off the middle of the picture, up, down and sideways; and one nearly so."""
-    from supple.view.stage import EYE, FIELD, bounds, first_eye
-
-    points = np.random.default_rng(0).uniform(-0.1, 0.1, (200, 3)) + np.linspace(0.0, 1.0, 200)[:, None] * tall
-    centre, _ = bounds(points)
-    eye = first_eye(EYE, centre, points)
-    back = (eye - centre) / np.linalg.norm(eye - centre)
-    right = np.cross((0.0, 0.0, 1.0), back) / np.linalg.norm(np.cross((0.0, 0.0, 1.0), back))
-    up, depth = np.cross(back, right), (eye - points) @ back
-    off = np.maximum(abs((points - eye) @ right), abs((points - eye) @ up)) / depth / np.tan(FIELD / 2)
-    assert depth.min() > 0 and 0.8 < off.max() < 1.0
-
-
 def test_busy_port_is_refused() -> None:
-    from supple.view.stage import open_server
+    from supple.viewing.stage import open_server
 
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
@@ -160,10 +167,11 @@ def test_adaptive_dynamics_takes_another_error_while_it_runs() -> None:
 
 def test_very_many_rods_are_dots_in_their_middles(monkeypatch: pytest.MonkeyPatch) -> None:
     scene = scenes.molecule(300)
+    monkeypatch.setattr(shapes, "SIMPLY", 100)
     monkeypatch.setattr(shapes, "DOTS", 200)
-    (dots,), _ = shapes.batches(scene.model, 10.0, scene.rods)
-    assert dots.dots
     pose = supple.poses(scene.model, scene.q0)
+    (dots,), _ = shapes.batches(scene.model, pose, scene.rods)
+    assert dots.dots
     ends = pose.position[:, None] + np.einsum("nij,nkj->nki", pose.rotation, scene.rods)
     np.testing.assert_allclose(dots.middles(*with_world(pose))[1:], ends.mean(axis=1)[1:], atol=1e-4)
 
@@ -218,19 +226,20 @@ def test_meshes_have_their_own_colours_and_units(tmp_path: Path) -> None:
         <link name="b"><inertial>{body}</inertial><visual>{shape}{green}</visual></link></robot>"""
     )
     model = supple.load(tmp_path / "arm.urdf")
-    made, missing = shapes.batches(model, 1.0)
+    pose = supple.poses(model, model.neutral())
+    made, missing = shapes.batches(model, pose)
     assert missing == []
     assert sorted(b.own.tolist() for b in made) == [[[0, 0, 255], [0, 255, 0]], [[255, 0, 0], [0, 255, 0]]]
     assert [b.vertices.max() for b in made] == pytest.approx([1.0, 1.0])  # metres
     (tmp_path / "part.dae").unlink()
-    made, missing = shapes.batches(model, 1.0)
-    assert [b.rods for b in made] == [True]
+    made, missing = shapes.batches(model, pose)
+    assert {b.kind for b in made} <= {"rod", "ball"}
     assert missing == [f"{tmp_path / 'part.dae'}: is not there any more"]
 
 
 def watched(run: supple.Simulation, **how: Any) -> tuple[Any, supple.Result]:
     """A run to its end in a page that nobody opens."""
-    from supple.view.stage import close_server, open_server
+    from supple.viewing.stage import close_server, open_server
 
     server = open_server(0)
     try:
@@ -294,9 +303,9 @@ def test_steered_run_says_so_and_does_not_go_on(tmp_path: Path) -> None:
 
 def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from supple.record import recorder
-    from supple.view import growing
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    from supple.viewing import growing
+    from supple.viewing.player import Player
+    from supple.viewing.stage import close_server, open_server
 
     monkeypatch.setattr(growing, "LOOKS", 0.0)
     monkeypatch.setattr(recorder.Recorder, "due", property(lambda self: True))
@@ -328,7 +337,7 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
 
 
 def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from supple.view.stage import open_server
+    from supple.viewing.stage import open_server
 
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(supple.ViewError, match=r"pip install 'supple\[view\]'"):
@@ -336,7 +345,7 @@ def test_page_without_viser_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 
 
 def test_export_takes_fewer_states_of_larger_bodies() -> None:
-    from supple.view.export import FRAMES, frames_for
+    from supple.viewing.export import FRAMES, frames_for
 
     model = supple.trees.chain(4)
     result = supple.simulate(model, dt=1e-3, duration=1.0)

@@ -24,7 +24,7 @@ from supple.holding import LOCKS
 from supple.reproduce.page import _figure
 from supple.reproduce.parts import load_paper
 from supple.reproduce.report import Report
-from supple.view.export import export_gif, export_html
+from supple.viewing.export import export_gif, export_html
 from supple.writing import check_target, replacing, write_file
 from tests.unit.test_reading import listening, pipe
 

@@ -135,7 +135,8 @@ class Request:
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
         )  # fmt: skip
-        run.rods = None if made is None else made.rods
+        if made is not None:
+            run.rods, run.ground = made.rods, made.ground
         return run
 
     def _scene(self) -> Scene:

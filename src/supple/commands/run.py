@@ -155,9 +155,9 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     """The same in a page; then the page plays what was kept, until Ctrl-C."""
     from supple.commands.view import say_where
     from supple.simulating.run import follow
-    from supple.view.live import Live
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    from supple.viewing.live import Live
+    from supple.viewing.player import Player
+    from supple.viewing.stage import clear, close_server, open_server
 
     endless = request.duration is None and record is None
     run = request.simulation(endless=endless)
@@ -172,8 +172,7 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
         result = follow(run, record, overwrite=overwrite, progress=True, about=about, watch=live.look, keep=not endless)
         if not endless and "stopped at" not in str(result.about.get("stopped", "")):
             print("It is over; the page plays it again.", flush=True)
-            server.gui.reset()
-            server.scene.reset()
+            clear(server)
             player = Player(server, result, run.rods)
             with suppress(KeyboardInterrupt):
                 player.run()

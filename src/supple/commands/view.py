@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from supple.commands.console import plain
 from supple.errors import printable
 
 if TYPE_CHECKING:
@@ -23,39 +21,70 @@ Port = Annotated[
 Open = Annotated[bool, typer.Option("--open", help="Open the page in the browser, too.")]
 
 
+MOVING = (".gif", ".webp", ".png", ".mp4")
+
+
 def view(
-    recording: Annotated[Path, typer.Argument(help="A recording, as `supple run --record` makes it.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="A recording (`supple run --record` makes one), a robot (URDF, MJCF) or a captured motion (BVH)."
+        ),
+    ],
     port: Port = None,
     open_page: Open = False,
     html: Annotated[
         Path | None, typer.Option("--html", help="Instead, write a page that needs nothing else to this file.")
     ] = None,
     gif: Annotated[
-        Path | None, typer.Option("--gif", help="Instead, write a moving picture to this file (.gif, .webp).")
+        Path | None, typer.Option("--gif", help="Instead, write a moving picture to this file (.gif, .webp, .png).")
     ] = None,
-    frames: Annotated[int | None, typer.Option("--frames", help="Of --html and --gif, at most.")] = None,
-    colour: Annotated[str, typer.Option("--colour", help="Of --html and --gif, by: active, error or own.")] = "active",
+    mp4: Annotated[Path | None, typer.Option("--mp4", help="Instead, write a film to this file (.mp4).")] = None,
+    frames: Annotated[int | None, typer.Option("--frames", help="States or pictures in these files, at most.")] = None,
+    fps: Annotated[
+        float | None, typer.Option("--fps", help="Pictures a second, of --gif and --mp4.", show_default="20 and 30")
+    ] = None,
+    size: Annotated[str, typer.Option("--size", help="Pixels of --gif and --mp4, WIDTHxHEIGHT.")] = "800x600",
+    camera: Annotated[
+        str | None,
+        typer.Option(
+            "--camera",
+            help="Of --gif and --mp4: front, back, left, right, top, corner, or where the eye is, X,Y,Z, and what it "
+            "looks at, X,Y,Z:X,Y,Z.",
+            show_default="as in the page",
+        ),
+    ] = None,
+    colour: Annotated[str, typer.Option("--colour", help="Of these files, by: active, error or own.")] = "active",
 ) -> None:
-    """Look at a recording in a browser page: play, pause and scrub; pick bodies; plots beside it."""
-    from supple.model.model import unknown
-    from supple.simulating.run import load_run
-    from supple.view.colours import MEANING
-    from supple.view.player import Player
-    from supple.view.stage import close_server, open_server
+    """Look at a recording, a robot or a captured motion in a browser page.
 
-    if frames is not None and html is None and gif is None:
-        raise typer.BadParameter("--frames is for --html and --gif; the page has all")
+    Play, pause and scrub; pick bodies; plots beside a recording, and sliders for the joints of the others.
+    """
+    from supple.model.model import unknown
+    from supple.viewing.colours import MEANING
+    from supple.viewing.player import Player
+    from supple.viewing.show import shown_as
+    from supple.viewing.stage import close_server, open_server
+
+    files = [path for path in (html, gif, mp4) if path is not None]
+    if frames is not None and not files:
+        raise typer.BadParameter("--frames is for --html, --gif and --mp4; the page has all")
+    if (fps is not None or camera is not None or size != "800x600") and gif is None and mp4 is None:
+        raise typer.BadParameter("--fps, --size and --camera are for --gif and --mp4")
+    for option, path, endings in (("--gif", gif, MOVING[:3]), ("--mp4", mp4, MOVING[3:])):
+        if path is not None and path.suffix.lower() not in endings:
+            raise typer.BadParameter(f"{option} {printable(path)}: its name must end in {' or '.join(endings)}")
     if colour not in MEANING:
         raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
-    result = load_run(recording)
+    result, title, posed = shown_as(file)
     try:
-        if html is not None or gif is not None:
-            _write(result, html, gif, frames, colour)
+        if files:
+            _write(result, files, {"frames": frames, "fps": fps, "size": _size(size), "camera": camera, "by": colour})
             return
-        server = open_server(port, recording.name)
-        player = Player(server, result, result.rods)
-        say_where(server, result.model, player.missing, open_page)
+        server = open_server(port, title)
         try:
+            player = Player(server, result, result.rods, posed)
+            say_where(server, result.model, player.missing, open_page)
             with suppress(KeyboardInterrupt):
                 player.run()
         finally:
@@ -64,32 +93,43 @@ def view(
         result.close()
 
 
-def _write(result: Result, html: Path | None, gif: Path | None, frames: int | None, by: Any) -> None:
-    from rich.progress import Progress
-
-    from supple.view.export import export_gif, export_html, frames_for
-    from supple.view.timeline import Timeline
-
-    taken = len(frames_for(Timeline(result), frames))
-    more = "" if taken == len(result) or frames is not None else "; --frames takes more"
-    for write, path in ((export_html, html), (export_gif, gif)):
-        if path is None:
-            continue
-        with Progress(transient=True) as bar:
-            tell = partial(_tell, bar, bar.add_task(plain(path.name)))
-            write(result, path, frames=frames, by=by, rods=result.rods, tell=tell)
-        print(f"{printable(path)}: {taken} of {len(result)} states, {path.stat().st_size / 1e6:.3g} MB{more}")
+def _size(text: str) -> tuple[int, int]:
+    wide, x, high = text.lower().partition("x")
+    if not (x and wide.isascii() and wide.isdecimal() and high.isascii() and high.isdecimal() and len(text) < 20):
+        raise typer.BadParameter(f"--size {text!r}: write WIDTHxHEIGHT, such as 800x600")
+    return int(wide), int(high)
 
 
-def _tell(bar: Any, task: Any, done: int, of: int) -> None:
-    bar.update(task, completed=done, total=of)
+def _write(result: Result, files: list[Path], how: dict[str, Any]) -> None:
+    """Each file, by its ending."""
+    from supple.bars import Bar
+    from supple.viewing.export import export_html
+    from supple.viewing.movie import Wanted, export_movie
+
+    wanted = Wanted(**how)
+    for path in files:
+        taken = 0
+
+        def tell(done: int, of: int) -> None:
+            nonlocal taken
+            taken = of
+            bar.show(done, of)
+
+        with Bar(path.name) as bar:
+            if path.suffix.lower() in MOVING:
+                export_movie(result, path, wanted, result.rods, tell)
+            else:
+                export_html(result, path, frames=wanted.frames, by=wanted.by, rods=result.rods, tell=tell)
+        more = "" if taken >= len(result) or wanted.frames is not None else "; --frames takes more"
+        kind = "pictures" if path.suffix.lower() in MOVING else f"of {len(result)} states"
+        print(f"{printable(path)}: {taken} {kind}, {path.stat().st_size / 1e6:.3g} MB{more}")
 
 
 def say_where(server: Any, model: Model, missing: list[str], open_page: bool) -> None:
     """Where the page is, and what it lacks."""
     import webbrowser
 
-    from supple.view.stage import address
+    from supple.viewing.stage import address
 
     lost = sum(remark.subject.startswith("mesh ") for remark in model.report)
     if lost:

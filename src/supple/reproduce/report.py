@@ -14,8 +14,8 @@ from rich import table as rich_table
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from supple.bars import Bar
 from supple.drawing import new_figure
 from supple.machine import machine
 from supple.reproduce import markdown
@@ -89,9 +89,10 @@ class Report:
 
     def track(self, items: Sequence[T], doing: str) -> Iterator[T]:
         """The items, with a progress bar while they last."""
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=self.console, transient=True) as progress:
-            yield from progress.track(items, description=doing)
+        with Bar(doing, console=self.console) as bar:
+            for done, item in enumerate(items):
+                bar.show(done, len(items))
+                yield item
 
     def _show(self, table: Table) -> None:
         shown = rich_table.Table(box=box.SIMPLE_HEAD, pad_edge=False)

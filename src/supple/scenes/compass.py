@@ -122,7 +122,8 @@ def walker_scene(walker: Walker, duration: float, dt: float) -> Scene:
     for foot in (model.frames[name] for name in walker.feet):
         rods[foot.body] = foot.position, foot.position + [0.0, 0.0, walker.parameters["length"]]
     return Scene(
-        model, walker.q, NO_PUSHES, dt, rods, v0=walker.v, events=events(walker), duration=duration
+        model, walker.q, NO_PUSHES, dt, rods, v0=walker.v, events=events(walker), duration=duration,
+        ground=np.array([*walker.normal, walker.normal @ model.position[0]]),
     )  # fmt: skip
 
 

@@ -100,6 +100,7 @@ class Scene:
     v0: Floats | None = None  #: at rest, by default
     forces: tuple[Any, ...] = ()  #: more than pushes: what supple.simulate takes
     events: tuple[Event, ...] = ()
+    ground: Floats | None = None  #: (4,) normal and height of a plane on which it stands, if there is one
     duration: float = 5.0  #: seconds that are worth a look
     method: str = "aba"  #: of simulate, unless another one is named
     quasi_static_dt: float | None = None  #: of a step of quasi-statics, thousands of which make a smooth motion

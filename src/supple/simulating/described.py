@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
@@ -15,10 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.errors import SuppleError
 from supple.integrating.model_law import Actuation
 from supple.model.model import Model
 from supple.simulating.crossings import resolution_of
-from supple.simulating.forces import Controls, Push, joint_forces
+from supple.simulating.forces import Controls, Push, Spring, joint_forces
 from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -89,6 +91,28 @@ def given(run: Simulation) -> dict[str, Any]:
         tau = joint_forces(run.model, run.given["tau"])
         out["tau"] = described(tau) if tau.any() else None
     return dict(json.loads(json.dumps(out)))
+
+
+def forces_again(said: Any) -> list[Push | Spring]:
+    """Pushes and springs from what `given` says of forces. A recording may be anybody's: what is none is left out."""
+    out: list[Push | Spring] = []
+    for force in said if isinstance(said, list) else ():
+        kind = {"Push": Push, "Spring": Spring}.get(str(force.get("kind"))) if isinstance(force, dict) else None
+        if kind is not None:
+            known = {f.name for f in fields(kind)}
+            with suppress(SuppleError, TypeError):
+                out.append(kind(**{name: x for name, x in force.items() if name in known}))
+    return out
+
+
+def plane_again(said: Any) -> Floats | None:
+    """Four numbers that are a plane, or None."""
+    try:
+        plane = np.array(said, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    ok = plane.shape == (4,) and np.abs(plane).max() < 1e9 and np.linalg.norm(plane[:3]) > 1e-3  # none is NaN
+    return plane if ok else None
 
 
 def _by_name(model: Model, force: dict[str, Any]) -> None:

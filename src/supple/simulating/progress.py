@@ -1,49 +1,34 @@
-"""A progress bar for a run: time left, rate, active joints, error, energy."""
+"""How far a run is: time left, rate, active joints, error, energy."""
 
 from __future__ import annotations
 
 import time as clock
-from typing import Any
 
 import numpy as np
 
 from supple.adaptive.measures import said
+from supple.bars import Bar
 from supple.simulating.simulation import Sample, Simulation
 
 
 class Progress:
-    """A context with a Rich progress bar, or with none."""
+    """A context with a progress bar (lines, where there is no terminal), or with none."""
 
     def __init__(self, run: Simulation, shown: bool) -> None:
-        self._run, self._shown, self._bar = run, shown, None
+        self._run, self._bar = run, Bar("run", shown)
         self._begun, self._first = clock.perf_counter(), run.cursor.time
 
     def __enter__(self) -> Progress:
-        if self._shown:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            end = self._run.grid.end
-            columns = (
-                BarColumn(bar_width=24),
-                TextColumn("{task.fields[now]}"),
-                TimeRemainingColumn(compact=True),
-                TextColumn("{task.fields[more]}"),
-            )
-            bar: Any = Progress(*columns, transient=True)
-            total = end if np.isfinite(end) else None
-            self._task = bar.add_task("", total=total, completed=self._first, now="", more="")
-            bar.start()
-            self._bar = bar
+        self._bar.__enter__()
         return self
 
     def __exit__(self, *what: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.__exit__(*what)
 
     def show(self, sample: Sample) -> None:
-        if self._bar is not None and len(sample.piece.times):
-            now, more = self.line(sample)
-            self._bar.update(self._task, completed=float(sample.piece.times[-1]), now=now, more=more)
+        if len(sample.piece.times) and self._bar.wanted:
+            end = self._run.grid.end
+            self._bar.show(float(sample.piece.times[-1]), end if np.isfinite(end) else None, *self.line(sample))
 
     def line(self, sample: Sample) -> tuple[str, str]:
         """The current time of the run, and its progress."""

@@ -84,9 +84,12 @@ class Result:
     """
 
     def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
-                 recording: str | None = None, file: Any = None, rods: Floats | None = None) -> None:  # fmt: skip
+                 recording: str | None = None, file: Any = None, rods: Floats | None = None,
+                 forces: Sequence[Any] = (), ground: Floats | None = None) -> None:  # fmt: skip
         self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
         self.rods = rods  #: (n_bodies, 2, 3) points between which the bodies of the first model are drawn, if known
+        self.forces = tuple(forces)  #: what acted, as far as it is known: of a recording, every Push and Spring
+        self.ground = ground  #: (4,) normal and height of a plane on which bodies stand, if known
         self._file = file  #: kept open while it is being read
 
     def close(self) -> None:

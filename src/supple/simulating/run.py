@@ -19,7 +19,7 @@ from supple.errors import RecordingError, SimulationError
 from supple.model.model import Model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
-from supple.simulating.described import described, given
+from supple.simulating.described import described, forces_again, given, plane_again
 from supple.simulating.events import Happened
 from supple.simulating.names import about_run, when
 from supple.simulating.progress import Progress
@@ -117,7 +117,8 @@ class InMemory:
 
     def end(self, about: dict[str, Any], failed: str | None) -> Result:
         self._end_segment()
-        return Result(self.segments, self._run.events, about)
+        run = self._run
+        return Result(self.segments, run.events, about, rods=run.rods, forces=run.forces, ground=run.ground)
 
     def close(self) -> None:
         pass
@@ -155,7 +156,9 @@ class InFile:
             self._recorder.go_on(models, described(run.settings))
             self._events = len(run.events)
         else:
-            self._recorder = Recorder(path, described(run.settings) | about, overwrite or resume, given=given(run))
+            stands = {} if run.ground is None else {"ground": described(run.ground)}
+            said = described(run.settings) | stands | about
+            self._recorder = Recorder(path, said, overwrite or resume, given=given(run))
         self._wrote = run.cursor.step > 0
 
     def add(self, sample: Sample) -> None:
@@ -208,7 +211,9 @@ def load_run(path: str | Path) -> Result:
     about = about_run(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {when(state['time'], about)}"
-    return Result(segments, [Happened(name, time) for time, name in r.events], about, str(path), r, rods)
+    happened = [Happened(name, time) for time, name in r.events]
+    acted = forces_again(r.given.get("forces"))
+    return Result(segments, happened, about, str(path), r, rods, acted, plane_again(about.get("ground")))
 
 
 def follow(

@@ -180,6 +180,9 @@ class Simulation:
         self.rods: Floats | None = (
             None  #: (n_bodies, 2, 3) points between which bodies are drawn, if a scene specifies them
         )
+        self.ground: Floats | None = (
+            None  #: (4,) normal and height of a plane on which bodies stand, if a scene has one
+        )
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:

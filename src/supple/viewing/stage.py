@@ -1,4 +1,4 @@
-"""The page: a body drawn in it, what can be picked, where the camera is."""
+"""The page: a body drawn in it, and what can be picked."""
 
 from __future__ import annotations
 
@@ -14,28 +14,35 @@ from numpy.typing import NDArray
 from supple.errors import ViewError, printable
 from supple.exact.answers import Poses
 from supple.exact.kinematics import poses
+from supple.model.geometry import quaternion_from_rotation
 from supple.model.model import Model
-from supple.view.batch import Batch, with_world
-from supple.view.colours import By, paint
-from supple.view.nodes import Node, node
-from supple.view.picking import pick
-from supple.view.shapes import batches
+from supple.viewing.batch import Batch, with_world
+from supple.viewing.camera import bounds, reach
+from supple.viewing.colours import PLANE, By, paint
+from supple.viewing.light import add_lights
+from supple.viewing.nodes import Node, Things, node
+from supple.viewing.picking import pick
+from supple.viewing.scenery import Ground, Scenery, ground_of
+from supple.viewing.shapes import batches
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 HOST, PORT = "127.0.0.1", 8080
-FIELD = np.radians(50.0)  #: of view, upright
-LIGHT = np.array([-0.9, 0.25, 0.9])  #: where most light comes from, and less from across
-EYE = np.array([-0.75, -0.55, 0.35])  #: see first_look
+
+LINES = (222, 222, 222), (180, 180, 180)  #: of the ground's grid
+#: On a phone the panel would lie over the picture: there, the picture is above it. (viser's elements have no names.)
+ON_PHONES = """<style>@media (max-width: 36em) {
+    div:has(> div > canvas) { height: 52dvh !important }
+    div[class*=Paper-root]:has(> div > div > div > [class*=Collapse]), div[class*=Paper-root][style*="60%"] {
+        width: 100vw !important; max-height: 48dvh !important }
+    div[class*=Paper-root][style*="60%"] div[style*="20em"] { width: 100vw !important }
+}</style>"""
 
 
-def open_server(port: int | None = None, title: str = "Supple", own_light: bool = True) -> Any:
+def open_server(port: int | None = None, title: str = "Supple") -> Any:
     """viser's server, to be reached from this machine only, at `address`. port: None takes the first free one from
-    8080 on, 0 any.
-
-    own_light: False leaves the light as it is in viser's pages.
-    """
+    8080 on, 0 any."""
     try:
         import viser
     except ImportError:
@@ -50,7 +57,7 @@ def open_server(port: int | None = None, title: str = "Supple", own_light: bool 
                 raise ViewError(
                     f"port {port} of this machine cannot be used: {reason}; give another with --port, or none for any"
                 ) from None
-    from supple.view.gate import Gate
+    from supple.viewing.gate import Gate
 
     gate = Gate(f"viser-v{viser.__version__}")
     with contextlib.redirect_stdout(io.StringIO()), gate.before_viser():  # it would print a banner of its own
@@ -60,11 +67,20 @@ def open_server(port: int | None = None, title: str = "Supple", own_light: bool 
         raise ViewError("this version of viser opens pages in a way that cannot be guarded: pip install 'viser~=1.1'")
     _share_nothing(server)
     server.gate, gate.gui = gate, server.gui
-    if own_light:
-        _light(server.scene)
+    _arrange(server)
+    return server
+
+
+def clear(server: Any) -> None:
+    """An empty page, for something else to be shown in it."""
+    server.gui.reset()
+    server.scene.reset()
+    _arrange(server)
+
+
+def _arrange(server: Any) -> None:
     server.gui.configure_theme(control_width="large", show_logo=False, show_share_button=False)
     server.gui.main_panel.dock_right()  # beside the body, not over it
-    return server
 
 
 def _share_nothing(server: Any) -> None:
@@ -74,21 +90,6 @@ def _share_nothing(server: Any) -> None:
 
     for kind in (_messages.ShareUrlRequest, _messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(kind)
-
-
-def _light(scene: Any) -> None:
-    """From above and from the left. viser's own light is a picture all around, which without a graphics card takes
-    longer than all else; shadows would draw everything several times."""
-    scene.configure_environment_map(None)
-    scene.configure_default_lights(enabled=False)
-    add_sky(scene)
-    for name, side, intensity in (("sun", LIGHT, 2.0), ("lamp", LIGHT * (-1.0, -1.0, 0.5), 0.6)):
-        scene.add_light_directional(f"/light/{name}", intensity=intensity, position=side, cast_shadow=False)
-
-
-def add_sky(scene: Any) -> None:
-    """Light from all sides, less from below."""
-    scene.add_light_hemisphere("/light/sky", ground_color=(120, 120, 135), intensity=1.7, position=(0.0, 0.0, 1.0))
 
 
 def close_server(server: Any) -> None:
@@ -102,7 +103,7 @@ def address(server: Any) -> str:
 
 
 class Stage:
-    """A body in the scene of a page.
+    """A body in the scene of a page, and what is around it.
 
     Shapes are drawn in batches of many instances; of these, only those arrays are sent again that have changed.
     """
@@ -111,12 +112,16 @@ class Stage:
         self.server = server
         self.model: Model | None = None
         self._parts: list[tuple[Batch, Node]] = []
+        self._things: list[Things] = []
         self._seen: tuple[list[Batch], Floats, Floats] | None = None  #: what clicks are on, from another thread
         self._visible = True
         self.missing: list[str] = []  #: what could not be drawn, and why
         self.by: By = "own"
         self.largest_error = 0.0
         self.rods: Floats | None = None  #: of the first model, where its scene says them
+        self.scenery = Scenery(())
+        self.push_scale, self._time = 1.0, 0.0
+        self.picked: int | None = None  #: the body that stands out
         if picked is not None:
 
             @server.scene.on_click()
@@ -125,18 +130,34 @@ class Stage:
                 if body is not None:
                     picked(body)
 
-    def show(self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None) -> Poses:
+    def show(
+        self, model: Model, q: Floats, active: Ints | None = None, error: float | None = None, time: float = 0.0
+    ) -> Poses:
         """Draw a state. active: the joints that are computed; error: what is certified of the others."""
+        self._time = time
         pose = poses(model, q)
         with self.server.atomic():
             if model is not self.model:
                 self._put(model, pose)
             placed = with_world(pose)
-            self._seen = ([batch for batch, _ in self._parts], *placed)
+            self._seen = ([b for b, _ in self._parts], *placed)
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
             for _, shown in self._parts:
-                shown.show(*placed, painted)
+                shown.show(*placed, painted, self.picked)
+            for thing, batch in zip(self._things, self.scenery.batches(model, pose, self._time, self.push_scale)):
+                thing.show(batch)
         return pose
+
+    def reach(self, pose: Poses) -> Floats:
+        """(k, 3) how far what is drawn reaches, where the bodies of the model are so."""
+        assert self.model is not None
+        around = self.scenery.batches(self.model, pose, self._time, self.push_scale)
+        return reach([b for b in (*(b for b, _ in self._parts), *around) if len(b)], pose)
+
+    @property
+    def acts(self) -> list[str]:
+        """What there is of the scenery, by the names in the legend."""
+        return [thing.name for thing in self._things if thing.some]
 
     def under(self, eye: Floats, ahead: Floats) -> int | None:
         """The body that a ray from the eye meets."""
@@ -159,47 +180,31 @@ class Stage:
             shown.handle.remove()
         first, self.model = self.model is None, model
         placed, scene = with_world(pose), self.server.scene
-        made, self.missing = batches(model, bounds(pose.position)[1], self.rods if first else None)
+        made, self.missing = batches(model, pose, self.rods if first else None)
         self._parts = [(b, node(scene, f"/body/{i}", b, *placed, self._visible)) for i, b in enumerate(made)]
-        if first:
-            reach = np.concatenate([b.corners(*placed) for b in made])
-            self._look_at(reach, first_look(model), bool(np.any(model.gravity)))
+        for thing in self._things:
+            thing.remove()
+        around = self.scenery.batches(model, pose, self._time, self.push_scale)
+        self._things = [Things(scene, name, batch) for name, batch in zip(("force", "spring", "anchor"), around)]
 
-    def _look_at(self, points: Floats, eye: Floats, floor: bool) -> None:
-        centre, radius = bounds(points)
-        camera = self.server.initial_camera
-        camera.fov, camera.near, camera.far = FIELD, 2e-3 * radius, 200.0 * radius
-        camera.position, camera.look_at = first_eye(eye, centre, points), centre
-        if floor:
-            lowest = float(points[:, 2].min())
-            self.server.scene.add_grid(
-                "/floor", width=4 * radius, height=4 * radius, position=(*centre[:2], lowest - 0.02 * radius),
-                cell_size=_round(radius / 5), section_size=_round(radius),
-            )  # fmt: skip
+    def set_scene(self, model: Model, points: Floats, back: Floats) -> Ground | None:
+        """Light and ground for a motion. points: all that it reaches. back: towards the eye that looks first."""
+        add_lights(self.server.scene, back)
+        ground = ground_of(self.scenery.ground, model, points)
+        if ground is not None:
+            self._add_ground(ground, *bounds(points))
+        return ground
 
-
-def bounds(points: Floats) -> tuple[Floats, float]:
-    """The centre of a box around points, and the distance from there to its corners."""
-    low, high = points.min(axis=0), points.max(axis=0)
-    return 0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), 1e-3) * 1.05
-
-
-def first_look(model: Model) -> Floats:
-    """The direction from a body to where it is first looked at from: robots face along x."""
-    return EYE * (-1.0, 1.0, 1.0) if model.visuals else EYE
+    def _add_ground(self, ground: Ground, centre: Floats, radius: float) -> None:
+        scene, at = self.server.scene, ground.below(centre)
+        wxyz = quaternion_from_rotation(ground.turn)[[3, 0, 1, 2]]
+        plane = {"plane_color": PLANE, "plane_opacity": 1.0} if ground.real else {}
+        scene.add_grid(
+            "/floor", width=6.0 * radius, height=6.0 * radius, position=at, wxyz=wxyz, cell_size=rounded(radius / 5),
+            section_size=rounded(radius), cell_color=LINES[0], section_color=LINES[1], **plane,
+        )  # fmt: skip
 
 
-def first_eye(ahead: Floats, centre: Floats, points: Floats) -> Floats:
-    """The nearest place that way from which all points are in view, with a margin, if the page is wider than high."""
-    ahead = ahead / np.linalg.norm(ahead)
-    right = np.cross((0.0, 0.0, 1.0), ahead)
-    right /= np.linalg.norm(right)
-    seen = points - centre
-    off = np.abs(seen @ np.stack([right, np.cross(ahead, right)], axis=1)).max(axis=1)
-    least = bounds(points)[1]
-    return np.asarray(centre + ahead * max(float((seen @ ahead + 1.1 * off / np.tan(FIELD / 2)).max()), least))
-
-
-def _round(length: float) -> float:
+def rounded(length: float) -> float:
     """A power of ten near a length."""
     return float(10.0 ** np.round(np.log10(length)))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ViewError
 from supple.model.model import Model
+from supple.simulating.names import progress_unit, when
 from supple.simulating.result import Result
 from supple.simulating.state import State
 
@@ -46,6 +47,11 @@ class Timeline:
         n, k = self._where(i)
         s, error = self.segments[n], None if self.error is None else float(self.error[i])
         return State(float(self.times[i]), s.q[k], s.v[k], self._models[n], s.active_joints(k), error)
+
+    def moment(self, i: int) -> str:
+        """When a state is, in words."""
+        about, time = self.result.about, float(self.times[i])
+        return when(time, about) if progress_unit(about) != "s" else f"{time:.3f} s"
 
     def wrench(self, i: int, body: int) -> Floats | None:
         """What the joint of a body carries, where that was kept."""

@@ -7,10 +7,14 @@ import time as clock
 from typing import Any
 
 from supple.simulating.result import Result
-from supple.view.growing import LOOKS, Growing
-from supple.view.panel import Floats, Panel, PlayButton, speed_control
-from supple.view.plots import Plots
-from supple.view.timeline import Timeline
+from supple.simulating.state import State
+from supple.viewing.growing import LOOKS, Growing
+from supple.viewing.joints import Joints
+from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
+from supple.viewing.plots import Plots
+from supple.viewing.reached import motion
+from supple.viewing.scenery import Scenery
+from supple.viewing.timeline import Timeline
 
 RATE = 30.0  #: pictures a second, at most
 PLOTS = 0.2  #: seconds between those of the plots, while it plays
@@ -22,28 +26,38 @@ class Player:
     Of a recording that is still being written there is more and more; a page that is at its end stays there.
     """
 
-    def __init__(self, server: Any, result: Result, rods: Floats | None = None) -> None:
+    def __init__(self, server: Any, result: Result, rods: Floats | None = None, posed: bool = False) -> None:
+        """posed: its joints may be moved, and there is nothing to plot."""
         self.timeline, self._growing = Timeline(result), Growing(result)
         self._wanted = threading.Event()
         self._stopped, self._plotted = False, 0.0
+        self._watched = False  #: whether somebody has opened the page: until then, it does not play
         self._frame = 0  #: the one that is drawn
         self._clock = (0.0, 0.0)  #: when playing began, and the time of the run then
         gui, n = server.gui, len(self.timeline)
         self._panel = Panel(server, self.timeline.active is not None, self._wanted.set)
         self._panel.measure, self._panel.about = result.measure or "", result.about
-        self._panel.stage.rods, self._panel.stage.largest_error = rods, self.timeline.largest_error
-        with gui.add_folder("Timeline"):
+        stage = self._panel.stage
+        stage.rods, stage.largest_error = rods, self.timeline.largest_error
+        stage.scenery = Scenery(result.forces, result.ground)
+        with gui.add_folder("Timeline") as timeline:
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
-            self._play = PlayButton(gui, False, self._begin)
+            self._play = PlayButton(gui, n > 1, self._begin)
             self._loop = gui.add_checkbox("repeat", True)
             self._speed = speed_control(gui, self.timeline.speed)
+        timeline.visible = n > 1 or not posed
         self._panel.add_view()
         self._panel.add_body()
-        with gui.add_folder("Plots"):
-            self._plots = Plots(gui, curves(self.timeline))
+        self._joints = Joints(gui, self.timeline.segments[0].model, self._wanted.set) if posed else None
+        self._plots: Plots | None = None
+        if not posed:
+            with gui.add_folder("Plots"):
+                self._plots = Plots(gui, curves(self.timeline))
         self._slider.on_update(lambda event: self._seek(event))
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)
+        self._panel.begin(self.timeline.segments[0].model, motion(self.timeline, rods, stage.scenery))
+        server.on_client_connect(lambda _: self._opened())
 
     @property
     def missing(self) -> list[str]:
@@ -84,9 +98,18 @@ class Player:
         last = len(self.timeline) - 1
         self._slider.max, self._slider.disabled = last, last < 1
         self._panel.stage.largest_error = self.timeline.largest_error
-        self._plots.renew(curves(self.timeline), float(self.timeline.times[self._frame]))
+        stage = self._panel.stage
+        self._panel.cameras.more(motion(self.timeline, stage.rods, stage.scenery))
+        if self._plots is not None:
+            self._plots.renew(curves(self.timeline), float(self.timeline.times[self._frame]))
         if at_end and not self._play.playing:
             self._slider.value = last
+
+    def _opened(self) -> None:
+        """It opens playing: from its beginning for whoever comes first."""
+        if self._play.playing and not self._watched:
+            self._watched = True
+            self._begin()
 
     def _seek(self, event: Any) -> None:
         if event.client is not None:  # by hand, not by playing
@@ -103,6 +126,8 @@ class Player:
 
     def _due(self) -> int:
         """The frame to be shown now."""
+        if not self._watched:
+            return self._frame
         begun, since = self._clock
         times = self.timeline.times
         now = since + (clock.perf_counter() - begun) * float(self._speed.value)
@@ -118,13 +143,26 @@ class Player:
 
     def _draw(self, frame: int) -> None:
         t = self.timeline
-        energy = float(t.kinetic[frame] + t.potential[frame])
-        self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body))
         now = clock.perf_counter()
-        if now - self._plotted > PLOTS or not self._play.playing:
+        due = now - self._plotted > PLOTS or not self._play.playing
+        self._plotted = now if due else self._plotted
+        if self._joints is not None:
+            self._draw_posed(self._joints, t.state(frame), due)
+        else:
+            energy = float(t.kinetic[frame] + t.potential[frame])
+            self._panel.show(t.state(frame), energy, lambda body: t.wrench(frame, body))
+        if self._plots is not None and due:
             self._plots.show(float(t.times[frame]))
-            self._plotted = now
         self._frame = frame
+
+    def _draw_posed(self, joints: Joints, given: State, due: bool) -> None:
+        """A pose, with joints that were moved by hand."""
+        state = given.replace(q=joints.applied(given.q))
+        pose = self._panel.show(state, None)
+        joints.pick(self._panel.stage.picked)
+        if due:
+            joints.show(state.q)
+            self._panel.cameras.more(self._panel.stage.reach(pose))
 
 
 def curves(t: Timeline) -> dict[str, Floats]:

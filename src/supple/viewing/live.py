@@ -12,16 +12,20 @@ import numpy as np
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SuppleError
+from supple.exact.kinematics import poses
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
-from supple.view.panel import Floats, Panel, PlayButton, speed_control
-from supple.view.plots import POINTS, Plots
-from supple.view.timeline import fit_speed
+from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
+from supple.viewing.plots import POINTS, Plots
+from supple.viewing.reached import around
+from supple.viewing.scenery import Scenery
+from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
 LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and makes no haste afterwards
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-9.0, 6.0)}  #: of the error's slider
+WEIGH = "weigh joints by on-screen motion"
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
 
 
@@ -63,6 +67,7 @@ class Live:
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.measure, self._panel.about = str(run.settings.get("error_measure", "")), run.settings
         self._panel.stage.rods = rods
+        self._panel.stage.scenery = Scenery(run.forces, run.ground)
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
             self._speed = speed_control(gui, fit_speed(run.grid.end), ", at most")
@@ -71,7 +76,9 @@ class Live:
         self._panel.add_body()
         self._plots_here = gui.add_folder("Plots")
         self._speed.on_update(lambda _: self._begin())
-        self._panel.stage.show(run.cursor.model, run.cursor.q)
+        model, q = run.cursor.model, run.cursor.q
+        pose = self._panel.stage.show(model, q)
+        self._panel.begin(model, around(model, self._panel.stage.reach(pose), pose))
 
     @property
     def missing(self) -> list[str]:
@@ -122,7 +129,7 @@ class Live:
         self._follow = None
         if chooses:
             self._follow = gui.add_checkbox(
-                "follow the camera", False, hint="joints count for what they move in this picture"
+                WEIGH, False, hint="the joints that move most in this picture, in pixels, are the active ones"
             )
 
     def _slider(self, name: str, slider: Any) -> None:
@@ -196,6 +203,7 @@ class Live:
 
     def _draw(self, sample: Sample, now: float) -> None:
         self._redraw, self._drawn = False, now
+        self._panel.stage.push_scale = self.run.push_scale
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)
@@ -206,6 +214,7 @@ class Live:
                 with self._plots_here:
                     self._plots = Plots(self.server.gui, curves)
             self._plots.renew(curves, self._history[-1][0])
+            self._panel.cameras.more(self._panel.stage.reach(poses(sample.piece.model, sample.piece.q[-1])))
 
     def _again(self) -> None:
         self._redraw = True

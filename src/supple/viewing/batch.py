@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.answers import Poses
 from supple.model.geometry import quaternion_from_rotation
-from supple.view.colours import Bytes
+from supple.viewing.colours import PICKED, Bytes
 
 Floats = NDArray[np.float64]
 Floats32 = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
+FEW = 500  #: instances whose boxes are looked at in full
 DOT = 0.6  #: the size of a dot, as a share of the usual length
+
+
+Kind = Literal["solid", "rod", "ball"]
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Instances of one mesh. A rod's mesh reaches along z from 0 to 1, and its turn about z is of no account."""
+    """Instances of one mesh. A rod's mesh reaches along z from 0 to 1, a ball's is of radius 1/2 about its origin."""
 
     vertices: Floats
     faces: Ints
@@ -29,7 +35,8 @@ class Batch:
     rotation: Floats  #: (m, 3, 3) how it is turned there
     scale: Floats  #: (m, 3)
     own: Bytes  #: (m, 3) colours
-    rods: bool
+    kind: Kind = "solid"
+    round: bool = False  #: of rods: their turn about z is of no account
     dots: bool = False  #: rods that are drawn as dots
 
     def __len__(self) -> int:
@@ -39,7 +46,7 @@ class Batch:
         """Quaternions (m, 4), w first, and positions (m, 3) in the world. R, r: see with_world."""
         R, r = R[self.body], r[self.body]
         position = (r + np.einsum("mij,mj->mi", R, self.begin)).astype(np.float32)
-        if self.rods:
+        if self.round:
             return _along(np.einsum("mij,mj->mi", R, self.rotation[:, :, 2])), position
         turned = quaternion_from_rotation(R @ self.rotation)
         return turned[:, [3, 0, 1, 2]].astype(np.float32), position
@@ -50,8 +57,11 @@ class Batch:
         return np.asarray(r[self.body] + np.einsum("mij,mj->mi", R[self.body], middle), dtype=np.float32)
 
     def corners(self, R: Floats, r: Floats) -> Floats:
-        """(2 m, 3) two opposite corners of the mesh's box in each instance, in the world: about how far it reaches."""
-        ends = np.stack([self.vertices.min(axis=0), self.vertices.max(axis=0)])
+        """(k, 3) corners of the mesh's box in each instance, in the world: about how far it reaches. Where there are
+        very many, two opposite ones."""
+        low, high = self.vertices.min(axis=0), self.vertices.max(axis=0)
+        which = np.array(list(product((0.0, 1.0), repeat=3)) if len(self) <= FEW else [(0.0,) * 3, (1.0,) * 3])
+        ends = low + which * (high - low)
         local = self.begin[:, None] + np.einsum("mij,mkj->mki", self.rotation, self.scale[:, None] * ends)
         reach: Floats = r[self.body][:, None] + np.einsum("mij,mkj->mki", R[self.body], local)
         return reach.reshape(-1, 3)
@@ -61,11 +71,12 @@ class Batch:
         """How large a dot is."""
         return DOT * usual_length(self.scale[:, 2])
 
-    def colours(self, painted: Bytes | None) -> Bytes:
-        """(m, 3) painted: of bodies; what is fixed to the world keeps its own."""
-        if painted is None:
-            return self.own
-        return np.where((self.body >= 0)[:, None], painted[self.body], self.own)
+    def colours(self, painted: Bytes | None, picked: int | None = None) -> Bytes:
+        """(m, 3) painted: of bodies; what is fixed to the world keeps its own. picked: the body that stands out."""
+        out = self.own if painted is None else np.where((self.body >= 0)[:, None], painted[self.body], self.own)
+        return (
+            out if picked is None else np.where((self.body == picked)[:, None], np.array(PICKED, dtype=np.uint8), out)
+        )
 
 
 def with_world(pose: Poses) -> tuple[Floats, Floats]:

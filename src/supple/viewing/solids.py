@@ -14,8 +14,8 @@ from supple.errors import ParseError
 from supple.files.apart import Reader
 from supple.model.model import Model, Visual
 from supple.reading import LARGEST_FILE, check_file
-from supple.view.batch import Batch
-from supple.view.colours import GROUND, PLAIN
+from supple.viewing.batch import Batch
+from supple.viewing.colours import GROUND, PLAIN
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ def solids(model: Model) -> tuple[list[Batch], list[str]]:
         scale = np.array([_scale(v) for v in visuals])
         for part in made:
             own = np.array([_colour(v, part.colour) for v in visuals], dtype=np.uint8)
-            out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own, False))
+            out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own))
     return out, failed
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.view.colours import patch, patches
+from supple.viewing.colours import patch, patches
 
 Floats = NDArray[np.float64]
 

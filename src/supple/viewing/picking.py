@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.view.batch import Batch
+from supple.viewing.batch import Batch
 
 Floats = NDArray[np.float64]
 
@@ -20,7 +20,7 @@ def pick(parts: list[Batch], R: Floats, r: Floats, eye: Floats, ahead: Floats) -
     """The body that is met first; if none is, the rod that is missed least. R, r: see with_world."""
     best: tuple[float, float, int] | None = None
     for batch in parts:
-        missed, away = _to_rods(batch, R, r, eye, ahead) if batch.rods else _to_solids(batch, R, r, eye, ahead)
+        missed, away = TO[batch.kind](batch, R, r, eye, ahead)
         missed = np.where(batch.body >= 0, missed, np.inf)
         i = int(np.lexsort((away, missed))[0])
         found = float(missed[i]), float(away[i]), int(batch.body[i])
@@ -40,6 +40,14 @@ def _to_rods(batch: Batch, R: Floats, r: Floats, eye: Floats, ahead: Floats) -> 
     s = np.clip(-np.einsum("mi,mi->m", across, slant) / np.where(length2 > 0, length2, 1.0), 0.0, 1.0)
     away = (begin + s[:, None] * rod) @ ahead
     gap = np.linalg.norm(across + s[:, None] * slant, axis=1) - 0.5 * batch.scale[:, 0]
+    return np.where(away > 0, np.maximum(gap, 0.0) / np.where(away > 0, away, 1.0), np.inf), away
+
+
+def _to_balls(batch: Batch, R: Floats, r: Floats, eye: Floats, ahead: Floats) -> tuple[Floats, Floats]:
+    """The same of balls."""
+    centre = r[batch.body] + np.einsum("mij,mj->mi", R[batch.body], batch.begin) - eye
+    away = centre @ ahead
+    gap = np.linalg.norm(centre - np.outer(away, ahead), axis=1) - 0.5 * batch.scale[:, 0]
     return np.where(away > 0, np.maximum(gap, 0.0) / np.where(away > 0, away, 1.0), np.inf), away
 
 
@@ -64,3 +72,6 @@ def _to_solids(batch: Batch, R: Floats, r: Floats, eye: Floats, ahead: Floats) -
         hit = ok & (s >= 0) & (t >= 0) & (s + t <= 1) & (at > 0)
         away[i] = at[hit].min(initial=np.inf)
     return np.where(np.isfinite(away), 0.0, np.inf), away
+
+
+TO = {"rod": _to_rods, "ball": _to_balls, "solid": _to_solids}

@@ -13,13 +13,17 @@ from supple.adaptive.measures import is_certified
 from supple.adaptive.measures import said as in_words
 from supple.errors import printable
 from supple.exact.answers import Poses
+from supple.model.model import Model
 from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State
-from supple.view.colours import MEANING, legend
-from supple.view.stage import Stage
+from supple.viewing.camera import first_look
+from supple.viewing.cameras import Cameras
+from supple.viewing.colours import MEANING, entries, legend
+from supple.viewing.stage import ON_PHONES, Stage
 
 Floats = NDArray[np.float64]
 
+CLICK = "Click on a body to see its numbers."
 SPEEDS = (1e-9, 1e9)  #: between which a page may choose
 PROGRESS = {"s": "time", "steps": "progress"}  #: what it is called, by its unit
 CELL = "padding:0.1em 0.5em 0.1em 0;vertical-align:top"  #: of a table: its style
@@ -32,10 +36,11 @@ class Panel:
         """chooses: whether the method chose joints."""
         self.server, self._changed = server, changed
         self.stage = Stage(server, self.pick)
-        self.picked: int | None = None
+        self.picked: str | None = None  #: the name of a body: its number changes with the root
         self.measure = ""  #: what the error is measured in
         self.about: Mapping[str, Any] = {}  #: of the run: what its progress is counted in
         self.refused = ""  #: what the page asked for last, and why it cannot be had
+        server.gui.add_html(ON_PHONES)
         self._said = server.gui.add_html("")
         self._chooses = chooses
 
@@ -47,7 +52,8 @@ class Panel:
             self._by = gui.add_dropdown(
                 "colour by", options, initial_value=options[0], hint="; ".join(MEANING.values())
             )
-            self._legend = gui.add_html(legend(options[0]))
+            self._legend = gui.add_html("")
+            self.cameras = Cameras(self.server, gui)
             self._shown = gui.add_checkbox("show links", True)
         self._by.on_update(lambda _: self._changed())
         self._shown.on_update(lambda _: self._changed())
@@ -57,40 +63,55 @@ class Panel:
         gui = self.server.gui
         with gui.add_folder("Body"):
             self._name = gui.add_text("name", "", hint="click on a body, or write its name or number")
-            self._numbers = gui.add_html(remark("Click on a body to see its numbers."))
+            self._numbers = gui.add_html(remark(CLICK))
         self._name.on_update(lambda _: self._find())
 
+    def begin(self, model: Model, points: Floats) -> None:
+        """The light, the ground and the first view of a motion that reaches so far."""
+        back = first_look(model, points)
+        self.stage.set_scene(model, points, back)
+        self.cameras.begin(points, back)
+
     def pick(self, body: int) -> None:
-        self.picked = body
         model = self.stage.model
         if model is not None:
-            self._name.value = model.body_names[body]
+            self.picked = self._name.value = model.body_names[body]
         self._changed()
 
-    def show(self, state: State, energy: float, joint_wrench: Callable[[int], Floats | None] | None = None) -> None:
+    def show(
+        self, state: State, energy: float | None, joint_wrench: Callable[[int], Floats | None] | None = None
+    ) -> Poses:
         """Draw a state, and say its numbers."""
         stage = self.stage
         stage.by = self._by.value
-        self._legend.content = legend(stage.by)
         if stage.visible != self._shown.value:
             stage.visible = self._shown.value
-        pose = stage.show(state.model, state.q, state.active_joints, state.error)
+        picked, model = self.picked, state.model  # which another thread may change meanwhile
+        stage.picked = None if picked is None or picked not in model.bodies else model.bodies[picked].index
+        pose = stage.show(model, state.q, state.active_joints, state.error, state.time)
+        by = stage.by if state.active_joints is not None else "own"
+        self._legend.content = legend(entries(by, stage.acts, stage.picked is not None))
         self._said.content = said(state, energy, self.measure, self.refused, self.about)
-        picked = self.picked  # which another thread may change meanwhile
-        if picked is not None and picked < state.model.n_bodies:
-            wrench = None if joint_wrench is None else joint_wrench(picked)
-            self._numbers.content = numbers(state, picked, pose, wrench)
+        if stage.picked is not None:
+            wrench = None if joint_wrench is None else joint_wrench(stage.picked)
+            self._numbers.content = numbers(state, stage.picked, pose, wrench)
+        self.cameras.moved(centre_of(model, pose) if stage.picked is None else pose.position[stage.picked])
+        return pose
 
     def _find(self) -> None:
         model, name = self.stage.model, self._name.value.strip()
-        if model is None or not name:
+        if model is None:
+            return
+        if not name:
+            self.picked, self._numbers.content = None, remark(CLICK)
+            self._changed()
             return
         number = int(name) if name.isascii() and name.isdecimal() else -1
         found = model.bodies[name].index if name in model.bodies else number if number < model.n_bodies else -1
         if found < 0:
             self._numbers.content = remark(f"There is no body {name!r}.")
-        elif found != self.picked:
-            self.picked = found
+        elif model.body_names[found] != self.picked:
+            self.picked = model.body_names[found]
             self._changed()
 
 
@@ -125,13 +146,12 @@ def speed_control(gui: Any, now: float, more: str = "") -> Any:
 
 
 def said(
-    state: State, energy: float, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
+    state: State, energy: float | None, measure: str = "", refused: str = "", about: Mapping[str, Any] | None = None
 ) -> str:
     """A state in a few words, as HTML."""
-    rows = {
-        PROGRESS[progress_unit(about or {})]: when(state.time, about or {}),
-        "energy": f"{energy:.6g} {state.model.units.energy}",
-    }
+    rows = {PROGRESS[progress_unit(about or {})]: when(state.time, about or {})}
+    if energy is not None:
+        rows["energy"] = f"{energy:.6g} {state.model.units.energy}"
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:
@@ -159,6 +179,13 @@ def numbers(state: State, body: int, pose: Poses, wrench: Floats | None) -> str:
     if wrench is not None:
         rows["joint carries"] = f"moment {_list(wrench[:3])} Nm, force {_list(wrench[3:])} N"
     return _table(rows)
+
+
+def centre_of(model: Model, pose: Poses) -> Floats:
+    """The centre of mass; of bodies without one, their middle."""
+    at = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
+    total = float(model.mass.sum())
+    return np.asarray(model.mass @ at / total if total > 0.0 else pose.position.mean(axis=0))
 
 
 def remark(text: str) -> str:

@@ -27,7 +27,7 @@ from typing import Any
 from websockets.asyncio import server as sockets
 from websockets.http11 import Request, Response
 
-from supple.view.messages import heeded
+from supple.viewing.messages import heeded
 
 HERE = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:\d{1,5})?", re.ASCII | re.IGNORECASE)  #: of any port: ssh -L
 LARGEST = 65_536  #: bytes of a message from a page
@@ -49,7 +49,7 @@ HEADERS = {
 }
 
 #: Of the socket's server: whoever knocks with something that is no request makes it log a traceback.
-QUIET = logging.getLogger("supple.view.socket")
+QUIET = logging.getLogger("supple.viewing.socket")
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
 

@@ -1,0 +1,100 @@
+"""The colours of bodies, and what they mean.
+
+They are colours as they are seen: in a page, in exported pages, in pictures and in legends alike. What a page must be
+told so that they are is in light.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+
+Rgb = tuple[int, int, int]
+ACTIVE: Rgb = (226, 74, 14)  #: reserved: of bodies whose joints are computed, and of nothing else in the page
+PICKED: Rgb = (190, 20, 170)  #: reserved in the same way: of the body that was clicked on
+FORCE: Rgb = (44, 70, 200)  #: reserved: of arrows that push,
+SPRING: Rgb = (34, 139, 58)  #: and of springs
+RIGID: Rgb = (120, 138, 160)  #: of those that move with their parents
+PLAIN: Rgb = (150, 165, 182)  #: where no method chose joints, and the file says no colour
+GROUND: Rgb = (190, 190, 190)  #: what does not move
+PLANE: Rgb = (233, 233, 230)  #: the ground that bodies stand on
+ANCHOR: Rgb = (84, 84, 84)  #: where something hangs on the world
+EXACT, WORST = np.array([38, 70, 140]), np.array([232, 215, 70])  #: of the error: none, the largest of the run
+
+By = Literal["active", "error", "own"]
+MEANING: dict[str, str] = {
+    "active": "orange: the joint is active; grey: it is rigid",
+    "error": "blue: active; towards yellow: treated as zero, the larger the error of the whole (log scale)",
+    "own": "the file's own colours",
+}
+
+
+class Entry(NamedTuple):
+    """A colour, or two between which others are, and what it means."""
+
+    text: str
+    colour: Rgb
+    to: Rgb | None = None
+
+
+ACTS = {"force": FORCE, "spring": SPRING, "anchor": ANCHOR}
+
+
+def entries(by: str, acts: Iterable[str] = (), picked: bool = False) -> list[Entry]:
+    """What is to be said of the colours in a picture. acts: what of ACTS is in it."""
+    out: list[Entry] = []
+    if by == "active":
+        out += [Entry("active", ACTIVE), Entry("rigid", RIGID)]
+    elif by == "error":
+        out += [Entry("active", _rgb(EXACT)), Entry("treated as zero, by the error", _rgb(EXACT), _rgb(WORST))]
+    out += [Entry(name, colour) for name, colour in ACTS.items() if name in set(acts)]
+    return [*out, Entry("picked", PICKED)] if picked else out
+
+
+def legend(shown: list[Entry]) -> str:
+    """The same as HTML."""
+    return patches(*((_paper(e), e.text) for e in shown)) if shown else ""
+
+
+def patches(*shown: tuple[str, str]) -> str:
+    """Patches of colour and what they mean, in a line of HTML."""
+    text = "".join(f'<span style="margin-right:1.2em">{paper} {meaning}</span>' for paper, meaning in shown)
+    return f'<div style="font-size:0.8em;padding:0 0.8em 0.6em 0.8em">{text}</div>'
+
+
+def patch(colour: str | tuple[int, ...], width: int = 12) -> str:
+    paper = colour if isinstance(colour, str) else f"rgb{tuple(colour)}"
+    return f'<span style="display:inline-block;width:{width}px;height:10px;background:{paper}"></span>'
+
+
+def _paper(e: Entry) -> str:
+    return patch(e.colour) if e.to is None else patch(f"linear-gradient(90deg, rgb{e.colour}, rgb{e.to})", 60)
+
+
+def _rgb(colour: Ints) -> Rgb:
+    r, g, b = (int(x) for x in colour)
+    return r, g, b
+
+
+def paint(by: By, n: int, active: Ints | None, error: float | None, largest: float) -> Bytes | None:
+    """(n, 3) the colours of bodies at a state; None: their own. largest: the error that is drawn as the worst."""
+    if by == "own" or active is None:
+        return None
+    out = np.empty((n, 3), dtype=np.uint8)
+    out[:] = RIGID if by == "active" else shade(error, largest)
+    out[active] = ACTIVE if by == "active" else EXACT
+    return out
+
+
+def shade(error: float | None, largest: float, decades: float = 6.0) -> Bytes:
+    """The colour of an error, on a logarithmic scale below the largest."""
+    if error is None or not error > 0 or not largest > 0:
+        return EXACT.astype(np.uint8)
+    at = np.clip(1.0 + np.log10(error / largest) / decades, 0.0, 1.0)
+    return np.asarray(np.round(EXACT + at * (WORST - EXACT)), dtype=np.uint8)

@@ -1,0 +1,173 @@
+"""A state as a picture, without a browser: what the page shows, drawn from far to near, with a legend and the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.viewing.batch import Batch
+from supple.viewing.camera import View, bounds
+from supple.viewing.colours import PLANE, Bytes, Entry
+from supple.viewing.nodes import WORLD
+from supple.viewing.scenery import Ground
+from supple.viewing.stage import rounded
+
+Floats = NDArray[np.float64]
+Points = list[tuple[float, float]]
+Item = tuple[float, Points, tuple[int, ...], float]  #: how far; points; colour; width of a rod (0: an area)
+
+FINE = 2  #: drawn so much larger, for smooth edges
+PAPER, INK = (255, 255, 255), (40, 48, 56)
+LINE, SECTION = (216, 216, 216), (178, 178, 178)
+EDGE = 0.72  #: how dark the edge of a rod or ball is, which tells it from the next
+THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
+MOST_LINES = 60  #: of a grid, in each direction
+
+
+class Painter:
+    """Pictures of one size from one view."""
+
+    def __init__(self, view: View, size: tuple[int, int], ground: Ground | None, points: Floats) -> None:
+        """points: all that a motion reaches, for which the ground must be large enough."""
+        self._view, self._size = view, (FINE * size[0], FINE * size[1])
+        self.size = size
+        self._paper = self._with_ground(ground, points)
+
+    def draw(
+        self, made: list[Batch], placed: tuple[Floats, Floats], painted: Bytes | None, things: list[Batch],
+        legend: list[Entry], said: str,
+    ) -> Any:  # fmt: skip
+        """A picture. placed: see with_world; painted: colours of bodies; things: around them; said: the time."""
+        from PIL import ImageDraw
+
+        picture = self._paper.copy()
+        pen = ImageDraw.Draw(picture)
+        items: list[Item] = []
+        for batch, where, colours in (
+            *((b, placed, b.colours(painted)) for b in made),
+            *((b, WORLD, b.own) for b in things),
+        ):
+            if len(batch):
+                items += self._items(batch, *where, colours)
+        for _, points, colour, width in sorted(items, key=lambda item: -item[0]):
+            if width == 0.0:
+                pen.polygon(points, fill=colour)
+            else:
+                _stroke(pen, points, colour, width)
+        picture = picture.reduce(FINE)
+        self._caption(ImageDraw.Draw(picture), legend, said)
+        return picture
+
+    def _items(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
+        """What is to be drawn of a batch, as far as it is before the camera."""
+        if batch.kind == "solid":
+            return self._triangles(batch, R, r, colours)
+        turn = R[batch.body]
+        begin = r[batch.body] + np.einsum("mij,mj->mi", turn, batch.begin)
+        if batch.kind == "ball" or batch.dots:
+            end = begin if batch.kind == "ball" else np.asarray(batch.middles(R, r), dtype=np.float64)
+            begin, wide = end, batch.scale[:, 0] if batch.kind == "ball" else np.full(len(batch), batch.dot)
+        else:
+            end = begin + batch.scale[:, 2:] * np.einsum("mij,mj->mi", turn, batch.rotation[:, :, 2])
+            wide = np.sqrt(batch.scale[:, 0] * batch.scale[:, 1])
+        a, near = self._view.see(begin, self._size)
+        b, far = self._view.see(end, self._size)
+        ahead = 0.5 * (near + far)
+        width = np.maximum(wide * self._view.pixels(ahead, self._size), 2.0)
+        seen = np.minimum(near, far) > 1e-6
+        rows = zip(
+            ahead[seen].tolist(), a[seen].tolist(), b[seen].tolist(), colours[seen].tolist(), width[seen].tolist()
+        )
+        return ((z, [tuple(p), tuple(q)], tuple(c), w) for z, p, q, c, w in rows)
+
+    def _triangles(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
+        turn = R[batch.body]
+        begin = r[batch.body] + np.einsum("mij,mj->mi", turn, batch.begin)
+        local = np.einsum("mij,mvj->mvi", batch.rotation, batch.scale[:, None] * batch.vertices)
+        at = begin[:, None] + np.einsum("mij,mvj->mvi", turn, local)
+        corners = at[:, batch.faces].reshape(-1, 3, 3)
+        p, ahead = self._view.see(corners.reshape(-1, 3), self._size)
+        normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+        to_eye = self._view.eye - corners.mean(axis=1)
+        facing = np.einsum("fi,fi->f", normal, to_eye / np.linalg.norm(to_eye, axis=1)[:, None])
+        shaded = np.repeat(colours, len(batch.faces), axis=0) * (0.7 + 0.3 * np.abs(facing))[:, None]
+        seen = (facing > 0) & (ahead.reshape(-1, 3).min(axis=1) > 1e-6)
+        rows = zip(ahead.reshape(-1, 3).mean(axis=1)[seen].tolist(), p.reshape(-1, 3, 2)[seen].tolist(),
+                   shaded[seen].astype(int).tolist())  # fmt: skip
+        return ((z, [tuple(x) for x in three], tuple(c), 0.0) for z, three, c in rows)
+
+    def _with_ground(self, ground: Ground | None, points: Floats) -> Any:
+        """An empty picture: the ground, with a grid on it."""
+        from PIL import Image, ImageDraw
+
+        picture = Image.new("RGB", self._size, PAPER)
+        if ground is None:
+            return picture
+        pen = ImageDraw.Draw(picture)
+        centre, radius = bounds(points)
+        cell = rounded(radius / 5)
+        while 2.0 * radius / cell > MOST_LINES:
+            cell *= 10.0
+        n = int(np.ceil(1.3 * radius / cell))
+        axes, at = ground.turn, ground.below(centre)
+        at = at - axes @ (np.remainder(axes.T @ at, cell) * (1.0, 1.0, 0.0))  # lines where the coordinates are round
+        k = cell * np.arange(-n, n + 1)
+        if ground.real:
+            corners = at + np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) * n * cell @ axes[:, :2].T
+            self._area(pen, corners)
+        for along, across in ((0, 1), (1, 0)):
+            side = k[:, None] * axes[:, across]
+            far = n * cell * axes[:, along]
+            self._segments(pen, at + side - far, at + side + far)
+        return picture
+
+    def _area(self, pen: Any, corners: Floats) -> None:
+        p, ahead = self._view.see(corners, self._size)
+        if (ahead > 1e-6).all():
+            pen.polygon([tuple(x) for x in p.tolist()], fill=PLANE)
+
+    def _segments(self, pen: Any, begin: Floats, end: Floats, parts: int = 10) -> None:
+        """Lines, in parts: those behind the camera are left out."""
+        for s in np.arange(parts) / parts:
+            a, near = self._view.see(begin + s * (end - begin), self._size)
+            b, far = self._view.see(begin + (s + 1.0 / parts) * (end - begin), self._size)
+            for p, q, ok in zip(a.tolist(), b.tolist(), (np.minimum(near, far) > 1e-6).tolist()):
+                if ok:
+                    pen.line([tuple(p), tuple(q)], fill=LINE, width=FINE)
+
+    def _caption(self, pen: Any, legend: list[Entry], said: str) -> None:
+        from PIL import ImageFont
+
+        height = max(12, round(self.size[1] / 36))
+        font: Any = ImageFont.load_default(size=height)
+        x = y = round(0.7 * height)
+        pen.text((x, y), said, fill=INK, font=font)
+        y = self.size[1] - round(1.9 * height)
+        for entry in legend:
+            wide = height if entry.to is None else 4 * height
+            for i in range(wide):
+                share = i / max(wide - 1, 1) if entry.to is not None else 0.0
+                mixed = np.array(entry.colour) + share * (np.array(entry.to or entry.colour) - np.array(entry.colour))
+                pen.line([(x + i, y), (x + i, y + height - 1)], fill=tuple(int(c) for c in np.round(mixed)))
+            x += wide + round(0.4 * height)
+            pen.text((x, y - round(0.15 * height)), entry.text, fill=INK, font=font)
+            x += round(float(font.getlength(entry.text))) + height
+
+
+def _stroke(pen: Any, points: Points, colour: tuple[int, ...], width: float) -> None:
+    """A rod or a ball: round at its ends; with an edge, unless it is very thin."""
+    edged = width > THIN
+    for fill, wide in ((_dark(colour), width), (colour, 0.78 * width)) if edged else ((colour, width),):
+        if points[0] != points[1]:
+            pen.line(points, fill=fill, width=max(1, round(wide)))
+        if edged or points[0] == points[1]:
+            for x, y in points:
+                pen.ellipse((x - 0.5 * wide, y - 0.5 * wide, x + 0.5 * wide, y + 0.5 * wide), fill=fill)
+
+
+def _dark(colour: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(int(EDGE * x) for x in colour)

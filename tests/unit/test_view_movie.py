@@ -1,0 +1,126 @@
+"""Moving pictures: their number, size and rate; the colours in them; the legend and the time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import supple
+from supple import scenes
+from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, RIGID, SPRING
+from supple.viewing.movie import Wanted, export_movie, schedule
+from supple.viewing.timeline import Timeline
+
+image = pytest.importorskip("PIL.Image")
+
+
+def adaptive() -> supple.Result:
+    scene = scenes.molecule(60)
+    how: Any = dict(method="adaptive", active=25, dt=scene.dt, every=20, duration=100 * scene.dt)
+    result = supple.simulate(scene.model, scene.q0, forces=scene.all_forces(), **how)
+    result.rods = scene.rods
+    return result
+
+
+def pictures(path: Path) -> list[np.ndarray]:
+    out = []
+    with image.open(path) as moving:
+        for i in range(moving.n_frames):
+            moving.seek(i)
+            out.append(np.asarray(moving.convert("RGB")).astype(int))
+    return out
+
+
+def count(picture: np.ndarray, colour: tuple[int, ...], off: int = 3) -> int:
+    return int((np.abs(picture - np.array(colour)).max(axis=-1) <= off).sum())
+
+
+def caption(picture: np.ndarray) -> np.ndarray:
+    """Where the time is said."""
+    return picture[:40, :120]
+
+
+def legend(picture: np.ndarray) -> np.ndarray:
+    return picture[-34:]
+
+
+def test_active_bodies_have_the_colour_that_the_legend_says(tmp_path: Path) -> None:
+    result = adaptive()
+    export_movie(result, tmp_path / "run.png", Wanted(frames=3, size=(400, 300)), result.rods)
+    first, *_, last = pictures(tmp_path / "run.png")
+    for colour, off in ((ACTIVE, 3), (RIGID, 3), (FORCE, 45)):  # an arrow is shaded
+        assert count(legend(last), colour) > 80  # a patch
+        assert count(last[:-34], colour, off) > 20
+    assert count(first[:-34], ACTIVE) == 0  # the control: before the first step none is active
+    assert count(legend(first), ACTIVE) > 80
+    assert not np.array_equal(caption(first), caption(last))
+    assert count(caption(last), (255, 255, 255)) < caption(last).shape[0] * 120  # something is said there
+
+
+def test_springs_and_anchors_are_drawn(tmp_path: Path) -> None:
+    scene = scenes.spring_pendulum(links=8)
+    result = supple.simulate(scene.model, scene.q0, forces=scene.all_forces(), dt=scene.dt, duration=0.02, every=10)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=1, size=(400, 300)), scene.rods)
+    (picture,) = pictures(tmp_path / "run.png")
+    assert count(picture[:-34], SPRING, 40) > 20 and count(picture[:-34], ANCHOR, 30) > 20
+    alone = supple.simulate(scene.model, scene.q0, dt=scene.dt, duration=0.02, every=10)
+    export_movie(alone, tmp_path / "alone.png", Wanted(frames=1, size=(400, 300)), scene.rods)
+    assert count(pictures(tmp_path / "alone.png")[0], SPRING, 40) == 0
+
+
+@pytest.mark.parametrize("ending", [".gif", ".webp", ".png"])
+def test_pictures_are_as_many_and_as_large_as_asked_for(tmp_path: Path, ending: str) -> None:
+    model = supple.trees.chain(4)
+    result = supple.simulate(model, np.full(model.nq, 0.5), dt=1e-3, duration=2.0, every=50)
+    path = export_movie(result, tmp_path / f"p{ending}", Wanted(frames=5, size=(120, 90)))
+    made = pictures(path)
+    assert (len(made), made[0].shape) == (5, (90, 120, 3))
+    assert len({p.tobytes() for p in made}) == 5
+
+
+def test_film_has_the_rate_and_the_length_that_it_is_asked_for(tmp_path: Path) -> None:
+    av = pytest.importorskip("av")
+    result = adaptive()
+    path = export_movie(result, tmp_path / "run.mp4", Wanted(fps=8.0, size=(321, 241)), result.rods)
+    with av.open(path) as film:
+        (stream,) = film.streams.video
+        shown = [np.asarray(frame.to_image()).astype(int) for frame in film.decode(video=0)]
+        assert (stream.codec_context.name, stream.width, stream.height) == ("h264", 320, 240)
+        assert float(stream.average_rate) == 8.0
+    assert len(shown) == round(8.0 * result.times[-1]) + 1
+    assert count(shown[-1][:-30], ACTIVE, 40) > 20 and count(shown[0][:-30], ACTIVE, 40) == 0
+
+
+def test_film_without_its_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib.util
+
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "av" else find(name))
+    with pytest.raises(supple.ViewError, match=r"PyAV: pip install 'supple\[view\]'"):
+        export_movie(adaptive(), tmp_path / "run.mp4")
+
+
+def test_pictures_are_spread_evenly_over_the_time_of_a_run() -> None:
+    model = supple.trees.chain(2)
+    timeline = Timeline(supple.simulate(model, dt=1e-2, duration=4.0))
+    frames, rate = schedule(timeline, Wanted(), ".mp4")
+    assert (len(frames), rate, frames[0], frames[-1]) == (121, 30.0, 0, 400)
+    frames, rate = schedule(timeline, Wanted(frames=41), ".gif")
+    assert (len(frames), rate, set(np.diff(frames))) == (41, 10.0, {10})
+    assert schedule(Timeline(supple.simulate(model, dt=1e-2, duration=0.0)), Wanted(), ".mp4")[0] == [0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"frames": 0}, {"fps": 0.0}, {"fps": 1e9}, {"size": (0, 100)}, {"size": (100, 10**9)}]
+)
+def test_what_cannot_be_drawn_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(supple.ViewError):
+        Wanted(**wrong)
+
+
+def test_other_endings_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(supple.ViewError, match="moving picture ends in"):
+        export_movie(adaptive(), tmp_path / "p.txt")
