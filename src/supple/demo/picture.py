@@ -1,144 +1,107 @@
-"""The picture of the demonstration: the two bodies, the times, and the mass matrix of the robot."""
+"""The picture of the demonstration: a crowd of which a few joints move, the speed of each way, and how many joints an
+error takes."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 import supple
+from supple.demo.promises import Comparison, Curve
 from supple.drawing import save
-from supple.model.topology import depths
-
-if TYPE_CHECKING:
-    from supple.demo import Case
+from supple.scenes import Scene
 
 Floats = NDArray[np.float64]
 
 PAPER, INK, FAINT = "#fbfaf6", "#2b2d33", "#dedad0"
-WOOD = LinearSegmentedColormap.from_list("wood", ["#4a3728", "#6b4f2f", "#5d7a33", "#86b049", "#d3d95b"])
-STEEL = LinearSegmentedColormap.from_list("steel", ["#16324f", "#1f6f8b", "#e07a3f"])
-BARS = {"aba": "#1f6f8b", "crba": "#86b049", "virtual-work": "#8d6cab", "dense": "#e07a3f"}
+STILL, ACTIVE, EXACT = "#8fa3b0", "#e07a3f", "#1f6f8b"
+EYE, AT = np.array([-5.5, -3.0, 2.6]), np.array([1.8, 0.0, 0.95])  #: of the camera, metres
+MOMENT = 0.5  #: of the film that is drawn, as a share
 
 
-def draw(cases: list[Case], file: Path) -> None:
+def draw(file: Path, compared: list[Comparison], curve: Curve, film: supple.Result, scene: Scene) -> None:
     """Write the picture as PNG."""
-    robot, tree = cases
     with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}):
         figure = Figure(figsize=(14, 7), dpi=110, facecolor=PAPER)
-        grid = figure.add_gridspec(
-            2,
-            3,
-            width_ratios=(0.72, 1.3, 0.8),
-            left=0.01,
-            right=0.975,
-            top=0.9,
-            bottom=0.08,
-            wspace=0.1,
-            hspace=0.42,
-        )
-        _body(figure.add_subplot(grid[:, 0]), robot, STEEL, (62, 12), thick=(2.0, 7.0), joints=True)
-        _body(figure.add_subplot(grid[:, 1]), tree, WOOD, (20, 7), thick=(0.3, 11.0), joints=False)
-        _times(figure.add_subplot(grid[0, 2]), cases)
-        _matrix(figure.add_subplot(grid[1, 2]), robot)
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.25, 1.0), left=0.01, right=0.97, top=0.92, bottom=0.09,
+                                   wspace=0.16, hspace=0.42)  # fmt: skip
+        _crowd(figure.add_subplot(grid[:, 0]), film, scene)
+        _speeds(figure.add_subplot(grid[0, 1]), compared)
+        _errors(figure.add_subplot(grid[1, 1]), curve)
         save(figure, file, dpi="figure", paper=PAPER)
 
 
-def _body(
-    axes: Any, case: Case, colours: Any, view: tuple[float, float], thick: tuple[float, float], joints: bool
-) -> None:
-    """A body as lines from parents to children, thick where they carry much, over its shadow on the floor."""
-    model = case.model
-    rotation, position = supple.poses(model, case.q)
-    links = np.flatnonzero(model.parent >= 0)
-    starts, ends = position[model.parent[links]], position[links]
-    carried = (model.subtree_end - np.arange(model.n_bodies))[links] / model.n_bodies
-    depth = depths(model.parent)[links]
-    tools = [f for f in model.frame_list if f.body >= 0]
-    if tools:
-        on = np.array([f.body for f in tools])
-        tips = position[on] + np.einsum("nij,nj->ni", rotation[on], np.array([f.position for f in tools]))
-        starts, ends = np.concatenate([starts, position[on]]), np.concatenate([ends, tips])
-        carried = np.append(carried, np.zeros(len(on)))
-        depth = np.append(depth, depths(model.parent)[on])
-    floor = min(starts[:, 2].min(), ends[:, 2].min())
-    shadow = [_project(x * (1, 1, 0) + (0, 0, floor), view)[0] for x in (starts, ends)]
-    (a, _), (b, near) = _project(starts, view), _project(ends, view)
-    order = np.argsort(near)
-    widths = thick[0] + (thick[1] - thick[0]) * np.sqrt(carried)
-    shade = np.sqrt(depth / depth.max())
+def _crowd(axes: Any, film: supple.Result, scene: Scene) -> None:
+    """Bodies as rods in perspective, those whose joints are active in orange."""
+    state = film[round(MOMENT * (len(film) - 1))]
+    R, r = supple.poses(scene.model, state.q)
+    ends = np.einsum("bij,bkj->bki", R, scene.rods) + r[:, None]
+    flat, depth = _seen(ends.reshape(-1, 3))
+    lines, near = flat.reshape(-1, 2, 2), depth.reshape(-1, 2).mean(axis=1)
+    order = np.argsort(-near)
+    active = np.zeros(scene.model.n_bodies, dtype=bool)
+    active[[] if state.active_joints is None else state.active_joints] = True
+    width = 16.0 * np.cbrt(scene.model.mass / scene.model.mass.max()) / near
+    colours = np.where(active, ACTIVE, STILL)
     axes.add_collection(
-        LineCollection(list(np.stack(shadow, 1)), linewidths=0.6 * widths, colors=FAINT, capstyle="round")
+        LineCollection(list(lines[order]), colors=colours[order].tolist(), linewidths=width[order], capstyle="round")
     )
-    lines = np.stack([a, b], 1)[order]
-    axes.add_collection(
-        LineCollection(list(lines), linewidths=widths[order], colors=colours(shade[order]), capstyle="round")
-    )
-    if joints:
-        at, _ = _project(position, view)
-        axes.scatter(at[:, 0], at[:, 1], s=26, color=PAPER, edgecolors=INK, linewidths=1.1, zorder=3)
-    axes.autoscale()
-    axes.margins(0.04)
-    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_aspect("equal")
+    axes.autoscale_view()
     axes.axis("off")
-    axes.set_title(case.title, fontsize=12, fontweight="bold", color=INK)
+    n = int(active.sum())
+    axes.set_title(f"A crowd of {scene.model.n_bodies:,} joints at {state.time:.1f} s: the {n} in orange move now",
+                   fontsize=11, loc="left", x=0.04)  # fmt: skip
 
 
-def _project(x: Floats, view: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Points as seen from (azimuth, elevation) in degrees, without perspective; and how near they are."""
-    a, e = np.radians(view)
-    right = np.array([-np.sin(a), np.cos(a), 0.0])
-    near = np.array([np.cos(a) * np.cos(e), np.sin(a) * np.cos(e), np.sin(e)])
-    return np.stack([x @ right, x @ np.cross(near, right)], axis=-1), x @ near
+def _seen(points: Floats) -> tuple[Floats, Floats]:
+    """Points in the picture, and their distances."""
+    ahead = (AT - EYE) / np.linalg.norm(AT - EYE)
+    right = np.cross(ahead, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    up = np.cross(right, ahead)
+    off = points - EYE
+    depth = off @ ahead
+    return np.stack([off @ right / depth, off @ up / depth], axis=-1), depth
 
 
-def _times(axes: Any, cases: list[Case]) -> None:
-    from supple.demo import duration
-
-    labels, at = [], []
-    y = 0.0
-    for case in cases:
-        axes.text(1e-6, y, case.name, va="center", fontweight="bold")
-        for r in case.results:
-            y += 1.0
-            at.append(y)
-            labels.append(r.method)
-            if r.seconds is None:
-                axes.text(1.2e-6, y, "left out: too large", va="center", fontsize=9, style="italic")
-                continue
-            axes.barh(y, r.seconds, color=BARS.get(r.method, INK), height=0.72)
-            axes.text(r.seconds * 1.25, y, duration(r.seconds), va="center", fontsize=9)
-        y += 1.4
-    axes.set_yticks(at, labels)
+def _speeds(axes: Any, compared: list[Comparison]) -> None:
+    """Bars of steps a second."""
+    rows = [(c, row) for c in compared for row in c.rows]
+    y = -np.arange(len(rows)) - np.repeat([0.4 * i for i in range(len(compared))], [len(c.rows) for c in compared])
+    rate = [1.0 / row.seconds for _, row in rows]
+    colours = [EXACT if row is c.rows[0] else ACTIVE for c, row in rows]
+    axes.barh(y, rate, color=colours, height=0.7)
+    for at, (_, row), steps in zip(y, rows, rate):
+        axes.text(steps * 1.15, at, f"{steps:,.0f}/s, {row.joints:,.0f} joints", va="center", fontsize=8.5)
     axes.set_xscale("log")
-    axes.set_xlim(1e-6, 1.0)
-    axes.set_ylim(y - 0.8, -0.6)
-    axes.set_title("Forward dynamics, time a call", fontsize=12, fontweight="bold", color=INK)
+    axes.set_xlim(min(rate) / 3, max(rate) * 30)
+    axes.set_yticks(y, [f"{c.body}, {row.how}" if row is c.rows[0] else row.how for c, row in rows], fontsize=8.5)
+    axes.set_title("Steps a second: exact, and within a promised error", fontsize=11, loc="left")
+    _plain(axes)
+
+
+def _errors(axes: Any, curve: Curve) -> None:
+    """The error over the number of joints computed."""
+    axes.loglog(curve.joints, curve.certified, "o-", color=EXACT, label="certified before the step", markersize=4)
+    shown = [(j, e) for j, e in zip(curve.joints, curve.measured) if e > 0.0]
+    axes.loglog(*zip(*shown), "s", color=ACTIVE, label="measured", markersize=4)
+    axes.set_xlabel("joints computed, of 50,000")
+    axes.set_ylabel("error, of the largest acceleration")
+    axes.set_title("A molecule pulled at one atom: how many joints an error takes", fontsize=11, loc="left")
+    axes.legend(frameon=False, fontsize=9)
+    _plain(axes)
+
+
+def _plain(axes: Any) -> None:
     axes.set_facecolor(PAPER)
-    axes.tick_params(length=0, colors=INK)
-    axes.set_xticks([1e-6, 1e-3, 1.0], ["1 µs", "1 ms", "1 s"])
-    axes.minorticks_off()
-    axes.grid(axis="x", color=FAINT, linewidth=0.8)
+    axes.grid(True, axis="x", color=FAINT, linewidth=0.6)
     axes.set_axisbelow(True)
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def _matrix(axes: Any, case: Case) -> None:
-    sparse = supple.mass_matrix(case.model, case.q, sparse=True)
-    H = np.abs(sparse.dense())
-    H[H == 0] = np.nan
-    axes.imshow(H, cmap="YlGnBu", norm=LogNorm(np.nanmax(H) * 1e-5, np.nanmax(H)), interpolation="nearest")
-    axes.set_facecolor("#f1eee6")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for side in axes.spines.values():
-        side.set_color(FAINT)
-    axes.set_title(f"{case.name}: mass matrix", fontsize=12, fontweight="bold", color=INK)
-    axes.set_xlabel(f"{1 - sparse.density:.0%} zero because the body branches")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

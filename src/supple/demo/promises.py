@@ -1,0 +1,131 @@
+"""The same large body exactly and within a promised error: what each step costs, and the error there is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+import supple
+from supple import scenes
+from supple.adaptive.measures import percent
+from supple.demo.exact import duration
+
+ERRORS = (0.1, 1e-3, 2.0**-19)  #: promised for the molecule, as shares of the largest joint acceleration
+CURVE = [2.0**-k for k in range(0, 20, 2)]  #: the same for the figure
+PEOPLE = (8, 5)  #: rows and columns of the crowd
+SHARE = 0.05  #: of the motion that the crowd may lose, promised
+STEPS, SECONDS = 100, 1.0  #: of which the mean is taken: at most
+
+
+@dataclass(frozen=True)
+class Row:
+    """A way to follow a body."""
+
+    how: str
+    joints: float  #: computed in a step
+    seconds: float  #: of a step
+    certified: float | None = None  #: shares; None: exact
+    measured: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    title: str
+    body: str  #: the same in a word
+    of: str  #: what errors are shares of
+    rows: list[Row]  #: the first one is exact
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How many joints an error takes."""
+
+    joints: list[int]
+    certified: list[float]
+    measured: list[float]
+
+
+def molecule(scene: scenes.Scene) -> tuple[Comparison, Curve]:
+    """Quasi-statics of a long molecule with a force on its last atom."""
+    model, rest = scene.model, np.zeros(scene.model.nv)
+    pushed = scene.wrenches(scene.q0)
+    rows = [Row("exact", model.n_bodies, _mean(lambda: supple.forward_dynamics(model, scene.q0, rest, None, pushed)))]
+    for error in ERRORS:
+        qs = scene.quasi_statics(error)
+        dt = scene.step_of("quasi-statics")
+        seconds = _mean(partial(qs.step, dt))
+        found = qs.solve()
+        rows.append(
+            Row(f"error at most {percent(error)}", len(found.joints), seconds, found.error, qs.measured_error())
+        )
+    title = f"Quasi-statics of a molecule with {model.n_bodies:,} joints, pulled at one atom"
+    return Comparison(title, "molecule", "the largest joint acceleration", rows), _curve(scene)
+
+
+def _curve(scene: scenes.Scene) -> Curve:
+    qs = scene.quasi_statics()
+    joints, certified, measured = [], [], []
+    for error in CURVE:
+        qs.error = error
+        found = qs.solve()
+        joints.append(len(found.joints))
+        certified.append(found.error)
+        measured.append(qs.measured_error())
+    return Curve(joints, certified, measured)
+
+
+def crowd(scene: scenes.Scene) -> Comparison:
+    """Dynamics of a crowd of puppets, some of which are pushed."""
+    n = scene.model.n_bodies
+    rows: list[Row] = []
+    settings: dict[str, dict[str, Any]] = {
+        "exact": {"active": n},
+        f"error at most {percent(SHARE)}": {"error": SHARE, "guaranteed": True},
+        f"{percent(0.05)} of the joints move": {"active": round(0.05 * n)},
+    }
+    for how, given in settings.items():
+        ad = scene.adaptive_dynamics(**given)
+        ad.run(20 * scene.dt, scene.dt)
+        seconds = _mean(partial(ad.step, scene.dt))
+        certified = ad.stats.acceleration_error if given.get("guaranteed") else None
+        measured = ad.measured_error(scene.dt) if rows else None
+        rows.append(Row(how, ad.stats.active_count, seconds, certified, measured))
+    return Comparison(f"Dynamics of a crowd of {n:,} joints", "crowd", "the acceleration of all joints", rows)
+
+
+def _mean(step: Callable[[], object]) -> float:
+    """Mean seconds of a step, the best of three rounds."""
+    step()
+    marks = [time.perf_counter()]
+    while len(marks) <= STEPS and marks[-1] - marks[0] < SECONDS:
+        step()
+        marks.append(time.perf_counter())
+    each = np.array([b - a for a, b in pairwise(marks)])
+    return min(float(part.mean()) for part in np.array_split(each, 3) if len(part))
+
+
+def table(comparison: Comparison) -> Table:
+    out = Table(title=comparison.title, box=SIMPLE_HEAD, title_style="bold", title_justify="left", pad_edge=False)
+    out.add_column("", no_wrap=True)
+    for column in ("joints computed", "a step takes", "steps/s", "faster", "error certified", "error measured"):
+        out.add_column(column, justify="right")
+    exact = comparison.rows[0]
+    for row in comparison.rows:
+        errors = ["" if x is None else percent(x) for x in (row.certified, row.measured)]
+        faster = "" if row is exact else f"{exact.seconds / row.seconds:.3g} x"
+        rate = f"{1.0 / row.seconds:,.0f}"
+        out.add_row(row.how, f"{row.joints:,.0f}", duration(row.seconds), rate, faster, *errors)
+    out.caption = (
+        f"Errors are shares of {comparison.of}: what a step leaves out, as certified before it is taken, and as"
+    )
+    out.caption += " measured against a solution for all joints."
+    out.caption_justify = "left"
+    return out
