@@ -271,14 +271,6 @@ def test_convert_refuses_what_it_cannot_write(arm: Path, tmp_path: Path):
 # --- demo, reproduce, bench, compile ----------------------------------------------------------------
 
 
-def test_demo_compares_the_methods_and_draws_a_picture(tmp_path: Path):
-    out = process("demo", "--out", tmp_path / "new" / "folder")
-    for said in ("aba", "crba", "dense", "10,000 joints", "left out"):
-        assert said in out
-    picture = (tmp_path / "new" / "folder" / "demo.png").read_bytes()
-    assert picture.startswith(b"\x89PNG") and len(picture) > 50_000
-
-
 def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path):
     (tmp_path / "file").write_text("")
     assert "file" in refused("demo", "--out", tmp_path / "file" / "below")

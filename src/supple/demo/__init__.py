@@ -12,6 +12,7 @@ import supple
 from supple import scenes
 from supple.demo import exact, promises
 
+JOINTS = 50_000  #: of the molecule
 FILM = (4, 5)  #: rows and columns of the crowd in the page
 SECONDS, RATE = 5.0, 25  #: of the film; pictures a second
 
@@ -19,8 +20,8 @@ SECONDS, RATE = 5.0, 25  #: of the film; pictures a second
 def run(out: Path, console: Console) -> None:
     """Tables on the console, the picture in out/demo.png, the page in out/demo.html."""
     supple.set_threads(1)
-    with console.status("A molecule of 50,000 joints ..."):
-        molecule, curve = promises.molecule(scenes.molecule())
+    with console.status(f"A molecule of {JOINTS:,} joints ..."):
+        molecule, curve = promises.molecule(scenes.molecule(JOINTS))
     console.print(promises.table(molecule))
     with console.status("A crowd ..."):
         crowd = promises.crowd(scenes.crowd(*promises.PEOPLE))

@@ -33,7 +33,7 @@ def draw(file: Path, compared: list[Comparison], curve: Curve, film: supple.Resu
                                    wspace=0.16, hspace=0.42)  # fmt: skip
         _crowd(figure.add_subplot(grid[:, 0]), film, scene)
         _speeds(figure.add_subplot(grid[0, 1]), compared)
-        _errors(figure.add_subplot(grid[1, 1]), curve)
+        _errors(figure.add_subplot(grid[1, 1]), curve, compared[0].rows[0].joints)
         save(figure, file, dpi="figure", paper=PAPER)
 
 
@@ -87,12 +87,12 @@ def _speeds(axes: Any, compared: list[Comparison]) -> None:
     _plain(axes)
 
 
-def _errors(axes: Any, curve: Curve) -> None:
+def _errors(axes: Any, curve: Curve, joints: float) -> None:
     """The error over the number of joints computed."""
     axes.loglog(curve.joints, curve.certified, "o-", color=EXACT, label="certified before the step", markersize=4)
     shown = [(j, e) for j, e in zip(curve.joints, curve.measured) if e > 0.0]
     axes.loglog(*zip(*shown), "s", color=ACTIVE, label="measured", markersize=4)
-    axes.set_xlabel("joints computed, of 50,000")
+    axes.set_xlabel(f"joints computed, of {joints:,.0f}")
     axes.set_ylabel("error, of the largest acceleration")
     axes.set_title("A molecule pulled at one atom: how many joints an error takes", fontsize=11, loc="left")
     axes.legend(frameon=False, fontsize=9)
