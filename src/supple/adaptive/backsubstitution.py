@@ -11,7 +11,7 @@ import math
 from numba import types
 
 from supple.adaptive.heap import pop, push
-from supple.adaptive.memory import OWN_PUSH, SPRING, QuasiStaticBody
+from supple.adaptive.memory import QuasiStaticBody
 from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.joints import BALL, REVOLUTE, UNIVERSAL, advance, beside, identity
 from supple.assembly.load_cases import force_in_basis
@@ -28,8 +28,8 @@ from supple.assembly.passes import (
 )
 from supple.assembly.poses import beyond_joint, compose, find_world, pose_at, renew_span, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
-from supple.spatial.algebra import Force, Vec3, cross
-from supple.spatial.algebra import dot as dot3
+from supple.integrating.push_law import push_on_body, push_size
+from supple.spatial.algebra import Force, Motion, Vec3
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.sixes import absolute, dot, make_six, set_six, six
 
@@ -73,11 +73,6 @@ def renew_spans(qs):
 
 
 @helper
-def length(a):
-    return math.sqrt(dot3(a, a))
-
-
-@helper
 def largest_product(A, x):
     """Upper bound of A x, given the magnitudes of x."""
     return make_six(
@@ -110,25 +105,18 @@ def strain_scale(qs):
 def place_pushes(qs):
     """Compute the poses of the pushed bodies, and the forces on them in their own bases."""
     body, tree = qs.body, qs.body.tree
+    still = Vec3(0.0, 0.0, 0.0)
     for x in range(qs.n_paths - 1, -1, -1):
         find_world(body, qs.paths[x], qs.world)
     for x in range(qs.n_pushed):
         b = qs.pushed[x]
         R, r = pose_at(qs.world, tree.leaf_of[b])
-        ang, lin = Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0)
-        turning, pushing = 0.0, 0.0
+        f, pushing, turning = Force(still, still), 0.0, 0.0
         for k in range(qs.push_start[x], qs.push_start[x + 1]):
-            push = qs.pushes[k]
-            v, m, p = push.vector, push.moment, push.point
-            size = length(v)
-            if push.kind == SPRING:
-                size = (size + length(p) + length(r)) * push.stiffness
-                v = (v - (R @ p + r)) * push.stiffness
-            if push.kind != OWN_PUSH:
-                v, m = v @ R, m @ R  # R^T v
-            ang, lin = ang + m + cross(p, v), lin + v
-            turning, pushing = turning + length(m) + length(p) * size, pushing + size
-        body.external[b].f = force_in_basis(tree, b, Force(ang, lin))
+            f = f + push_on_body(qs.pushes[k], R, r, Motion(still, still))
+            size, moment = push_size(qs.pushes[k], r)
+            pushing, turning = pushing + size, turning + moment
+        body.external[b].f = force_in_basis(tree, b, f)
         sizes = Force(Vec3(turning, turning, turning), Vec3(pushing, pushing, pushing))
         set_six(qs.strain[x].f, 0, force_in_basis(tree, b, sizes))
         mark(qs, tree.leaf_of[b], FORCES)

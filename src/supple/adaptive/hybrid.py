@@ -26,7 +26,6 @@ from supple.adaptive.memory import (
     HybridBody,
     Move,
     PushedBody,
-    PushRow,
 )
 from supple.adaptive.metrics import Weights, WeightTable
 from supple.adaptive.pushes import Pushed, PushRows
@@ -38,6 +37,7 @@ from supple.assembly.memory import Pose, RigidBody
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import LEAF, LIGHT, SUM, assemble
 from supple.errors import SimulationError, SingularError, StateError
+from supple.integrating.push_law import PushRow
 from supple.integrating.states import checked_state
 from supple.model.joints import JointType
 from supple.model.model import Model

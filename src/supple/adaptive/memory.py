@@ -12,25 +12,10 @@ from __future__ import annotations
 
 from supple.adaptive.reduced_tree import ReducedTree
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
+from supple.integrating.push_law import PushRow
 from supple.spatial.algebra import Force, Motion, RigidInertia, Vec3
 from supple.spatial.fields import Floats, Integer, Integers, Number, Numbers, Value
 from supple.spatial.structs import Link, Struct, Table
-
-# --- forces on bodies -------------------------------------------------------------------------------------------------
-
-PUSH, OWN_PUSH, SPRING = range(3)  # force fixed in the world; force fixed in its body; spring to a point of the world
-
-
-class PushRow(Struct):
-    """A force on a body."""
-
-    kind = Integer()
-    stiffness = Number()  # of a spring
-    damping = Number()
-    vector = Value(Vec3)  # the force; for a spring, its anchor
-    moment = Value(Vec3)
-    point = Value(Vec3)  # of the body
-
 
 # --- quasi-statics ----------------------------------------------------------------------------------------------------
 

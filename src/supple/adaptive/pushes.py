@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.acting import Push, Spring, acting
-from supple.adaptive.memory import OWN_PUSH, PUSH, SPRING, PushRow
 from supple.adaptive.turns import TakesTurns
 from supple.arguments import NotNegative, Triple, checked
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
 from supple.exact.answers import Poses
+from supple.integrating.push_law import OWN_PUSH, PUSH, SPRING, PushRow
 from supple.model.kernel_frames import inside_turns
 from supple.model.model import Frame, Model
 from supple.spatial.compiler import generation

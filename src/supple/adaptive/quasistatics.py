@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole_body as wh
 from supple.adaptive.measures import MEASURES, Measure, measured, of_quasi_statics, percent, said
-from supple.adaptive.memory import Carried, PushRow, QuasiStaticBody, Strain
+from supple.adaptive.memory import Carried, QuasiStaticBody, Strain
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushed, PushRows
 from supple.adaptive.turns import one_at_a_time
@@ -29,6 +29,7 @@ from supple.assembly.tree import assemble
 from supple.errors import SimulationError, StateError, quoted
 from supple.exact.aba import ABA
 from supple.integrating.joint_law import joint_force
+from supple.integrating.push_law import PushRow
 from supple.integrating.states import checked_state
 from supple.model.joints import NV
 from supple.model.model import Model, count

@@ -8,13 +8,14 @@ the start of a run.
 
 from __future__ import annotations
 
-from supple.adaptive.memory import HELD, OWN_PUSH, UPDATE
+from supple.adaptive.memory import HELD, UPDATE
 from supple.adaptive.reduced import turn_rigid
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.motion import TURNS
+from supple.integrating.push_law import OWN_PUSH
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
 from supple.spatial.compiler import helper, part
 
@@ -265,7 +266,7 @@ def place_pushes(hybrid, mask, stack):
         rb, R, r = find_piece(hybrid, mask, hybrid.push_leaf[x])
         push, to = hybrid.pushes[x], hybrid.reduced_pushes[stack[rb]]
         stack[rb] += 1
-        to.kind, to.stiffness, to.damping = push.kind, push.stiffness, push.damping
+        to.kind, to.stiffness, to.damping, to.length = push.kind, push.stiffness, push.damping, push.length
         to.vector, to.moment, to.point = push.vector, push.moment, R @ push.point + r
         if push.kind == OWN_PUSH:
             to.vector, to.moment = R @ push.vector, R @ push.moment

@@ -51,10 +51,10 @@ class Watched(Struct):
 
 
 class Taken(NamedTuple):
-    """A completed step: states and rates at both ends, its length, and scratch for a position."""
+    """A completed step: positions and rates at both ends, its length, and scratch for a position."""
 
-    y: Any
-    new: Any
+    q0: Any
+    q1: Any
     rate: Any
     new_rate: Any
     step: Any
@@ -92,7 +92,7 @@ def inside(t, w, s):
     v0, v1 = e * (s - c * (6.0 - s * (8.0 - 3.0 * s))), e * c * (s * (7.0 - 3.0 * s) - 4.0)
     a0, a1 = 0.5 * e * e * s * s * (1.0 - s) ** 3, 0.5 * e * e * c * (1.0 - s) ** 2
     for j in range(n):
-        x = t.y[j] + q1 * (t.new[j] - t.y[j]) + v0 * t.rate[j] + v1 * t.new_rate[j]
+        x = t.q0[j] + q1 * (t.q1[j] - t.q0[j]) + v0 * t.rate[j] + v1 * t.new_rate[j]
         t.q[j] = x + a0 * t.rate[n + j] + a1 * t.new_rate[n + j]
     return above(t.q, w)
 
