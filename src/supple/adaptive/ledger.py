@@ -42,6 +42,7 @@ from supple.integrating.joint_law import LAW, law_among, law_work
 from supple.integrating.push_law import SPRING, length, push_energy
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.held import Held
 
 LOOK = 20  #: largest number of steps between two checks; fewer where velocities have doubled
 ROUNDING = 1e-10  #: relative to the energies and forces that are summed: anything less may be rounding
@@ -169,3 +170,9 @@ def energy_kernel(hybrid):
     without_joints(hybrid, True, False, True)
     energy, _ = potential(m, hybrid)
     return hybrid.kinetic + energy
+
+
+def close_accounts(hybrid: Held) -> None:
+    """Close the accounts of a HybridBody, if they are open: its forces are about to change."""
+    if hybrid.accounts_open:
+        close_kernel.load()(hybrid.address)

@@ -20,19 +20,11 @@ import math
 
 from numba import types
 
-from supple.adaptive.backsubstitution import (
-    ABSOLUTE_JOINT,
-    ABSOLUTE_LINKAGE,
-    MATRICES,
-    RELATIVE_LINKAGE,
-    mark,
-    norm_square,
-    note_slide,
-    quotient,
-    set_bounds,
-)
+from supple.adaptive.backsubstitution import norm_square, note_slide
+from supple.adaptive.certificate import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, quotient, set_bounds
 from supple.adaptive.memory import QuasiStaticBody
 from supple.adaptive.momenta import across
+from supple.adaptive.outdated import MATRICES, mark
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches

@@ -94,9 +94,9 @@ def force_of(w, c, J, V, A):
 _f1, _f2, _int = types.float64[::1], types.float64[:, ::1], types.int64
 
 
-@kernel(_int(_int, _f2, _f2, _f2, _f2, _f2, _int, _int, _f1), "virtual work in 32 digits", effort=4, nogil=True)
-def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
-    """States first ... stop - 1, which have already been checked: qdd and the joints' forces. Returns OK."""
+@kernel(_int(_int, _f2, _f2, _f2, _f2, _f2, _f1), "virtual work in 32 digits", effort=4, nogil=True)
+def extended_kernel(handle, q, v, tau, wrenches, out, scratch):
+    """Several states, which have already been checked: qdd and the joints' forces. Returns OK."""
     call = call_at(handle)
     m = call.model
     n, nv, slots, n_out = m.n, m.nv, call.n_slots, m.nv + 6 * m.n
@@ -116,7 +116,7 @@ def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
     wide_work = Scratch(
         wide_path_at(at_path), wide_bodies_at(at_bodies), wide_dofs_at(at_dofs), wide_S, none, constants, 0, n_out
     )
-    for s in range(first, stop):
+    for s in range(out.shape[0]):
         pushes, pushed = wrenches_at(wrenches.ctypes.data + 8 * s * wrenches.shape[1]), wrenches.shape[1] > 0
         state = CallState(row_of(q, s), row_of(v, s), row_of(tau, s), pushed, pushes)
         wide_links(m, state, work, wide_work)
@@ -138,7 +138,8 @@ def extended(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats) 
     out, run = np.empty((size, nv + 6 * n)), extended_kernel.load()
 
     def part(bounds: tuple[int, int]) -> int:
-        return int(run(work.handle, q, v, tau, wrenches, out, *bounds, np.zeros(room)))
+        some = slice(*bounds)
+        return int(run(work.handle, q[some], v[some], tau[some], wrenches[some], out[some], np.zeros(room)))
 
     in_parallel(part, size)
     return out

@@ -215,9 +215,8 @@ class WorldForces:
                 row["vector"], row["moment"] = turn @ np.asarray(force.force), turn @ np.asarray(force.torque)
         self._bodies = np.array([place.body for place in places], dtype=np.int64)
         self._rows = self._given.copy()
-        start, stop = (
-            np.array([getattr(f, name, x) for f in forces]) for name, x in (("start", 0.0), ("stop", np.inf))
-        )
+        start = np.array([getattr(force, "start", 0.0) for force in forces])
+        stop = np.array([getattr(force, "stop", np.inf) for force in forces])
         self._pushes = Pushes.of(rows=self._rows, bodies=self._bodies, start=start, stop=stop, count=len(forces))
         works = (self._given["kind"] == OWN_PUSH) | (start > 0.0) | (stop < np.inf)
         self.conserve = not (self._given["moment"].any() or self._given["vector"][works].any())

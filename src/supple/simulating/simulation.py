@@ -87,7 +87,7 @@ def _method(value: Any) -> str:
 
 Method = Annotated[str, Kind(choice(*EXACT, *OWN).wanted, _method)]
 Integrator = Annotated[str, choice(*INTEGRATORS)]
-Duration = Annotated[float, number("a finite number of seconds, not below zero", 0.0)]
+Duration = Annotated[float, number("a finite number of seconds >= 0", 0.0)]
 
 
 @dataclass
@@ -388,7 +388,7 @@ class Simulation:
         self._pushes = TimedPushes(drivers.load_stepper(self._stepper, self._forces, self._tau), self.dt)
         self._pushes.begin(max(c.step - 1, 0))  # as it was in the last step
         if isinstance(self.stepper, QuasiStatics):
-            self.stepper._time, self.stepper._steps = c.time, c.step
+            self.stepper._solver.time, self.stepper._solver.steps = c.time, c.step
             if c.model.stiffness.any() or c.model.friction.any() or c.model.actuator_list:
                 logging.getLogger("supple").warning(
                     "quasi-statics does not know springs, dry friction and actuators of joints: they do not act"

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from supple.errors import StateError
 from supple.exact.aba import ABA
 from supple.exact.calls import finite
+from supple.integrating.looks import NOWHERE, differences, falls, value
 from supple.integrating.runge_kutta import STAGES, blended, dop853, dop853_tableau, growth
 from supple.integrating.stages import StepRoom, UnderForces, slope_of, take_stages
 from supple.model.manifold import PLAIN
@@ -36,14 +37,10 @@ from supple.walking.touchdown import (
     FOOT,
     GUARD,
     LOOKS,
-    NOWHERE,
     Footing,
     Taken,
     Watched,
     above,
-    crossing,
-    differences,
-    height,
     inside,
 )
 
@@ -128,16 +125,16 @@ def _looked_through(x, t):
     for i in range(looks):
         x.heights[i], x.heights[looks + i], _ = inside(t, x.watched, i / LOOKS)
     for which in range(2):
-        differences(from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which)))
+        differences(from_entry(x.heights, looks * which), LOOKS, from_entry(x.heights, looks * (2 + which)))
     end, first = ON_THE_WAY, 1.0
     for i in range(2 * LOOKS):
         which = i % 2
         heights, c = from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which))
         if which == FOOT and end != ON_THE_WAY:
             break
-        place = crossing(c, heights, i // 2)
+        place = falls(c, heights, LOOKS, i // 2)
         if place != NOWHERE:
-            s, ahead = _exactly(x, t.step, which, place / LOOKS, LOOKS * height(c, place)[1])
+            s, ahead = _exactly(x, t.step, which, place / LOOKS, LOOKS * value(c, LOOKS, place)[1])
             sooner = s != NOWHERE and (end == ON_THE_WAY or s < first)
             if sooner and (which == GUARD or ahead):
                 end, first = TOUCHED if which == FOOT else FELL, s
