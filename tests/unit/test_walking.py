@@ -211,7 +211,7 @@ def test_a_walker_that_lies_on_the_ground_is_refused():
     walker = compass()
     lies = walker.at([1.4, 0.1], walker.v)
     for use in (walk, gait, events):
-        with pytest.raises(supple.StateError, match=r"'compass' has fallen to begin with: 'hip' is 0\.1\d* m above"):
+        with pytest.raises(supple.StateError, match=r"'compass' has already fallen: 'hip' is 0\.1\d* m above"):
             use(lies)
 
 

@@ -345,7 +345,7 @@ class AdaptiveDynamics(SimulatedBody):
         """Advance by a duration, in steps of dt (rounded to a whole number of steps)."""
         length, dt = take("run: duration", duration, NOT_NEGATIVE), take("run: dt", dt, POSITIVE)
         if not length / dt < MOST_STEPS:
-            raise StateError(f"{length:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
+            raise StateError(f"{length:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
         left = round(length / dt)
         while left > 0:
             count = min(left, _CHUNK)

@@ -135,7 +135,7 @@ def energy_grew(state: State, last: State, dt: float, integrator: str) -> Simula
             f"steps of {dt:g} s are too long for integrator {integrator!r}; use a smaller dt, or integrator {better}"
         )
     return SimulationError(
-        f"energy grows although nothing puts any in, at time {state.time:.6g} s, most of it at joint {joint!r}: "
+        f"energy grows although nothing supplies any, at time {state.time:.6g} s, most of it at joint {joint!r}: "
         f"{advice}",
         state.time,
         joint,

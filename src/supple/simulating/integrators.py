@@ -184,8 +184,8 @@ class Adaptive:
                     raise cause
                 joint = f.model.joint_names[int(f.model.dof_body[int(np.argmax(np.abs(v)))])]
                 raise SimulationError(
-                    f"at time {t:.6g} s the step becomes too short to go on: the forces are too stiff, or break off, "
-                    f"perhaps at joint {joint!r}; write such a break as an event",
+                    f"at time {t:.6g} s the step becomes too short to continue: the forces are too stiff or "
+                    f"discontinuous, perhaps at joint {joint!r}; make an event of a discontinuity",
                     t,
                     joint,
                 )

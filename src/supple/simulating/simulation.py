@@ -155,7 +155,7 @@ class Simulation:
         self._integrator = _integrator(method, integrator)
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
-            raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
+            raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
         self.grid = Grid(dt, min(every, int(MOST_STEPS)), end)
         self.events: list[Happened] = []
         self._joint_wrenches, self._check_energy = joint_wrenches, check_energy
@@ -186,7 +186,9 @@ class Simulation:
             if name not in takes:
                 near = get_close_matches(name, [*signature(Simulation).parameters, *takes], n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise StateError(f"method {method!r} takes no {name}{hint}; beside what all take it has {_list(takes)}")
+                raise StateError(
+                    f"method {method!r} takes no {name}{hint}; besides the common settings it has {_list(takes)}"
+                )
         if method in OWN:
             self._refuse_for_own(v)
             self._make_stepper()
