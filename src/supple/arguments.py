@@ -90,7 +90,7 @@ def _refusal(e: Exception, name: str, value: Any, kind: Kind, error: type[Supple
     if isinstance(e, SuppleError):
         return e
     given = str(e) if isinstance(e, Unfit) else shown(value)
-    return error(f"{name} must be {kind.wanted}{';' if ', ' in kind.wanted else ','} not {given}")
+    return error(f"{name} must be {kind.wanted}, not {given}")
 
 
 # --- saying what was given ------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def number(
 
 def whole(least: int | None = None, most: int | None = None) -> Kind:
     """A whole number, from `least` to `most`."""
-    between = "" if least is None else f", at least {least}" if most is None else f" from {least} to {most}"
+    between = "" if least is None else f" >= {least}" if most is None else f" from {least} to {most}"
 
     def form(value: Any) -> int:
         x = value if value.__class__ is int else _as_whole(_single(value))
@@ -321,10 +321,10 @@ def several(one: Kind | None, length: int | None = None, as_tuple: bool = False)
         if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, (Iterable, np.ndarray)):
             raise TypeError
         if isinstance(value, Sized) and len(value) > MOST:
-            raise Unfit(f"so many: {len(value):,}")
+            raise Unfit(f"one of {len(value):,} values (at most {MOST:,})")
         given = value if isinstance(value, Sized) else list(islice(value, UNSIZED + 1))
         if given is not value and len(given) > UNSIZED:
-            raise Unfit(f"an iterator of more than {UNSIZED:,}: make a list of it")
+            raise Unfit(f"an iterator over more than {UNSIZED:,} values (make a list of it)")
         out = [x if one is None else one.form(x) for x in given]
         if length is not None and len(out) != length:
             raise ValueError
@@ -363,7 +363,7 @@ def _in_words(kinds: Sequence[Kind]) -> str:
     lists = ["a list of them" if [k.each] == single else k.wanted for k in kinds if k.each is not None]
     none = [kind.wanted for kind in kinds if kind is NONE]
     said = " or ".join([*single, *lists])
-    return f"{said}{', or ' if ', each ' in said else ' or '}{none[0]}" if none else said
+    return f"{said}, or {none[0]}" if none else said
 
 
 def _seeded(value: Any) -> np.random.Generator:
@@ -374,8 +374,8 @@ def _seeded(value: Any) -> np.random.Generator:
 
 FINITE = number()
 POSITIVE = number("a positive number", 0.0, above=True)
-NOT_NEGATIVE = number("a finite number, not below zero", 0.0)
-NOT_NEGATIVE_OR_INFINITE = number("a number, not below zero", 0.0, infinite=True)
+NOT_NEGATIVE = number("a finite number >= 0", 0.0)
+NOT_NEGATIVE_OR_INFINITE = number("a number >= 0", 0.0, infinite=True)
 SECONDS = number("a positive number of seconds", 0.0, above=True)
 REALS = Kind("an array of real numbers", reals)
 ARRAY = Kind("an array", np.asarray)  #: of whatever it holds
@@ -387,7 +387,7 @@ TEXT = Kind("text", _text)
 NAME_OR_NUMBER = Kind("a name or a number", _name_or_number)
 PATH = Kind("the path of a file", _path)
 NONE = Kind("None", _none)
-SEED = Kind("a seed (a whole number, at least 0), a numpy.random.Generator or None", _seeded)
+SEED = Kind("a seed (a whole number >= 0), a numpy.random.Generator, or None", _seeded)
 
 Positive = Annotated[float, POSITIVE]
 NotNegative = Annotated[float, NOT_NEGATIVE]

@@ -168,7 +168,7 @@ BAD = {
     "export arm.urdf --to csv": "not a recording",
     "export no.h5 --to cvs": "did you mean 'csv'",
     "export no.h5": "say what to write",
-    "run pendulumm": f"did you mean 'pendulum' or 'spring-pendulum'?; the scenes are {', '.join(scenes.NAMES)}",
+    "run pendulumm": f"did you mean 'pendulum' or 'spring-pendulum'? (the scenes are {', '.join(scenes.NAMES)}",
     "run xyz": f"the scenes are {', '.join(scenes.NAMES)}",
 }
 

@@ -293,7 +293,7 @@ def test_no_false_alarms(first):
             else:
                 for _ in range(steps):
                     ad.step(dt)
-            grown, there = ad._hybrid.grown, ad._hybrid.there
+            grown, there = ad._hybrid.memory.grown, ad._hybrid.memory.there
             assert grown <= 0.1 * there + 1e-6, seed
 
 
@@ -377,7 +377,7 @@ def test_torques_that_change_at_every_step():
             for _ in range(40):
                 ad.torque(0, 0.3 * ad.model.mass.mean() * rng.standard_normal(part.v.stop - part.v.start))
                 ad.step(1e-3)
-                grown, there = ad._hybrid.grown, ad._hybrid.there
+                grown, there = ad._hybrid.memory.grown, ad._hybrid.memory.there
                 assert grown <= 0.25 * there + 1e-6, seed
 
 
@@ -459,7 +459,7 @@ def test_the_state_put_back_is_good_and_all_of_it(options):
         ad.run(1.0, 1e-3)
     assert ad.kinetic <= 2 * there
     again = AdaptiveDynamics(model, ad.q, ad.v, **options)
-    again.spring(20, anchor=ad._pushes[0]._row["vector"][0], stiffness=1e6)
+    again.spring(20, anchor=ad._pushes.acting[0].row["vector"][0], stiffness=1e6)
     assert ad.energy == pytest.approx(again.energy, rel=1e-12)
     ad.step(1e-6)
     again.step(1e-6)
@@ -538,13 +538,13 @@ def test_the_joint_that_moves_fastest_is_named():
         ad = AdaptiveDynamics(model, model.random(rng), rng.standard_normal(model.nv), active=2, update_every=2)
         body, seen = int(rng.integers(10)), []
         ad.spring(body, ad.poses([body]).position[0] + 0.1 * rng.standard_normal(3), 10 ** rng.uniform(6, 10))
-        explain = ad._explain
+        explain = ad._hybrid.fail
 
         def listen(ended, dt, ad=ad, seen=seen, explain=explain):
-            seen.append(ad.model.joint_names[int(ad._hybrid.worst)])
+            seen.append(ad.model.joint_names[int(ad._hybrid.memory.worst)])
             explain(ended, dt)
 
-        ad._explain = listen
+        ad._hybrid.fail = listen
         try:
             ad.run(0.3, 1e-3)
         except supple.SimulationError as error:

@@ -41,7 +41,7 @@ def read(struct, numbers, at, words):
 
 def joins(qs: QuasiStatics) -> Iterator[Join]:
     """Of a solver, as its kernels left them."""
-    tables, body = qs._tables, qs._body
+    tables, body = qs._solver.tables, qs._solver.memory.body
     a, numbers, node_at, joint_at = tables.assembly, body.numbers, tables.node_at, tables.joint_at
 
     def stretch(i):

@@ -87,7 +87,7 @@ def test_an_interrupt_at_any_line_spoils_nothing(made):
         lines_until(lambda body=body: use(body), line)
         junk = [np.full(480, np.nan) for _ in range(20)]  # where freed arrays were
         gc.collect()
-        for push in list(body._pushes):
+        for push in list(body._pushes.acting):
             push.remove()
         if made is adaptive:
             body.control(5, stiffness=0.0)

@@ -57,10 +57,10 @@ def test_stopping_a_joint_keeps_the_momenta_of_the_others(system, seed):
             ad.step(1e-4)
         were = set(ad.active_joints.tolist())
         stop_and_check(ad, joint)
-        left = (ad._pins >= 0) & ~free_roots(model)
+        left = (ad._hybrid.settings.pins >= 0) & ~free_roots(model)
         fixed = "active" in how and left.sum() <= count
         assert set(ad.active_joints.tolist()) == (
-            set(np.flatnonzero(ad._pins >= 0).tolist()) if fixed else were - {joint}
+            set(np.flatnonzero(ad._hybrid.settings.pins >= 0).tolist()) if fixed else were - {joint}
         )
     ad.step(1e-4)
     counted = ad.active_joints[~free_roots(model)[ad.active_joints]]
@@ -137,7 +137,7 @@ def test_a_budget_is_kept_with_pins(system, seed):
     always = some_pins(ad, rng, count)
     assert set(always) <= set(ad.active_joints.tolist())
     roots = free_roots(model)
-    dt, fixed = 1e-6, count >= int(((ad._pins >= 0) & ~roots).sum())
+    dt, fixed = 1e-6, count >= int(((ad._hybrid.settings.pins >= 0) & ~roots).sum())
     for step in range(7):
         q0, v0 = ad.q.copy(), ad.v.copy()
         ad.step(dt)
@@ -163,7 +163,7 @@ def test_an_error_is_kept_with_pins(system, seed, error):
         assert ad.stats.velocity_error <= error
     sure = AdaptiveDynamics(model, q, error=error, measure="absolute-linkage", guaranteed=True)
     some_pins(sure, rng, model.n_bodies)
-    locked = np.isin(model.dof_body, np.flatnonzero(sure._pins < 0))
+    locked = np.isin(model.dof_body, np.flatnonzero(sure._hybrid.settings.pins < 0))
     H, C = supple.mass_matrix(model, q), supple.inverse_dynamics(model, q, np.zeros(model.nv), np.zeros(model.nv))
     exact = np.zeros(model.nv)
     exact[~locked] = np.linalg.solve(H[np.ix_(~locked, ~locked)], -C[~locked])
@@ -193,8 +193,8 @@ def test_forces_of_joints_above_a_pinned_one_are_known():
     ad = AdaptiveDynamics(model, active=1, update_every=1)
     ad.pin(37)
     ad.step(1e-6)
-    node = ad._assembly.node_of
-    held = np.flatnonzero(ad._hybrid.flags[node] == CURRENT | HELD)
+    node = ad._hybrid.assembly.node_of
+    held = np.flatnonzero(ad._hybrid.memory.flags[node] == CURRENT | HELD)
     assert len(held) >= 3
     tau = np.zeros(64)
     for joint in held.tolist():
@@ -203,7 +203,7 @@ def test_forces_of_joints_above_a_pinned_one_are_known():
     q, v = ad.q.copy(), ad.v.copy()
     ad.step(1e-6)
     exact = supple.forward_dynamics(model, q, v, tau)
-    near(ad._hybrid.acceleration_total / (exact @ exact), 1.0, 1e-6)
+    near(ad._hybrid.memory.acceleration_total / (exact @ exact), 1.0, 1e-6)
 
 
 @FEW
@@ -243,5 +243,5 @@ def test_pins_of_a_given_list_are_refused():
     ad = AdaptiveDynamics(trees.chain(5), active=[1, 3, 3])
     assert ad.active == 2 and ad.active_joints.tolist() == [1, 3]
     for how in (True, False, None):
-        with pytest.raises(supple.StateError, match="once and for all"):
+        with pytest.raises(supple.StateError, match="fixed by a list"):
             ad.pin(2, how)

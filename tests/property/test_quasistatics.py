@@ -279,9 +279,9 @@ def chain():
 @pytest.mark.parametrize("error", [-1e-3, np.nan, np.inf])
 def test_bad_errors_are_refused(chain, error):
     for attempt in (lambda: setattr(chain, "error", error), lambda: chain.solve(error), lambda: chain.reach(error)):
-        with pytest.raises(supple.StateError, match="error must be a finite number, not below zero"):
+        with pytest.raises(supple.StateError, match="error must be a finite number >= 0"):
             attempt()
-    with pytest.raises(supple.StateError, match="error must be a finite number, not below zero"):
+    with pytest.raises(supple.StateError, match="error must be a finite number >= 0"):
         QuasiStatics(trees.chain(2), error=error)
 
 

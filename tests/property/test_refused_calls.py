@@ -37,14 +37,15 @@ def weights(model, bad=np.inf):
 
 def state(ad):
     """All that decides how it goes on, by name."""
-    out = {x: getattr(ad._hybrid, x).copy() for x in ("must", "controls", "controlled")} | ad.save()
-    own = ("_q", "_v", "_pins", "_most", "_error", "_every", "_reach", "_guaranteed", "_check_energy")
-    out |= {name: np.array(getattr(ad, name)) for name in own}
-    out |= {"weights": ad._weights.values.copy(), "velocity weights": ad._velocity_weights.values.copy()}
+    out = {x: getattr(ad._hybrid.memory, x).copy() for x in ("must", "controls", "controlled")} | ad.save()
+    asked, metrics = ad._hybrid.settings, ad._hybrid.metrics
+    own = ("pins", "most", "error", "every", "reach", "guaranteed", "check_energy")
+    out |= {f"asked {name}": np.array(getattr(asked, name)) for name in own} | {"q": ad.q.copy(), "v": ad.v.copy()}
+    out |= {"weights": metrics.acceleration.values.copy(), "velocity weights": metrics.velocity.values.copy()}
     settings = ("every", "most", "most_reached", "error", "reach_error", "ways")
-    out |= {name: np.array(getattr(ad._hybrid, name)) for name in settings} | {"joints": ad.active_joints}
-    rows = [p._row.view(np.float64) for p in ad._pushes]
-    return out | {"forbidden": ad._body.tree.forbidden.copy(), "pushes": np.array(rows)}
+    out |= {name: np.array(getattr(ad._hybrid.memory, name)) for name in settings} | {"joints": ad.active_joints}
+    rows = [p.row.view(np.float64) for p in ad._pushes.acting]
+    return out | {"forbidden": ad._hybrid.memory.body.tree.forbidden.copy(), "pushes": np.array(rows)}
 
 
 def same(before, after, name=""):
@@ -76,7 +77,7 @@ def refused_calls(ad, push, spring):
     model, nq, nv = ad.model, ad.model.nq, ad.model.nv
     bad_q, quaternion = ad.q.copy(), ad.q.copy()
     bad_q[model.joints[0].q] = 7.0  # no weight here; a function of the user's raises
-    locked = np.flatnonzero(ad._pins < 0)[0]
+    locked = np.flatnonzero(ad._hybrid.settings.pins < 0)[0]
     moves = np.zeros(nv)
     moves[model.joints[int(locked)].v] = 1.0
     quaternion[0] = np.nan
@@ -219,7 +220,7 @@ def test_after_a_failed_step_it_is_as_if_made_anew(seed, which, power):
         again.pin(2, False)
     for _ in range(4):
         assert ad.active_joints.tolist() == again.active_joints.tolist()
-        np.testing.assert_array_equal(ad._hybrid.flags, again._hybrid.flags)
+        np.testing.assert_array_equal(ad._hybrid.memory.flags, again._hybrid.memory.flags)
         ad.step(1e-4)
         again.step(1e-4)
         np.testing.assert_array_equal(ad.q, again.q)
@@ -243,7 +244,7 @@ def test_flags_after_a_velocity_that_is_not_finite(how):
     for _ in range(4):
         ad.step(1e-4)
     assert set(np.flatnonzero(ad.v)) <= set(ad.active_joints.tolist())
-    assert set(ad._hybrid.flags.tolist()) <= {0, CURRENT}
+    assert set(ad._hybrid.memory.flags.tolist()) <= {0, CURRENT}
     assert np.abs(ad.v).max(initial=0.0) < 1.0
 
 
@@ -251,7 +252,7 @@ def test_a_refused_budget_does_not_stick():
     ad = AdaptiveDynamics(trees.chain(6), active=4, update_every=1)
     ad.pin(0)
     ad.pin(1)
-    with pytest.raises(supple.StateError, match="2 joints are to be always active, and only 1 may be"):
+    with pytest.raises(supple.StateError, match="2 joints are pinned to be active, but at most 1 may move"):
         ad.active = 1
     assert ad.active == 4
     ad.pin(5, False)
@@ -265,7 +266,7 @@ def test_a_refused_state_does_not_stick():
     ad.pin(0, False)
     ad.step(1e-3)
     q, v = ad.q.copy(), ad.v.copy()
-    with pytest.raises(supple.StateError, match="'link0_joint' is not to move"):
+    with pytest.raises(supple.StateError, match="'link0_joint' is locked"):
         ad.set_state(np.full(4, 0.7), np.full(4, 2.0))
     np.testing.assert_array_equal(ad.q, q)
     np.testing.assert_array_equal(ad.v, v)

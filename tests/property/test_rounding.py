@@ -318,7 +318,7 @@ def test_luck_with_rounding_is_not_relied_upon():
         (lambda qs: qs.step("x"), "dt must be"),
         (lambda qs: qs.solve(joints=np.nan), "joints must be a whole number"),
         (lambda qs: qs.solve(joints=np.inf), "joints must be a whole number"),
-        (lambda qs: qs.solve("x"), "error must be a finite number, not below zero"),
+        (lambda qs: qs.solve("x"), "error must be a finite number >= 0"),
         (lambda qs: qs.solve(seconds="x"), "seconds must be"),
     ],
 )

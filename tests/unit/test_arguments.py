@@ -145,12 +145,12 @@ def test_whole_numbers_beyond_64_bits_are_refused_in_lists_of_indices():
     ("hint", "wanted"),
     [
         (Sequence[supple.Event] | supple.Event, "a supple.Event or a list of them"),
-        (supple.Event | Sequence[supple.Event] | None, "a supple.Event or a list of them or None"),
-        (None | Sequence[int] | int, "a whole number or a list of them or None"),
+        (supple.Event | Sequence[supple.Event] | None, "a supple.Event or a list of them, or None"),
+        (None | Sequence[int] | int, "a whole number or a list of them, or None"),
         (None | Sequence[str] | int, "a whole number or a list of values, each text, or None"),
         (Sequence[str | int] | str | int, "a name or a number or a list of them"),
-        (None | float, "a finite number or None"),
-        (Callable[[float], float] | Literal["stop"] | None, "a function of 1 argument or 'stop' or None"),
+        (None | float, "a finite number, or None"),
+        (Callable[[float], float] | Literal["stop"] | None, "a function of 1 argument or 'stop', or None"),
     ],
 )
 def test_single_values_come_first_then_lists_then_none(hint, wanted):
@@ -198,7 +198,7 @@ def test_checked_calls_take_arguments_as_python_does():
     ("wrong", "message"),
     [
         (lambda: call("x"), "call: a must be a finite number, not 'x'"),
-        (lambda: call(1, 0), "call: b must be a whole number, at least 1; not 0"),
+        (lambda: call(1, 0), "call: b must be a whole number >= 1, not 0"),
         (lambda: call(1, 2, "x", 3), "call: more must be text, not 3"),
         (lambda: call(1, c=(1, 2)), r"call: c must be three finite numbers, not \(1, 2\)"),
         (lambda: call(1, seed=-1), "call: seed must be a seed .* not -1"),
@@ -247,7 +247,7 @@ def test_values_are_shown_in_one_short_line():
         (lambda m, q: supple.simulate(m, q, duration=0.1, record=5), "record must be the path of a file"),
         (lambda m, q: supple.simulate(m, q, duration=0.1, integrator="dop853", rtol="x"), "rtol must be a positive"),
         (lambda m, q: supple.load_run(5), "path must be the path of a file, not 5"),
-        (lambda m, q: supple.Spring(0, (0, 0, 0), "x"), "Spring: stiffness must be a finite number, not below zero"),
+        (lambda m, q: supple.Spring(0, (0, 0, 0), "x"), "Spring: stiffness must be a finite number >= 0"),
         (lambda m, q: supple.Limits(1.0, joints="knee"), "Limits: joints must be a list"),
         (lambda m, q: supple.Event("e", np.zeros(3)), "Event: when must be a function"),
         (lambda m, q: supple.State(0.0, q, q, m).replace(q="x"), "State: q must be"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import supple
-from supple.adaptive.pushes import Pushed
+from supple.adaptive.simulated_body import SimulatedBody
 from supple.errors import RecordingError, StateError
 from supple.exact.calls import HostWork
 from supple.exact.tables import host_tables
@@ -177,7 +177,7 @@ for stepper in pickle.load(open({str(file)!r}, "rb")):
 def test_a_pickle_of_another_version(monkeypatch):
     """Its arrays may be laid out otherwise."""
     kept = pickle.dumps(quasi_statics())
-    monkeypatch.setattr(Pushed, "_layout", classmethod(lambda cls: "another"))
+    monkeypatch.setattr(SimulatedBody, "_layout", classmethod(lambda cls: "another"))
     with pytest.raises(StateError, match="this QuasiStatics was pickled by another version of Supple"):
         pickle.loads(kept)
 

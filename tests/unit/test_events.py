@@ -522,7 +522,7 @@ def test_what_when_must_not_return(when):
         ({"when": "now"}, "when must be a function of 1 argument, not 'now'"),
         ({"when": lambda: 0.0}, "when must be a function of 1 argument"),
         ({"name": "e" * 1001}, "name must be a word or more, of 1000 bytes at most"),
-        ({"then": "halt"}, "then must be a function of 1 argument or 'stop' or None"),
+        ({"then": "halt"}, "then must be a function of 1 argument or 'stop', or None"),
         ({"resolution": 0.0}, "resolution must be a positive number"),
         ({"resolution": "fine"}, "resolution must be a positive number"),
         ({"resolution": np.inf}, "resolution must be a positive number"),

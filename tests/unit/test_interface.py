@@ -353,7 +353,7 @@ def test_guaranteed_holds_while_it_goes_on_and_is_refused_without_an_error():
     ad.active = 3
     with pytest.raises(StateError, match="set error first"):
         ad.guaranteed = True
-    with pytest.raises(StateError, match="once and for all"):
+    with pytest.raises(StateError, match="fixed by a list"):
         AdaptiveDynamics(model, q, active=[1, 2]).guaranteed = True
 
 

@@ -327,7 +327,7 @@ def test_results_show_themselves(tmp_path):
         ({"method": "abba"}, "did you mean 'aba'"),
         ({"dt": 0}, "dt must be a positive number"),
         ({"dt": "fast"}, "dt must be a positive number"),
-        ({"duration": -1}, "duration must be a finite number of seconds, not below zero"),
+        ({"duration": -1}, "duration must be a finite number of seconds >= 0"),
         ({"duration": None}, r"duration must be .* iterate over supple.Simulation.* not None"),
         ({"every": 0}, "every must be a whole number"),
         ({"tau": [1, 2]}, "tau must be 1 finite"),

@@ -13,7 +13,7 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
-from supple.adaptive.reduced import drive_joints, own_force, push_force, without_joints
+from supple.adaptive.reduced import drive_joints, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import find_piece
 from supple.assembly.load_cases import evaluate_absorbed, evaluate_stretch, force_in_basis
@@ -21,6 +21,7 @@ from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, pose_at, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.rnea import rigid_force
+from supple.integrating.push_law import push_force
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part

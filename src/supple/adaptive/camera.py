@@ -21,7 +21,7 @@ from supple.model.joints import KINDS
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
-ANGLE = number("a number above zero and below pi", 0.0, np.nextafter(np.pi, 0.0), above=True)
+ANGLE = number("a number between 0 and pi, neither included", 0.0, np.nextafter(np.pi, 0.0), above=True)
 
 
 @checked

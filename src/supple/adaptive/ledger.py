@@ -31,28 +31,23 @@ Possible rounding errors of those forces are discarded: nothing later is of comp
 
 from __future__ import annotations
 
-import math
-
 from numba import types
 
-from supple.adaptive.memory import SPRING, HybridBody
+from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import is_pushed, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.poses import pose_at
 from supple.integrating.joint_law import LAW, law_among, law_work
+from supple.integrating.push_law import SPRING, length, push_energy
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.held import Held
 
 LOOK = 20  #: largest number of steps between two checks; fewer where velocities have doubled
 ROUNDING = 1e-10  #: relative to the energies and forces that are summed: anything less may be rounding
 DAMPED = 1.98  #: of c h / m: above this, energy lent by dampers may not be returned
 MOST_LENT = 31.0 / 32.0  #: of all energy, for any c h / m
-
-
-@helper
-def length(a):
-    return math.sqrt(dot(a, a))
 
 
 @helper
@@ -70,9 +65,7 @@ def potential(m, hybrid):
             push = hybrid.reduced_pushes[k]
             x, f = X + R @ push.point, push.vector
             if push.kind == SPRING:
-                stiffness = 0.5 * push.stiffness
-                e = f - x
-                total, size = total + stiffness * dot(e, e), size + stiffness * (dot(f, f) + dot(x, x))
+                total, size = total + push_energy(push, R, X), size + 0.5 * push.stiffness * (dot(f, f) + dot(x, x))
             else:
                 size += length(f) * (1.0 + length(x)) + length(push.moment)
     return total, size
@@ -113,8 +106,7 @@ def stretch(m, hybrid, x):
         for k in range(hybrid.push_start[b + 1], hybrid.push_start[b + 2]):
             push = hybrid.reduced_pushes[k]
             if push.kind == SPRING:
-                e = push.vector - X - R @ push.point
-                total += 0.5 * push.stiffness * dot(e, e)
+                total += push_energy(push, R, X)
     return total
 
 
@@ -178,3 +170,9 @@ def energy_kernel(hybrid):
     without_joints(hybrid, True, False, True)
     energy, _ = potential(m, hybrid)
     return hybrid.kinetic + energy
+
+
+def close_accounts(hybrid: Held) -> None:
+    """Close the accounts of a HybridBody, if they are open: its forces are about to change."""
+    if hybrid.accounts_open:
+        close_kernel.load()(hybrid.address)

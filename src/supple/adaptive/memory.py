@@ -10,27 +10,22 @@ body b + 1.
 
 from __future__ import annotations
 
-from supple.adaptive.reduced_tree import ReducedTree
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.adaptive.reduced_tree import ReducedTables, ReducedTree
+from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
+from supple.assembly.tables import TreeTables
+from supple.assembly.tree import LEAF, LIGHT, SUM
+from supple.integrating.push_law import PushRow
+from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, RigidInertia, Vec3
 from supple.spatial.fields import Floats, Integer, Integers, Number, Numbers, Value
+from supple.spatial.held import Held
 from supple.spatial.structs import Link, Struct, Table
 
-# --- forces on bodies -------------------------------------------------------------------------------------------------
-
-PUSH, OWN_PUSH, SPRING = range(3)  # force fixed in the world; force fixed in its body; spring to a point of the world
-
-
-class PushRow(Struct):
-    """A force on a body."""
-
-    kind = Integer()
-    stiffness = Number()  # of a spring
-    damping = Number()
-    vector = Value(Vec3)  # the force; for a spring, its anchor
-    moment = Value(Vec3)
-    point = Value(Vec3)  # of the body
-
+Vector = NDArray[np.float64]
 
 # --- quasi-statics ----------------------------------------------------------------------------------------------------
 
@@ -237,3 +232,70 @@ SAVED_NUMBERS = (
     "acceleration_rest", "velocity_total", "velocity_rest", "digits", "kept_time", "kept_removed", "n_dropped",
     "kinetic", "removed", "unchecked", *LEDGER,
 )  # fmt: skip
+
+
+def hybrid_memory(model: Model, tables: TreeTables, reduced: ReducedTables, q: Vector, v: Vector) -> Held:
+    """The HybridBody of a model, and its AssembledBody, at q and v, with everything else zero."""
+    assembly = tables.assembly
+    n, m, nv = model.n_bodies, assembly.n_nodes, model.nv
+    rigid_leaf = (assembly.kind == LEAF) & (assembly.left < 0)
+    absorbed = (assembly.kind == LIGHT) | (assembly.kind == SUM)
+    sizes = np.select([tables.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
+    body = tables.body(model, q)
+    body.loads, body.load_at = np.zeros(int(sizes.sum())), np.cumsum(sizes) - sizes
+    of_nodes = ("flags", "must", "on_path", "seen", "expanded", "queue", "piece")
+    of_dofs = ("drive", "controls", "momentum", "half", "gain", "effort", "impulse")
+    none = np.zeros(0, dtype=np.int64)
+    return HybridBody.of(
+        body=body,
+        gravity=model.gravity,
+        **{name: np.zeros(m, dtype=np.int64) for name in of_nodes},
+        **{name: np.zeros(nv) for name in of_dofs},
+        keys=np.zeros(m + 1),
+        amount=np.zeros(m),
+        rigid=RigidBody.zeros(m),
+        piece_pose=Pose.zeros(m),
+        motion=Move.zeros(m),
+        joints=np.zeros(n + 1, dtype=np.int64),
+        reduced=reduced.struct,
+        world=Pose.zeros(n + 1),
+        moves=Move.zeros(n + 1),
+        push_leaf=none,
+        push_order=none,
+        push_start=np.zeros(n + 3, dtype=np.int64),
+        pushes=PushRow.zeros(0),
+        reduced_pushes=PushRow.zeros(0),
+        pushed=PushedBody.zeros(n + 1),
+        paths=none,
+        v=v,
+        controlled=np.zeros(nv, dtype=np.int64),
+        kept_q=np.zeros(model.nq),
+        kept_v=np.zeros(nv),
+        dropped=np.zeros(n, dtype=np.int64),
+    )
+
+
+def quasi_static_memory(model: Model, tables: TreeTables, q: Vector) -> Held:
+    """The QuasiStaticBody of a model, and its AssembledBody, at q, with everything else zero."""
+    n, m, levels = model.n_bodies, tables.assembly.n_nodes, tables.assembly.depth + 1
+    return QuasiStaticBody.of(
+        body=tables.body(model, q),
+        gravity=model.gravity,
+        **{name: np.zeros(m, dtype=np.int64) for name in ("marks", "dirty", "sorted")},
+        levels=np.zeros(levels, dtype=np.int64),
+        n_levels=levels,
+        queue=np.zeros(m + 1, dtype=np.int64),
+        values=np.zeros(m + 1),
+        slack=np.zeros(m),
+        visited=np.zeros(m + 1, dtype=np.int64),
+        computed=np.zeros(n, dtype=np.int64),
+        pushed=np.zeros(0, dtype=np.int64),
+        push_start=np.zeros(1, dtype=np.int64),
+        pushes=PushRow.zeros(0),
+        strain=Strain.zeros(0),
+        paths=np.zeros(0, dtype=np.int64),
+        world=Pose.zeros(m),
+        noise=np.zeros(model.nv),
+        probe=np.zeros(model.nv),
+        carried=Carried.zeros(n),
+    )

@@ -89,6 +89,21 @@ class WeightTable:
         return matrix
 
 
+class Metrics:
+    """The two metrics: the joints' weights of accelerations, A, and of velocities, V. given: as the user gave them, and
+    `source` if something else did."""
+
+    def __init__(self, model: Model, weights: Weights, velocity_weights: Weights, source: str = "") -> None:
+        self.given, self.source = (weights, velocity_weights), source
+        self.acceleration, self.velocity = WeightTable(model, weights), WeightTable(model, velocity_weights)
+        self.vary = bool(self.acceleration.functions or self.velocity.functions)  #: whether any depend on positions
+
+    def follow(self, q: Floats, joints: NDArray[np.int64] | None = None) -> None:
+        """Evaluate the position-dependent weights at q, for these joints or all."""
+        self.acceleration.follow(q, joints)
+        self.velocity.follow(q, joints)
+
+
 def _not_positive(model: Model, j: int, weight: Any) -> StateError:
     return StateError(
         f"the weight of joint {model.joint_names[j]!r} must be positive (a matrix: symmetric and positive definite), "

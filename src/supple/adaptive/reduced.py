@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.memory import OWN_PUSH, SPRING, HybridBody
+from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
 from supple.assembly.poses import set_pose
@@ -17,6 +17,7 @@ from supple.exact.aba import eliminate_joints, with_joints
 from supple.exact.motion import joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.joint_law import LAW, law_among, law_force
+from supple.integrating.push_law import SPRING, push_parts
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import (
     Force,
@@ -49,25 +50,6 @@ def at_rest(m):
 def turn_rigid(R, Y):
     """A rigid inertia in axes relative to which its own frame has rotation R."""
     return RigidInertia(Y.m, R @ Y.h, product_sym(R @ matrix(Y.I), transpose(R)))
-
-
-@helper
-def push_parts(push, R, X, V):
-    """One push on a body at R, X that moves with V, along world axes: its force at zero velocity; and that of a
-    spring's damper."""
-    p, f, m, drag = R @ push.point, push.vector, push.moment, zero()
-    if push.kind == SPRING:
-        f = (f - (X + p)) * push.stiffness
-        drag = (V.lin + cross(V.ang, p)) * -push.damping
-    elif push.kind == OWN_PUSH:
-        f, m = R @ f, R @ m
-    return Force(m + cross(p, f), f), Force(cross(p, drag), drag)
-
-
-@helper
-def push_force(push, R, X, V):
-    steady, drag = push_parts(push, R, X, V)
-    return steady + drag
 
 
 @helper

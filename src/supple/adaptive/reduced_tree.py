@@ -12,6 +12,7 @@ from supple.exact.aba import AbaBody, AbaDof, AbaPath
 from supple.exact.motion import Axes
 from supple.exact.tables import Body, DofTraits, aligned_rows, realigned
 from supple.model.joint_poses import Axis
+from supple.model.model import Model
 from supple.spatial.algebra import Mat3, RigidInertia, Vec3
 from supple.spatial.compiler import helper
 from supple.spatial.cpu import LINE
@@ -104,13 +105,15 @@ class ReducedTables(Pointing):
 
     _pointers = ("struct",)
 
-    def __init__(self, n: int, nv: int) -> None:
+    def __init__(self, model: Model) -> None:
+        n, nv = model.n_bodies, model.nv
         self.tables: dict[str, NDArray[Any]] = dict(
             bodies=Body.zeros(n + 1), shapes=aligned_rows(ReducedShape, n + 1), dofs=DofTraits.zeros(nv),
             angles=np.zeros(2 * n, dtype=np.int64), path=aligned_rows(AbaPath, n + 1),
             rows=aligned_rows(AbaBody, n + 1), dof_rows=aligned_rows(AbaDof, nv), axes=aligned_rows(Axis, nv),
             ring=aligned_rows(Turn, RING), zero_v=np.zeros(nv),
         )  # fmt: skip
+        self.tables["dofs"]["armature"], self.tables["dofs"]["damping"] = model.armature, model.damping
         self._point()
 
     def _point(self) -> None:

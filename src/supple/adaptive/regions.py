@@ -8,15 +8,16 @@ the start of a run.
 
 from __future__ import annotations
 
-from supple.adaptive.memory import HELD, OWN_PUSH, UPDATE
+from supple.adaptive.memory import HELD, UPDATE
 from supple.adaptive.reduced import turn_rigid
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
+from supple.integrating.push_law import OWN_PUSH
 from supple.model.joint_poses import TURNS
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
-from supple.spatial.compiler import helper, part
+from supple.spatial.compiler import helper
 
 
 @helper
@@ -168,24 +169,6 @@ def set_slots(m, n):
         m.bodies[b].parent_slot = above
 
 
-@part
-def settle_join(hybrid, i):
-    body = hybrid.body
-    join_loads(body, i)
-
-
-@part
-def settle_leaf(hybrid, i):
-    body = hybrid.body
-    leaf_loads(body, i)
-
-
-@part
-def settle_light(hybrid, i):
-    body = hybrid.body
-    light_loads(body, i)
-
-
 @helper
 def settle(hybrid, i):
     """Make node i and everything under it rigid, and compute its rigid-body data. Its matrices must be up to date."""
@@ -198,19 +181,19 @@ def settle(hybrid, i):
         R, p = span_of(body, l)
         R, p = beyond_joint(tree, j, body.q, R, p)
         Y = hybrid.rigid[l].Y + moved_rigid(R, p, hybrid.rigid[r].Y)  # I_A + I_B in a common frame [AD (6)]
-        settle_join(hybrid, i)
+        join_loads(body, i)
     elif kind == LEAF:
         Y = tree.inertias[j].Y
         if l >= 0:
             Y = Y + hybrid.rigid[l].Y
         if not tree.lone[i]:
-            settle_leaf(hybrid, i)
+            leaf_loads(body, i)
     elif kind == LIGHT:
         R, p = pose_at(tree.frames, j)
         S, q = pose_of_joint(tree, j, body.q)
         R, p = compose(R, p, S, q)
         Y = moved_rigid(R, p, hybrid.rigid[l].Y)
-        settle_light(hybrid, i)
+        light_loads(body, i)
     else:
         Y = hybrid.rigid[l].Y + hybrid.rigid[tree.right[i]].Y
         sum_loads(body, i)
@@ -265,7 +248,7 @@ def place_pushes(hybrid, mask, stack):
         rb, R, r = find_piece(hybrid, mask, hybrid.push_leaf[x])
         push, to = hybrid.pushes[x], hybrid.reduced_pushes[stack[rb]]
         stack[rb] += 1
-        to.kind, to.stiffness, to.damping = push.kind, push.stiffness, push.damping
+        to.kind, to.stiffness, to.damping, to.length = push.kind, push.stiffness, push.damping, push.length
         to.vector, to.moment, to.point = push.vector, push.moment, R @ push.point + r
         if push.kind == OWN_PUSH:
             to.vector, to.moment = R @ push.vector, R @ push.moment

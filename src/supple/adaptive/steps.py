@@ -29,6 +29,7 @@ from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.rows import store_mat, store_vec
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ended
 GUARANTEED, FIXED = 1, 2  # modes of a run: certified error; fixed set of active joints
@@ -236,8 +237,8 @@ def poses_kernel(hybrid, bodies, out):
         rb, R, r = find_piece(hybrid, CURRENT, tree.leaf_of[bodies[x]])
         S, o = pose_at(hybrid.world, rb)
         R, r = compose(S, o, R, r)
-        for k in range(3):
-            out[x, k], out[x, 3 + k], out[x, 6 + k], out[x, 9 + k] = R.r0[k], R.r1[k], R.r2[k], r[k]
+        store_mat(out, x, 0, R)
+        store_vec(out, x, 9, r)
 
 
 @kernel(_float(_hybrid), "adaptive dynamics, momenta")

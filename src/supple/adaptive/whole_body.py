@@ -20,25 +20,16 @@ import math
 
 from numba import types
 
-from supple.adaptive.backsubstitution import (
-    ABSOLUTE_JOINT,
-    ABSOLUTE_LINKAGE,
-    MATRICES,
-    RELATIVE_LINKAGE,
-    length,
-    mark,
-    norm_square,
-    note_slide,
-    quotient,
-    set_bounds,
-)
-from supple.adaptive.memory import SPRING, QuasiStaticBody
+from supple.adaptive.backsubstitution import norm_square, note_slide
+from supple.adaptive.certificate import ABSOLUTE_JOINT, ABSOLUTE_LINKAGE, RELATIVE_LINKAGE, quotient, set_bounds
+from supple.adaptive.memory import QuasiStaticBody
 from supple.adaptive.momenta import across
-from supple.adaptive.reduced import push_force
+from supple.adaptive.outdated import MATRICES, mark
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
 from supple.exact.calls import call_at, no_wrenches
 from supple.exact.motion import CallState, joint_of, turn_ahead, world_at_rest
+from supple.integrating.push_law import length, push_force, push_size
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
@@ -99,11 +90,8 @@ def push_sizes(qs, x, X):
     """The magnitudes of the pushes on the x-th pushed body, which is at X: of forces, and of their moments."""
     weight, moment = 0.0, 0.0
     for k in range(qs.push_start[x], qs.push_start[x + 1]):
-        push = qs.pushes[k]
-        p, f = length(push.point), length(push.vector)
-        if push.kind == SPRING:
-            f = (f + p + length(X)) * push.stiffness
-        weight, moment = weight + f, moment + p * f + length(push.moment)
+        f, m = push_size(qs.pushes[k], X)
+        weight, moment = weight + f, moment + m
     return weight, moment
 
 

@@ -16,6 +16,7 @@ E is stored with the scale of the last case [rounding.py], in which the joints' 
 from __future__ import annotations
 
 from supple.assembly.absorbing import leaf_vectors, light_vectors, lone_vectors, scale_of_lone
+from supple.assembly.case_turns import CASES, STILL_CASE, set_turned_cases, turn_absorbed, turn_stretch
 from supple.assembly.joint_turns import new_turn_matrices
 from supple.assembly.joints import beside, force_in_basis, motion_in_basis, pose_of_joint, turn_of_joint
 from supple.assembly.nodes import AbsorbedVectors, StretchVectors
@@ -32,13 +33,11 @@ from supple.assembly.poses import compose, pose_at, span_of
 from supple.assembly.rounding import join_scale, leaf_scale, light_scale, nothing
 from supple.assembly.stretches import join_vectors, no_joint, own_joint, sides_of, weigh_numbers
 from supple.spatial.algebra import Force, Motion, Vec3, cross
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, part
 from supple.spatial.cpu import absolute, dot
 from supple.spatial.fields import Number, Numbers, Six
 from supple.spatial.matrices import Mat6, new_matrix
 from supple.spatial.structs import Several, Struct
-
-CASES, STILL_CASE = 7, 6  # the last one: a body at rest
 
 
 class StretchLoads(Struct):
@@ -138,93 +137,6 @@ def turning_force(tree, b, Y, c):
     return force_in_basis(tree, b, Force(gyroscopic(Y.I, c) * -1.0, inward(Y.h, c) * -1.0))
 
 
-# --- change of frame --------------------------------------------------------------------------------------------------
-
-
-@helper
-def set_turned_cases(D, R):
-    """D with m(R^T w) = D m(w), 6 x 6: maps the cases of an outer frame to those of a frame with rotation R in it."""
-    x, y, z = Vec3(R.r0.x, R.r1.x, R.r2.x), Vec3(R.r0.y, R.r1.y, R.r2.y), Vec3(R.r0.z, R.r1.z, R.r2.z)
-    D[0] = product_row(x, x)
-    D[1] = product_row(y, y)
-    D[2] = product_row(z, z)
-    D[3] = product_row(x, y)
-    D[4] = product_row(y, z)
-    D[5] = product_row(z, x)
-
-
-@helper
-def product_row(a, b):
-    """(a.w)(b.w) in terms of m(w)."""
-    return beside(
-        Vec3(a.x * b.x, a.y * b.y, a.z * b.z),
-        Vec3(a.x * b.y + a.y * b.x, a.y * b.z + a.z * b.y, a.z * b.x + a.x * b.z),
-    )
-
-
-@helper
-def turn_stretch(loads, jointed, D, out):
-    """The cases of a stretch, transformed by D; p and E only if it contains joints."""
-    for c in range(6):
-        to, of = out.cases[c], loads.cases[0]
-        b1, b2 = of.b1 * D[0, c], of.b2 * D[0, c]
-        for k in range(1, 6):
-            of = loads.cases[k]
-            b1, b2 = b1 + of.b1 * D[k, c], b2 + of.b2 * D[k, c]
-        to.b1, to.b2 = b1, b2
-    still, out_still = loads.cases[STILL_CASE], out.cases[STILL_CASE]
-    out_still.b1, out_still.b2 = still.b1, still.b2
-    if jointed:
-        for c in range(6):
-            to, of = out.cases[c], loads.cases[0]
-            p1, p2 = of.p1 * D[0, c], of.p2 * D[0, c]
-            for k in range(1, 6):
-                of = loads.cases[k]
-                p1, p2 = p1 + of.p1 * D[k, c], p2 + of.p2 * D[k, c]
-            to.p1, to.p2 = p1, p2
-        out_still.p1, out_still.p2 = still.p1, still.p2
-        turn_pairs(loads.E, D, out.E)
-
-
-@helper
-def turn_absorbed(loads, D, out):
-    """The cases of absorbed branches, transformed by D."""
-    for c in range(6):
-        to, of = out.cases[c], loads.cases[0]
-        z, p = of.z * D[0, c], of.p * D[0, c]
-        for k in range(1, 6):
-            of = loads.cases[k]
-            z, p = z + of.z * D[k, c], p + of.p * D[k, c]
-        to.z, to.p = z, p
-    still, out_still = loads.cases[STILL_CASE], out.cases[STILL_CASE]
-    out_still.z, out_still.p = still.z, still.p
-    turn_pairs(loads.E, D, out.E)
-
-
-@helper
-def turn_pairs(E, D, out):
-    """D^T E D; the last case is unchanged."""
-    half, last = new_matrix(), new_matrix()  # E D, and its last row
-    for k in range(CASES):
-        for c in range(6):
-            x = 0.0
-            for l in range(6):
-                x += E[CASES * k + l] * D[l, c]
-            if k < 6:
-                half[k, c] = x
-            else:
-                last[0, c] = x
-    for c in range(6):
-        for e in range(6):
-            x = 0.0
-            for k in range(6):
-                x += D[k, c] * half[k, e]
-            out[CASES * c + e] = x
-        out[CASES * c + STILL_CASE] = last[0, c]
-        out[CASES * STILL_CASE + c] = last[0, c]
-    out[CASES * STILL_CASE + STILL_CASE] = E[CASES * STILL_CASE + STILL_CASE]
-
-
 # --- nodes ------------------------------------------------------------------------------------------------------------
 
 
@@ -270,7 +182,7 @@ def keep(one, x, Sx, p):
     one.x, one.Sx, one.p = x, Sx, p
 
 
-@helper
+@part
 def join_loads(body, i):
     """The cases of a JOIN."""
     tree = body.tree
@@ -303,7 +215,7 @@ def join_loads(body, i):
     c.E_scale = scale
 
 
-@helper
+@part
 def leaf_loads(body, i):
     """The cases of a LEAF on a path."""
     tree = body.tree
@@ -325,7 +237,7 @@ def leaf_loads(body, i):
         c.E_scale = leaf_scale(C, absorbed, under.cases[STILL_CASE].z) + under.E_scale
 
 
-@helper
+@part
 def light_loads(body, i):
     """The cases of a LIGHT."""
     tree = body.tree

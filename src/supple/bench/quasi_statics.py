@@ -118,8 +118,8 @@ def _molecule(scene: Scene, wanted: Any, rounds: int) -> list[Row]:
         for i, peer in enumerate(("DCA", "ABA")):
             floor, aim = wanted[i] if wanted else (None, None)
             rows.append(Row(f"{name} time", t["step"], "s", t[peer], peer, floor, aim))
-    rows.append(Row("joints computed", float(qs._qs.n_computed), ""))
-    rows.append(Row("nodes renewed", float(qs._qs.n_touched), ""))
+    rows.append(Row("joints computed", float(qs._solver.memory.n_computed), ""))
+    rows.append(Row("nodes renewed", float(qs._solver.memory.n_touched), ""))
     return rows
 
 
@@ -187,14 +187,15 @@ def _step_anywhere(qs: supple.QuasiStatics, dt: float) -> tuple[float, float]:
         push = qs.apply(body, force=rng.standard_normal(3), point=(0.5, 0.0, 0.0))
         times = _turns({"step": (lambda: qs.step(dt), 100)}, 1)["step"]
         seconds.append(float(np.median(times)))
-        joints.append(int(qs._qs.n_computed))
+        joints.append(int(qs._solver.memory.n_computed))
         push.remove()
     return float(np.mean(seconds)), float(np.mean(joints))
 
 
 def _bytes(qs: supple.QuasiStatics) -> float:
     """All that a QuasiStatics keeps, the tables of its tree among it; what is seen from several sides counts once."""
-    structs = (qs._qs, qs._body, qs._tables.tree)
-    held = [*vars(qs._tables).values(), *vars(qs._tables.assembly).values(), *(x for s in structs for x in s.arrays)]
+    memory, tables = qs._solver.memory, qs._solver.tables
+    structs = (memory, memory.body, tables.tree)
+    held = [*vars(tables).values(), *vars(tables.assembly).values(), *(x for s in structs for x in s.arrays)]
     arrays = [x if x.base is None else x.base for x in held if isinstance(x, np.ndarray)]
     return float(sum({id(x): x.nbytes for x in arrays if isinstance(x, np.ndarray)}.values()))

@@ -148,10 +148,8 @@ class Request:
         if Path(name).is_dir():
             raise StateError(f"{name} is a folder; name a file in it")
         if Path(name).suffix.lower() not in FILES and not Path(name).exists():
-            raise StateError(
-                f"{unknown('scene', name, list(scenes.NAMES))}; the scenes are {', '.join(scenes.NAMES)} (`supple run "
-                "--list` says more), or name a file"
-            )
+            said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
+            raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
         return load(name, floating_base=self.floating_base)
 
     def _position(self, model: Model, q: Any) -> Any:

@@ -104,7 +104,7 @@ def extended_kernel(handle, given, out, first, stop, scratch):
     wide_work = Scratch(
         wide_path_at(at_path), wide_bodies_at(at_bodies), wide_dofs_at(at_dofs), wide_S, none, constants, 0, n_out
     )
-    for s in range(first, stop):
+    for s in range(out.shape[0]):
         pushes, pushed = wrenches_at(wrenches.ctypes.data + 8 * s * wrenches.shape[1]), wrenches.shape[1] > 0
         state = CallState(row_of(q, s), row_of(v, s), row_of(tau, s), pushed, pushes)
         wide_links(m, state, work, wide_work)

@@ -1,4 +1,5 @@
-"""Runge-Kutta methods: coefficients and step-length control, shared by compiled code and plain Python.
+"""Runge-Kutta methods: coefficients and step-length control, shared by compiled code and plain Python. Their stages are
+in stages.py.
 
     RK4      the classical method, of order 4: each stage begins where the slope of the previous one leads
     DOP853   Dormand and Prince's of order 8, with SciPy's coefficients and an interpolant of order 7
@@ -18,33 +19,61 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-RK4_NODES = (0.0, 0.5, 0.5, 1.0)  #: c, the times of the stages; and a, how far along the previous slope they are
-RK4_WEIGHTS = (1.0 / 6.0, 2.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0)  #: b, of the slopes
-
 STAGES = 12  #: of DOP853
 SAFETY, SLOWEST, FASTEST = 0.9, 0.2, 10.0  #: of the next step's length [HNW II.4]
 
 
-class Tableau(NamedTuple):
-    """DOP853's coefficients: A, B, C of the method, E3 and E5 of its error, and those of the interpolant."""
+class Method(NamedTuple):
+    """A method of `stages` stages. Stage s is at y + h sum A[s, r] k_r, at the time t + C[s] h, with k_r the slopes of
+    the stages before it [HNW II.1.8]. Row `stages` is the end of the step, as if it were another stage: its
+    coefficients are the method's weights. The rows after that are further stages of an interpolant."""
 
-    A: Floats
-    B: Floats
-    C: Floats
-    E3: Floats
+    stages: int
+    A: Floats  #: (rows, rows), lower triangular
+    C: Floats  #: (rows,)
+
+    @property
+    def weights(self) -> Floats:
+        """Of the slopes, at the end of the step."""
+        return self.A[self.stages, : self.stages]
+
+
+class Tableau(NamedTuple):
+    """The other coefficients of DOP853: E3 and E5 of its error, D of its interpolant."""
+
+    E3: Floats  #: (stages,)
     E5: Floats
-    D: Floats
-    A_more: Floats
-    C_more: Floats
+    D: Floats  #: (4, rows)
+
+
+def _rk4() -> Method:
+    A = np.zeros((5, 5))
+    A[1, 0] = A[2, 1] = 0.5
+    A[3, 2] = 1.0
+    A[4, :4] = 1.0 / 6.0, 2.0 / 6.0, 2.0 / 6.0, 1.0 / 6.0
+    return Method(4, A, np.array([0.0, 0.5, 0.5, 1.0, 1.0]))
+
+
+RK4 = _rk4()
 
 
 @cache
-def dop853() -> Tableau:
+def dop853() -> Method:
+    """SciPy's coefficients."""
+    from scipy.integrate import DOP853 as d
+
+    rows = STAGES + 1 + len(d.A_EXTRA)
+    A = np.zeros((rows, rows))
+    A[:STAGES, :STAGES], A[STAGES, :STAGES], A[STAGES + 1 :] = d.A, d.B, d.A_EXTRA
+    return Method(STAGES, A, np.concatenate([d.C, [1.0], d.C_EXTRA]))
+
+
+@cache
+def dop853_tableau() -> Tableau:
     """SciPy's coefficients. Those of the error cover the stages: the last ones, for the slope at the end, are zero."""
     from scipy.integrate import DOP853 as d
 
-    error = d.E3[:STAGES], d.E5[:STAGES]
-    return Tableau(*map(np.ascontiguousarray, (d.A, d.B, d.C, *error, d.D, d.A_EXTRA, d.C_EXTRA)))
+    return Tableau(*map(np.ascontiguousarray, (d.E3[:STAGES], d.E5[:STAGES], d.D)))
 
 
 def blended(five: float, three: float, h: float, count: int) -> float:

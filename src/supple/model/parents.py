@@ -23,7 +23,7 @@ from supple.arguments import Count, Seed, Share, Whole, WholeNumbers, checked_mo
 from supple.errors import ModelError
 
 Ints = NDArray[np.int64]
-Factor = Annotated[float, number("a finite number, at least 1 child a body", 1.0)]
+Factor = Annotated[float, number("a finite number >= 1 (children per body)", 1.0)]
 NUMBERS = 200  #: numbers per body needed to build a model, including Python's own objects
 Levels = Annotated[int, whole(1, 62)]
 

@@ -207,7 +207,7 @@ def _each(what: Literal["link_length", "link_mass"], options: Options, n: int) -
     """An option that is one number, or one per body."""
     x = np.asarray(options.get(what, 1.0))
     if x.shape not in ((), (n,)) or not (np.isfinite(x) & (x >= 0)).all():
-        raise ModelError(f"{what} must be one number, or one for each of {n} bodies, finite and not below zero")
+        raise ModelError(f"{what} must be one number, or one for each of {n} bodies, finite and >= 0")
     return x
 
 

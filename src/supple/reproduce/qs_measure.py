@@ -46,7 +46,7 @@ def run(qs: QuasiStatics, scene: Scene, error: float, steps: int) -> Run:
         start = time.perf_counter()
         qs.step(scene.step_of("quasi-statics"))
         seconds[i] = time.perf_counter() - start
-        joints[i], nodes[i] = qs._qs.n_computed, qs._qs.n_touched
+        joints[i], nodes[i] = qs._solver.memory.n_computed, qs._solver.memory.n_touched
     return Run(error, float(np.median(seconds)), float(joints.mean()), float(nodes.mean()), centres(scene, qs.q))
 
 

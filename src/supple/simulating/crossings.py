@@ -217,9 +217,8 @@ class Track:
         if side != seen.origin and short and not jumped:
             raise SimulationError(
                 f"event {self._event.name!r} happens ever faster: the last two were {seen.flight:.3g} s apart, and "
-                f"after {seen.last:.9g} s they can no longer be told apart: the body would go on as if there were "
-                "none; let `then` return 'stop' or a model that holds the body once it is slow, or, if it is to go "
-                "through, take a smaller dt",
+                f"after {seen.last:.9g} s they cannot be distinguished any more; let `then` return 'stop', or a model "
+                "that holds the body once it is slow; if the body should pass through, use a smaller dt",
                 seen.last,
             )
         self._turns[-1] = time, replace(seen, origin=0, rebounded=side == seen.origin)

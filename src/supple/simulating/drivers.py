@@ -353,9 +353,9 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Pu
             stepper.controls(force.values)
         else:
             raise StateError(
-                f"this method does not take {force!r}, but supple.Push, supple.Spring of no length, a constant tau; "
-                "adaptive dynamics also supple.Controller, supple.Limits and constant supple.Controls; an exact method "
-                "takes them all"
+                f"this method does not take {force!r}: it takes supple.Push, supple.Spring without a rest length and a "
+                "constant tau; adaptive dynamics also takes supple.Controller, supple.Limits and constant "
+                "supple.Controls; exact methods take all forces"
             )
     if tau is None:
         return pushes

@@ -15,6 +15,8 @@ from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
 from supple.integrating.chart import chart
+from supple.integrating.runge_kutta import RK4, dop853
+from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
 from supple.simulating.forces import Force, Forces, each_state
 from supple.simulating.state import State
@@ -27,10 +29,21 @@ EXACT: tuple[str, ...] = get_args(Method)
 FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
 
 
+class Steps(dict[str, StepRoom]):
+    """The memory of steps by integrator, for as long as the forces act: another run has its own."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+
+    def __missing__(self, integrator: str) -> StepRoom:
+        self[integrator] = room = StepRoom(self._model, dop853() if integrator == "dop853" else RK4)
+        return room
+
+
 class Dynamics(Pointing):
     """A model, its forces and a method of forward dynamics."""
 
-    _pointers = ("chart",)
+    _pointers = ("chart", "steps")
 
     def __init__(
         self, model: Model, method: str, forces: Sequence[Any] = (), tau: ArrayLike | Force | None = None
@@ -43,6 +56,7 @@ class Dynamics(Pointing):
 
     def _point(self) -> None:
         self.chart = chart(self.model)
+        self.steps = Steps(self.model)
 
     def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
         """(nv,) as returned by forward_dynamics; errors state the time and the joint."""
@@ -121,7 +135,7 @@ def energy_grew(state: State, last: State, dt: float, integrator: str) -> Simula
             f"steps of {dt:g} s are too long for integrator {integrator!r}; use a smaller dt, or integrator {better}"
         )
     return SimulationError(
-        f"energy grows although nothing puts any in, at time {state.time:.6g} s, most of it at joint {joint!r}: "
+        f"energy grows although nothing supplies any, at time {state.time:.6g} s, most of it at joint {joint!r}: "
         f"{advice}",
         state.time,
         joint,

@@ -21,6 +21,15 @@ from supple.errors import StateError, quoted
 from supple.exact.kinematics import poses, velocities
 from supple.integrating import joint_law
 from supple.integrating.model_law import Actuation, passive_rows
+from supple.integrating.push_law import (
+    OWN_PUSH,
+    PUSH,
+    SPRING,
+    Pushes,
+    PushRow,
+    push_energy_kernel,
+    push_kernel,
+)
 from supple.model.model import Model, count, listed
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
@@ -83,16 +92,13 @@ class Forces(Pointing):
         self.model = model
         self.constant = np.zeros(model.nv)
         self._point()
-        pushes: list[Push] = []
-        springs: list[Spring] = []
+        pushes: list[Push | Spring] = []
         rows: list[Floats] = []
         self.functions: list[Force] = []
         controls: list[Any] = []
         for force in forces:
-            if isinstance(force, Push):
+            if isinstance(force, Push | Spring):
                 pushes.append(force)
-            elif isinstance(force, Spring):
-                springs.append(force)
             elif isinstance(force, Controller | Limits):
                 rows.append(law_rows(model, force))
             elif isinstance(force, Controls):
@@ -115,7 +121,7 @@ class Forces(Pointing):
             self.constant += motors
         self.law = np.concatenate([*rows, passive_rows(model), servos])
         self._n_servos = len(servos)
-        self.world = WorldForces(model, pushes, springs) if pushes or springs else None
+        self.world = WorldForces(model, pushes) if pushes else None
 
     def _point(self) -> None:
         self._law_of = joint_law.law_kernel.load()
@@ -132,7 +138,7 @@ class Forces(Pointing):
     def scale_pushes(self, scale: float) -> None:
         """Multiply every push by `scale`, relative to how it was given."""
         if self.world is not None:
-            self.world.force, self.world.torque = (scale * x for x in self.world.given)
+            self.world.scale(scale)
 
     @property
     def at_joints_only(self) -> bool:
@@ -195,75 +201,53 @@ class Forces(Pointing):
 class WorldForces:
     """Pushes and springs, evaluated together."""
 
-    def __init__(self, model: Model, pushes: list[Push], springs: list[Spring]) -> None:
-        self.model = model
-        both: list[Any] = [*pushes, *springs]
-        places = [model.moving_place(f.body) for f in both]
-        self.bodies = np.array([p.body for p in places], dtype=np.int64)
-        self.points = np.array([p.rotation @ f.point + p.position for f, p in zip(both, places)]).reshape(-1, 3)
-        self.n = len(pushes)
-        self.own = np.array([f.frame == "body" for f in pushes], dtype=bool)
-        turns = [p.rotation if own else np.eye(3) for p, own in zip(places, self.own)]
-        self.force = np.array([R @ np.asarray(f.force) for f, R in zip(pushes, turns)]).reshape(-1, 3)
-        self.torque = np.array([R @ np.asarray(f.torque) for f, R in zip(pushes, turns)]).reshape(-1, 3)
-        self.given = self.force, self.torque
-        self.start, self.stop = (np.array([getattr(f, name) for f in pushes]) for name in ("start", "stop"))
-        self.timed = ~np.array([f.always for f in pushes], dtype=bool)  #: pushes that do not act all the time
-        self.anchor = np.array([s.anchor for s in springs], dtype=float).reshape(-1, 3)
-        self.stiffness = np.array([s.stiffness for s in springs], dtype=float)
-        self.damping = np.array([s.damping for s in springs], dtype=float)
-        self.length = np.array([s.length for s in springs], dtype=float)
-        works = self.own | self.timed
-        self.conserve = not (self.torque.any() or (works[:, None] & (self.force != 0)).any())
-        self.damped = bool(self.damping.any())
+    def __init__(self, model: Model, forces: Sequence[Push | Spring]) -> None:
+        self.model, self._given = model, PushRow.zeros(len(forces))
+        places = [model.moving_place(force.body) for force in forces]
+        for row, force, place in zip(self._given, forces, places):
+            row["point"] = place.rotation @ np.asarray(force.point) + place.position
+            if isinstance(force, Spring):
+                row["kind"], row["vector"], row["length"] = SPRING, force.anchor, force.length
+                row["stiffness"], row["damping"] = force.stiffness, force.damping
+            else:
+                own = force.frame == "body"
+                turn = place.rotation if own else np.eye(3)
+                row["kind"] = OWN_PUSH if own else PUSH
+                row["vector"], row["moment"] = turn @ np.asarray(force.force), turn @ np.asarray(force.torque)
+        self._bodies = np.array([place.body for place in places], dtype=np.int64)
+        self._rows = self._given.copy()
+        start = np.array([getattr(force, "start", 0.0) for force in forces])
+        stop = np.array([getattr(force, "stop", np.inf) for force in forces])
+        self._pushes = Pushes.of(rows=self._rows, bodies=self._bodies, start=start, stop=stop, count=len(forces))
+        works = (self._given["kind"] == OWN_PUSH) | (start > 0.0) | (stop < np.inf)
+        self.conserve = not (self._given["moment"].any() or self._given["vector"][works].any())
+        self._damped = bool(self._given["damping"].any())
+
+    def scale(self, scale: float) -> None:
+        """Multiply every push by `scale`, relative to how it was given; springs are unchanged."""
+        pushes = self._given["kind"] != SPRING
+        for name in ("vector", "moment"):
+            self._rows[name][pushes] = scale * self._given[name][pushes]
 
     def __call__(self, time: float, q: Floats, v: Floats) -> Floats:
         """(n_bodies, 6)"""
-        pose = poses(self.model, q)
-        R = pose.rotation[self.bodies]
-        force, moment = np.zeros((len(self.bodies), 3)), np.zeros((len(self.bodies), 3))
-        own, Rt = self.own[:, None], R.transpose(0, 2, 1)
-        force[: self.n] = np.where(own, self.force, _turn(Rt[: self.n], self.force))
-        moment[: self.n] = np.where(own, self.torque, _turn(Rt[: self.n], self.torque))
-        if self.timed.any():
-            over = np.flatnonzero((time < self.start) | (time >= self.stop))
-            force[over] = moment[over] = 0.0
-        if len(self.anchor):
-            at = _turn(R[self.n :], self.points[self.n :])
-            away = pose.position[self.bodies[self.n :]] + at - self.anchor
-            pull = -self._tension(away) * away
-            if self.damped:
-                twist = velocities(self.model, q, v).spatial[self.bodies[self.n :]]
-                pull -= self.damping[:, None] * (twist[:, 3:] + np.cross(twist[:, :3], at))
-            force[self.n :] = _turn(Rt[self.n :], pull)
+        R, X = self._poses(q)
+        V = velocities(self.model, q, v).spatial[self._bodies] if self._damped else np.zeros((len(X), 6))
         out = np.zeros((self.model.n_bodies, 6))
-        np.add.at(out, self.bodies, np.concatenate([moment + np.cross(self.points, force), force], axis=1))
+        push_kernel.load()(self._pushes.address, time, R.reshape(-1, 9), X, V, out)
         return out
 
     def _poses(self, q: Floats) -> tuple[Floats, Floats]:
         """Poses of the bodies that are pushed, in states q."""
         pose = poses(self.model, q)
-        return pose.rotation[..., self.bodies, :, :], pose.position[..., self.bodies, :]
-
-    def _tension(self, away: Floats) -> Floats:
-        """k (|x| - length) / |x|, a column."""
-        x = np.linalg.norm(away, axis=-1)
-        slack = np.divide(self.length, x, out=np.zeros_like(x), where=x > 0.0)
-        out: Floats = (self.stiffness * (1.0 - slack))[..., None]
-        return out
+        return pose.rotation[..., self._bodies, :, :], pose.position[..., self._bodies, :]
 
     def energy(self, q: Floats) -> Floats:
         """(B,) energy of springs, and of constant world-frame forces on points, which is -force · point; pushes that
         do not act all the time have none."""
-        R, r = each_state(self.model, q, self._poses)
-        at = r + _turn(R, self.points)
-        stretch = np.linalg.norm(at[:, self.n :] - self.anchor, axis=-1) - self.length
-        pushed = (
-            (at[:, : self.n] * np.where((self.own | self.timed)[:, None], 0.0, self.force))
-            .reshape(len(q), -1)
-            .sum(axis=1)
-        )
-        out: Floats = 0.5 * (self.stiffness * stretch**2).sum(axis=-1) - pushed
+        R, X = each_state(self.model, q, self._poses)
+        out = np.empty(len(q))
+        push_energy_kernel.load()(self._pushes.address, R.reshape(-1, 9), X.reshape(-1, 3), out)
         return out
 
 
@@ -273,12 +257,6 @@ def each_state(model: Model, q: Floats, call: Callable[..., tuple[Floats, ...]],
     if model.n_bodies <= SMALL:
         return call(q, *more)
     return tuple(np.stack(x) for x in zip(*(call(*row) for row in zip(q, *more))))
-
-
-def _turn(R: Floats, x: Floats) -> Floats:
-    """R x, bit-identical in batches of any size."""
-    out: Floats = (R * x[..., None, :]).sum(axis=-1)
-    return out
 
 
 def law_rows(model: Model, force: Controller | Limits) -> Floats:

@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.integrating.runge_kutta import RK4_NODES, RK4_WEIGHTS, Tableau, blended, dop853, growth
+from supple.integrating.runge_kutta import RK4, blended, dop853_tableau, growth
+from supple.integrating.stages import StepRoom
 from supple.simulating.dynamics import Dynamics
 
 Floats = NDArray[np.float64]
@@ -60,27 +61,29 @@ def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Insi
     return inside
 
 
+def slopes(f: Dynamics, step: StepRoom, t: float, h: float, stages: range) -> Pair:
+    """Evaluate stages of a step; returns q and v of the stage after them. Their slopes are rows of step.K."""
+    C, n = step.method.C, step.nv
+    for s in stages:
+        q, v = step.stage(s, h)
+        step.K[s, n:] = f.acceleration(t + C[s] * h, q, v)
+    return step.stage(stages.stop, h)
+
+
 def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
-    n = f.model.nv
-    x, qs, vs = np.zeros(n), q, v
-    K: list[Floats] = []  # slopes of x and v
-    for c, after in zip(RK4_NODES, (*RK4_NODES[1:], None)):
-        slope, a = f.chart.rate(x, qs, vs), f.acceleration(t + c * h, qs, vs)
-        K.append(np.concatenate([slope, a]))
-        if after is not None:
-            x, vs = (after * h) * slope, v + (after * h) * a
-            qs = f.chart.point(q, x)
-    middle = K[1] + K[2]
+    n, step = f.model.nv, f.steps["rk4"]
+    step.begin(q, v)
+    last = slopes(f, step, t, h, range(RK4.stages))
+    K, middle = step.K[[0, 3]], step.K[1] + step.K[2]
 
     def inside(s: float) -> Pair:
-        b1, b2, b4 = RK4_END if s == 1.0 else _rk4_inside(s)
-        y = h * (b1 * K[0] + b2 * middle + b4 * K[3])
+        if s == 1.0:
+            return last
+        b1, b2, b4 = _rk4_inside(s)
+        y = h * (b1 * K[0] + b2 * middle + b4 * K[1])
         return f.chart.point(q, y[:n]), v + y[n:]
 
     return inside
-
-
-RK4_END = (RK4_WEIGHTS[0], RK4_WEIGHTS[1], RK4_WEIGHTS[3])
 
 
 def _rk4_inside(s: float) -> tuple[float, float, float]:
@@ -116,14 +119,13 @@ LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is val
 
 
 class AdaptiveStep:
-    """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v)."""
+    """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v). `step` is at its end."""
 
-    def __init__(self, f: Dynamics, t: float, q: Floats, v: Floats, h: float, K: Floats, y1: Floats) -> None:
-        self._f, self._q, self._K, self._h = f, q, K, h
-        self._n = len(v)
-        self._y0, self._y1 = np.concatenate([np.zeros(self._n), v]), y1
-        self.begin, self.end = t, t + h
-        self.last: Pair = (f.chart.point(q, y1[: self._n]), y1[self._n :].copy())
+    def __init__(self, f: Dynamics, t: float, h: float, step: StepRoom, last: Pair) -> None:
+        self._f, self._h, self._step = f, h, step
+        self._q, self._v, self._K = step.q0.copy(), step.v0.copy(), step.K[: step.method.stages].copy()
+        self._dy = np.concatenate([step.x, last[1] - self._v])
+        self.begin, self.end, self.last = t, t + h, last
         self._F: Floats | None = None
 
     def at(self, time: float) -> Pair:
@@ -132,51 +134,33 @@ class AdaptiveStep:
             return self.last
         if self._F is None:
             self._F = self._interpolant()
-        s = (time - self.begin) / self._h
-        y = np.zeros_like(self._y0)
+        s, n = (time - self.begin) / self._h, len(self._v)
+        y = np.zeros_like(self._dy)
         for i, row in enumerate(reversed(self._F)):
             y = (y + row) * (s if i % 2 == 0 else 1.0 - s)
-        y += self._y0
-        return self._f.chart.point(self._q, y[: self._n]), y[self._n :]
+        return self._f.chart.point(self._q, y[:n]), y[n:] + self._v
 
     def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
-        h = time - self.begin
-        y, _ = stages(self._f, self.begin, self._q, self._y0, h, dop853())
-        return self._f.chart.point(self._q, y[: self._n]), y[self._n :].copy()
+        self._step.begin(self._q, self._v)
+        return slopes(self._f, self._step, self.begin, time - self.begin, range(self._step.method.stages))
 
     def _interpolant(self) -> Floats:
         """F of y(s) = y0 + s (F0 + (1 - s) (F1 + s (F2 + ...)))  [Hairer, Norsett and Wanner 1993, II.6]."""
-        T, h, K = dop853(), self._h, self._K
-        s = len(T.C)
-        more = np.empty((s + 1 + len(T.C_more), len(self._y0)))
-        more[:s] = K
-        more[s] = slope(self._f, self.end, self._q, self._y1)
-        for i, (a, c) in enumerate(zip(T.A_more, T.C_more), start=s + 1):
-            more[i] = slope(self._f, self.begin + c * h, self._q, self._y0 + h * (a[:i] @ more[:i]))
-        dy = self._y1 - self._y0
+        h, K, step, dy = self._h, self._K, self._step, self._dy
+        stages, rows = step.method.stages, len(step.K)
+        step.begin(self._q, self._v)
+        step.K[:stages] = K
+        for s in range(stages, rows):
+            q, v = step.stage(s, h)
+            step.K[s, step.nv :] = self._f.acceleration(self.begin + step.method.C[s] * h, q, v)
         F = np.empty((7, len(dy)))
         F[0] = dy
         F[1] = h * K[0] - dy
-        F[2] = 2.0 * dy - h * (more[s] + K[0])
-        F[3:] = h * (T.D @ more)
+        F[2] = 2.0 * dy - h * (step.K[stages] + K[0])
+        F[3:] = h * (dop853_tableau().D @ step.K)
         return F
-
-
-def slope(f: Dynamics, t: float, q: Floats, y: Floats) -> Floats:
-    """dy/dt."""
-    x, v = y[: f.model.nv], y[f.model.nv :]
-    at = f.chart.point(q, x)
-    return np.concatenate([f.chart.rate(x, at, v), f.acceleration(t, at, v)])
-
-
-def stages(f: Dynamics, t: float, q: Floats, y: Floats, h: float, T: Tableau) -> tuple[Floats, Floats]:
-    """y at the end of a step, and the slopes of the stages."""
-    K = np.empty((len(T.C), len(y)))
-    for i, (a, c) in enumerate(zip(T.A, T.C)):
-        K[i] = slope(f, t + c * h, q, y + h * (a[:i] @ K[:i]) if i else y)
-    return y + h * (T.B @ K), K
 
 
 class Adaptive:
@@ -190,8 +174,7 @@ class Adaptive:
 
     def step(self, f: Dynamics, t: float, q: Floats, v: Floats, until: float) -> AdaptiveStep:
         """The next step, which does not go past `until`."""
-        T, n = dop853(), f.model.nv
-        y0 = np.concatenate([np.zeros(n), v])
+        step = f.steps["dop853"]
         h, rejected, cause = min(self.h, self.longest), False, None
         while True:
             if t + h * (1 + 1e-12) >= until:
@@ -201,28 +184,29 @@ class Adaptive:
                     raise cause
                 joint = f.model.joint_names[int(f.model.dof_body[int(np.argmax(np.abs(v)))])]
                 raise SimulationError(
-                    f"at time {t:.6g} s the step becomes too short to go on: the forces are too stiff, or break off, "
-                    f"perhaps at joint {joint!r}; write such a break as an event",
+                    f"at time {t:.6g} s the step becomes too short to continue: the forces are too stiff or "
+                    f"discontinuous, perhaps at joint {joint!r}; make an event of a discontinuity",
                     t,
                     joint,
                 )
             try:
-                y, K = stages(f, t, q, y0, h, T)
-                error = self._error(K, h, v, y[n:])
-                far = _turns(f) and float(np.abs(y[:n]).max(initial=0.0)) > LARGEST_TURN
+                step.begin(q, v)
+                last = slopes(f, step, t, h, range(step.method.stages))
+                error = self._error(step.K[: step.method.stages], h, v, last[1])
+                far = _turns(f) and float(np.abs(step.x).max(initial=0.0)) > LARGEST_TURN
             except SimulationError as e:  # so far off that nothing can be computed there: try a shorter step
                 error, far, cause = np.inf, False, e
             if error < 1.0 and not far:
                 cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: the planned length stays
                 self.h = self.h if cut else h * growth(error, rejected)
-                return AdaptiveStep(f, t, q, v, h, K, y)
+                return AdaptiveStep(f, t, h, step, last)
             rejected = True
             h *= 0.5 if far else growth(error, rejected)
 
     def _error(self, K: Floats, h: float, v0: Floats, v1: Floats) -> float:
         """Error of the whole step, 1 being just acceptable: DOP853's blend of orders 5 and 3. Coordinates count
         absolutely (rtol of a radian or a metre), velocities relative to their magnitude."""
-        T = dop853()
+        T = dop853_tableau()
         scale = self.atol + self.rtol * np.concatenate([np.ones(len(v0)), np.maximum(np.abs(v0), np.abs(v1))])
         five, three = (float(np.sum(((E @ K) / scale) ** 2)) for E in (T.E5, T.E3))
         error = blended(five, three, h, len(scale))

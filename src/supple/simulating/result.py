@@ -103,7 +103,7 @@ class Result:
     def __getitem__(self, i: int) -> State:
         n, i = len(self), take("the number of a state", i, whole())
         if not -n <= i < n:
-            raise IndexError(f"there are {n} states, no number {i}")
+            raise IndexError(f"there is no state {i}: there are {n}")
         k = i % n
         for s in self.segments:
             if k < len(s):

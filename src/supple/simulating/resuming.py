@@ -51,7 +51,7 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
         if state["failed"]:
             raise RecordingError(f"{path} cannot be resumed: its run ended with an error: {state['failed']}")
         if state.get("steered"):
-            raise RecordingError(f"{path} was steered by hand in a page, so that it cannot go on as it was begun")
+            raise RecordingError(f"{path} was steered by hand in a page, so it cannot be resumed")
         _refuse_another_run(run, r)
         if run.grid.end < state["time"]:
             raise RecordingError(f"{path} is at {state['time']:.6g} s already; give a duration of at least that much")

@@ -29,9 +29,7 @@ from supple.simulating.simulation import Sample, Simulation
 from supple.writing import check_target
 
 #: What `simulate` requires of a duration.
-ENDING = number(
-    "a finite number of seconds, not below zero (for a run without an end iterate over supple.Simulation(...))", 0.0
-)
+ENDING = number("a finite number of seconds >= 0 (for a run without an end, iterate over supple.Simulation(...))", 0.0)
 
 
 @checked

@@ -87,7 +87,7 @@ def _method(value: Any) -> str:
 
 Method = Annotated[str, Kind(choice(*EXACT, *OWN).wanted, _method)]
 Integrator = Annotated[str, choice(*INTEGRATORS)]
-Duration = Annotated[float, number("a finite number of seconds, not below zero", 0.0)]
+Duration = Annotated[float, number("a finite number of seconds >= 0", 0.0)]
 
 
 @dataclass
@@ -155,7 +155,7 @@ class Simulation:
         self._integrator = _integrator(method, integrator)
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
-            raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; take longer or fewer steps")
+            raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
         self.grid = Grid(dt, min(every, int(MOST_STEPS)), end)
         self.events: list[Happened] = []
         self._joint_wrenches, self._check_energy = joint_wrenches, check_energy
@@ -189,7 +189,9 @@ class Simulation:
             if name not in takes:
                 near = get_close_matches(name, [*signature(Simulation).parameters, *takes], n=1)
                 hint = f" (did you mean {near[0]!r}?)" if near else ""
-                raise StateError(f"method {method!r} takes no {name}{hint}; beside what all take it has {_list(takes)}")
+                raise StateError(
+                    f"method {method!r} takes no {name}{hint}; besides the common settings it has {_list(takes)}"
+                )
         if method in OWN:
             self._refuse_for_own(v)
             self._make_stepper()
@@ -391,7 +393,7 @@ class Simulation:
         self._pushes = TimedPushes(drivers.load_stepper(self._stepper, self._forces, self._tau), self.dt)
         self._pushes.begin(max(c.step - 1, 0))  # as it was in the last step
         if isinstance(self.stepper, QuasiStatics):
-            self.stepper._time, self.stepper._steps = c.time, c.step
+            self.stepper._solver.time, self.stepper._solver.steps = c.time, c.step
             if c.model.stiffness.any() or c.model.friction.any() or c.model.actuator_list:
                 logging.getLogger("supple").warning(
                     "quasi-statics does not know springs, dry friction and actuators of joints: they do not act"

@@ -3,18 +3,20 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.integrating.looks import dips_kernel
 from supple.simulating.integrators import Pair, Step
 
 Floats = NDArray[np.float64]
 Look = tuple[float, float]  #: a time, and the function there
 
 PARTS = 4  #: of a window
-FINE = 8  #: points of a part at which the polynomial is evaluated
+FINE = 8  #: of a part: how far around a minimum of the polynomial the function is looked at again
 UNDERSHOOT = 0.61  #: how far at most the polynomial is below its least value at a look, relative to their range
 PROMISING = 0.1  #: how near to zero it must come for a closer look, relative to the values around it
 ZOOMS = 6  #: refinements of a look, by FINE * PARTS / 2 each
@@ -22,15 +24,16 @@ POLISH = 6  #: corrections of the instant by steps that end there
 ROUNDINGS = 16  #: of time: the least distance between looks
 
 
-def _finer() -> Floats:
-    """Maps the looks of a window to their polynomial at FINE points per part, and at one more beyond either end."""
-    nodes, points = np.arange(PARTS + 1), np.arange(-1, PARTS * FINE + 2) / FINE
-    others = [np.delete(nodes, i) for i in nodes]
-    return np.array([[np.prod((x - o) / (n - o)) for n, o in zip(nodes, others)] for x in points])
+@cache
+def _kernel() -> Callable[..., int]:
+    return dips_kernel.load()
 
 
-POLYNOMIAL = _finer()
-NEAREST = np.clip(np.rint(np.arange(-1, PARTS * FINE + 2) / FINE), 0, PARTS).astype(np.int64)  #: look to each point
+def _turns(w: Floats) -> Floats:
+    """Where the polynomial through looks turns before zero, or beyond it: rows of a place, in parts, the polynomial
+    there, seen from the side of the nearest look, and that side."""
+    out = np.empty((2 * PARTS, 3))
+    return out[: _kernel()(w, np.empty(PARTS + 1), out)]
 
 
 def with_dips(look: Callable[[float], float], t: list[float], w: list[float], skip: int = 0) -> Iterator[Look]:
@@ -46,30 +49,31 @@ def _dips(look: Callable[[float], float], t: list[float], w: list[float], skip: 
     undershoot = UNDERSHOOT * (high - low)
     if low - undershoot > promising or high + undershoot < -promising:
         return []
-    signs = np.sign(w)[NEAREST]
-    p = signs * (POLYNOMIAL @ w)
-    least = (p[1:-1] <= p[:-2]) & (p[1:-1] <= p[2:]) & (p[1:-1] <= promising)
-    width, last = (t[-1] - t[0]) / (PARTS * FINE), PARTS * FINE
-    places = [j for j in np.flatnonzero(least).tolist() if j >= FINE * skip]
-    dips = [_dip(look, signs[j + 1], t[0] + max(j - 1, 0) * width, t[0] + min(j + 1, last) * width) for j in places]
+    part = (t[-1] - t[0]) / PARTS
+    turns = [(x, side) for x, p, side in _turns(np.array(w)).tolist() if p <= promising and x >= (skip or -1)]
+    dips = [_dip(look, side, *_around(t, x * part)) for x, side in turns]
     return [dip for dip in dips if dip is not None]
+
+
+def _around(t: Sequence[float], away: float) -> tuple[float, float]:
+    """1 / FINE of a part on either side of a place in a window, within it."""
+    width = (t[-1] - t[0]) / (PARTS * FINE)
+    return max(t[0] + away - width, t[0]), min(t[0] + away + width, t[-1])
 
 
 def _dip(look: Callable[[float], float], sign: float, a: float, b: float) -> Look | None:
     """Where in [a, b] a function of the given sign has the opposite one, if found: at the minimum of the polynomial
     through five looks, refined repeatedly."""
     for _ in range(ZOOMS):
-        t = np.linspace(a, b, PARTS + 1)
-        w = np.array([sign * look(x) for x in t.tolist()])
+        t = np.linspace(a, b, PARTS + 1).tolist()
+        w = np.array([sign * look(x) for x in t])
         k = int(w.argmin())
         if w[k] < 0.0:
-            return float(t[k]), sign * float(w[k])
-        p = POLYNOMIAL[1:-1] @ w
-        j = int(p.argmin())
-        if p[j] > PROMISING * np.ptp(w):
+            return t[k], sign * float(w[k])
+        p, x = min([(float(w[k]), float(k)), *((p, x) for x, p, _ in _turns(w).tolist())])
+        if p > PROMISING * np.ptp(w):
             return None
-        width = (b - a) / (PARTS * FINE)
-        a, b = a + max(j - 1, 0) * width, min(a + (j + 1) * width, b)
+        a, b = _around(t, min(max(x, 0.0), PARTS) / PARTS * (b - a))
         if b - a < ROUNDINGS * np.spacing(abs(b)):
             return None
     return None

@@ -154,7 +154,7 @@ def mirrored(model: Model, other: Model) -> tuple[Ints, Floats]:
             alike = alike and bool(np.abs(off).max() < 1e-8 * max(1.0, float(np.abs(a).max())))
     if not alike:
         raise StateError(
-            f"{model.name!r} is not its own mirror image: it moves otherwise on its other foot; look at steps=2"
+            f"{model.name!r} is not its own mirror image: it moves differently on its other foot; use steps=2"
         )
     return np.arange(model.nq), np.asarray(signs)
 
@@ -221,8 +221,8 @@ def _solved(walker: Walker, J: Floats, off: Floats) -> Floats:
 
 def _singular(walker: Walker) -> SimulationError:
     return SimulationError(
-        f"walker {walker.name!r}: how its steps change with its state cannot be told, a matrix being singular to "
-        "within rounding; take masses, lengths and gravity nearer to each other"
+        f"walker {walker.name!r}: the derivative of its steps cannot be computed, since a matrix is singular up "
+        "to rounding; use masses, lengths and gravity of more similar magnitude"
     )
 
 

@@ -1,7 +1,7 @@
 """From one step of a walker to the next: the motion of a body until one of its points lands on a plane, compiled.
 
-Dormand and Prince's explicit Runge-Kutta method of order 8 (runge_kutta.py), around the articulated-body algorithm. The
-only forces are gravity and the joints' damping. For joints with additive coordinates.
+Dormand and Prince's explicit Runge-Kutta method of order 8 (integrating/stages.py), around the articulated-body
+algorithm. The only forces are gravity and the joints' damping. For joints with additive coordinates.
 
 Touchdowns and falls (touchdown.py) are searched within each step: in LOOKS parts of it, so that a foot that crosses the
 ground and returns within a step is found, unless it does so twice in a part. The instant is then corrected, and the
@@ -19,14 +19,15 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import StateError
-from supple.exact.aba import ABA, aba, aba_scratch
-from supple.exact.calls import Call, finite, no_wrenches
-from supple.exact.motion import CallState
-from supple.integrating.runge_kutta import STAGES, blended, dop853, growth
+from supple.exact.aba import ABA
+from supple.exact.calls import finite
+from supple.integrating.looks import NOWHERE, differences, falls, value
+from supple.integrating.runge_kutta import STAGES, blended, dop853, dop853_tableau, growth
+from supple.integrating.stages import StepRoom, UnderForces, slope_of, take_stages
 from supple.model.manifold import PLAIN
 from supple.spatial import fields
-from supple.spatial.addresses import float_vector, from_entry
-from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.addresses import from_entry, vector
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Integer, Number
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
@@ -35,14 +36,10 @@ from supple.walking.touchdown import (
     FOOT,
     GUARD,
     LOOKS,
-    NOWHERE,
     Footing,
     Taken,
     Watched,
     above,
-    crossing,
-    differences,
-    height,
     inside,
 )
 
@@ -62,77 +59,56 @@ class Clock(Struct):
 
 
 class Striding(Struct):
-    """Everything that a stride needs. Vectors of states and rates have 2 n numbers, q and v."""
+    """Everything that a stride needs. Vectors of states have 2 n numbers, q and v."""
 
-    aba = Link(Call)
+    body = Link(UnderForces)
     watched = Link(Watched)
     n = Integer()
-    size = Integer()  # 2 n
     rtol = Number()
     atol = Number()
     longest = Number()  # step
     latest = Number()  # time
-    A = fields.Floats()  # the method's coefficients
-    B = fields.Floats()
-    E3 = fields.Floats()
+    E3 = fields.Floats()  # the method's coefficients
     E5 = fields.Floats()
-    K = fields.Floats()  # the rates of its stages
     after = fields.Floats()  # the state after a step
     after_rate = fields.Floats()
-    tried = fields.Floats()
-    there = fields.Floats()
+    there = fields.Floats()  # the state at a crossing
     q = fields.Floats()
     heights = fields.Floats()
 
 
-@part  # so that the articulated-body algorithm is compiled once, not wherever a rate is needed
-def _rate(x, y, out):
-    """The derivative of y = (q, v); returns whether the mass matrix is regular."""
-    m, n = x.aba.model, x.n
-    state = CallState(y, from_entry(y, n), float_vector(m.zero_v, n), False, no_wrenches())
-    good = aba(m, state, from_entry(out, n), aba_scratch(x.aba))
-    for j in range(n):
-        out[j] = y[n + j]
-    return good > 0.0
+@helper
+def _advance(x, h):
+    """One step of the method, whose first slope is known; the slope at its end is k_STAGES. Returns whether the mass
+    matrix is regular."""
+    return take_stages(x.body, 1, STAGES + 1, h) > 0.0
 
 
 @helper
-def _advance(x, y, step, new):
-    """One step of the method from y, whose rate is K_0, to new; the rate at its end is K_STAGES."""
-    good, size, K = True, x.size, x.K
-    for s in range(1, STAGES + 1):
-        for i in range(size):
-            total = 0.0
-            for r in range(s):
-                total += (x.A[STAGES * s + r] if s < STAGES else x.B[r]) * K[size * r + i]
-            new[i] = y[i] + step * total
-        good = _rate(x, new, from_entry(K, size * s)) and good
-    return good
-
-
-@helper
-def _error(x, y, step):
+def _error(x, h):
     """The error of a step relative to the tolerance: rtol of a radian or a metre, and of velocities."""
-    five, three = 0.0, 0.0
-    for i in range(x.size):
-        scale = x.atol + x.rtol * (1.0 if i < x.n else max(abs(y[i]), abs(x.after[i])))
+    step, n, five, three = x.body.step, x.n, 0.0, 0.0
+    for i in range(2 * n):
+        scale = x.atol + x.rtol * (1.0 if i < n else max(abs(step.v0[i - n]), abs(step.v[i - n])))
         e5, e3 = 0.0, 0.0
         for s in range(STAGES):
-            e5 += x.E5[s] * x.K[x.size * s + i]
-            e3 += x.E3[s] * x.K[x.size * s + i]
+            e5 += x.E5[s] * step.K[2 * n * s + i]
+            e3 += x.E3[s] * step.K[2 * n * s + i]
         five += (e5 / scale) ** 2
         three += (e3 / scale) ** 2
-    return _blended(five, three, step, x.size)
+    return _blended(five, three, h, 2 * n)
 
 
 @helper
-def _exactly(x, t, which, s, rate):
-    """The crossing near the fraction s of a step, where the height has this rate, by steps that end there; and whether
-    the foot is far enough ahead. x.tried: the state there. NOWHERE if there is none: the height only came near zero."""
-    ahead, move, last = 0.0, 0.0, np.inf
+def _exactly(x, h, which, s, rate):
+    """The crossing near the fraction s of a step of length h, where the height has this rate, by steps that end there;
+    and whether the foot is far enough ahead. The step is then at that state. NOWHERE if there is none: the height only
+    came near zero."""
+    step, ahead, move, last = x.body.step, 0.0, 0.0, np.inf
     for _ in range(8):
-        _advance(x, t.y, s * t.step, x.tried)
-        now = above(x.tried, x.watched)
+        if not _advance(x, s * h):
+            return NOWHERE, False
+        now = above(step.q, x.watched)
         ahead, move = now[2], -now[which] / rate
         if not abs(move) < min(0.1, 0.5 * last) or not 0.0 < s + move <= 1.0:
             break
@@ -148,78 +124,103 @@ def _looked_through(x, t):
     for i in range(looks):
         x.heights[i], x.heights[looks + i], _ = inside(t, x.watched, i / LOOKS)
     for which in range(2):
-        differences(from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which)))
+        differences(from_entry(x.heights, looks * which), LOOKS, from_entry(x.heights, looks * (2 + which)))
     end, first = ON_THE_WAY, 1.0
     for i in range(2 * LOOKS):
         which = i % 2
         heights, c = from_entry(x.heights, looks * which), from_entry(x.heights, looks * (2 + which))
         if which == FOOT and end != ON_THE_WAY:
             break
-        place = crossing(c, heights, i // 2)
+        place = falls(c, heights, LOOKS, i // 2)
         if place != NOWHERE:
-            s, ahead = _exactly(x, t, which, place / LOOKS, LOOKS * height(c, place)[1])
+            s, ahead = _exactly(x, t.step, which, place / LOOKS, LOOKS * value(c, LOOKS, place)[1])
             sooner = s != NOWHERE and (end == ON_THE_WAY or s < first)
             if sooner and (which == GUARD or ahead):
                 end, first = TOUCHED if which == FOOT else FELL, s
-                copy(x.tried, x.there, x.size)
+                _note_state(x.body.step, x.n, x.there)
     return end, first
 
 
 @helper
-def copy(a, b, n):
-    """b = a"""
+def _note_state(step, n, to):
+    """Copy the state of the current stage."""
     for i in range(n):
-        b[i] = a[i]
+        to[i] = step.q[i]
+        to[n + i] = step.v[i]
 
 
 @helper
-def _step(x, clock, y):
+def _begin_at(step, n, state):
+    """The next step begins there."""
+    for i in range(n):
+        step.q0[i] = state[i]
+        step.v0[i] = state[n + i]
+
+
+@helper
+def _step(x, clock):
     """One step, if it is accepted; if not, the next is shorter. Returns how it ended, and whether it was accepted."""
-    left = x.latest - clock.time
-    step = min(clock.step, x.longest, left)
-    if step < 1e-13 * x.longest and step < left:
+    step, n, left = x.body.step, x.n, x.latest - clock.time
+    h = min(clock.step, x.longest, left)
+    if h < 1e-13 * x.longest and h < left:
         return STUCK, False
-    good = _advance(x, y, step, x.after)
-    error = _error(x, y, step)
-    if not good or not finite(x.after, x.size) or not error < 1.0:
+    good = _advance(x, h)
+    error = _error(x, h)
+    if not good or not finite(step.q, n) or not finite(step.v, n) or not error < 1.0:
         clock.rejected = 1
-        clock.step = step * _growth(error if good else np.inf, True)
+        clock.step = h * _growth(error if good else np.inf, True)
         return ON_THE_WAY, False
-    copy(from_entry(x.K, x.size * STAGES), x.after_rate, x.size)
-    end, s = _looked_through(x, Taken(y, x.after, x.K, x.after_rate, step, x.q))
-    clock.step = step * _growth(error, clock.rejected != 0)
+    _note_state(step, n, x.after)
+    rate = slope_of(step, STAGES)
+    for i in range(2 * n):
+        x.after_rate[i] = rate[i]
+    end, s = _looked_through(x, Taken(step.q0, x.after, slope_of(step, 0), x.after_rate, h, x.q))
+    clock.step = h * _growth(error, clock.rejected != 0)
     clock.rejected = 0
-    clock.time += s * step
-    copy(x.after if end == ON_THE_WAY else x.there, y, x.size)
-    copy(x.after_rate, x.K, x.size)
+    clock.time += s * h
+    _begin_at(step, n, x.after if end == ON_THE_WAY else x.there)
+    rate = slope_of(step, 0)
+    for i in range(2 * n):
+        rate[i] = x.after_rate[i]
     return end, True
 
 
-_vector, _matrix = types.float64[::1], types.float64[:, ::1]
-
-
-@kernel(types.int64(Striding.type, Clock.type, _vector, _matrix), "strides", effort=2)
-def stride_kernel(x, clock, y, trace):
-    """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace: time, q,
-    v after every step."""
-    now = float_vector(y.ctypes.data, x.size)
-    if not _rate(x, now, x.K):
+@helper
+def _steps(x, clock, trace):
+    """Steps until the stride ends; returns how."""
+    step, n = x.body.step, x.n
+    if not take_stages(x.body, 0, 1, 0.0) > 0.0:
         return STUCK
     while clock.time < x.latest:
-        end, taken = _step(x, clock, now)
+        end, taken = _step(x, clock)
         if end == STUCK:
             return STUCK
         if not taken:
             continue
         if clock.rows < trace.shape[0]:
             trace[clock.rows, 0] = clock.time
-            trace[clock.rows, 1:] = y
+            for i in range(n):
+                trace[clock.rows, 1 + i] = step.q0[i]
+                trace[clock.rows, 1 + n + i] = step.v0[i]
             clock.rows += 1
         elif trace.shape[0] > 0:
             return FULL
         if end != ON_THE_WAY:
             return end
     return LATE
+
+
+@kernel(types.int64(Striding.type, Clock.type, types.float64[::1], types.float64[:, ::1]), "strides", effort=2)
+def stride_kernel(x, clock, y, trace):
+    """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace: time, q,
+    v after every step."""
+    step, n = x.body.step, x.n
+    _begin_at(step, n, vector(y))
+    end = _steps(x, clock, trace)
+    for i in range(n):
+        y[i] = step.q0[i]
+        y[n + i] = step.v0[i]
+    return end
 
 
 _kernel = cache(stride_kernel.load)
@@ -249,12 +250,15 @@ class Strider(Pointing):
         self._point()
 
     def _point(self) -> None:
-        model, n, T = self._footing.model, self._n, dop853()
-        work = ABA.work(model)
-        room = {name: np.empty(2 * n) for name in ("after", "after_rate", "tried", "there")}
+        model, n, T = self._footing.model, self._n, dop853_tableau()
+        still = np.zeros(n)
+        body = UnderForces.of(
+            step=StepRoom(model, dop853()).struct, aba=ABA.work(model).call, force=still, tau=np.zeros(n)
+        )
+        room = {name: np.empty(2 * n) for name in ("after", "after_rate", "there")}
         self._striding: Held = Striding.of(
-            aba=work.call, watched=self._footing.watched, n=n, size=2 * n, A=T.A, B=T.B, E3=T.E3, E5=T.E5,
-            K=np.empty(2 * n * (STAGES + 1)), q=np.empty(n), heights=np.empty(4 * (LOOKS + 1)), **room,
+            body=body, watched=self._footing.watched, n=n, E3=T.E3, E5=T.E5, q=np.empty(n),
+            heights=np.empty(4 * (LOOKS + 1)), **room,
         )  # fmt: skip
 
     def __call__(

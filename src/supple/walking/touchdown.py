@@ -7,7 +7,7 @@ events.
 
 A position within a step is that of the polynomial of degree five with the positions, velocities and accelerations of
 both ends. The heights there, at LOOKS + 1 instants, give a polynomial of the height itself; each part between two of
-them is searched for a change of sign, or for an extremum beyond zero. x is measured in parts: 0 to LOOKS.
+them is searched for a change of sign, or for an extremum beyond zero (integrating/looks.py).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from supple.model.model import Model
 from supple.spatial import fields
 from supple.spatial.addresses import vector
 from supple.spatial.algebra import Vec3
-from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Integers, Number
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
@@ -35,7 +35,6 @@ from supple.spatial.structs import Link, Struct
 Floats = NDArray[np.float64]
 
 FOOT, GUARD, AHEAD = range(3)
-NOWHERE = -1.0  #: instead of a position in a step
 LOOKS = 6  #: parts of a step in which crossings are searched
 
 
@@ -51,10 +50,10 @@ class Watched(Struct):
 
 
 class Taken(NamedTuple):
-    """A completed step: states and rates at both ends, its length, and scratch for a position."""
+    """A completed step: positions and rates at both ends, its length, and scratch for a position."""
 
-    y: Any
-    new: Any
+    q0: Any
+    q1: Any
     rate: Any
     new_rate: Any
     step: Any
@@ -92,60 +91,9 @@ def inside(t, w, s):
     v0, v1 = e * (s - c * (6.0 - s * (8.0 - 3.0 * s))), e * c * (s * (7.0 - 3.0 * s) - 4.0)
     a0, a1 = 0.5 * e * e * s * s * (1.0 - s) ** 3, 0.5 * e * e * c * (1.0 - s) ** 2
     for j in range(n):
-        x = t.y[j] + q1 * (t.new[j] - t.y[j]) + v0 * t.rate[j] + v1 * t.new_rate[j]
+        x = t.q0[j] + q1 * (t.q1[j] - t.q0[j]) + v0 * t.rate[j] + v1 * t.new_rate[j]
         t.q[j] = x + a0 * t.rate[n + j] + a1 * t.new_rate[n + j]
     return above(t.q, w)
-
-
-@part
-def differences(f, c):
-    """c: the divided differences of Newton's polynomial for the heights f at 0, 1, ... LOOKS."""
-    for k in range(LOOKS + 1):
-        c[k] = f[k]
-    for k in range(1, LOOKS + 1):
-        for j in range(LOOKS, k - 1, -1):
-            c[j] = (c[j] - c[j - 1]) / k
-
-
-@part
-def height(c, x):
-    """The polynomial at x, and its rate."""
-    f, rate = c[LOOKS], 0.0
-    for k in range(LOOKS - 1, -1, -1):
-        rate = rate * (x - k) + f
-        f = f * (x - k) + c[k]
-    return f, rate
-
-
-@part
-def crossing(c, f, i):
-    """Where in part i of a step the height falls through zero, or NOWHERE. f, c: as in `differences`."""
-    a, b, fa, fb = float(i), float(i + 1), f[i], f[i + 1]
-    if (fa > 0.0) == (fb > 0.0):
-        x = _extremum(c, a, b, 1.0 if fa > 0.0 else -1.0)
-        fx = height(c, x)[0]
-        if (fx > 0.0) == (fa > 0.0):
-            return NOWHERE
-        a, fa, b, fb = (a, fa, x, fx) if fa > 0.0 else (x, fx, b, fb)
-    elif fb > 0.0:
-        return NOWHERE
-    for _ in range(50):  # bisection
-        x = 0.5 * (a + b)
-        a, b = (x, b) if height(c, x)[0] > 0.0 else (a, x)
-    return b
-
-
-@part
-def _extremum(c, a, b, sign):
-    """Where between a and b the height times sign is smallest; a or b, if it does not go down and up again there."""
-    if sign * height(c, a)[1] >= 0.0:
-        return a
-    if sign * height(c, b)[1] <= 0.0:
-        return b
-    for _ in range(40):
-        x = 0.5 * (a + b)
-        a, b = (x, b) if sign * height(c, x)[1] < 0.0 else (a, x)
-    return 0.5 * (a + b)
 
 
 @kernel(types.UniTuple(types.float64, 3)(Watched.type, types.float64[::1]), "touchdown")

@@ -98,7 +98,7 @@ class Walker:
         height = float(self.normal @ from_support(self.model, self.model.frames[self.guard], self.q))
         if not height > max(self.least, 0.0):
             raise StateError(
-                f"walker {self.name!r} has fallen to begin with: {self.guard!r} is {height:.4g} m above the ground, "
+                f"walker {self.name!r} has already fallen: {self.guard!r} is {height:.4g} m above the ground, "
                 f"and below {self.least:.4g} m is a fall; begin with another q"
             )
 

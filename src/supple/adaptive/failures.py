@@ -1,0 +1,46 @@
+"""The errors of adaptive dynamics, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from supple.adaptive.steps import NOT_FINITE
+from supple.errors import SimulationError, SingularError
+from supple.model.model import Model
+from supple.spatial.held import Held
+
+
+def singular(model: Model, body: int | None) -> SingularError:
+    where = "a body" if body is None else f"body {model.body_names[body]!r}"
+    return SingularError(
+        f"{where}, with what is joined to it, has no inertia in some direction, or too little for float64 to resolve "
+        "next to what it carries; give it mass and inertia"
+    )
+
+
+def too_few_digits(model: Model) -> SingularError:
+    """Names the body that carries most, relative to its own mass."""
+    mass = model.mass
+    summed = np.append(0.0, np.cumsum(mass))
+    carried = summed[model.subtree_end] - summed[:-1]
+    body = int(np.argmax(carried / np.maximum(mass, 1e-300)))
+    return SingularError(
+        "guaranteed=True takes accelerations from the assembly tree, which has too few digits here: body "
+        f"{model.body_names[body]!r} of {mass[body]:.3g} kg carries {carried[body]:.3g} kg; leave guaranteed out, or "
+        "use simulate(method='aba')"
+    )
+
+
+def unstable(model: Model, memory: Held, ended: int, dt: float) -> SimulationError:
+    """A run that ended NOT_FINITE or UNSTABLE. memory: its HybridBody, before the kept state is restored."""
+    joint = model.joint_names[int(memory.worst)]
+    if ended == NOT_FINITE:
+        what = f"the velocity of joint {joint!r} is no longer finite"
+    else:
+        grown = memory.grown + memory.lent
+        rest = max(0.0, memory.there - grown)
+        what = f"energy grows without work being done, by {grown:.3g} J from {rest:.3g} J (fastest: joint {joint!r})"
+    return SimulationError(
+        f"at time {memory.time:.6g} {what}: the step of {dt:g} s is too long, or a force too stiff; the state of time "
+        f"{memory.kept_time:.6g} is kept"
+    )

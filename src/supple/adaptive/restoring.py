@@ -1,0 +1,62 @@
+"""Checks of saved data, before adaptive dynamics or quasi-statics continue from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.adaptive.memory import CURRENT, HELD, SAVED_ARRAYS, SAVED_NUMBERS
+from supple.adaptive.outdated import FORCES, MATRICES
+from supple.arguments import ARRAY, take
+from supple.assembly.tree import Assembly
+from supple.errors import StateError
+
+Ints = NDArray[np.int64]
+Saved = dict[str, NDArray[Any]]
+
+
+def of_adaptive_dynamics(saved: Any, like: Saved, assembly: Assembly, active: Ints) -> Saved:
+    """The saved data, unchanged, if they fit. like: what is saved now; active: joints that must be active."""
+    if not (isinstance(saved, Mapping) and all(name in saved for name in SAVED_ARRAYS)):
+        raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(SAVED_ARRAYS)} and numbers")
+    names = [name for name in (*SAVED_ARRAYS, *SAVED_NUMBERS) if name in saved]
+    given = {name: take(name, saved[name], ARRAY) for name in names}
+    whole_numbers = {name for name, x in like.items() if x.dtype.kind == "i"}
+    if any(
+        x.shape != like[name].shape or x.dtype.kind not in ("iu" if name in whole_numbers else "f")
+        for name, x in given.items()
+    ):
+        raise StateError("what was saved is of another model")
+    if any((given[name] < 0).any() for name in given.keys() & whole_numbers - {"due"}):
+        raise StateError("what was saved has counts below zero")
+    dropped, count = given["dropped"], int(given.get("n_dropped", 0))
+    if count > len(dropped) or (dropped[:count] >= len(assembly.node_of)).any():
+        raise StateError("what was saved has joints that this model does not have")
+    flags = given["flags"]
+    known = np.isin(flags, (0, CURRENT, CURRENT | HELD)).all()
+    whole = flags[assembly.up][(flags != 0) & (assembly.up >= 0)].all()
+    if not (known and whole and (flags[assembly.node_of] == CURRENT)[active].all()):
+        raise StateError("what was saved is of another model, of another q and v, or was saved with other settings")
+    if not all(np.isfinite(given[name]).all() for name in ("kept_q", "kept_v", "time", "kept_time") if name in given):
+        raise StateError("what was saved has numbers that are not finite")
+    return given
+
+
+def of_quasi_statics(saved: Any, like: Saved, assembly: Assembly) -> Saved:
+    """The saved data, if they fit. like: what is saved now."""
+    if not (isinstance(saved, Mapping) and all(name in saved for name in like)):
+        raise StateError(f"restore takes what save() gave: a dictionary of {', '.join(like)}")
+    given = {name: take(name, saved[name], ARRAY) for name in like}
+    fits = all(x.shape == like[name].shape and x.dtype.kind in "fiub" for name, x in given.items())
+    if not fits or given["pace"][0] != like["pace"][0]:
+        raise StateError("what was saved is of another model")
+    marks, up = given["marks"], assembly.up
+    closed = (marks[up] >= marks)[up >= 0].all()  # nodes above a node depend on it
+    if not (np.isin(marks, (0, FORCES, MATRICES)).all() and closed):
+        raise StateError("what was saved is of another model")
+    if not (np.isfinite(given["pace"]).all() and (given["pace"] >= 0).all()):
+        raise StateError("what was saved has numbers that are not finite, or negative")
+    return given
