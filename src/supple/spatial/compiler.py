@@ -47,7 +47,7 @@ from numba.extending import typeof_impl
 
 from supple.errors import SuppleError
 from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
-from supple.spatial.compiling import linked_only, without_collection
+from supple.spatial.compiling import without_collection
 from supple.spatial.stacks import with_room
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
@@ -136,7 +136,7 @@ class Kernel:
         for callee in kernels_in(self.function):
             llvm.add_symbol(callee.symbol, callee.address())
         self.dispatcher._cache = _Cache(self)
-        with linked_only(), without_collection():
+        with without_collection():
             self.dispatcher.compile(self.signature)
 
 
