@@ -79,7 +79,7 @@ def parse(words: list[str]) -> None:
 def run(words: list[str]) -> None:
     """A command, run as a person runs it; one that takes minutes, or waits for a browser, only parsed."""
     parse(words)
-    waits = "--view" in words or (words[1] == "view" and not {"--html", "--gif"} & set(words))
+    waits = "--view" in words or (words[1] == "view" and not {"--html", "--gif", "--mp4"} & set(words))
     if words[1] in PARSED_ONLY or waits:
         return
     out, error = io.StringIO(), io.StringIO()

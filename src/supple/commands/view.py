@@ -71,7 +71,8 @@ def view(
         raise typer.BadParameter("--frames is for --html, --gif and --mp4; the page has all")
     if (fps is not None or camera is not None or size != "800x600") and gif is None and mp4 is None:
         raise typer.BadParameter("--fps, --size and --camera are for --gif and --mp4")
-    for option, path, endings in (("--gif", gif, MOVING[:3]), ("--mp4", mp4, MOVING[3:])):
+    pages = (".html", ".htm")
+    for option, path, endings in (("--html", html, pages), ("--gif", gif, MOVING[:3]), ("--mp4", mp4, MOVING[3:])):
         if path is not None and path.suffix.lower() not in endings:
             raise typer.BadParameter(f"{option} {printable(path)}: its name must end in {' or '.join(endings)}")
     if colour not in MEANING:

@@ -23,6 +23,7 @@ FINE = 2  #: drawn so much larger, for smooth edges
 PAPER, INK = (255, 255, 255), (40, 48, 56)
 LINE, SECTION = (216, 216, 216), (178, 178, 178)
 EDGE = 0.72  #: how dark the edge of a rod or ball is, which tells it from the next
+CAP = 0.3  #: of the width: how much of a round end is within the length of a rod
 THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
 MOST_LINES = 60  #: of a grid, in each direction
 
@@ -161,12 +162,22 @@ class Painter:
 def _stroke(pen: Any, points: Points, colour: tuple[int, ...], width: float) -> None:
     """A rod or a ball: round at its ends; with an edge, unless it is very thin."""
     edged = width > THIN
+    if edged:
+        points = _shorter(points, CAP * width)
     for fill, wide in ((_dark(colour), width), (colour, 0.78 * width)) if edged else ((colour, width),):
         if points[0] != points[1]:
             pen.line(points, fill=fill, width=max(1, round(wide)))
         if edged or points[0] == points[1]:
             for x, y in points:
                 pen.ellipse((x - 0.5 * wide, y - 0.5 * wide, x + 0.5 * wide, y + 0.5 * wide), fill=fill)
+
+
+def _shorter(points: Points, by: float) -> Points:
+    """Ends that are round reach beyond their points: a line that is so much shorter at both, for that."""
+    (x, y), (u, v) = points
+    length = ((u - x) ** 2 + (v - y) ** 2) ** 0.5
+    share = min(by / length, 0.5) if length > 0.0 else 0.0
+    return [(x + share * (u - x), y + share * (v - y)), (u - share * (u - x), v - share * (v - y))]
 
 
 def _dark(colour: tuple[int, ...]) -> tuple[int, ...]:
