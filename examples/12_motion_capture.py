@@ -23,7 +23,7 @@ print(
 )
 
 # Moments have a sign and an axis: x of a thigh or shank points to the left, so that a positive moment bends the knee.
-knee, bending = "LeftLeg_joint", loads.about("LeftLeg_joint", (1, 0, 0))
+knee, bending = "LeftLeg_joint", loads.about("LeftLeg_joint", (1, 0, 0), "body")
 k, last = loads.joints.index(knee), loads.times[-1]
 work = np.trapezoid(loads.power[:, k], loads.times)
 print(f"left knee: {bending.min():.0f} to {bending.max():.0f} N m, doing {work:.1f} J of work in {last:g} s")

@@ -103,7 +103,7 @@ def test_actuators_of_a_file_are_controlled_from_the_command_line(tmp_path):
     )
     words = "run lever.xml --control m=0.5 --duration 0.2 --dt 0.01 --record run.h5"
     done = run(*words.split(), cwd=tmp_path)
-    assert done.returncode == 0 and "lever.xml: not simulated: contacts" in done.stderr
+    assert done.returncode == 0 and "not simulated" in done.stdout and "contacts" in done.stdout
     model = supple.load(tmp_path / "lever.xml")
     wanted = supple.simulate(model, duration=0.2, dt=0.01, tau=[4.5])
     np.testing.assert_allclose(supple.load_run(tmp_path / "run.h5").q, wanted.q, atol=1e-14)

@@ -99,8 +99,8 @@ class Loads:
         return Arrows(self.moving.clip.feet, self.times, at, self.shares[..., None] * self.reaction[:, None], "N")
 
     @checked
-    def about(self, joint: str, axis: Triple, frame: Literal["body", "world"] = "body") -> Floats:
-        """(frames,) the moment of a joint about an axis, of the body that it moves or of the world, with its sign."""
+    def about(self, joint: str, axis: Triple, frame: Literal["world", "body"] = "world") -> Floats:
+        """(frames,) the moment of a joint about an axis, of the world or of the body that it moves, with its sign."""
         if joint not in self.joints:
             raise StateError(unknown("joint", joint, self.joints))
         e, clip = np.asarray(axis) / np.linalg.norm(axis), self.moving.clip

@@ -25,7 +25,7 @@ import numpy as np
 from supple import scenes
 from supple.arguments import shown
 from supple.errors import StateError
-from supple.files import load
+from supple.files import load_quietly
 from supple.model.model import Joint, Model, unknown
 from supple.reading import read_text
 from supple.scenes import Scene
@@ -150,7 +150,7 @@ class Request:
         if Path(name).suffix.lower() not in FILES and not Path(name).exists():
             said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
             raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
-        return load(name, floating_base=self.floating_base)
+        return load_quietly(name, floating_base=self.floating_base)
 
     def _position(self, model: Model, q: Any) -> Any:
         out = np.array(q)

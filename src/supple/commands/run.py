@@ -241,6 +241,9 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())
+    lost = _not_simulated(result)
+    if lost:
+        rows["not simulated"] = f"{lost} (`supple inspect` says more)"
     if "seconds" in result.about:
         rows["took"] = f"{result.about['seconds']:.3g} s"
     if record is not None:
@@ -256,6 +259,16 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         say(console, f"\nTo go on: {plain(again)}")
     if record is not None:
         say(console, f"\nTo watch it: {plain(f'supple view {shlex.quote(str(record))}')}")
+
+
+def _not_simulated(result: Result) -> str:
+    """What of a file would change how it moves, and is left out, in one line."""
+    from supple.files.lost import LIMITS, left_out
+
+    model, asked = result.segments[0].model, result.about.get("request")
+    limited = isinstance(asked, dict) and asked.get("limits") is not None
+    words = [] if model.report.source is None else left_out(model)
+    return "; ".join(word for word in words if not (limited and word == LIMITS))
 
 
 def _list(console: Console) -> None:
