@@ -94,7 +94,7 @@ def racket() -> Any:
 
 
 def walk() -> Any:
-    """A captured walk from the side, and the ground's force on the foot that stands."""
+    """A captured walk from the side, and the ground's forces on the feet that stand."""
     clip = supple.load_bvh(walk_bvh.FILE)
     loads = supple.motion_loads(clip)
     model = clip.model
@@ -105,13 +105,12 @@ def walk() -> Any:
     shown = range(0, len(clip), 8)
     strobe(ax, np.array([[[x[k, a][[1, 2]], x[k, b][[1, 2]]] for a, b in bones] for k in shown]), INK, 1.6)
     for k in shown:
-        force = loads.reaction[k][[1, 2]] / 900.0
-        if np.linalg.norm(force) > 0.05:
-            start = loads.point[k][[1, 2]]
-            style = {"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.2}
-            ax.annotate("", start + force, start, arrowprops=style)
+        for start, force in zip(loads.arrows.points[k][:, [1, 2]], loads.arrows.vectors[k][:, [1, 2]] / 900.0):
+            if np.linalg.norm(force) > 0.05:
+                style = {"arrowstyle": "-|>", "color": ORANGE, "linewidth": 1.2}
+                ax.annotate("", start + force, start, arrowprops=style)
     ax.axhline(float(loads.support.ground), color=GREY, linewidth=1)
-    plain(ax, "A walk from the side, every 0.16 s, and the ground's force (orange)")
+    plain(ax, "A walk from the side, every 0.16 s, and the ground's forces (orange)")
     return figure
 
 

@@ -74,7 +74,8 @@ def objects() -> dict[str, Any]:
         supple.Spring(HOSTILE, (0, 0, 0), 1.0), Report(HOSTILE, (Remark(HOSTILE, HOSTILE, 3),) * 200),
         Remark(HOSTILE, HOSTILE), supple.ModelBuilder(HOSTILE), TopJoint.of(model, 0), rerooted.undo(),
         Visual(0, "box", (1, 1, 1), np.zeros(3), np.eye(3), None, HOSTILE, HOSTILE), rerooted.again(tree.neutral()),
-        supple.Goal((1, 2, 3), np.eye(3)), supple.Miss(0.1, 0.2),
+        supple.Actuator(HOSTILE, HOSTILE), supple.Arrows((HOSTILE,), np.zeros(1), *np.zeros((2, 1, 1, 3))),
+        supple.Controls({HOSTILE: 1.0}), supple.Goal((1, 2, 3), np.eye(3)), supple.Miss(0.1, 0.2),
         supple.Reached(q, False, {HOSTILE: supple.Miss(0.1, 0.2)}, 3), supple.Frame(HOSTILE, 0, np.zeros(3), np.eye(3)),
         supple.impact(tree, tree.neutral(), body=5, joint="ball"),
     ]  # fmt: skip
@@ -131,7 +132,7 @@ def test_a_result_in_a_notebook_says_what_came_of_it(tmp_path: Path):
     for said in ("Result of", "<th>model</th>", "J at first", "<th>1 event</th>", "<th>segments</th>"):
         assert said in html, said
     adaptive = approximated()
-    assert "joints computed" in adaptive._repr_html_() and "relative" in adaptive._repr_html_()
+    assert "joints computed" in adaptive._repr_html_() and "certified error at most" in adaptive._repr_html_()
 
 
 def test_the_molecule_is_in_daltons_and_not_in_kilograms(tmp_path: Path):

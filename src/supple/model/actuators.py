@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 
 from supple.arguments import NotNegative, checked_model, number, several, shown
-from supple.errors import ModelError
+from supple.errors import ModelError, quoted
 
 Range = Annotated[tuple[float, float], several(number("a number", infinite=True), 2, as_tuple=True)]
 ANY = (-np.inf, np.inf)
@@ -49,4 +49,4 @@ class Actuator:
         return "position" if self.stiffness else "velocity" if self.damping else "motor"
 
     def __repr__(self) -> str:
-        return f"<Actuator {self.name!r}: {self.kind} at joint {self.joint!r}, gain {self.gain:.4g}>"
+        return f"<Actuator {quoted(self.name)}: {self.kind} at joint {quoted(self.joint)}, gain {self.gain:.4g}>"

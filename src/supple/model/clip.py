@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import checked, shown
-from supple.errors import StateError, printable, quoted, short
+from supple.errors import StateError, quoted, short
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -38,7 +38,7 @@ class Arrows:
         return len(self.points)
 
     def __repr__(self) -> str:
-        return f"<Arrows: {printable(', '.join(self.names))} in {self.unit}, {len(self)} frames>"
+        return f"<Arrows: {short(', '.join(self.names))} in {short(self.unit)}, {len(self)} frames>"
 
     @property
     def largest(self) -> float:

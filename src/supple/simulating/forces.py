@@ -82,6 +82,9 @@ class Controls:
 
     values: Any
 
+    def __repr__(self) -> str:
+        return f"<Controls: {shown(self.values)}>"
+
 
 class Forces(Pointing):
     """All forces on one model, to be evaluated at a time and state: those given, and the model's own."""
