@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import contextlib
 import dis
+import gc
 import hashlib
 import os
 import pickle
@@ -28,7 +29,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -47,7 +48,6 @@ from numba.extending import typeof_impl
 
 from supple.errors import SuppleError
 from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
-from supple.spatial.compiling import without_collection
 from supple.spatial.stacks import with_room
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
@@ -136,8 +136,21 @@ class Kernel:
         for callee in kernels_in(self.function):
             llvm.add_symbol(callee.symbol, callee.address())
         self.dispatcher._cache = _Cache(self)
-        with without_collection():
+        with _without_collection():
             self.dispatcher.compile(self.signature)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Let Python's garbage collector wait: while Numba compiles, it searches the growing heap again and again, and takes
+    a seventh of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @typeof_impl.register(Kernel)
