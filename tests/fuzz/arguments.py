@@ -26,13 +26,25 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Frame Happened Impact Joint Motions Moving Multiplier Named Pose Poses Remark Report "
-    "RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
+    "AdaptiveStats Body Frame Happened Impact Joint Miss Motions Moving Multiplier Named Pose Poses Reached Remark "
+    "Report RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
-PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Limits Push Simulation Spring"
+PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Goal Limits Push Simulation Spring"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
-LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
+LONG = (
+    "duration",
+    "dt",
+    "seconds",
+    "most",
+    "steps",
+    "rtol",
+    "atol",
+    "tolerance",
+    "resolution",
+    "iterations",
+    "attempts",
+)
 #: What may be infinite, or is not looked at as a whole, or when it is used.
 MAY_BE = (
     "H", "axis2", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"), ("wrench", "q"),
