@@ -28,7 +28,7 @@ def linked_only() -> Iterator[None]:
     finalize, executable = JITCodeLibrary._finalize_final_module, CPUContext.get_executable
 
     def finalize_linked(library: Any) -> None:
-        if _has_entry(library):
+        if not _is_linked_only(library):
             finalize(library)
             return
         library._finalize_dynamic_globals()
@@ -38,7 +38,7 @@ def linked_only() -> Iterator[None]:
     def executable_or_name(context: Any, library: Any, function: Any, env: Any) -> Any:
         """What Python calls; for a function that it cannot call, an object that stands for it among its callers."""
         library._ensure_finalized()
-        if _has_entry(library):
+        if not _is_linked_only(library):
             return executable(context, library, function, env)
         return _dynfunc.make_function(function.lookup_module(), function.qualname, "", 0, env, (library,))
 
@@ -63,5 +63,8 @@ def without_collection() -> Iterator[None]:
         gc.enable()
 
 
-def _has_entry(library: Any) -> bool:
-    return any(f.name.startswith(_ENTRY) and not f.is_declaration for f in library._final_module.functions)
+def _is_linked_only(library: Any) -> bool:
+    """Whether its functions have no entry for Python. (What was loaded from the cache has machine code, and no LLVM code
+    from which that could be seen.)"""
+    defined = [f.name for f in library._final_module.functions if not f.is_declaration]
+    return bool(defined) and not any(name.startswith(_ENTRY) for name in defined)
