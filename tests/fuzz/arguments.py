@@ -26,13 +26,26 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Frame Happened Impact Joint Motions Moving Multiplier Named Pose Poses Remark Report "
-    "RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
+    "AdaptiveStats Body Frame Happened Impact Joint Miss Motions Moving Multiplier Named Page Pose Poses Reached "
+    "Remark Report RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
-PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Limits Push Simulation Spring"
+BROWSING = ("view",)  #: calls that may open a browser
+PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Goal Limits Push Simulation Spring"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
-LONG = ("duration", "dt", "seconds", "most", "steps", "rtol", "atol", "tolerance", "resolution")
+LONG = (
+    "duration",
+    "dt",
+    "seconds",
+    "most",
+    "steps",
+    "rtol",
+    "atol",
+    "tolerance",
+    "resolution",
+    "iterations",
+    "attempts",
+)
 #: What may be infinite, or is not looked at as a whole, or when it is used.
 MAY_BE = (
     "H", "axis2", "lower", "upper", "velocity_limit", "effort_limit", ("State", "q"), ("State", "v"), ("wrench", "q"),
@@ -65,7 +78,7 @@ def calls() -> tuple[Call, ...]:
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             out += [] if name in MADE.split() else [_call(name, thing)]
             out += [] if name in PLAIN.split() else _methods(name, thing)
-        elif inspect.isfunction(thing):
+        elif inspect.isfunction(thing) and name not in BROWSING:
             out.append(_call(name, thing))
     return (*out, *_methods("Push of it", supple.Push))
 

@@ -88,8 +88,8 @@ def odd_array(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
         lambda: np.ma.array(x, mask=mask), lambda: [np.ma.array(x, mask=mask)], lambda: "x",
         lambda: x.astype("S8"), lambda: np.zeros(shape, dtype="M8[s]"), lambda: np.zeros(shape, dtype="f8,f8"),
         lambda: np.broadcast_to(x, (10**10, *shape)), lambda: np.zeros((2, 2, 2, *shape)),
-        lambda: np.append(x, 0.0), lambda: {0: 0.0, 1: 0.0}, lambda: (y for y in x.flat), lambda: [*x.flat, []],
-        lambda: np.full(shape, Decimal(1), dtype=object), lambda: [10**400] * max(1, x.size),
+        lambda: np.append(x, 0.0) if shape else "y", lambda: {0: 0.0, 1: 0.0}, lambda: (y for y in x.flat),
+        lambda: [*x.flat, []], lambda: np.full(shape, Decimal(1), dtype=object), lambda: [10**400] * max(1, x.size),
         lambda: np.full(shape, None),
     ]  # fmt: skip
     return wrong[rng.integers(len(wrong))]()

@@ -41,17 +41,18 @@ VECTORS = (
 )  # fmt: skip
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
-    "check_energy", "trace", "general", "planar", "symmetric",
+    "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
-    "link", "length", "per_node", "spine", "active", "most",
+    "link", "length", "per_node", "spine", "active", "most", "iterations", "attempts",
 )  # fmt: skip
 NUMBERS = (
     "error", "stiffness", "damping", "rate", "dt", "duration", "rtol", "atol", "tolerance", "mass", "pitch", "focal",
     "view_angle", "near", "unseen", "resolution", "time", "least", "clearance", "scale", "slope", "hip_mass",
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
     "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
+    "weight", "lever", "start", "stop",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 
@@ -60,6 +61,7 @@ WORDS = {
     "hubs": "absorb", "measure": "relative-linkage", "to": "csv", "guard": "hip", "then": "stop", "source": "x",
     "unphysical_inertia": "report", "singular": "report", "subject": "s", "message": "m", "title": "t", "unit": "cm",
     "sex": "female", "where": "middle", "joint_name": "new", "name": "x", "base": "free", "up": "y", "kind": "box",
+    "library": "pandas",
 }  # fmt: skip
 #: Of some calls, by their last name.
 OF_CALL: dict[tuple[str, str], Any] = {
@@ -175,13 +177,14 @@ def _file(call: str, folder: Path) -> Path | None:
 
 def _of_model(name: str, model: supple.Model, rng: np.random.Generator, folder: Path) -> Any:
     n, nv = model.n_bodies, model.nv
-    if name in ("q", "q0", "q1", "qpos"):
+    if name in ("q", "q0", "q1", "qpos", "posture"):
         return model.random(rng)
     if name in ("v", "a", "qvel", "tau", "b", "x"):
         return 0.1 * rng.standard_normal(nv)
     methods = ("aba", "crba", "virtual-work", "dca", "dense", "quasi-statics", "adaptive")
     things = {
         "method": str(rng.choice(methods)),
+        "segment": 0, "goals": {model.body_names[-1]: rng.random(3)},
         "model": model, "wrenches": rng.standard_normal((n, 6)), "body": int(rng.integers(n)), "mark": [0], "rng": 1,
         "joint": int(rng.integers(n)), "frame": str(rng.choice(["world", "body"])), "H": 2 * np.eye(nv), "seed": 1,
         "weights": np.ones(n), "velocity_weights": np.ones(n), "events": [supple.Event("e", lambda s: s.q[0])],

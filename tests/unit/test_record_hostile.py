@@ -422,7 +422,7 @@ def test_states_in_the_hole_of_a_file_are_not_read(good, tmp_path):
         leaf = np.array([(2**24, zlib.crc32(bytes(size)))] * 64, dtype=ENTRY).tobytes()
         node = [len(data), zlib.crc32(leaf)]
         data += bytes(node_size(len(table[1]) + 2)) + leaf
-        table[2:4], table[5] = [chunk * chunks, chunk], [node] * (chunks // 64)
+        table[2:4], table[5:7] = [chunk * chunks, chunk], [[node] * (chunks // 64), [[len(good)]]]
     path.write_bytes(with_index(data, index))
     try:
         os.truncate(path, 2**36)

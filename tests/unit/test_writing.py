@@ -24,7 +24,8 @@ from supple.holding import LOCKS
 from supple.reproduce.page import _figure
 from supple.reproduce.parts import load_paper
 from supple.reproduce.report import Report
-from supple.viewing.export import export_gif, export_html
+from supple.viewing.export import export_html
+from supple.viewing.movie import export_movie
 from supple.writing import check_target, replacing, write_file
 from tests.unit.test_reading import listening, pipe
 
@@ -84,7 +85,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "saved.pdf": lambda path: saved(new_figure(1, 1), path),
     "before a run.png": _drawable,
     "page.html": lambda path: export_html(short_run(), path),
-    "moving.gif": lambda path: export_gif(short_run(), path),
+    "moving.gif": lambda path: export_movie(short_run(), path),
     "record.h5": lambda path: short_run(record=path),
     "overwrite.h5": lambda path: short_run(record=path, overwrite=True),
     "resume.h5": lambda path: short_run(record=path, resume=True),

@@ -142,8 +142,8 @@ class Kernel:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Let Python's garbage collector wait: while Numba compiles, it searches the growing heap again and again, and takes
-    a seventh of the time."""
+    """Let Python's garbage collector wait: while Numba compiles, it searches the growing heap again and again, which
+    takes a seventh of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:
