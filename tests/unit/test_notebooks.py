@@ -271,5 +271,5 @@ def test_a_plot_of_a_large_model_says_that_names_are_missing():
 def test_all_joints_asked_for_are_drawn():
     loads = supple.motion_loads(load_bvh(walk_bvh.FILE))
     names = list(loads.joints[:6])
-    lines = [line.get_label() for line in loads.plot(joints=names).axes[1].lines]
-    assert sum("root at the support" in str(label) for label in lines) == 6
+    labels = [str(line.get_label()) for line in loads.plot(joints=names).axes[1].lines]
+    assert all(any(name.removesuffix("_joint") in label for label in labels) for name in names)
