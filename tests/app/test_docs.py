@@ -234,8 +234,8 @@ def look_at(site: Path) -> None:
         assert "Virtual work" in page.locator("#results").inner_text() or page.locator("#results li").count() > 1
         page.locator("#results a").first.click()
         assert page.locator("h1").count() == 1
-        for asked, answer in ASKED.items():
-            page.fill("#search", asked)
-            assert answer in page.locator("#results").inner_text(), asked
+        for words, answer in ASKED.items():
+            page.fill("#search", words)
+            assert answer in page.locator("#results").inner_text(), words
         browser.close()
     assert [url for url in asked if not url.startswith("file:")] == []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import as_floats, checked_as, shown, whole
-from supple.errors import StateError, ViewError
+from supple.errors import StateError, ViewError, quoted
 from supple.exact.energy import potential_energy
 from supple.files import load, load_bvh
 from supple.integrating.states import checked_state
@@ -72,7 +72,7 @@ class Page:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Page of {self._title!r}: {self.url if self._thread is not None else 'closed'}>"
+        return f"<Page of {quoted(self._title)}: {self.url if self._thread is not None else 'closed'}>"
 
 
 @checked_as(ViewError)
