@@ -10,8 +10,9 @@ from supple.model.builder import ModelBuilder
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.model.trees import ALL_JOINTS
 
-MOVING = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
+MOVING = ALL_JOINTS
 
 
 def pinocchio_model(model: Model) -> pin.Model:

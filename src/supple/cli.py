@@ -213,7 +213,8 @@ def compile(
 
     if config.DISABLE_JIT:
         raise SuppleError("the environment variable NUMBA_DISABLE_JIT disables the compiler: unset it")
-    names = _kernel_names()
+    groups = _kernel_names()
+    count = sum(map(len, groups))
     console = new_console()
     columns = (
         TextColumn("compiling"),
@@ -227,25 +228,26 @@ def compile(
         Progress(*columns, console=console, transient=True) as progress,
         get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
     ):
-        task = progress.add_task("", total=len(names))
-        for name, seconds in pool.imap_unordered(_compile_kernel, names):
-            progress.update(task, advance=1, description=name)
-            if seconds is not None:
-                fresh += 1
-                say(console, f"  {name}: {seconds:.1f} s")
-    say(console, f"{len(names)} kernels ready, {fresh} of them compiled now, in {plain(cache_folder())}")
+        task = progress.add_task("", total=count)
+        for names in groups:
+            for name, seconds in pool.imap_unordered(_compile_kernel, names):
+                progress.update(task, advance=1, description=name)
+                if seconds is not None:
+                    fresh += 1
+                    say(console, f"  {name}: {seconds:.1f} s")
+    say(console, f"{count} kernels ready, {fresh} of them compiled now, in {plain(cache_folder())}")
 
 
-def _kernel_names() -> list[str]:
-    """Every kernel there is: importing a module declares its kernels."""
+def _kernel_names() -> list[list[str]]:
+    """Every kernel there is, each after those that it calls: importing a module declares its kernels."""
     from pkgutil import iter_modules
 
-    from supple.spatial.compiler import COMPILED_LAYERS, KERNELS
+    from supple.spatial.compiler import COMPILED_LAYERS, KERNELS, in_order
 
     for layer in COMPILED_LAYERS:
         for module in iter_modules(import_module(f"supple.{layer}").__path__):
             import_module(f"supple.{layer}.{module.name}")
-    return sorted(KERNELS, key=lambda name: -KERNELS[name].effort)
+    return [[kernel.name for kernel in group] for group in in_order(KERNELS.values())]
 
 
 def _compile_kernel(name: str) -> tuple[str, float | None]:

@@ -235,7 +235,8 @@ def scatter(address, first, stop, target):
 # --- the two kernels of an algorithm --------------------------------------------------------------------------------
 
 _matrix = types.float64[:, ::1]
-_BATCH = types.int64(types.int64, *[_matrix] * 5, types.int64, types.int64, types.float64[::1])
+GIVEN = types.UniTuple(_matrix, 4)  #: q, v, known joint quantities and wrenches of a batch; no columns: none is given
+BATCH = types.int64(types.int64, GIVEN, _matrix, types.int64, types.int64, types.float64[::1])
 
 
 def make_kernels(
@@ -301,7 +302,8 @@ def make_kernels(
         zeros = float_vector(m.zero_v, m.nv)
         return run(h, call, CallState(floats_of(q, m.nq), zeros, zeros, False, _wrench_table(0)))
 
-    def batch(handle, q, v, known, wrenches, out, first, stop, scratch):
+    def batch(handle, given, out, first, stop, scratch):
+        q, v, known, wrenches = given
         call = call_at(handle)
         m, n_out = call.model, call.n_out
         at_q = (scratch.ctypes.data + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
@@ -338,7 +340,7 @@ def make_kernels(
         return OK
 
     one = Kernel(single_q, ONE_ARGUMENT, name) if only_q else Kernel(single, ARGUMENTS, name)
-    return one, Kernel(batch, _BATCH, f"{name} on batches", effort=2, plain=False, nogil=True)
+    return one, Kernel(batch, BATCH, f"{name} on batches", effort=2, plain=False, nogil=True)
 
 
 # --- the Python side ------------------------------------------------------------------------------------------------
@@ -491,7 +493,7 @@ class Algorithm:
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
         work = self.work(model)
-        flat = [self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays)]
+        flat = tuple(self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays))
         numbers = size * math.prod(work.shape)
         memory.require(numbers, f"the result ({self.name}) for a batch of {size:,} states", "use smaller batches")
         memory.require(WIDTH * work.lane_size, f"the scratch of {self.name} for a batch", "give it one state at a time")
@@ -499,7 +501,7 @@ class Algorithm:
         run = self.batch.load()
 
         def part(bounds: tuple[int, int]) -> int:
-            return int(run(work.handle, *flat, out, *bounds, np.empty(WIDTH * work.lane_size + ALIGNMENT // 8)))
+            return int(run(work.handle, flat, out, *bounds, np.empty(WIDTH * work.lane_size + ALIGNMENT // 8)))
 
         bad = [status for status in in_parallel(part, size) if status != OK]
         if bad:

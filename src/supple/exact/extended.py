@@ -10,11 +10,10 @@ when it is worthwhile.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import AbaDof, without_joint
-from supple.exact.calls import Scratch, call_at, row_of
+from supple.exact.calls import BATCH, Scratch, call_at, row_of
 from supple.exact.motion import Axes, CallState, joint_of, turn_ahead, turned_split, world_at_rest
 from supple.exact.tables import ALIGNMENT, Wrench, host_tables
 from supple.exact.threads import in_parallel
@@ -82,12 +81,10 @@ def force_of(w, c, J, V, A):
     return Force(I @ A.ang + cross(V.ang, I @ V.ang) + cross(c, lin), lin)
 
 
-_f1, _f2, _int = types.float64[::1], types.float64[:, ::1], types.int64
-
-
-@kernel(_int(_int, _f2, _f2, _f2, _f2, _f2, _int, _int, _f1), "virtual work in 32 digits", effort=4, nogil=True)
-def extended_kernel(handle, q, v, tau, wrenches, out, first, stop, scratch):
+@kernel(BATCH, "virtual work in 32 digits", effort=4, nogil=True)
+def extended_kernel(handle, given, out, first, stop, scratch):
     """States first ... stop - 1, which have already been checked: qdd and the joints' forces. Returns OK."""
+    q, v, tau, wrenches = given
     call = call_at(handle)
     m = call.model
     n, nv, slots, n_out = m.n, m.nv, call.n_slots, m.nv + 6 * m.n
@@ -129,7 +126,7 @@ def extended(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats) 
     out, run = np.empty((size, nv + 6 * n)), extended_kernel.load()
 
     def part(bounds: tuple[int, int]) -> int:
-        return int(run(work.handle, q, v, tau, wrenches, out, *bounds, np.zeros(room)))
+        return int(run(work.handle, (q, v, tau, wrenches), out, *bounds, np.zeros(room)))
 
     in_parallel(part, size)
     return out

@@ -32,7 +32,8 @@ from supple.exact.calls import (
     state_status,
 )
 from supple.exact.kinematics import POSES, VELOCITIES, place_all, place_world, placed_scratch
-from supple.exact.motion import DOF, PRISMATIC, REVOLUTE, UNIVERSAL, joint_of, move, turn_ahead, unit_mat, zero_vec
+from supple.exact.motion import joint_of, move, turn_ahead, unit_mat, zero_vec
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, UNIVERSAL
 from supple.model.model import Model
 from supple.spatial.algebra import Motion, Vec3, cross, rotate_motion, shift_motion, transpose, z_axis
 from supple.spatial.compiler import helper, kernel

@@ -19,7 +19,7 @@ from supple.model.geometry import (
     rotation_from_quaternion,
     rotation_to_z,
 )
-from supple.model.joints import JointType
+from supple.model.joints import ANGLES, KINDS, JointType
 from supple.once import made_once
 
 Floats = NDArray[np.float64]
@@ -83,16 +83,11 @@ class JointShape:
             if near is not None and near[-4:] @ q[-4:] < 0.0:
                 out[-4:] *= -1.0
             return out
-        angles = 2 if kind == JointType.UNIVERSAL else 1 if self._turns_freely else 0
+        # another full turn gives the same pose; a screw's displacement distinguishes its turns
+        angles = 0 if KINDS[kind].pitched and self.pitch else ANGLES[kind]
         for i in range(angles):
             out[i] += 2 * np.pi * _turns(float(q[i]), 0.0 if near is None else float(near[i]), lower[i], upper[i])
         return out
-
-    @property
-    def _turns_freely(self) -> bool:
-        """Whether a further full turn gives the same pose; a screw's displacement distinguishes its turns."""
-        screw = self.kind == JointType.SCREW and self.pitch != 0.0
-        return not (screw or self.kind in (JointType.PRISMATIC, JointType.PLANAR))
 
     def directions(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """S and c."""

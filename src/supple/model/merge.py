@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from supple.model.model import Frame
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Body = int | str | None
+
+_MERGED = ("position", "rotation", "mass", "com", "inertia")
 
 
 class Merger:
@@ -38,30 +41,21 @@ class Merger:
         number[keep] = np.arange(len(keep))
         self.carrier = number[:n].copy()
         self.to: dict[int, tuple[Floats, Floats]] = {}
-        position, rotation, mass, com, inertia = c.position, c.rotation, c.mass, c.com, c.inertia
         if fixed.any():
-            position, rotation, mass, com, inertia = (x.copy() for x in (position, rotation, mass, com, inertia))
-            self._merge(fixed, parent, order, position, rotation, mass, com, inertia)
+            c = replace(c, **{name: getattr(c, name).copy() for name in _MERGED})
+            self._merge(c, fixed, parent, order)
         up = parent[keep]
         self.keep = keep
         self.parent = np.where(up < 0, -1, self.carrier[up])
-        self.position, self.rotation = position[keep], rotation[keep]
-        self.mass, self.com = mass[keep], com[keep]
+        self.position, self.rotation = c.position[keep], c.rotation[keep]
+        self.mass, self.com = c.mass[keep], c.com[keep]
         # The sums over merged bodies are symmetric up to rounding; the matrix is exactly so.
-        self.inertia = 0.5 * (inertia[keep] + inertia[keep].transpose(0, 2, 1))
+        self.inertia = 0.5 * (c.inertia[keep] + c.inertia[keep].transpose(0, 2, 1))
         self.fixed_order = order[fixed[order]]
 
-    def _merge(
-        self,
-        fixed: NDArray[np.bool_],
-        parent: Ints,
-        order: Ints,
-        position: Floats,
-        rotation: Floats,
-        mass: Floats,
-        com: Floats,
-        inertia: Floats,
-    ) -> None:
+    def _merge(self, c: checks.Columns, fixed: NDArray[np.bool_], parent: Ints, order: Ints) -> None:
+        """Change the columns in _MERGED."""
+        position, rotation, mass, com, inertia = (getattr(c, name) for name in _MERGED)
         on_fixed = fixed[parent] & (parent >= 0)
         original = {}
         for i in order[(fixed | on_fixed)[order]]:
@@ -81,14 +75,14 @@ class Merger:
             k = kept_of[int(i)]
             if k >= 0 and (mass[i] > 0 or inertia[i].any()):
                 R, t = self.to[int(i)]
-                c = R @ com[i] + t
+                p_i = R @ com[i] + t
                 total = mass[k] + mass[i]
-                both = com[k] if total == 0 else (mass[k] * com[k] + mass[i] * c) / total
+                both = com[k] if total == 0 else (mass[k] * com[k] + mass[i] * p_i) / total
                 inertia[k] = (
                     inertia[k]
                     + point_inertia(mass[k], com[k] - both)
                     + R @ inertia[i] @ R.T
-                    + point_inertia(mass[i], c - both)
+                    + point_inertia(mass[i], p_i - both)
                 )
                 mass[k], com[k] = total, both
 

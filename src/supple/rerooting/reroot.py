@@ -1,7 +1,7 @@
 """Changing the root of a moving body on the fly [Stepien, Polanski, Wojciechowski 2012 (RR)].
 
 The bodies between the old root and the new one form the chain of inversion c_0 ... c_k: there parents become children,
-and each joint is used by the body that was its parent. Everything else keeps its place in the tree.
+and the joint between two of them now moves the one that was the parent. Everything else keeps its place in the tree.
 
     E, t      tree rotation and offset of a joint, as the body that owns it (its parent) sees them
     s         the new origin of a chain body, relative to the old one: bodies keep their axes, origins move to the
@@ -36,7 +36,7 @@ from supple.model.report import Report
 from supple.once import made_once
 from supple.rerooting.chain import End, chain_end
 from supple.rerooting.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
-from supple.rerooting.top_joint import TopJoint, fit, top_joint
+from supple.rerooting.top_joint import NewJoint, TopJoint, fit, top_joint
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -208,7 +208,7 @@ def reroot(
     g = end.p + end.R @ local if point is None else np.asarray(point)
     root = int(chain[0])
     if not isinstance(joint, TopJoint):
-        joint = top_joint(model, body, joint, axis, axis2, pitch, position, rotation, g, end.B)
+        joint = top_joint(model, body, NewJoint(joint, axis, axis2, pitch, position, rotation), g, end.B)
     top = replace(joint, name=joint_name or joint.name or model.joint_names[root])
     shift = np.zeros((model.n_bodies, 3))
     shift[chain[:-1]] = model.position[chain[1:]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -64,37 +65,39 @@ class TopJoint:
         return self.shape.alike(q, self.near, lower, upper)
 
 
-def top_joint(
-    model: Model,
-    body: int,
-    joint: str,
-    axis: ArrayLike | None,
-    axis2: ArrayLike | None,
-    pitch: float,
-    position: ArrayLike | None,
-    rotation: ArrayLike | None,
-    point: Floats,
-    bind: Floats,
-) -> TopJoint:
-    """A new joint for a body, as reroot describes it. bind: the body's rotation when all joints are neutral."""
-    if joint == "fixed":
+class NewJoint(NamedTuple):
+    """A joint for the new root, as reroot takes it."""
+
+    type: str
+    axis: ArrayLike | None
+    axis2: ArrayLike | None
+    pitch: float
+    position: ArrayLike | None
+    rotation: ArrayLike | None
+
+
+def top_joint(model: Model, body: int, joint: NewJoint, point: Floats, bind: Floats) -> TopJoint:
+    """A new joint for a body. bind: the body's rotation when all joints are neutral."""
+    if joint.type == "fixed":
         raise ModelError(f"body {model.body_names[body]!r}: a root hangs on a joint that moves, not on a fixed one")
-    kind = JointType[joint.upper()]
+    kind = JointType[joint.type.upper()]
     had = JointType(int(model.joint_type[body]))
     e = model.axis[body] if AXES[had] else np.array([0.0, 0.0, 1.0])
-    e = _unit("axis", axis, model, body) if axis is not None else e
+    e = _unit("axis", joint.axis, model, body) if joint.axis is not None else e
     e2 = np.zeros(3)
     if AXES[kind] == 2:
-        if axis2 is None:
-            raise ModelError(f"body {model.body_names[body]!r}: a {joint} joint needs axis2, perpendicular to axis")
-        e2 = _unit("axis2", axis2, model, body)
+        if joint.axis2 is None:
+            raise ModelError(
+                f"body {model.body_names[body]!r}: a {joint.type} joint needs axis2, perpendicular to axis"
+            )
+        e2 = _unit("axis2", joint.axis2, model, body)
         if abs(e @ e2) > 1e-6:
             raise ModelError(f"body {model.body_names[body]!r}: axis2 must be perpendicular to axis")
         e2 = _unit("axis2", e2 - (e @ e2) * e, model, body)
     free = kind == JointType.FREE
-    origin = (np.zeros(3) if free else point) if position is None else np.asarray(position)
-    R = (np.eye(3) if free else bind) if rotation is None else as_rotation(rotation)
-    return TopJoint(JointShape(kind, e, e2, float(pitch)), origin, R)
+    origin = (np.zeros(3) if free else point) if joint.position is None else np.asarray(joint.position)
+    R = (np.eye(3) if free else bind) if joint.rotation is None else as_rotation(joint.rotation)
+    return TopJoint(JointShape(kind, e, e2, float(joint.pitch)), origin, R)
 
 
 def _unit(what: str, x: ArrayLike, model: Model, body: int) -> Floats:
