@@ -88,7 +88,9 @@ def test_nobody_replaces_what_kernels_trust():
     ):  # fmt: skip
         with pytest.raises(AttributeError):
             setattr(owner, name, None)
-    factor.values.shape = (-1, 1)  # of a view: the factor's own array stays as it is
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
+        factor.values.shape = (-1, 1)  # of a view: the factor's own array stays as it is
     factor.values.dtype = np.int64
     np.testing.assert_array_equal(factor.solve([1.0, 2.0]), [1.0, 2.0])
 

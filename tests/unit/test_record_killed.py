@@ -82,6 +82,8 @@ def test_kill_9_at_random_instants(name, server, tmp_path):
             time.sleep(0.0005)
         time.sleep(float(rng.uniform(0.0, 0.01)))
         os.kill(child, signal.SIGKILL)
+        while Path("/proc").exists() and alive(child):  # until it is gone it holds its lock
+            time.sleep(0.0005)
         seen.append(supple.load_run(path))
     model, how = CASES[name]
     how = {"dt": 1e-3, "check_energy": False} | how

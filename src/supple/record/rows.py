@@ -35,6 +35,8 @@ class Column:
     def require(self, rows: int) -> None:
         """Refuse to read so many rows at once that memory would not suffice, or that the file cannot have: one with
         holes can be of any size."""
+        if self._file.closed:
+            raise RecordingError(f"{self._file.path} is closed: what was not read before cannot be read any more")
         size, available = rows * self.table.row_bytes, physical_memory()
         if size > self._file.most:
             raise RecordingError(
@@ -59,8 +61,6 @@ class Column:
         return out
 
     def _chunk(self, k: int) -> NDArray[Any]:
-        if self._file.closed:
-            raise RecordingError(f"{self._file.path} is closed: what was not read before cannot be read any more")
         number, rows = self._last
         if number == k:
             return rows
