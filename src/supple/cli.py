@@ -41,7 +41,7 @@ BENCHES = {
 
 #: What `supple` alone shows: things to type, and what they do.
 OVERVIEW = {
-    "demo": "large bodies within a promised error, a picture, a page",
+    "demo": "a large body within a promised error, a picture, a page",
     "run molecule --record run.h5": "a scene or a robot through time, recorded",
     "view run.h5": "a recording in a browser page",
     "export run.h5 --to csv": "a recording as CSV, NumPy or Parquet",
@@ -109,7 +109,7 @@ def overview(
 
 @app.command()
 def demo(out: Out = Path("out")) -> None:
-    """Two large bodies exactly and within a promised error, the exact methods beside Pinocchio and MuJoCo, a picture,
+    """A large body exactly and within a promised error, the exact methods beside Pinocchio and MuJoCo, a picture,
     and a page that plays."""
     from supple import demo
 

@@ -1,4 +1,4 @@
-"""`supple demo`: what only Supple can do, in about a minute: two large bodies exactly and within a promised error, the
+"""`supple demo`: what only Supple can do, in about a minute: a large body exactly and within a promised error, the
 exact methods beside others, a picture, and a page that plays a crowd."""
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ def run(out: Path, console: Console) -> None:
     """Tables on the console, the picture in out/demo.png, the page in out/demo.html."""
     supple.set_threads(1)
     with console.status(f"A molecule of {JOINTS:,} joints ..."):
-        molecule, curve = promises.molecule(scenes.molecule(JOINTS))
-    console.print(promises.table(molecule))
-    with console.status("A crowd ..."):
-        crowd = promises.crowd(scenes.crowd(*promises.PEOPLE))
-    console.print(promises.table(crowd))
+        molecule = scenes.molecule(JOINTS)
+        pulled, curve = promises.molecule(molecule)
+        moving = promises.moving(molecule)
+    for compared in (pulled, moving):
+        console.print(promises.table(compared))
     with console.status("Exact methods ..."):
         found = exact.timings()
     console.print(exact.table(*found))
@@ -35,7 +35,7 @@ def run(out: Path, console: Console) -> None:
             scene.model, scene.q0, duration=SECONDS, dt=scene.dt, every=round(1.0 / (RATE * scene.dt)),
             method="adaptive", forces=scene.all_forces(), **scene.adaptive,
         )  # fmt: skip
-    _picture(out, console, [molecule, crowd], curve, film, scene)
+    _picture(out, console, [pulled, moving], curve, film, scene)
     _page(out, console, film, scene)
 
 

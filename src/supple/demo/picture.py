@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
 import supple
@@ -21,7 +22,7 @@ Floats = NDArray[np.float64]
 
 PAPER, INK, FAINT = "#fbfaf6", "#2b2d33", "#dedad0"
 STILL, ACTIVE, EXACT = "#8fa3b0", "#e07a3f", "#1f6f8b"
-EYE, AT = np.array([-5.5, -3.0, 2.6]), np.array([1.8, 0.0, 0.95])  #: of the camera, metres
+EYE, AT = np.array([-3.6, -2.6, 2.4]), np.array([1.6, 0.0, 0.95])  #: of the camera, metres
 MOMENT = 0.5  #: of the film that is drawn, as a share
 
 
@@ -29,8 +30,8 @@ def draw(file: Path, compared: list[Comparison], curve: Curve, film: supple.Resu
     """Write the picture as PNG."""
     with mpl.rc_context({"font.family": "sans-serif", "font.size": 10, "text.color": INK, "axes.labelcolor": INK}):
         figure = Figure(figsize=(14, 7), dpi=110, facecolor=PAPER)
-        grid = figure.add_gridspec(2, 2, width_ratios=(1.25, 1.0), left=0.01, right=0.97, top=0.92, bottom=0.09,
-                                   wspace=0.16, hspace=0.42)  # fmt: skip
+        grid = figure.add_gridspec(2, 2, width_ratios=(1.3, 1.0), left=0.0, right=0.97, top=0.92, bottom=0.09,
+                                   wspace=0.22, hspace=0.42)  # fmt: skip
         _crowd(figure.add_subplot(grid[:, 0]), film, scene)
         _speeds(figure.add_subplot(grid[0, 1]), compared)
         _errors(figure.add_subplot(grid[1, 1]), curve, compared[0].rows[0].joints)
@@ -47,13 +48,14 @@ def _crowd(axes: Any, film: supple.Result, scene: Scene) -> None:
     order = np.argsort(-near)
     active = np.zeros(scene.model.n_bodies, dtype=bool)
     active[[] if state.active_joints is None else state.active_joints] = True
-    width = 16.0 * np.cbrt(scene.model.mass / scene.model.mass.max()) / near
+    width = 34.0 * np.cbrt(scene.model.mass / scene.model.mass.max()) / near
     colours = np.where(active, ACTIVE, STILL)
     axes.add_collection(
         LineCollection(list(lines[order]), colors=colours[order].tolist(), linewidths=width[order], capstyle="round")
     )
     axes.set_aspect("equal")
     axes.autoscale_view()
+    axes.margins(0.02)
     axes.axis("off")
     n = int(active.sum())
     axes.set_title(f"A crowd of {scene.model.n_bodies:,} joints at {state.time:.1f} s: the {n} in orange move now",
@@ -92,6 +94,9 @@ def _errors(axes: Any, curve: Curve, joints: float) -> None:
     axes.loglog(curve.joints, curve.certified, "o-", color=EXACT, label="certified before the step", markersize=4)
     shown = [(j, e) for j, e in zip(curve.joints, curve.measured) if e > 0.0]
     axes.loglog(*zip(*shown), "s", color=ACTIVE, label="measured", markersize=4)
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks([20, 40, 80])
     axes.set_xlabel(f"joints computed, of {joints:,.0f}")
     axes.set_ylabel("error, of the largest acceleration")
     axes.set_title("A molecule pulled at one atom: how many joints an error takes", fontsize=11, loc="left")
