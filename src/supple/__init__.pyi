@@ -75,6 +75,7 @@ from supple.model.model import Named as Named
 from supple.model.model import Visual as Visual
 from supple.model.report import Remark as Remark
 from supple.model.report import Report as Report
+from supple.model.report import Units as Units
 from supple.record.export import export as export
 from supple.rerooting.reroot import Rerooted as Rerooted
 from supple.rerooting.reroot import RerootedState as RerootedState

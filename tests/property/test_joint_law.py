@@ -121,7 +121,7 @@ def test_a_slider_between_walls(q, v, forces):
 
 
 def test_springs_with_a_length_are_refused_in_words():
-    with pytest.raises(supple.StateError, match=r"supple\.Limits and constant supple\.Controls; an exact"):
+    with pytest.raises(supple.StateError, match=r"constant supple\.Controls; exact methods take all forces"):
         supple.simulate(
             slider(),
             [0.0],

@@ -235,7 +235,7 @@ def test_what_is_saved_has_the_pins_in_it(system, seed):
     if idle:
         other = AdaptiveDynamics(model, ad.q, ad.v, **how)
         other.pin(idle[0])
-        with pytest.raises(supple.StateError, match="something else"):
+        with pytest.raises(supple.StateError, match="with other settings"):
             other.restore(ad.save())
 
 

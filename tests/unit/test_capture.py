@@ -274,8 +274,8 @@ def test_arrows_go_with_a_clip(walk, carried):
 def test_feet_do_not_flicker():
     """Contacts and gaps of a few frames are none, except at the ends of a clip."""
     read = lambda text: np.array([[c == "x" for c in line] for line in text.split()]).T  # noqa: E731
-    given = read("x....xxxx.xxxx....x...xxx. ..xxxxxxxxxxxxxxxxxxx..xxxx")
-    wanted = read("x....xxxxxxxxx........xxx. ..xxxxxxxxxxxxxxxxxxxxxxxxx")
+    given = read("x....xxxx.xxxx....x...xxx. ..xxxxxxxxxxxxxxxxxx..xxxx")
+    wanted = read("x....xxxxxxxxx........xxx. ..xxxxxxxxxxxxxxxxxxxxxxxx")
     np.testing.assert_array_equal(_steady(given, 3), wanted)
 
 

@@ -72,6 +72,7 @@ def objects() -> dict[str, Any]:
     gait = supple.gait(walker)
     simulation = supple.Simulation(model, q, v)
     made = [
+        model.units,
         ad, ad.stats, qs, qs.solve(), model, model.bodies, model.bodies[0], model.joints[1], clip, gait, gait.walker,
         gait.last, supple.Controller(HOSTILE, 1.0, target=np.zeros(3)), supple.Event(HOSTILE, len, then=print),
         result.events[0], supple.Limits(1.0, joints=[HOSTILE] * 50), H, H.pattern, supple.factorize(H), result,

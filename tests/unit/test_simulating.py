@@ -315,7 +315,7 @@ def test_a_body_that_spins_is_followed_through_many_turns(joint):
 def test_results_show_themselves(tmp_path):
     model, how = bouncing()
     r = supple.simulate(model, duration=1.0, dt=0.01, **how)
-    assert "states, 0 to 1 s, aba, rk4; 1 events" in repr(r)
+    assert "states, 0 to 1 s, aba, rk4; 1 event" in repr(r)
     r.plot(tmp_path / "ball.png")
     assert not lacking(tmp_path, {"ball.png": ("#1f77b4", "#ff7f0e", "#000000")})  # kinetic, potential and all energy
 
@@ -346,7 +346,7 @@ def test_results_show_themselves(tmp_path):
             r"leave the integrator out, or take another method \(aba, .*dense\)",
         ),
         ({"method": "quasi-statics", "v": [1.0]}, "at rest"),
-        ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "takes them all"),
+        ({"method": "quasi-statics", "forces": [supple.Limits(1.0)]}, "exact methods take all forces"),
     ],
 )
 def test_what_is_refused(changes, message):

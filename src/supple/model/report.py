@@ -33,6 +33,9 @@ class Units(NamedTuple):
     length: str = "m"
     energy: str = "J"
 
+    def __repr__(self) -> str:
+        return f"<Units: {', '.join(map(short, self))}>"
+
 
 UNITS = "units"  #: the subject of a remark that has others than these, separated by semicolons
 
