@@ -135,6 +135,17 @@ def test_lines_are_wrapped(page: Path) -> None:
     assert not wide, f"lines wider than {WIDEST}: {wide}"
 
 
+def test_the_readme_shows_what_is_printed(capsys) -> None:
+    """Up to digits that differ between processors."""
+    found = blocks(ROOT / "README.md")
+    (at,) = (i for i, block in enumerate(found) if block.language == "text")
+    exec(compile(found[at - 1].text, "README.md", "exec"), {})
+    ours, shown = (re.split(r"([\d.]+)", text) for text in (capsys.readouterr().out, found[at].text))
+    assert ours[::2] == shown[::2]
+    for a, b in zip(ours[1::2], shown[1::2]):
+        assert float(a.strip(".") or 0) == pytest.approx(float(b.strip(".") or 0), rel=0.05)
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text()):
         assert target.startswith("https://") or (ROOT / target).exists(), target

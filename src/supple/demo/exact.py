@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -35,7 +37,8 @@ def timings() -> tuple[str, list[Timing]]:
     """The robot's name, and the times of each method."""
     supple.set_threads(1)
     file = robots.find(robots.TALOS)
-    robot = supple.trees.humanoid(general=False) if file is None else supple.load(file, floating_base=True)
+    with _quietly():
+        robot = supple.trees.humanoid(general=False) if file is None else supple.load(file, floating_base=True)
     state, tree = PeerState(robot), PeerState(supple.trees.random_tree(TREE, seed=1, joints=["revolute"]))
     on_robot: dict[str, Callable[[], Any]] = {f"Supple, {m}": _call(state, m) for m in METHODS}
     if file is not None:
@@ -43,6 +46,18 @@ def timings() -> tuple[str, list[Timing]]:
     on_tree = {f"Supple, {m}": _call(tree, m) for m in ("aba", "virtual-work", "dca")}
     small, large = minima(on_robot, ROUNDS), minima(on_tree, 3)
     return robot.name, [Timing(name, small[name], large.get(name)) for name in on_robot]
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Without the line on what of a file is not simulated: nothing is."""
+    log = logging.getLogger("supple")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def _call(state: PeerState, method: str) -> Callable[[], Floats]:
