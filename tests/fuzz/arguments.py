@@ -26,7 +26,7 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Frame Happened Impact Joint Miss Motions Moving Multiplier Named Page Pose Poses Reached "
+    "AdaptiveStats Body Frame Happened Impact Joint Miss Motions Moving Multiplier Named Page Pose Poses Reached Units "
     "Remark Report RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
