@@ -319,7 +319,7 @@ def test_recording_is_followed_while_it_is_written(tmp_path: Path, monkeypatch: 
             player = Player(server, supple.load_run(tmp_path / "run.h5"))
         player._grow()
         seen.append((len(player.timeline), int(player._slider.value)))
-        assert sum(player._plots._handles["energy (J)"].data[-1]) == 1  # up to the frame that is drawn: the first
+        assert sum(player._plots._handles["energy"].data[-1]) == 1  # up to the frame that is drawn: the first
 
     try:
         run = supple.Simulation(model, np.full(model.nq, 0.5), dt=1e-3, duration=0.01)

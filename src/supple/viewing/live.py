@@ -212,7 +212,7 @@ class Live:
             curves = dict(zip(self._names, np.array(self._history).T))
             if self._plots is None:
                 with self._plots_here:
-                    self._plots = Plots(self.server.gui, curves)
+                    self._plots = Plots(self.server.gui, curves, self.run.model.units.energy)
             self._plots.renew(curves, self._history[-1][0])
             self._panel.cameras.more(self._panel.stage.reach(poses(sample.piece.model, sample.piece.q[-1])))
 

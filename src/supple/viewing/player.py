@@ -52,7 +52,7 @@ class Player:
         self._plots: Plots | None = None
         if not posed:
             with gui.add_folder("Plots"):
-                self._plots = Plots(gui, curves(self.timeline))
+                self._plots = Plots(gui, curves(self.timeline), self.timeline.segments[0].model.units.energy)
         self._slider.on_update(lambda event: self._seek(event))
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)

@@ -15,7 +15,7 @@ POINTS = 600  #: of a curve, at most
 HEIGHT, WIDE = 150, 84  #: pixels, of a plot and of the numbers on its left
 PAST = "rgba(20, 40, 80, 0.09)"  #: the ground of what is over
 CURVES = {
-    "energy (J)": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
+    "energy": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
     "error (log 10)": (("error", "#8a6d00"),),
     "active joints": (("active", "#0f7c83"),),
 }
@@ -24,16 +24,17 @@ CURVES = {
 class Plots:
     """A plot each for what there is."""
 
-    def __init__(self, gui: Any, curves: dict[str, Floats]) -> None:
-        """curves: by name: time and others of CURVES, as long as each other."""
+    def __init__(self, gui: Any, curves: dict[str, Floats], unit: str = "J") -> None:
+        """curves: by name: time and others of CURVES, as long as each other; unit: of energies."""
         self._handles: dict[str, Any] = {}
         self._thin(curves)
         for title, lines in CURVES.items():
             if lines[0][0] in curves:
                 series = [{"label": "time (s)"}, *({"label": n, "stroke": c, "width": 1.5} for n, c in lines)]
                 past = {"label": "over", "scale": "over", "fill": PAST, "width": 0, "points": {"show": False}}
+                shown = f"{title} ({unit})" if title == "energy" else title
                 self._handles[title] = gui.add_uplot(
-                    self._data(title, 0), (*series, past), title=title, height=HEIGHT, legend={"show": False},
+                    self._data(title, 0), (*series, past), title=shown, height=HEIGHT, legend={"show": False},
                     scales={"x": {"time": False}, "over": {"range": (0.0, 1.0)}}, axes=({}, {"size": WIDE}),
                 )  # fmt: skip
                 if len(lines) > 1:
