@@ -100,9 +100,13 @@ def run_of(name: str) -> tuple[supple.Result, scenes.Scene]:
 
 def go(place: Place, player: Any, frame: int) -> None:
     """To a frame, as the slider does."""
-    player._slider.value = frame
-    player._wanted.set()
-    place.browser.wait(lambda: player._frame == frame)
+
+    def there() -> bool:
+        player._slider.value = frame  # again, if playing moved it on meanwhile
+        player._wanted.set()
+        return bool(player._frame == frame)
+
+    place.browser.wait(there)
     place.browser.settled()
 
 

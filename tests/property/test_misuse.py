@@ -91,7 +91,7 @@ def test_nobody_replaces_what_kernels_trust():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of NumPy 2.5
         factor.values.shape = (-1, 1)  # of a view: the factor's own array stays as it is
-    factor.values.dtype = np.int64
+        factor.values.dtype = np.int64
     np.testing.assert_array_equal(factor.solve([1.0, 2.0]), [1.0, 2.0])
 
 

@@ -74,11 +74,10 @@ class Player:
                 self._wanted.clear()
                 begun = clock.perf_counter()
                 self._grow()
-                playing = self._play.playing
-                frame = self._due() if playing else int(self._slider.value)
+                frame = self._due() if self._play.playing else int(self._slider.value)
                 if asked or frame != self._frame:
                     self._draw(frame)
-                if playing and self._slider.value != self._frame:
+                if self._play.playing and self._slider.value != self._frame:  # not after a pause meanwhile
                     self._slider.value = self._frame
                 took = clock.perf_counter() - begun
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +66,8 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
     if not gate.stands:
         close_server(server)
         raise ViewError("this version of viser opens pages in a way that cannot be guarded: pip install 'viser~=1.1'")
+    # whoever closes a page does so between any two messages to it
+    warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
     _share_nothing(server)
     server.gate, gate.gui = gate, server.gui
     _arrange(server)
