@@ -82,7 +82,11 @@ CASES = {
             "active": 6,
             "update_every": 5,
             "dt": 3e-4,
-            "forces": [supple.Push(39, force=(0, 1, 0.5)), supple.Spring(5, (0, 0, 0), 3.0)],
+            "forces": [
+                supple.Push(39, force=(0, 1, 0.5)),
+                supple.Spring(5, (0, 0, 0), 3.0),
+                supple.SpringBetween(8, 31, 2.0, damping=0.1, length=0.2),
+            ],
         },
     ),
 }

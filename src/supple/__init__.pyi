@@ -3,6 +3,7 @@
 from supple import scenes as scenes
 from supple.adaptive.acting import Push as Push
 from supple.adaptive.acting import Spring as Spring
+from supple.adaptive.acting import SpringBetween as SpringBetween
 from supple.adaptive.camera import camera_weights as camera_weights
 from supple.adaptive.dynamics import AdaptiveDynamics as AdaptiveDynamics
 from supple.adaptive.dynamics import AdaptiveStats as AdaptiveStats

@@ -31,7 +31,7 @@ ANSWERS = (
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
 BROWSING = ("view",)  #: calls that may open a browser
-PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Goal Limits Push Simulation Spring"
+PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Goal Limits Push Simulation Spring SpringBetween"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = (
     "duration",

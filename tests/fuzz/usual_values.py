@@ -37,11 +37,11 @@ Frame Time: 0.02
 
 VECTORS = (
     "force", "point", "torque", "anchor", "eye", "target", "axis", "axis2", "position", "com", "gravity", "normal",
-    "forward",
+    "forward", "other_point",
 )  # fmt: skip
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
-    "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets",
+    "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets", "pulls_only",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
@@ -71,7 +71,9 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("add_bodies", "names"): ["u", "w"],
     ("joint_wrenches", "frame"): "parent", ("plot", "values"): np.zeros(25), ("unpack", "values"): np.zeros(25),
     ("solve", "joints"): 2, ("refine", "joints"): 2, ("random_tree", "joints"): ["ball", "revolute"],
-    ("Spring", "length"): 0.5, ("pendulum", "length"): 2.0, ("compass", "gravity"): 9.81, ("compass", "length"): 1.0,
+    ("Spring", "length"): 0.5, ("spring", "length"): 0.5, ("SpringBetween", "length"): 0.5,
+    ("spring_between", "length"): 0.5, ("SpringBetween", "other"): "b", ("spring_between", "other"): 4,
+    ("set", "length"): 0.5, ("pendulum", "length"): 2.0, ("compass", "gravity"): 9.81, ("compass", "length"): 1.0,
     ("simplest_walker", "gravity"): 1.0, ("compass", "start"): "table", ("simplest_walker", "start"): "long",
     ("simplest_walker", "slope"): 0.009, ("simplest_walker", "length"): 1.0, ("compass", "slope"): 0.05,
     ("molecule", "forces"): 1, ("from_parents", "parent"): [-1, 0, 0, 1], ("State", "active_joints"): None,

@@ -89,9 +89,11 @@ def pushes(model, rng):
 
 def springs(model, rng):
     here, there = (int(rng.integers(model.n_bodies)) for _ in range(2))
+    ends = np.random.default_rng(here).standard_normal((2, 3))
     return [
         supple.Spring(model.body_names[here], rng.standard_normal(3), 30.0, rng.standard_normal(3), 1.0, 0.3),
         supple.Spring(there, rng.standard_normal(3), 30.0, point=rng.standard_normal(3)),
+        supple.SpringBetween(model.body_names[here], (here + 1) % model.n_bodies, 30.0, *ends, 1.0, 0.3),
     ]
 
 

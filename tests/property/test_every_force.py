@@ -12,7 +12,7 @@ import pytest
 
 import supple
 from drawn import near
-from supple import AdaptiveDynamics, Controller, Limits, ModelBuilder, Push, Spring
+from supple import AdaptiveDynamics, Controller, Limits, ModelBuilder, Push, Spring, SpringBetween
 from supple.simulating.forces import Forces, law_rows
 
 KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
@@ -72,23 +72,44 @@ def at_joints(drawn, force):
     return tau
 
 
-def on_bodies(drawn, force):
-    """(n, 6) wrenches of a push or a spring, in the bodies' frames."""
-    model, out = drawn.model, np.zeros((drawn.n, 6))
-    named = isinstance(force.body, str)
-    frame = model.frames[force.body] if named else None
-    body = frame.body if named else force.body
+def place(drawn, name, at):
+    """A body, its pose, the axes of a frame on it, a point there, and the point's place and velocity in the world."""
+    model, named = drawn.model, isinstance(name, str)
+    frame = model.frames[name] if named else None
+    body = frame.body if named else name
     R, r = (x[body] for x in (supple.poses(model, drawn.q).rotation, supple.poses(model, drawn.q).position))
     own = frame.rotation if named else np.eye(3)
-    point = own @ force.point + (frame.position if named else 0.0)
+    point = own @ at + (frame.position if named else 0.0)
+    twist = supple.velocities(model, drawn.q, drawn.v, frame="body")[body]
+    return body, R, own, point, r + R @ point, R @ (twist[3:] + np.cross(twist[:3], point))
+
+
+def between(drawn, force):
+    """(n, 6) wrenches of a spring between two bodies, in their frames."""
+    first, second = place(drawn, force.body, force.point), place(drawn, force.other, force.other_point)
+    way, rate, out = second[4] - first[4], second[5] - first[5], np.zeros((drawn.n, 6))
+    far, n = np.linalg.norm(way), way / np.linalg.norm(way)
+    tension = force.stiffness * (far - force.length) + force.damping * n @ rate
+    if force.pulls_only:
+        tension = max(tension, 0.0) if far > force.length else 0.0
+    for (body, R, _, point, _, _), f in ((first, tension * n), (second, -tension * n)):
+        out[body] += np.concatenate([np.cross(point, R.T @ f), R.T @ f])
+    return out
+
+
+def on_bodies(drawn, force):
+    """(n, 6) wrenches of a push or a spring, in the bodies' frames."""
+    if isinstance(force, SpringBetween):
+        return between(drawn, force)
+    out = np.zeros((drawn.n, 6))
+    body, R, own, point, x, velocity = place(drawn, force.body, force.point)
     if isinstance(force, Push):
         turn = own if force.frame == "body" else R.T
         f, torque = turn @ force.force, turn @ force.torque
     else:
-        twist = supple.velocities(model, drawn.q, drawn.v, frame="body")[body]
-        velocity = R @ (twist[3:] + np.cross(twist[:3], point))
-        away = r + R @ point - force.anchor
-        f, torque = R.T @ (-force.stiffness * away - force.damping * velocity), np.zeros(3)
+        away = x - force.anchor
+        pull = -force.stiffness * (1.0 - force.length / np.linalg.norm(away)) * away
+        f, torque = R.T @ (pull - force.damping * velocity), np.zeros(3)
     out[body] = np.concatenate([torque + np.cross(point, f), f])
     return out
 
@@ -108,6 +129,15 @@ def accelerations(drawn, forces, tau):
 # --- the kinds -------------------------------------------------------------------------------------------------------
 
 
+def joined(d, frames=False, **settings):
+    """A spring between two random bodies, if there are two."""
+    if d.n < 2:
+        return []
+    pair = [int(i) for i in d.rng.choice(d.n, 2, replace=False)]
+    names = [f"tool {i}" for i in pair] if frames else pair
+    return [SpringBetween(*names, 20.0, d.vector(), d.vector(), **settings)]
+
+
 def controllers(**settings):
     def make(d):
         return [Controller(j, **settings) for j in d.joints[:2]]
@@ -125,6 +155,13 @@ ALONE = {
     "spring with a damper": lambda d: [Spring(d.bodies[0], d.vector(), 20.0, d.vector(), 3.0)],
     "spring on a frame": lambda d: [Spring(f"tool {d.bodies[0]}", d.vector(), 20.0, d.vector(), 3.0)],
     "two springs on a body": lambda d: [Spring(d.bodies[0], d.vector(), k, d.vector(), 1.0) for k in (5.0, 9.0)],
+    "spring with a length": lambda d: [Spring(d.bodies[0], d.vector(), 20.0, d.vector(), 3.0, 0.7)],
+    "spring between two bodies": lambda d: joined(d),
+    "spring with a damper between": lambda d: joined(d, damping=3.0, length=0.7),
+    "spring between two frames": lambda d: joined(d, frames=True, damping=3.0, length=0.7),
+    "taut rope": lambda d: joined(d, damping=0.3, length=0.01, pulls_only=True),
+    "rope that would push": lambda d: joined(d, damping=30.0, length=0.4, pulls_only=True),
+    "a net": lambda d: [force for _ in range(3) for force in joined(d, damping=1.0, length=0.5)],
     "limits": lambda d: [Limits(300.0)],
     "limits with dampers": lambda d: [Limits(300.0, 20.0)],
     "limits that would pull": lambda d: [Limits(10.0, 100.0)],
@@ -173,7 +210,10 @@ def driven_run(d, forces, tau, h):
         if isinstance(f, Push):
             ad.apply(f.body, f.force, f.point, f.torque, f.frame)
         elif isinstance(f, Spring):
-            ad.spring(f.body, f.anchor, f.stiffness, f.point, f.damping)
+            ad.spring(f.body, f.anchor, f.stiffness, f.point, f.damping, f.length)
+        elif isinstance(f, SpringBetween):
+            ends = f.body, f.other, f.stiffness, f.point, f.other_point
+            ad.spring_between(*ends, f.damping, f.length, f.pulls_only)
         elif isinstance(f, Controller) and f.joint not in seen:
             seen.add(f.joint)
             ad.control(f.joint, f.stiffness, f.damping, f.target, f.rate, f.most)
@@ -233,6 +273,9 @@ HOLDING = {
     "push": ALONE["push"],
     "spring": ALONE["spring"],
     "spring with a length": lambda d: [Spring(d.bodies[0], d.vector(), 20.0, d.vector(), length=0.7)],
+    "spring between": lambda d: joined(d, frames=True),
+    "spring with a length between": lambda d: joined(d, length=0.7),
+    "ropes between": lambda d: [rope for x in (0.1, 2.0) for rope in joined(d, length=x, pulls_only=True)],
     "limits": lambda d: [Limits(300.0)],
     "controller": controllers(stiffness=40.0, target=0.3),
     "several": lambda d: [Limits(300.0), Spring(d.bodies[1], d.vector(), 9.0), *controllers(stiffness=5.0)(d)],

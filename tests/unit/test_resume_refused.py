@@ -47,6 +47,7 @@ CONTROLLER, LIMITS = supple.Controller("elbow", 5.0, target=0.2), supple.Limits(
 EVENT = supple.Event("low", when, -1, then)
 START = {"q": [0.5, 0.1], "v": [0.0, 1.0]}
 FORCES = [PUSH, SPRING, CONTROLLER, LIMITS, motor, partial(geared, 2.0)]
+BETWEEN = supple.SpringBetween("a", "b", 10.0)
 
 
 def other(i: int, force: object) -> list[object]:
@@ -71,6 +72,7 @@ OTHERWISE = [
     ({"forces": other(0, supple.Push("a", force=(1, 0, 0), frame="body"))}, "with frame 'world', not 'body'"),
     ({"forces": other(1, supple.Spring("b", (0, 0, 1), 11.0))}, "with stiffness 10.0, not 11.0"),
     ({"forces": other(1, supple.Spring("b", (0, 0, 1), 10.0, damping=1))}, "with damping 0.0, not 1.0"),
+    ({"forces": other(1, BETWEEN)}, "with a Spring as force 2 of 6, not a SpringBetween"),
     ({"forces": other(2, supple.Controller("elbow", 5.0, target=0.3))}, "with target [0.2], not [0.3]"),
     ({"forces": other(2, supple.Controller("elbow", 5.0, target=0.2, most=7))}, "with most inf, not 7.0"),
     ({"forces": other(3, supple.Limits(100.0, joints=["elbow"]))}, "with joints nothing, not ['elbow']"),

@@ -74,15 +74,31 @@ def test_feet_of_a_walker_are_on_its_ground() -> None:
     assert ground_of(None, scenes.molecule(5).model, np.zeros((1, 3))) is None  # where nothing is level
 
 
+def test_springs_between_bodies_are_drawn_from_one_to_the_other() -> None:
+    model = supple.trees.chain(5)
+    q = model.random(0)
+    pose, at = supple.poses(model, q), np.array([(0.1, 0.2, 0.3), (0.0, -0.1, 0.4)])
+    forces = [supple.Spring(3, (0.0, 1.0, 0.0), 5.0), supple.SpringBetween(1, 4, 5.0, *at)]
+    forces += [supple.SpringBetween("no such body", 4, 5.0), supple.SpringBetween(1, "nor this", 5.0)]
+    _, springs, anchors = Scenery(forces).batches(model, pose)
+    ends = [pose.position[b] + pose.rotation[b] @ p for b, p in zip((1, 4), at)]
+    assert len(springs) == 2 and len(anchors) == 2  # of one spring, and where the chain hangs
+    np.testing.assert_allclose(springs.begin[1], ends[0], atol=1e-12)
+    far = springs.rotation[1] @ (0.0, 0.0, springs.scale[1, 2])
+    np.testing.assert_allclose(springs.begin[1] + far, ends[1], atol=1e-12)
+
+
 def test_recordings_say_what_acted(tmp_path: Any) -> None:
     model = supple.trees.chain(4)
     acted = [
         supple.Push(2, (1.0, 0.0, 0.0), (0.1, 0.0, 0.0)),
         supple.Spring(3, (0.0, 1.0, 0.0), 5.0),
+        supple.SpringBetween(1, 3, 5.0, (0.0, 0.1, 0.0)),
         lambda t, q, v: 0 * v,
     ]
     run = supple.simulate(model, dt=1e-3, duration=2e-3, forces=acted, record=tmp_path / "run.h5")
-    push, spring = run.forces
+    push, spring, between = run.forces
+    assert (between.body, between.other, between.point.tolist()) == ("link1", "link3", [0.0, 0.1, 0.0])
     assert (push.force.tolist(), push.point.tolist()) == ([1.0, 0.0, 0.0], [0.1, 0.0, 0.0])
     assert (spring.anchor.tolist(), spring.stiffness) == ([0.0, 1.0, 0.0], 5.0)
     pose = supple.poses(model, model.neutral())

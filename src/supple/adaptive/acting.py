@@ -110,6 +110,40 @@ class Spring(Acting):
         return f"<{what}{self._ending()}"
 
 
-def acting(force: Push | Spring, acts: Acts) -> None:
+@checked
+@dataclass(frozen=True, repr=False)
+class SpringBetween(Acting):
+    """A spring, with a damper along its line, between points of two bodies (each in its body's frame): equal and
+    opposite forces on both. length: the rest length, which may be zero. pulls_only: like a rope, it is slack when
+    shorter than that, and its damper never pushes. A body may also be a named frame.
+
+    One returned by .spring_between can be changed (.set) and removed (.remove).
+    """
+
+    body: str | int
+    other: str | int
+    stiffness: NotNegative
+    point: Triple = (0.0, 0.0, 0.0)
+    other_point: Triple = (0.0, 0.0, 0.0)
+    damping: NotNegative = 0.0
+    length: NotNegative = 0.0
+    pulls_only: bool = False
+
+    @checked
+    def set(self, length: NotNegative) -> None:
+        """Set another rest length from now on; the rest is unchanged."""
+        self._where().change(length, None)
+        self._keep(length=length)
+
+    def __repr__(self) -> str:
+        kind = ", pulls only" if self.pulls_only else ""
+        what = f"SpringBetween {quoted(self.body)} and {quoted(self.other)}, {self.stiffness:.4g} N/m{kind}"
+        return f"<{what}{self._ending()}"
+
+
+OnBody = Push | Spring | SpringBetween  #: what acts on bodies rather than at joints
+
+
+def acting(force: OnBody, acts: Acts) -> None:
     """Connect a description to the acting force: from now on, changing it changes the force."""
     object.__setattr__(force, "_acts", acts)

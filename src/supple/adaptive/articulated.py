@@ -13,7 +13,7 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
-from supple.adaptive.reduced import drive_joints, own_force, without_joints
+from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import find_piece
 from supple.assembly.load_cases import evaluate_absorbed, evaluate_stretch, force_in_basis
@@ -21,7 +21,7 @@ from supple.assembly.passes import renew
 from supple.assembly.poses import beyond_joint, pose_at, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
 from supple.exact.rnea import rigid_force
-from supple.integrating.push_law import push_force
+from supple.integrating.push_law import END, end_parts, push_force
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
@@ -126,7 +126,13 @@ def add_pushes(hybrid):
         X = S @ r + o
         R = S @ R
         w, v = hybrid.moves[rb].w, hybrid.moves[rb].v
-        f = push_force(hybrid.pushes[x], R, X, Motion(S @ w, S @ (v + cross(w, r))))
+        push = hybrid.pushes[x]
+        f = push_force(push, R, X, Motion(S @ w, S @ (v + cross(w, r))))
+        if push.kind == END:
+            end = hybrid.reduced_pushes[hybrid.push_order[x]]
+            way, rate = end_way(hybrid, end)
+            pull, drag = end_parts(end, way, rate)
+            f = Force(cross(R @ push.point, pull + drag), pull + drag)
         b = tree.item[i]
         f = force_in_basis(tree, b, Force(f.ang @ R, f.lin @ R))
         body.external[b].f = body.external[b].f + f

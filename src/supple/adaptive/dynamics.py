@@ -16,6 +16,7 @@ from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import Hybrid
 from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, ratio, said
 from supple.adaptive.metrics import Metrics, Weights
+from supple.adaptive.pushes import Pushes
 from supple.adaptive.settings import ALL, REGION, Settings, checked_active, checked_every, which_move
 from supple.adaptive.simulated_body import SimulatedBody, view_of
 from supple.adaptive.stats import AdaptiveStats as AdaptiveStats
@@ -97,7 +98,7 @@ class AdaptiveDynamics(SimulatedBody):
         order: str | ArrayLike = "balanced",
         check_energy: bool = True,
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, Pushes(model))
         settings = Settings(
             **which_move(model, active, error, guaranteed),
             measure=measure,

@@ -31,7 +31,7 @@ from supple.adaptive.solver import tree_digits
 from supple.assembly.tables import tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import StateError
-from supple.integrating.push_law import PushRow
+from supple.integrating.push_law import END, PushRow
 from supple.model.model import Model
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
@@ -46,7 +46,7 @@ class Energies(NamedTuple):
     """The energies of a body."""
 
     kinetic: float
-    potential: float  #: of gravity, and of springs attached to the world
+    potential: float  #: of gravity and of springs
 
 
 class Hybrid(Pointing):
@@ -196,7 +196,7 @@ class Hybrid(Pointing):
         memory.push_leaf = np.repeat(self.assembly.leaf_of[bodies], np.diff(starts))
         memory.push_order = np.zeros(len(rows), dtype=np.int64)
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
-        memory.n_pushes, memory.n_paths = len(rows), len(paths)
+        memory.n_pushes, memory.n_paths, memory.n_ends = len(rows), len(paths), int((rows["kind"] == END).sum())
         memory.on_path[:] = 0
         memory.on_path[paths] = 1
         self._form()

@@ -39,6 +39,7 @@ from supple.adaptive.reduced import (
     is_pushed,
     joint_passes,
     own_force,
+    pull_ends,
     push_on,
     without_joints,
     zero,
@@ -139,6 +140,7 @@ def evaluate_again(m, hybrid, x, second):
         if is_pushed(hybrid, b):
             f = f - push_again(hybrid, b, V, second)
         x.work.bodies[b].p = f
+    pull_ends(hybrid, x.work.bodies, 0.25 if second else 0.5)
     for b in range(m.n - 1, -1, -1):
         eliminate_again(m, x, b)
 
@@ -150,7 +152,7 @@ def push_again(hybrid, b, V, second):
     R, X = pose_at(hybrid.world, (b + 1))
     push, _, drag = push_on(hybrid, b + 1, R, X, V)
     row = hybrid.pushed[b + 1]
-    row.V = row.V + V * 0.5
+    row.now, row.V = V, row.V + V * 0.5
     row.drag = row.drag + drag * 0.25 if second else row.drag * 0.25 + drag * 0.5
     return push
 

@@ -34,11 +34,11 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.reduced import is_pushed, own_force, without_joints
+from supple.adaptive.reduced import end_way, is_pushed, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.poses import pose_at
 from supple.integrating.joint_law import LAW, law_among, law_work
-from supple.integrating.push_law import SPRING, length, push_energy
+from supple.integrating.push_law import END, SPRING, length, push_energy, spring_energy
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
@@ -48,6 +48,13 @@ LOOK = 20  #: largest number of steps between two checks; fewer where velocities
 ROUNDING = 1e-10  #: relative to the energies and forces that are summed: anything less may be rounding
 DAMPED = 1.98  #: of c h / m: above this, energy lent by dampers may not be returned
 MOST_LENT = 31.0 / 32.0  #: of all energy, for any c h / m
+
+
+@helper
+def end_energy(hybrid, end):
+    """The energy of a spring between two bodies; each of its ends has half of it."""
+    way, _ = end_way(hybrid, end)
+    return spring_energy(end, way)
 
 
 @helper
@@ -65,7 +72,11 @@ def potential(m, hybrid):
             push = hybrid.reduced_pushes[k]
             x, f = X + R @ push.point, push.vector
             if push.kind == SPRING:
-                total, size = total + push_energy(push, R, X), size + 0.5 * push.stiffness * (dot(f, f) + dot(x, x))
+                total += push_energy(push, R, X)
+            if push.kind == END:
+                total += 0.5 * end_energy(hybrid, push)
+            if push.kind == SPRING or push.kind == END:
+                size += 0.5 * push.stiffness * (dot(f, f) + dot(x, x) + push.length * push.length)
             else:
                 size += length(f) * (1.0 + length(x)) + length(push.moment)
     return total, size
@@ -107,6 +118,9 @@ def stretch(m, hybrid, x):
             push = hybrid.reduced_pushes[k]
             if push.kind == SPRING:
                 total += push_energy(push, R, X)
+            elif push.kind == END:
+                moves = hybrid.reduced_pushes[push.other].body > 0
+                total += end_energy(hybrid, push) * (0.5 if moves else 1.0)
     return total
 
 

@@ -117,6 +117,7 @@ class Move(Struct):
 class PushedBody(Struct):
     """Data of a pushed reduced body, within a kick [kick.py]."""
 
+    now = Value(Motion)  # its velocity
     V = Value(Motion)  # velocities so far
     given = Value(Force)  # the forces other than springs
     drag = Value(Force)  # the forces of the springs' dampers
@@ -155,9 +156,10 @@ class HybridBody(Struct):
     moves = Table(Move)  # of reduced bodies
     # forces on bodies
     push_leaf = Integers()  # per push: the leaf of the body
-    push_order = Integers()  # pushes sorted by reduced body ...
-    push_start = Integers()  # ... and the start of those of each
+    push_order = Integers()  # per push: its place among those sorted by reduced body ...
+    push_start = Integers()  # ... and per reduced body: the start of its own
     n_pushes = Integer()
+    n_ends = Integer()  # of them, ends of springs between two bodies
     pushes = Table(PushRow)
     reduced_pushes = Table(PushRow)
     pushed = Table(PushedBody)  # of reduced bodies

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.adaptive.acting import Push, Spring
+from supple.adaptive.acting import Push, Spring, SpringBetween
 from supple.assembly.tree import Assembly
 from supple.errors import StateError
-from supple.integrating.push_law import OWN_PUSH, PUSH, SPRING, PushRow
+from supple.integrating.push_law import END, OWN_PUSH, PUSH, SPRING, PushRow
 from supple.model.kernel_frames import inside_turns
 from supple.model.model import Frame, Model
 
@@ -29,6 +29,7 @@ class Applied:
         self._owner, self.body, self.row = owner, body, row
         self._turn = turn  #: from the axes in which vectors are given to those of the row
         self.at, self.there = 0, True  #: the number of its row among all rows; whether it has not been removed
+        self.other: Applied | None = None  #: of a spring between two bodies: the other end
 
     def change(self, vector: ArrayLike | None, moment: ArrayLike | None) -> None:
         """Change the force, or the anchor of a spring, and the moment; None: unchanged."""
@@ -44,6 +45,27 @@ class Applied:
             self._owner._remove(self)
 
 
+class Pair:
+    """The two ends of a spring between two bodies: behind the SpringBetween that .spring_between returned."""
+
+    def __init__(self, ends: tuple[Applied, Applied]) -> None:
+        self.ends = ends
+        ends[0].other, ends[1].other = ends[1], ends[0]
+
+    def change(self, vector: ArrayLike | None, moment: ArrayLike | None) -> None:
+        """Change the rest length."""
+        owner = self.ends[0]._owner
+        with owner._lock:
+            for end in self.ends:
+                row = end.row.copy()
+                row["length"] = vector
+                owner._change(end, row)
+
+    def remove(self) -> None:
+        with self.ends[0]._owner._lock:
+            self.ends[0]._owner._remove(*self.ends)
+
+
 class Arrangement(NamedTuple):
     """All pushes, sorted by body."""
 
@@ -54,10 +76,16 @@ class Arrangement(NamedTuple):
 
 
 class Pushes:
-    """The forces on the bodies of a model."""
+    """The forces on the bodies of a model.
 
-    def __init__(self, model: Model) -> None:
+    end_kind: the kind of the rows of springs between two bodies: END, or SPRING, whose anchors then have to follow the
+    other end (`follow`).
+    """
+
+    def __init__(self, model: Model, end_kind: int = END) -> None:
         self.acting: list[Applied] = []
+        self.ends: list[Applied] = []  #: those of springs between two bodies, among the kernels' rows
+        self._end_kind = end_kind
         self.arranged = True  #: whether the kernels' arrays contain all pushes: set when all of them do
         self.turns = inside_turns(model)  #: from the kernels' frames of bodies to the model's
         self._rows = PushRow.zeros(0)  #: those of the kernels
@@ -77,19 +105,44 @@ class Pushes:
         row["point"] = self.turns[place.body].T @ on_body
         return Applied(owner, place.body, row, turn)
 
-    def add(self, push: Applied) -> None:
-        self.arranged = False
-        self.acting.append(push)
+    def between(self, owner: SimulatedBody, places: tuple[Frame, Frame], force: SpringBetween) -> Pair:
+        """The same for a spring between two places."""
+        first, second = (
+            self._end(owner, place, at, force) for place, at in zip(places, (force.point, force.other_point))
+        )
+        return Pair((first, second))
 
-    def remove(self, push: Applied) -> bool:
-        """Returns whether it was the last one on its body."""
-        left = [other for other in self.acting if other is not push]
+    def _end(self, owner: SimulatedBody, place: Frame, at: ArrayLike, force: SpringBetween) -> Applied:
+        row = PushRow.zeros(1)
+        row["kind"], row["length"], row["pulls"] = self._end_kind, force.length, force.pulls_only
+        row["stiffness"], row["damping"] = force.stiffness, force.damping
+        row["point"] = self.turns[place.body].T @ (place.rotation @ np.asarray(at) + place.position)
+        return Applied(owner, place.body, row, np.eye(3))
+
+    def follow(self, poses: Floats) -> None:
+        """The anchor of each end is at the other one. poses: of the bodies of `ends`, twelve numbers each."""
+        R, X = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]
+        places = {end: X[i] + R[i] @ end.row["point"][0] for i, end in enumerate(self.ends)}
+        for end, place in places.items():
+            assert end.other is not None
+            end.other.row["vector"] = place
+            self._rows[end.other.at] = end.other.row[0]
+
+    def add(self, *pushes: Applied) -> None:
+        self.arranged = False
+        self.acting += pushes
+
+    def remove(self, *pushes: Applied) -> list[int]:
+        """Returns the bodies on which they were the last ones."""
+        left = [other for other in self.acting if other not in pushes]
         if len(left) == len(self.acting):
             raise StateError("this force has been removed already")
         self.arranged = False
         self.acting = left
-        push.there = False
-        return all(other.body != push.body for other in left)
+        for push in pushes:
+            push.there = False
+        still = {other.body for other in left}
+        return [push.body for push in pushes if push.body not in still]
 
     def change(self, push: Applied, row: PushRows) -> None:
         if not push.there:
@@ -104,6 +157,10 @@ class Pushes:
         pushes = sorted(self.acting, key=lambda push: push.body)
         for i, push in enumerate(pushes):
             push.at = i
+        self.ends = [push for push in pushes if push.other is not None]
+        for push in self.ends:
+            assert push.other is not None
+            push.row["body"], push.row["other"] = push.body, push.other.at
         bodies = np.array([p.body for p in pushes], dtype=np.int64)
         unique, starts = np.unique(bodies, return_index=True)
         self._rows = np.concatenate([PushRow.zeros(0), *(p.row for p in pushes)])

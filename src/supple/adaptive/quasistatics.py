@@ -16,12 +16,14 @@ from supple.adaptive import certificate, restoring
 from supple.adaptive.approximation import Approximation as Approximation
 from supple.adaptive.approximation import approximation_of
 from supple.adaptive.measures import MEASURES, Measure, measured, of_quasi_statics, said
+from supple.adaptive.pushes import Pushes
 from supple.adaptive.simulated_body import SimulatedBody
 from supple.adaptive.solver import Solver
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.errors import quoted
 from supple.integrating.joint_law import joint_force
+from supple.integrating.push_law import SPRING
 from supple.integrating.states import checked_state
 from supple.model.joints import NV
 from supple.model.model import Model, count
@@ -72,7 +74,7 @@ class QuasiStatics(SimulatedBody):
         measure: Measure = "relative-joint",
         order: str | ArrayLike = "balanced",
     ) -> None:
-        super().__init__(model)
+        super().__init__(model, Pushes(model, SPRING))
         self._error, self._measure, self._order = error, measure, order
         self._q = checked_state(model, q, None)[0]
         self._solver = Solver(model, self._q, order, self._pushes, _CODES[measure])

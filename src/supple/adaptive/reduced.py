@@ -12,12 +12,12 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
-from supple.assembly.poses import set_pose
+from supple.assembly.poses import pose_at, set_pose
 from supple.exact.aba import eliminate_joints, with_joints
 from supple.exact.motion import joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.joint_law import LAW, law_among, law_force
-from supple.integrating.push_law import SPRING, push_parts
+from supple.integrating.push_law import END, SPRING, end_parts, place_of, push_parts, velocity_of
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import (
     Force,
@@ -54,7 +54,8 @@ def turn_rigid(R, Y):
 
 @helper
 def push_on(hybrid, rb, R, X, V):
-    """The force on a reduced body; the part not due to springs; and the part due to the springs' dampers."""
+    """The force on a reduced body, except that of springs between two bodies; the part not due to springs; and the
+    part due to the springs' dampers."""
     total, given, drags = Force(zero(), zero()), Force(zero(), zero()), Force(zero(), zero())
     for x in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
         push = hybrid.reduced_pushes[x]
@@ -63,6 +64,38 @@ def push_on(hybrid, rb, R, X, V):
         if push.kind != SPRING:
             given = given + steady
     return total, given, drags
+
+
+@helper
+def end_state(hybrid, end):
+    """The place of an end of a spring between two bodies, and its velocity, as recorded."""
+    R, X = pose_at(hybrid.world, end.body)
+    return place_of(end, R, X), velocity_of(end, R, hybrid.pushed[end.body].now)
+
+
+@helper
+def end_way(hybrid, end):
+    """The way from an end to the other one, and its rate of change."""
+    x, u = end_state(hybrid, end)
+    c, w = end_state(hybrid, hybrid.reduced_pushes[end.other])
+    return c - x, w - u
+
+
+@helper
+def pull_ends(hybrid, bodies, weight):
+    """Add the forces of springs between two bodies, from recorded poses and velocities, to those on the reduced bodies,
+    and a share of the dampers' to their sums."""
+    if hybrid.n_ends == 0:
+        return
+    for k in range(hybrid.n_pushes):
+        end = hybrid.reduced_pushes[k]
+        if end.kind == END and end.body > 0:
+            R, _ = pose_at(hybrid.world, end.body)
+            way, rate = end_way(hybrid, end)
+            pull, drag = end_parts(end, way, rate)
+            p, f, row = R @ end.point, pull + drag, hybrid.pushed[end.body]
+            bodies[end.body - 1].p = bodies[end.body - 1].p - Force(cross(p, f), f)
+            row.drag = row.drag + Force(cross(p, drag), drag) * weight
 
 
 @helper
@@ -88,8 +121,8 @@ def without_joints(hybrid, moving, pushed, note):
     path, bodies, S = x.work.path, x.work.bodies, x.work.S
     path[0].zeta = world_at_rest(m, 0.0, path[0])
     path[0].X = zero()
+    set_pose(hybrid.world, 0, identity(), zero())
     if note:
-        set_pose(hybrid.world, 0, identity(), zero())
         world = hybrid.moves[0]
         world.w, world.dw, world.a, world.v = zero(), zero(), m.gravity * -1.0, zero()
     done, kinetic = 0, 0.0
@@ -106,7 +139,7 @@ def without_joints(hybrid, moving, pushed, note):
             push, given, drag = push_on(hybrid, b + 1, R, X, V)
             f = f - push
             row = hybrid.pushed[b + 1]
-            row.V, row.given, row.drag = V, given, drag
+            row.now, row.V, row.given, row.drag = V, V, given, drag
             set_pose(hybrid.world, b + 1, R, X)
         path[i].R = R
         path[i].V = V
@@ -126,6 +159,8 @@ def without_joints(hybrid, moving, pushed, note):
             frame.a = (zeta.lin + cross(V.ang, V.lin)) @ R
     if note:
         hybrid.kinetic = kinetic
+    if pushed:
+        pull_ends(hybrid, bodies, 1.0)
     return 0.0
 
 

@@ -14,7 +14,7 @@ from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
 from supple.assembly.poses import beyond_joint, compose, pose_at, renew_span, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.integrating.push_law import OWN_PUSH
+from supple.integrating.push_law import END, OWN_PUSH
 from supple.model.joint_poses import TURNS
 from supple.spatial.algebra import RigidInertia, Sym3, Vec3, shift_rigid
 from supple.spatial.compiler import helper
@@ -238,7 +238,6 @@ def place_pushes(hybrid, mask, stack):
         return
     for x in range(n):
         rb, _, _ = find_piece(hybrid, mask, hybrid.push_leaf[x])
-        hybrid.push_order[x] = rb
         hybrid.push_start[rb + 1] += 1
     for rb in range(bodies):
         hybrid.push_start[rb + 1] += hybrid.push_start[rb]
@@ -247,8 +246,13 @@ def place_pushes(hybrid, mask, stack):
     for x in range(n):
         rb, R, r = find_piece(hybrid, mask, hybrid.push_leaf[x])
         push, to = hybrid.pushes[x], hybrid.reduced_pushes[stack[rb]]
+        hybrid.push_order[x] = stack[rb]
         stack[rb] += 1
         to.kind, to.stiffness, to.damping, to.length = push.kind, push.stiffness, push.damping, push.length
+        to.pulls, to.body = push.pulls, rb
         to.vector, to.moment, to.point = push.vector, push.moment, R @ push.point + r
         if push.kind == OWN_PUSH:
             to.vector, to.moment = R @ push.vector, R @ push.moment
+    for x in range(n):
+        if hybrid.pushes[x].kind == END:
+            hybrid.reduced_pushes[hybrid.push_order[x]].other = hybrid.push_order[hybrid.pushes[x].other]

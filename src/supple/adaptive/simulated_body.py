@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive.acting import Push, Spring, acting
+from supple.adaptive.acting import Push, Spring, SpringBetween, acting
 from supple.adaptive.pushes import Applied, Pushes, PushRows
 from supple.adaptive.turns import TakesTurns
 from supple.arguments import NotNegative, Triple, checked
 from supple.errors import StateError
 from supple.exact.answers import Poses
-from supple.model.model import Model
+from supple.model.model import Frame, Model
 from supple.spatial.compiler import generation
 from supple.spatial.pointing import Pointing
 
@@ -31,10 +31,10 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
     _pointers: ClassVar[tuple[str, ...]] = ("_lock",)
     _q: Floats
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, pushes: Pushes) -> None:
         self._model = model
         self._begin_turns()
-        self._pushes = Pushes(model)
+        self._pushes = pushes
 
     @property
     def model(self) -> Model:
@@ -71,13 +71,40 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
         stiffness: NotNegative,
         point: Triple = (0.0, 0.0, 0.0),
         damping: NotNegative = 0.0,
+        length: NotNegative = 0.0,
     ) -> Spring:
-        """Attach a spring of zero rest length from a point of a body (in its frame) to an anchor in the world.
+        """Attach a spring from a point of a body (in its frame) to an anchor in the world.
 
         damping: the damping force is minus this times the velocity of the point; quasi-statics, which has no
-        velocities, ignores it.
+        velocities, ignores it. length: the rest length.
         """
-        return self._add(Spring(self.model.moving_place(body).name, anchor, stiffness, point, damping), body)
+        return self._add(Spring(self.model.moving_place(body).name, anchor, stiffness, point, damping, length), body)
+
+    @checked
+    def spring_between(
+        self,
+        body: str | int,
+        other: str | int,
+        stiffness: NotNegative,
+        point: Triple = (0.0, 0.0, 0.0),
+        other_point: Triple = (0.0, 0.0, 0.0),
+        damping: NotNegative = 0.0,
+        length: NotNegative = 0.0,
+        pulls_only: bool = False,
+    ) -> SpringBetween:
+        """Attach a spring between points of two bodies (each in its body's frame).
+
+        damping: that of a damper along the line; quasi-statics, which has no velocities, ignores it. length: the rest
+        length. pulls_only: it is slack when shorter than that, like a rope.
+        """
+        places = ends_of(self.model, body, other)
+        first, second = (place.name for place in places)
+        force = SpringBetween(first, second, stiffness, point, other_point, damping, length, pulls_only)
+        pair = self._pushes.between(self, places, force)
+        self._pushes.add(*pair.ends)
+        self._pushes_changed()
+        acting(force, pair)
+        return force
 
     def _add(self, force: Named, body: str | int) -> Named:
         push = self._pushes.applied(self, self.model.moving_place(body), force)
@@ -86,9 +113,9 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
         acting(force, push)
         return force
 
-    def _remove(self, push: Applied) -> None:
-        if self._pushes.remove(push):
-            self._no_longer_pushed(push.body)
+    def _remove(self, *pushes: Applied) -> None:
+        for body in self._pushes.remove(*pushes):
+            self._no_longer_pushed(body)
         self._pushes_changed()
 
     def _change(self, push: Applied, row: PushRows) -> None:
@@ -160,6 +187,17 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
     def _layout(cls) -> str:
         """A key of the array layout."""
         return generation(frozenset({cls.__module__}))
+
+
+def ends_of(model: Model, body: str | int, other: str | int) -> tuple[Frame, Frame]:
+    """The two places of a spring between bodies."""
+    places = model.moving_place(body), model.moving_place(other)
+    if places[0].body == places[1].body:
+        raise StateError(
+            f"a spring between {body!r} and {other!r} does nothing: both are on body "
+            f"{model.body_names[places[0].body]!r}; use two bodies, or supple.Spring for one to the world"
+        )
+    return places
 
 
 def view_of(x: Floats) -> Floats:

@@ -97,15 +97,27 @@ class Solver(Pointing):
 
     # --- solving --------------------------------------------------------------------------------------------------
 
+    def _follow(self) -> None:
+        """Springs between two bodies pull to where the other end is now."""
+        ends = self.pushes.ends
+        if ends and self.memory.n_pushed:
+            rows = np.empty((len(ends), 12))
+            self.poses_into(np.array([end.body for end in ends], dtype=np.int64), rows)
+            self.pushes.follow(rows)
+
     def _run(self, tasks: int, error: float = 0.0, most: int = 0, factor: float = 0.0) -> float:
         if not self.pushes.arranged:
             self._arrange()
+        if tasks & k.RENEW:
+            self._follow()
         result: float = self._kernel(self.memory.address, tasks, error, self.measure, most, factor)
         return result
 
     def _run_whole(self, tasks: int, error: float = 0.0, factor: float = 0.0) -> float:
         if not self.pushes.arranged:
             self._arrange()
+        if tasks & wh.SOLVE:
+            self._follow()
         run = self._whole_kernel
         result: float = run(self._handle, self.memory.address, tasks, error, self.measure, factor)
         return result

@@ -32,7 +32,7 @@ from supple.integrating.model_law import Actuation
 from supple.model.joints import SWAPS
 from supple.model.model import Model, Named
 from supple.rerooting.reversal import TOGETHER, Together
-from supple.simulating.forces import Controller, Controls, Force, Limits, Push, Spring
+from supple.simulating.forces import Controller, Controls, Force, Limits, OnBody, SpringBetween
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -66,7 +66,7 @@ class Carrying:
         """The same force, for the other model."""
         if self.model is self.first and not callable(force) and not isinstance(force, Controls):
             return force
-        if isinstance(force, Push | Spring):
+        if isinstance(force, OnBody):
             return self._at_its_point(force)
         if isinstance(force, Controller):
             return self._at_its_joint(force)
@@ -111,18 +111,25 @@ class Carrying:
         joints = np.flatnonzero(driven & self._turns)
         return [Turning(self.first, self.model, joints, self._joints[joints], tau)] if len(joints) else []
 
-    def _at_its_point(self, force: Push | Spring) -> Push | Spring:
+    def _at_its_point(self, force: OnBody) -> OnBody:
         what = f"{type(force).__name__} on"
-        place = self.first.moving_place(force.body)
-        if isinstance(force.body, str) and force.body not in self.first.bodies:  # a frame is where the model has it
-            if force.body not in self.model.frames:
-                raise self._has_no("frame", force.body, what)
-            return force
+        body, point = self._same_point(force.body, force.point, what)
+        if not isinstance(force, SpringBetween):
+            return replace(force, body=body, point=point)
+        other, there = self._same_point(force.other, force.other_point, what)
+        return replace(force, body=body, point=point, other=other, other_point=there)
+
+    def _same_point(self, body: str | int, point: Any, what: str) -> tuple[str | int, Any]:
+        """A body, or a frame, and a point in its frame, in the current model."""
+        place = self.first.moving_place(body)
+        if isinstance(body, str) and body not in self.first.bodies:  # a frame is where the model has it
+            if body not in self.model.frames:
+                raise self._has_no("frame", body, what)
+            return body, point
         if place.name not in self.model.bodies:
             raise self._has_no("body", place.name, what)
         now = self.model.body_index(place.name)
-        point = force.point + self.first.origin[place.body] - self.model.origin[now]
-        return replace(force, body=now, point=point)
+        return now, point + self.first.origin[place.body] - self.model.origin[now]
 
     def _same_controls(self, force: Controls) -> Controls:
         """Actuators are identified by name, too."""

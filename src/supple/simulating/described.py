@@ -20,7 +20,7 @@ from supple.errors import SuppleError
 from supple.integrating.model_law import Actuation
 from supple.model.model import Model
 from supple.simulating.crossings import resolution_of
-from supple.simulating.forces import Controls, Push, Spring, joint_forces
+from supple.simulating.forces import Controls, OnBody, Push, Spring, SpringBetween, joint_forces
 from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
@@ -93,11 +93,12 @@ def given(run: Simulation) -> dict[str, Any]:
     return dict(json.loads(json.dumps(out)))
 
 
-def forces_again(said: Any) -> list[Push | Spring]:
+def forces_again(said: Any) -> list[OnBody]:
     """Pushes and springs from what `given` says of forces. A recording may be anybody's: what is none is left out."""
-    out: list[Push | Spring] = []
+    out: list[OnBody] = []
+    kinds: dict[str, type[OnBody]] = {kind.__name__: kind for kind in (Push, Spring, SpringBetween)}
     for force in said if isinstance(said, list) else ():
-        kind = {"Push": Push, "Spring": Spring}.get(str(force.get("kind"))) if isinstance(force, dict) else None
+        kind = kinds.get(str(force.get("kind"))) if isinstance(force, dict) else None
         if kind is not None:
             known = {f.name for f in fields(kind)}
             with suppress(SuppleError, TypeError):
@@ -116,7 +117,7 @@ def plane_again(said: Any) -> Floats | None:
 
 
 def _by_name(model: Model, force: dict[str, Any]) -> None:
-    for key, names in (("body", model.body_names), ("joint", model.joint_names)):
+    for key, names in (("body", model.body_names), ("other", model.body_names), ("joint", model.joint_names)):
         if isinstance(force.get(key), int):
             force[key] = names[force[key]]
     if isinstance(force.get("joints"), list):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -21,7 +21,16 @@ from supple.model.model import Model
 from supple.simulating.crossings import Seen
 from supple.simulating.dynamics import Dynamics, Keeping, not_finite
 from supple.simulating.events import Happened
-from supple.simulating.forces import Controller, Controls, Limits, Push, Spring, joint_forces, law_rows
+from supple.simulating.forces import (
+    Controller,
+    Controls,
+    Limits,
+    Push,
+    Spring,
+    SpringBetween,
+    joint_forces,
+    law_rows,
+)
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
 from supple.simulating.timed_pushes import TimedPushes
@@ -344,16 +353,17 @@ def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Pu
         if isinstance(force, Push):
             how = {"force": force.force, "point": force.point, "torque": force.torque, "frame": force.frame}
             pushes.append((force, stepper.apply(force.body, **how)))
-        elif isinstance(force, Spring) and force.length == 0.0:
-            damping = force.damping if moves else 0.0  # at rest, a damper does nothing
-            stepper.spring(force.body, force.anchor, force.stiffness, force.point, damping)
+        elif isinstance(force, Spring | SpringBetween):
+            how = {f.name: getattr(force, f.name) for f in fields(force)}
+            how["damping"] = force.damping if moves else 0.0  # at rest, a damper does nothing
+            (stepper.spring if isinstance(force, Spring) else stepper.spring_between)(**how)
         elif isinstance(force, Controller | Limits) and moves:
             stepper.joint_law(law_rows(stepper.model, force))
         elif isinstance(force, Controls) and moves and not callable(force.values):
             stepper.controls(force.values)
         else:
             raise StateError(
-                f"this method does not take {force!r}: it takes supple.Push, supple.Spring without a rest length and a "
+                f"this method does not take {force!r}: it takes supple.Push, supple.Spring, supple.SpringBetween and a "
                 "constant tau; adaptive dynamics also takes supple.Controller, supple.Limits and constant "
                 "supple.Controls; exact methods take all forces"
             )

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.adaptive.acting import Push, Spring
+from supple.adaptive.acting import OnBody, Push, Spring, SpringBetween
+from supple.adaptive.simulated_body import ends_of
 from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floats, checked, shown
 from supple.errors import StateError, quoted
 from supple.exact.kinematics import poses, velocities
 from supple.integrating import joint_law
 from supple.integrating.model_law import Actuation, passive_rows
 from supple.integrating.push_law import (
+    END,
     OWN_PUSH,
     PUSH,
     SPRING,
@@ -30,7 +32,7 @@ from supple.integrating.push_law import (
     push_energy_kernel,
     push_kernel,
 )
-from supple.model.model import Model, count, listed
+from supple.model.model import Frame, Model, count, listed
 from supple.simulating.state import lent, lent_to, name_of
 from supple.spatial.pointing import Pointing
 
@@ -95,12 +97,12 @@ class Forces(Pointing):
         self.model = model
         self.constant = np.zeros(model.nv)
         self._point()
-        pushes: list[Push | Spring] = []
+        pushes: list[OnBody] = []
         rows: list[Floats] = []
         self.functions: list[Force] = []
         controls: list[Any] = []
         for force in forces:
-            if isinstance(force, Push | Spring):
+            if isinstance(force, OnBody):
                 pushes.append(force)
             elif isinstance(force, Controller | Limits):
                 rows.append(law_rows(model, force))
@@ -110,8 +112,8 @@ class Forces(Pointing):
                 self.functions.append(force)
             else:
                 raise StateError(
-                    "a force is a Push, Spring, Controller, Limits, Controls or a function (time, q, v); not "
-                    + shown(force)
+                    "a force is a Push, Spring, SpringBetween, Controller, Limits, Controls or a function "
+                    f"(time, q, v); not {shown(force)}"
                 )
         if callable(tau):
             self.functions.append(tau)
@@ -202,33 +204,36 @@ class Forces(Pointing):
 
 
 class WorldForces:
-    """Pushes and springs, evaluated together."""
+    """Pushes and springs, evaluated together. A spring between two bodies has two rows."""
 
-    def __init__(self, model: Model, forces: Sequence[Push | Spring]) -> None:
-        self.model, self._given = model, PushRow.zeros(len(forces))
-        places = [model.moving_place(force.body) for force in forces]
-        for row, force, place in zip(self._given, forces, places):
-            row["point"] = place.rotation @ np.asarray(force.point) + place.position
-            if isinstance(force, Spring):
-                row["kind"], row["vector"], row["length"] = SPRING, force.anchor, force.length
-                row["stiffness"], row["damping"] = force.stiffness, force.damping
-            else:
+    def __init__(self, model: Model, forces: Sequence[OnBody]) -> None:
+        ends = [end for force in forces for end in _ends(model, force)]
+        self.model, self._given = model, PushRow.zeros(len(ends))
+        for i, (row, (force, place, point, other)) in enumerate(zip(self._given, ends)):
+            row["point"] = place.rotation @ np.asarray(point) + place.position
+            if isinstance(force, Push):
                 own = force.frame == "body"
                 turn = place.rotation if own else np.eye(3)
                 row["kind"] = OWN_PUSH if own else PUSH
                 row["vector"], row["moment"] = turn @ np.asarray(force.force), turn @ np.asarray(force.torque)
-        self._bodies = np.array([place.body for place in places], dtype=np.int64)
+                continue
+            row["stiffness"], row["damping"], row["length"] = force.stiffness, force.damping, force.length
+            if isinstance(force, Spring):
+                row["kind"], row["vector"] = SPRING, force.anchor
+            else:
+                row["kind"], row["pulls"], row["other"] = END, force.pulls_only, i + other
+        self._bodies = np.array([end.place.body for end in ends], dtype=np.int64)
         self._rows = self._given.copy()
-        start = np.array([getattr(force, "start", 0.0) for force in forces])
-        stop = np.array([getattr(force, "stop", np.inf) for force in forces])
-        self._pushes = Pushes.of(rows=self._rows, bodies=self._bodies, start=start, stop=stop, count=len(forces))
+        start = np.array([getattr(end.force, "start", 0.0) for end in ends])
+        stop = np.array([getattr(end.force, "stop", np.inf) for end in ends])
+        self._pushes = Pushes.of(rows=self._rows, bodies=self._bodies, start=start, stop=stop, count=len(ends))
         works = (self._given["kind"] == OWN_PUSH) | (start > 0.0) | (stop < np.inf)
         self.conserve = not (self._given["moment"].any() or self._given["vector"][works].any())
         self._damped = bool(self._given["damping"].any())
 
     def scale(self, scale: float) -> None:
         """Multiply every push by `scale`, relative to how it was given; springs are unchanged."""
-        pushes = self._given["kind"] != SPRING
+        pushes = np.isin(self._given["kind"], (PUSH, OWN_PUSH))
         for name in ("vector", "moment"):
             self._rows[name][pushes] = scale * self._given[name][pushes]
 
@@ -252,6 +257,22 @@ class WorldForces:
         out = np.empty(len(q))
         push_energy_kernel.load()(self._pushes.address, R.reshape(-1, 9), X.reshape(-1, 3), out)
         return out
+
+
+class _End(NamedTuple):
+    """Where a force acts."""
+
+    force: OnBody
+    place: Frame
+    point: Any  #: there
+    other: int  #: from here to the other end of a spring between two bodies
+
+
+def _ends(model: Model, force: OnBody) -> list[_End]:
+    if not isinstance(force, SpringBetween):
+        return [_End(force, model.moving_place(force.body), force.point, 0)]
+    first, second = ends_of(model, force.body, force.other)
+    return [_End(force, first, force.point, 1), _End(force, second, force.other_point, -1)]
 
 
 def each_state(model: Model, q: Floats, call: Callable[..., tuple[Floats, ...]], *more: Floats) -> tuple[Floats, ...]:

@@ -15,7 +15,7 @@ from supple.exact.answers import Poses
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
-from supple.simulating.forces import Push, Spring
+from supple.simulating.forces import Push, Spring, SpringBetween
 from supple.viewing.batch import Batch
 from supple.viewing.colours import ANCHOR, FORCE, SPRING, Rgb
 from supple.viewing.shapes import Mesh, link_length, tree_size, turned
@@ -75,13 +75,14 @@ class Scenery:
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._springs = [f for f in forces if isinstance(f, Spring)]
+        self._between = [f for f in forces if isinstance(f, SpringBetween)]
         self._strongest = max((float(np.linalg.norm(f.force)) for f in self._pushes), default=1.0)
         self._times = np.array([(f.start, f.stop) for f in self._pushes]).reshape(-1, 2)
         self._found: tuple[Model, Any] | None = None
 
     def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> list[Batch]:
         """Arrows, springs, anchors: one batch each, maybe empty. scale: of the pushes, those that act at this time."""
-        wide, arrow, pushes, springs, roots = self._of(model, pose)
+        wide, arrow, pushes, springs, between, roots = self._of(model, pose)
         at, force, found = *self._ends(pose, pushes), pushes[4]
         acts = (self._times[:, 0] <= time) & (time < self._times[:, 1])
         strength = np.linalg.norm(force, axis=1) / self._strongest * scale * acts[found]
@@ -91,9 +92,10 @@ class Scenery:
         at = np.where(from_within[:, None], at, at - long[:, None] * ahead)  # it pulls there, or ends there
         arrows = _along(_arrow(), at, force, long, 0.22 * arrow, FORCE)
         hook, anchor = self._ends(pose, springs)
-        pull = anchor - hook
-        coil = _coil(9, 8) if len(springs[0]) <= MANY else _coil(3, 5)
-        coils = _along(coil, hook, pull, np.linalg.norm(pull, axis=1), wide, SPRING)
+        first, second = (self._ends(pose, end)[0] for end in between)
+        pull, hooks = np.concatenate([anchor - hook, second - first]), np.concatenate([hook, first])
+        coil = _coil(9, 8) if len(pull) <= MANY else _coil(3, 5)
+        coils = _along(coil, hooks, pull, np.linalg.norm(pull, axis=1), wide, SPRING)
         pins = np.concatenate([anchor, roots])
         up = np.tile((0.0, 0.0, 1.0), (len(pins), 1))
         held = _along(BOX, pins, up, np.full(len(pins), wide), wide, ANCHOR)
@@ -104,12 +106,18 @@ class Scenery:
         if self._found is None or self._found[0] is not model:
             pushes = _places(model, [(f.body, f.point, f.force, f.frame) for f in self._pushes])
             springs = _places(model, [(f.body, f.point, f.anchor, "world") for f in self._springs])
+            nowhere = np.zeros(3)
+            there = [f for f in self._between if _is_in(model, f.body) and _is_in(model, f.other)]
+            between = (
+                _places(model, [(f.body, f.point, nowhere, "world") for f in there]),
+                _places(model, [(f.other, f.other_point, nowhere, "world") for f in there]),
+            )
             fixed = (model.parent < 0) & ~np.isin(model.joint_type, (JointType.FREE, JointType.PLANAR))
             seen = self.ground is None and not any(v.body < 0 for v in model.visuals)
             roots = model.position[fixed] if seen else np.zeros((0, 3))
             size, link = tree_size(model, pose), link_length(model)
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
-            self._found = model, (wide, arrow, pushes, springs, roots)
+            self._found = model, (wide, arrow, pushes, springs, between, roots)
         return self._found[1]
 
     @staticmethod
@@ -124,6 +132,10 @@ class Scenery:
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:
     """(m, 3) of bodies, in the world."""
     return np.asarray(pose.position[body] + np.einsum("mij,mj->mi", pose.rotation[body], model.com[body]))
+
+
+def _is_in(model: Model, name: Any) -> bool:
+    return len(_places(model, [(name, np.zeros(3), np.zeros(3), "world")])[0]) > 0
 
 
 def _places(model: Model, given: list[tuple[Any, Any, Any, str]]) -> Placed:
