@@ -80,7 +80,7 @@ def seeds() -> list[Seed]:
     chain = supple.trees.chain(30)
     pushes = [supple.Push(29, force=(0, 1, 0.5))]
     return [
-        Seed(folder, "tree", tree, 0.02, q=tree.random(0), joint_wrenches=True),
+        Seed(folder, "tree", tree, 0.02, q=tree.random(0), joint_wrenches=True, joint_forces=True),
         Seed(folder, "forced", tree, 0.02, q=tree.random(1), tau=push, dt=2e-3),
         Seed(folder, "ball", b.build(), 2.0, q=[1.0], events=[falls], dt=0.02),
         Seed(folder, "quasi-statics", chain, 0.1, forces=pushes, method="quasi-statics", error=1e-3, dt=0.02),

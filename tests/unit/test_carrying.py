@@ -84,7 +84,8 @@ def test_the_targets_of_a_universal_joint_change_places_with_its_angles():
     "changes, said",
     [
         (dict(tau=np.eye(9)[2]), "tau has a force at joint 'a_joint', which is gone .* body 'a' to the world, and the "
-         "joint that now has its name is another; let tau be zero there, or make it a function .time, q, v, model."),
+         "joint that now has its name is another; let tau be zero there, or make it a function .state. or "
+         ".time, q, v, model."),
         (dict(forces=[lambda time, q, v: np.zeros(9)]), "force '<lambda>' is a function .* an event changed the model"),
         (dict(tau=lambda time, q, v, scale=2.0: np.zeros(9)), "force '<lambda>' is a function"),
         (dict(forces=[supple.Limits(10.0, joints=["b_joint", "a_joint"])], model=arm(joint="revolute", upper=1.0)),

@@ -384,7 +384,8 @@ READ_ONLY: dict[Any, tuple[str, ...]] = {
         "model", "order", "q", "v", "time", "active_joints", "fixed", "error_measure", "stats", "energy",
     ),
     Simulation: (
-        "method", "integrator", "model", "dt", "every", "duration", "forces", "tau", "joint_wrenches", "rtol", "atol",
+        "method", "integrator", "model", "dt", "every", "duration", "forces", "tau", "joint_wrenches", "joint_forces",
+        "rtol", "atol",
         "time", "stepper", "push_scale", "settings",
     ),
 }  # fmt: skip

@@ -66,6 +66,7 @@ class Request:
     measure: str | None = None
     guaranteed: bool | None = None
     control: list[str] = field(default_factory=list)
+    joint_forces: bool = False
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -133,7 +134,8 @@ class Request:
             body, self._position(body, q), None if made is None else made.v0,
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
-            events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches, **given,
+            events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches,
+            joint_forces=self.joint_forces, **given,
         )  # fmt: skip
         if made is not None:
             run.rods, run.ground = made.rods, made.ground

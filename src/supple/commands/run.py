@@ -84,6 +84,7 @@ def run(
     limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
     floating_base: Floating = False,
     joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
+    joint_forces: Annotated[bool, typer.Option("--joint-forces", help="Keep the forces at joints, too.")] = False,
     record: Annotated[Path | None, typer.Option("--record", help="Keep everything in this HDF5 file.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording if it is there.")] = False,
     resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this recording.")] = None,
@@ -108,7 +109,7 @@ def run(
     asked = Request(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
-        steps, measure, guaranteed or None, control or [],
+        steps, measure, guaranteed or None, control or [], joint_forces,
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")

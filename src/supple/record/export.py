@@ -66,14 +66,14 @@ def _check_ending(path: Path, to: str) -> None:
         raise RecordingError(f"{path.name} does not end in .{to}, which is what is written: name it so{other}")
 
 
-def columns(model: Model, what: Choice["q", "v"]) -> list[str]:
-    """A name for each coordinate: q.knee, or q.hip[0], q.hip[1]."""
-    out = []
+def columns(model: Model, what: Choice["q", "v"], name: str | None = None) -> list[str]:
+    """A name for each coordinate: q.knee, or q.hip[0], q.hip[1]. name: instead of q or v."""
+    out, head = [], name or what
     for i in range(model.n_joints):
         joint = model.joints[i]  # type: ignore[index]
         at = joint.q if what == "q" else joint.v
         n = at.stop - at.start
-        out += [f"{what}.{joint.name}" if n == 1 else f"{what}.{joint.name}[{k}]" for k in range(n)]
+        out += [f"{head}.{joint.name}" if n == 1 else f"{head}.{joint.name}[{k}]" for k in range(n)]
     if len(set(out)) < len(out):  # a joint named "hip[0]" beside a ball joint "hip": the numbers tell them apart
         return [f"{name}#{i}" for i, name in enumerate(out)]
     return out
@@ -123,7 +123,7 @@ def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
             arrays: dict[str, Any] = {"times": segment.times, "q": segment.q, "v": segment.v}
             arrays |= {"kinetic": segment.kinetic, "potential": segment.potential}
             more = {"error": segment.error, "active_counts": segment.active_counts}
-            more["joint_wrenches"] = segment.joint_wrenches
+            more |= {"joint_wrenches": segment.joint_wrenches, "joint_forces": segment.joint_forces}
             for name, x in (arrays | {k: v for k, v in more.items() if v is not None}).items():
                 with archive.open(f"{prefix}{name}.npy", "w", force_zip64=True) as f:
                     _npy(f, x)

@@ -13,8 +13,9 @@ with these datasets; Supple itself uses the index. Tables grow by rows; blobs ar
     segments        table: for each stretch between events that changed the state, the index of its model, the number of
                     its states, and the first of them
     states/0 ...    tables of states that have the same coordinates: time, q, v (absent if the method has none),
-                    kinetic, potential, and if there are any: error, joint_wrenches, and active_end and active: the
-                    active joints of state i are active[active_end[i-1]:active_end[i]]
+                    kinetic, potential, and if there are any: error, joint_wrenches, joint_forces (applied, passive
+                    and pushed), and active_end and active: the active joints of state i are
+                    active[active_end[i-1]:active_end[i]]
     events          tables: time, and name_end and names, the concatenated characters of all names
 """
 
@@ -31,6 +32,7 @@ class States(NamedTuple):
     error: bool
     wrenches: int  #: number of bodies
     active: bool
+    forces: int = 0  #: degrees of freedom
 
     def columns(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """The row shape and the type of each column, by name."""
@@ -42,6 +44,8 @@ class States(NamedTuple):
             out["error"] = (), "f8"
         if self.wrenches:
             out["joint_wrenches"] = (self.wrenches, 6), "f8"
+        if self.forces:
+            out["joint_forces"] = (3, self.forces), "f8"
         if self.active:
             out |= {"active_end": ((), "i8"), "active": ((), "i8")}
         return out

@@ -121,19 +121,21 @@ class Recorder:
         error: Floats | None = None,
         active: list[NDArray[np.int64]] | None = None,
         joint_wrenches: Floats | None = None,
+        joint_forces: Floats | None = None,
         rods: Floats | None = None,
     ) -> None:
         """States of the open segment, or of a new one if there is none. rods: the points between which the model's
         bodies are drawn."""
         carried = 0 if joint_wrenches is None else model.n_bodies
-        has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None)
+        forces = 0 if joint_forces is None else model.nv
+        has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None, forces)
         if self._segment is None:
             self._open_segment(self._models.number(model, rods), has)
         elif has != self._sets[self._segment]:
             raise RecordingError(f"{self.path} is damaged, and cannot be written on: its states are of another kind")
         at = f"states/{self._segment}"
         columns: dict[str, Any] = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
-        columns |= {"error": error, "joint_wrenches": joint_wrenches}
+        columns |= {"error": error, "joint_wrenches": joint_wrenches, "joint_forces": joint_forces}
         if active is not None:
             begin = len(self._store.tables[f"{at}/active"])
             columns["active_end"] = begin + np.cumsum([len(a) for a in active], dtype=np.int64)

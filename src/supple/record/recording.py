@@ -258,9 +258,11 @@ def _sets(index: Index) -> list[States]:
     out: list[States] = []
     while f"states/{len(out)}/q" in index.tables:
         at = f"states/{len(out)}/"
-        q, v, wrenches = (index.tables.get(at + name) for name in ("q", "v", "joint_wrenches"))
-        nq, nv, n = (0 if x is None or not x.row else x.row[0] for x in (q, v, wrenches))
-        out.append(States(nq, nv, f"{at}error" in index.tables, n, f"{at}active" in index.tables))
+        tables = (index.tables.get(at + name) for name in ("q", "v", "joint_wrenches", "joint_forces"))
+        rows = [() if x is None else x.row for x in tables]
+        nq, nv, n = (row[0] if row else 0 for row in rows[:3])
+        forces = rows[3][1] if len(rows[3]) == 2 and rows[3][0] == 3 else 0
+        out.append(States(nq, nv, f"{at}error" in index.tables, n, f"{at}active" in index.tables, forces))
     return out
 
 
@@ -275,7 +277,8 @@ def _checked_state(state: dict[str, Any]) -> dict[str, Any]:
 
 
 class RecordedSegment:
-    """States of one model in a file. q, v and joint_wrenches stay there: index them, or use np.asarray."""
+    """States of one model in a file. q, v, joint_wrenches and joint_forces stay there: index them, or use
+    np.asarray."""
 
     def __init__(self, recording: Recording, model: int, states: int, begin: int, end: int) -> None:
         self._recording, self.number, self._states = recording, model, states
@@ -290,8 +293,8 @@ class RecordedSegment:
     @cached_property
     def model(self) -> Model:
         model, states = self._recording.model(self.number), self._recording.sets[self._states]
-        n = model.nq, states.nv and model.nv, states.wrenches and model.n_bodies
-        if n != (states.nq, states.nv, states.wrenches):
+        n = model.nq, states.nv and model.nv, states.wrenches and model.n_bodies, states.forces and model.nv
+        if n != (states.nq, states.nv, states.wrenches, states.forces):
             raise RecordingError(f"{self._recording.path} is damaged, and refused: its states are not of its models")
         return model
 
@@ -328,6 +331,11 @@ class RecordedSegment:
     @property
     def joint_wrenches(self) -> Any:
         return self._rows("joint_wrenches")
+
+    @property
+    def joint_forces(self) -> Any:
+        """(k, 3, nv) applied, passive, pushed."""
+        return self._rows("joint_forces")
 
     @property
     def active_counts(self) -> Ints | None:

@@ -9,8 +9,8 @@ Bodies and joints are identified by name.
   be the child, so in the coordinates of the reversed joint they rotate with it.
 - A joint on the world stays the same as long as its body, its type and its placement do. Otherwise it is gone, and
   forces that act there are refused.
-- A function (time, q, v, model) receives the model. A function of (time, q, v) alone is refused if q and v no longer
-  mean what they meant at the beginning.
+- A function (state) or (time, q, v, model) receives the model. A function of (time, q, v) alone is refused if q and v
+  no longer mean what they meant at the beginning.
 
 O(n) when the model changes; no cost per step, except for forces that rotate.
 """
@@ -19,32 +19,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, wraps
-from inspect import signature
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.arguments import as_floats
 from supple.errors import StateError
 from supple.integrating.model_law import Actuation
 from supple.model.joints import SWAPS
 from supple.model.model import Model, Named
 from supple.rerooting.reversal import TOGETHER, Together
-from supple.simulating.forces import Controller, Controls, Force, Limits, OnBody, SpringBetween
+from supple.simulating.forces import Controller, Controls, Limits, OnBody, SpringBetween, joint_forces
+from supple.simulating.functions import ARRAYS, FUNCTION, Force, form_of, told
+from supple.simulating.state import name_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 GONE = -2  #: index of something that does not exist; the world is -1
 SAME = 1e-9  #: distance up to which two placements on the world count as the same: metres, or relative
-FUNCTION = "a function (time, q, v, model), which is told the model it acts on"
 
 
-def carried(
-    first: Model, model: Model, forces: Sequence[Any], tau: ArrayLike | Force | None
-) -> tuple[list[Any], ArrayLike | Force | None]:
+def carried(first: Model, model: Model, forces: Sequence[Any], tau: Any) -> tuple[list[Any], ArrayLike | Force | None]:
     """The forces and tau of a run that began with one model, for its current model."""
     to = Carrying(first, model)
     out = [to.force(x) for x in forces]
@@ -52,7 +49,7 @@ def carried(
         return out, to.function(tau)
     if tau is None or model is first:
         return out, tau
-    values = as_floats("tau", tau)
+    values = joint_forces(first, tau)
     return out + to.turning(values), to.torques(values)
 
 
@@ -78,11 +75,11 @@ class Carrying:
         return self.function(force) if callable(force) else force
 
     def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        if _takes_model(function):
-            return _told(function, self.model)
+        if form_of(function) != ARRAYS:
+            return told(function, self.model)
         if not self._means_the_same:
             raise StateError(
-                f"force {_name(function)!r} is a function (time, q, v), written for the model "
+                f"force {name_of(function)!r} is a function (time, q, v), written for the model "
                 "that the run began with; an event changed the model, and q and v now mean something else: make it "
                 f"{FUNCTION}"
             )
@@ -253,31 +250,3 @@ def _placement(model: Model, joints: Ints) -> Floats:
     """(k, 22) the placement of joints on the world: their axes and pitch, their placement there and on their bodies."""
     wide = (model.position, model.rotation.reshape(-1, 9), model.axis, model.axis2, model.origin)
     return np.concatenate([x[joints] for x in wide] + [model.pitch[joints, None]], axis=1)
-
-
-def _takes_model(function: Callable[..., Any]) -> bool:
-    """Whether it needs four arguments, rather than accepting three."""
-    try:
-        takes = signature(function)
-    except (TypeError, ValueError):  # some callables that are not written in Python have no signature
-        return False
-    for count in (3, 4):
-        try:
-            takes.bind(*range(count))
-            return count == 4
-        except TypeError:
-            pass
-    raise StateError(f"force {_name(function)!r} takes {takes}; a force is a function (time, q, v), or {FUNCTION}")
-
-
-def _name(function: Callable[..., Any]) -> Any:
-    return getattr(function, "__name__", function)
-
-
-def _told(function: Callable[..., Any], model: Model) -> Force:
-    @wraps(function)
-    def told(time: float, q: Floats, v: Floats) -> Floats:
-        out: Floats = function(time, q, v, model)
-        return out
-
-    return told

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -18,7 +20,8 @@ from supple.integrating.chart import chart
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
-from supple.simulating.forces import Force, Forces, each_state
+from supple.simulating.forces import Forces, each_state
+from supple.simulating.functions import Force
 from supple.simulating.state import State
 from supple.spatial.pointing import Pointing
 
@@ -80,6 +83,19 @@ class Dynamics(Pointing):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
             out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=self.method)  # type: ignore[arg-type]
         return out
+
+    def joint_forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+        """(B, 3, nv) forces at the joints: those applied, the passive ones, and those of wrenches on bodies."""
+        out = np.zeros((len(q), 3, self.model.nv))
+        for i in range(len(q)):
+            out[i, 0], out[i, 1], wrenches = self.forces.apart(float(times[i]), q[i], v[i])
+            if wrenches is not None:  # without gravity, at rest, joints have to hold nothing else
+                out[i, 2] = -inverse_dynamics(self._weightless, q[i], wrenches=wrenches)
+        return out
+
+    @cached_property
+    def _weightless(self) -> Model:
+        return replace(self.model, gravity=np.zeros(3))
 
 
 class EnergyGuard:

@@ -1,14 +1,14 @@
 """Forces that act on a body while it moves.
 
-A force is any function (time, q, v) -> tau (nv,) at the joints, or -> wrenches (n_bodies, 6) as forward_dynamics takes
-them; a function of four arguments also receives the model. The forces below are specified for a body or joint by name.
-They are bound to a model when a run begins, and again when an event changes the model (carrying.py). They report the
-energy that they store, so that a run can distinguish energy from a spring from energy that comes from nowhere.
+A force is any function of the state, with forces at joints or wrenches on bodies (functions.py). The forces below are
+specified for a body or joint by name. They are bound to a model when a run begins, and again when an event changes the
+model (carrying.py). They report the energy that they store, so that a run can distinguish energy from a spring from
+energy that comes from nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -33,11 +33,11 @@ from supple.integrating.push_law import (
     push_kernel,
 )
 from supple.model.model import Frame, Model, count, listed
-from supple.simulating.state import lent, lent_to, name_of
+from supple.simulating.functions import Force, by_joint, returned
+from supple.simulating.state import lent, lent_to
 from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
-Force = Callable[[float, Floats, Floats], Floats]
 
 SMALL = 500  #: number of bodies up to which states are best computed in batches
 
@@ -80,7 +80,7 @@ class Limits:
 @dataclass(frozen=True)
 class Controls:
     """The controls of the model's actuators (Model.actuators): by name, zero for those not named; one number for each;
-    or a function (time, q, v) that returns either."""
+    or a function of the state, as forces may be, that returns either."""
 
     values: Any
 
@@ -99,6 +99,7 @@ class Forces(Pointing):
         self._point()
         pushes: list[OnBody] = []
         rows: list[Floats] = []
+        passive: list[bool] = []
         self.functions: list[Force] = []
         controls: list[Any] = []
         for force in forces:
@@ -106,6 +107,7 @@ class Forces(Pointing):
                 pushes.append(force)
             elif isinstance(force, Controller | Limits):
                 rows.append(law_rows(model, force))
+                passive += [isinstance(force, Limits)] * len(rows[-1])
             elif isinstance(force, Controls):
                 controls.append(force.values)
             elif callable(force):
@@ -113,7 +115,7 @@ class Forces(Pointing):
             else:
                 raise StateError(
                     "a force is a Push, Spring, SpringBetween, Controller, Limits, Controls or a function "
-                    f"(time, q, v); not {shown(force)}"
+                    f"(time, q, v) or (state); not {shown(force)}"
                 )
         if callable(tau):
             self.functions.append(tau)
@@ -126,6 +128,8 @@ class Forces(Pointing):
             self.constant += motors
         self.law = np.concatenate([*rows, passive_rows(model), servos])
         self._n_servos = len(servos)
+        own = len(passive_rows(model))
+        self._passive = np.array([*passive, *([True] * own), *([False] * len(servos))], dtype=bool)  #: rows of the law
         self.world = WorldForces(model, pushes) if pushes else None
 
     def _point(self) -> None:
@@ -161,6 +165,20 @@ class Forces(Pointing):
 
     def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
         """tau and wrenches; None if there are none."""
+        return self._acting(time, q, v, None)
+
+    def apart(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats | None]:
+        """tau in two parts: the forces applied, and the passive ones of springs, dry friction and limits; wrenches."""
+        applied, wrenches = self._acting(time, q, v, ~self._passive)
+        passive = np.zeros(self.model.nv)
+        self._law_of(self.law[self._passive].reshape(-1), q, v, passive)
+        assert applied is not None
+        return applied, passive, wrenches
+
+    def _acting(
+        self, time: float, q: Floats, v: Floats, some: NDArray[np.bool_] | None
+    ) -> tuple[Floats | None, Floats | None]:
+        """some: these rows of the law; all by default."""
         wrenches = None if self.world is None else self.world(time, q, v)
         if not len(self.law) and not self.functions and self._steer is None:
             return self.constant, wrenches
@@ -168,19 +186,14 @@ class Forces(Pointing):
         if self._steer is not None:
             tau += self._steered(time, q, v)
         if len(self.law):
-            self._law_of(self.law.reshape(-1), q, v, tau)
+            self._law_of((self.law if some is None else self.law[some]).reshape(-1), q, v, tau)
         for function in self.functions:
             got = lent_to("force", function, function, time, time, lent(q), lent(v))
-            x = as_floats(f"what force {name_of(function)!r} returns", got)
-            if x.shape == tau.shape:
+            x = returned(self.model, function, got, time)
+            if x.ndim == 1:
                 tau += x
-            elif x.shape == (self.model.n_bodies, 6):
-                wrenches = x.copy() if wrenches is None else wrenches + x
             else:
-                raise StateError(
-                    f"force {name_of(function)!r} returned shape {x.shape}; a force returns "
-                    f"({self.model.nv},) at the joints, or ({self.model.n_bodies}, 6), a wrench on each body"
-                )
+                wrenches = x.copy() if wrenches is None else wrenches + x
         return tau, wrenches
 
     def _steered(self, time: float, q: Floats, v: Floats) -> Floats:
@@ -292,7 +305,11 @@ def law_rows(model: Model, force: Controller | Limits) -> Floats:
 
 
 def joint_forces(model: Model, tau: Any) -> Floats:
-    x = as_floats("tau", tau)
+    """(nv,) a constant tau, given as an array or by joint."""
+    x = by_joint(model, tau, "tau") if isinstance(tau, Mapping) else as_floats("tau", tau)
     if x.shape != (model.nv,) or not np.isfinite(x).all():
-        raise StateError(f"tau must be {model.nv} finite numbers, or a function (time, q, v)")
+        raise StateError(
+            f"tau must be {model.nv} finite numbers, forces by joint {{name: force}}, or a function (time, q, v) or "
+            "(state)"
+        )
     return x

@@ -66,6 +66,11 @@ def _table(segment: Segment, joints: Sequence[str] | None, each: float | None) -
         of = np.ascontiguousarray(np.asarray(states).T)
         names = columns(segment.model, what)  # type: ignore[arg-type]
         table |= {names[i]: of[i] for i in _rows(segment.model, what, joints)}
+    if segment.joint_forces is not None:
+        forces = np.asarray(segment.joint_forces)
+        for k, what in enumerate(("applied", "passive", "pushed")):
+            of, names = np.ascontiguousarray(forces[:, k].T), columns(segment.model, "v", what)
+            table |= {names[i]: of[i] for i in _rows(segment.model, "v", joints)}
     return table
 
 

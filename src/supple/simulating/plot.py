@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ COORDINATES = 8  #: how many are plotted unless joints are named
 def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) -> Any:
     """See Result.plot."""
     counts, error = result.active_counts, result.error
-    rows = 2 + (counts is not None) + (error is not None)
+    applied = result.segments[0].joint_forces is not None
+    rows = 2 + applied + (counts is not None) + (error is not None)
     figure = new_figure(8, 2.4 * rows)
     energies, coordinates, *rest = figure.subplots(rows, 1, sharex=True)
     t, kinetic, potential = result.progress, result.kinetic, result.potential
@@ -30,17 +31,19 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
     energies.plot(t, potential, label="potential")
     energies.set_ylabel(result.model.units.energy)
     energies.set_title(f"{short(result.model.name)}: {_how(result)}", loc="left")
-    curves = _curves(result, joints)
-    for number, (name, parts) in enumerate(curves.items()):
-        for k, (times, values) in enumerate(parts):
-            coordinates.plot(times / result._each, values, f"C{number % 10}", label=short(name) if k == 0 else None)
+    curves = _curves(result, joints, "q")
+    _plot_curves(coordinates, result, curves)
     coordinates.set_ylabel(f"rad, {result.model.units.length}")
+    axes = (energies, coordinates, *rest)
+    if applied:
+        _plot_curves(rest[0], result, _curves(result, joints, "v"))
+        rest[0].set_ylabel("force applied")
+        rest = rest[1:]
     if counts is not None:
         rest[0].plot(t, counts, label="active joints")
         rest[0].set_ylabel("joints")
     if error is not None:
         _plot_error(rest[-1], t, error, str(result.measure))
-    axes = (energies, coordinates, *rest)
     for event in result.events:
         for axis in axes:
             axis.axvline(event.time / result._each, color="0.8", lw=0.8, zorder=0)
@@ -50,6 +53,12 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
     axes[-1].set_xlabel(result.progress_unit)
     footnote(figure, _left_out(result, len(curves)))
     return saved(figure, path)
+
+
+def _plot_curves(axis: Any, result: Result, curves: dict[str, list[tuple[Any, Any]]]) -> None:
+    for number, (name, parts) in enumerate(curves.items()):
+        for k, (times, values) in enumerate(parts):
+            axis.plot(times / result._each, values, f"C{number % 10}", label=short(name) if k == 0 else None)
 
 
 def _plot_error(axis: Any, t: Any, error: Any, measure: str) -> None:
@@ -75,23 +84,26 @@ def _left_out(result: Result, drawn: int) -> str:
         out.append("velocities (result.v)")
     if result.segments[0].joint_wrenches is not None:
         out.append("joint wrenches (result.joint_wrenches)")
+    if result.segments[0].joint_forces is not None:
+        out.append("passive and pushed forces (result.passive, result.pushed)")
     return f"Not shown: {', '.join(out)}." if out else ""
 
 
-def _curves(result: Result, joints: Sequence[str] | None) -> dict[str, list[tuple[Any, Any]]]:
-    """The curves of coordinates by name: times with values for each segment that has it."""
+def _curves(result: Result, joints: Sequence[str] | None, what: Literal["q", "v"]) -> dict[str, list[tuple[Any, Any]]]:
+    """The curves of coordinates (q), or of forces applied along velocities (v), by name: times with values for each
+    segment that has it."""
     curves: dict[str, list[tuple[Any, Any]]] = {}
     for segment in result.segments:
         model = segment.model
         wanted = list(joints) if joints is not None else list(model.joint_names[:COORDINATES])
-        q = np.asarray(segment.q)
+        rows = np.asarray(segment.q) if what == "q" else np.asarray(segment.joint_forces)[:, 0]
         for name in wanted:
             if joints is None or name in model.joints:
-                at = model.joints[name].q
+                at: slice = getattr(model.joints[name], what)
                 for i in range(at.start, at.stop):
                     label = name if at.stop - at.start == 1 else f"{name}[{i - at.start}]"
                     if joints is not None or label in curves or len(curves) < COORDINATES:
-                        curves.setdefault(label, []).append((segment.times, q[:, i]))
+                        curves.setdefault(label, []).append((segment.times, rows[:, i]))
     missing = [] if joints is None else [j for j in joints if not any(j in s.model.joints for s in result.segments)]
     if missing:
         raise StateError(f"no joint named {missing[0]!r} in this result")

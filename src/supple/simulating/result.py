@@ -43,6 +43,8 @@ class Segment(Protocol):
     @property
     def joint_wrenches(self) -> Floats | None: ...
     @property
+    def joint_forces(self) -> Floats | None: ...
+    @property
     def active_counts(self) -> Ints | None: ...
     def active_joints(self, i: int) -> Ints | None: ...
     def __len__(self) -> int: ...
@@ -61,6 +63,7 @@ class SegmentInMemory:
     error: Floats | None
     joint_wrenches: Floats | None
     active_sets: Sequence[Ints] | None
+    joint_forces: Floats | None = None  #: (k, 3, nv) applied, passive, pushed
 
     def __repr__(self) -> str:
         return f"<Segment of {quoted(self.model.name)}: {count(len(self), 'state')}{span(self.times)}>"
@@ -205,6 +208,30 @@ class Result:
         return None if self.segments[0].joint_wrenches is None else self._all("joint_wrenches")
 
     @property
+    def applied(self) -> Floats | None:
+        """(k, nv) the forces applied at the joints: tau, functions, controllers and actuators; None unless the run was
+        told to keep them (joint_forces=True). They are those at each state's time, position and velocity.
+
+        inverse_dynamics(model, q, v, a) = applied + passive + pushed, with a the accelerations there. The model's
+        damping is on its left, in inverse_dynamics, as everywhere."""
+        return self._forces(0)
+
+    @property
+    def passive(self) -> Floats | None:
+        """(k, nv) the forces of the joints' own springs and dry friction, and of limits (supple.Limits); None as for
+        `applied`."""
+        return self._forces(1)
+
+    @property
+    def pushed(self) -> Floats | None:
+        """(k, nv) what forces on bodies amount to at the joints: of pushes, springs, and functions that return
+        wrenches; None as for `applied`."""
+        return self._forces(2)
+
+    def _forces(self, part: int) -> Floats | None:
+        return None if self.segments[0].joint_forces is None else self._all("joint_forces")[:, part]
+
+    @property
     def active_counts(self) -> Ints | None:
         """(k,) how many joints an adaptive method computed."""
         return None if self.segments[0].active_counts is None else self._all("active_counts")
@@ -230,7 +257,8 @@ class Result:
     ) -> Any:
         """A pandas or polars DataFrame with a row for each state: time (step, of quasi-statics), energies, the error
         and how many joints were active if the method is adaptive, then a column for each coordinate and velocity:
-        q.knee, v.knee, q.hip[0].
+        q.knee, v.knee, q.hip[0]; and, if they were kept, for the forces at the joints: applied.knee, passive.knee,
+        pushed.knee.
 
         library: "pandas" or "polars"; by default the first of them that is installed. joints: by name; all by default.
         Where events made segments, a column says which one a state is of; segment: only the states of one."""

@@ -55,10 +55,13 @@ def simulate(
     QuasiStatics (error, measure) and AdaptiveDynamics (active, error, measure, update_every, ...), and step as these
     do. Quasi-statics knows no time: duration / dt steps are taken, and progress is counted in steps.
     integrator, for the other methods: "rk4" (default), "euler", "semi-implicit", or "dop853" with rtol and atol
-    (default 1e-9). forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches;
-    functions (time, q, v, model) also receive the model, which they need if an event changes the root. tau: constant
-    joint forces, or a function. Forces stay at their points and joints whatever the root. events: see supple.Event.
-    joint_wrenches: also keep the wrenches that the joints carry.
+    (default 1e-9). forces: supple.Push, Spring, SpringBetween, Controller, Limits, Controls, or functions (state) or
+    (time, q, v) -> tau (nv,), forces by joint {"elbow": 2.0}, or wrenches (n_bodies, 6); functions (state) and
+    (time, q, v, model) know the model, which they need if an event changes the root. state["elbow"] has the q and v of
+    a joint. tau: constant joint forces, as an array or by joint, or a function. Forces stay at their points and joints
+    whatever the root. events: see supple.Event.
+    joint_wrenches: also keep the wrenches that the joints carry. joint_forces: also keep the forces at the joints, as
+    result.applied, result.passive and result.pushed.
 
     record: an HDF5 file in which everything is kept, instead of in memory (supple.load_run reads it); if the run is
     killed, the file is intact up to a second before. resume=True continues an existing recording bit-identically; a
@@ -101,7 +104,8 @@ class InMemory:
         self._run, self._keep = run, keep
         rows, model = run.grid.end / (run.grid.dt * run.grid.every), run.model
         if keep and not run.may_stop and np.isfinite(rows):
-            size = int(rows) * (model.nq + model.nv + 3 + 6 * model.n_bodies * run.joint_wrenches)
+            size = model.nq + model.nv + 3 + 6 * model.n_bodies * run.joint_wrenches + 3 * model.nv * run.joint_forces
+            size *= int(rows)
             memory.require(size, f"{rows:.3g} states of this run", "keep fewer (every=...), or record it (record=...)")
         self.segments: list[Segment] = []
         self._open: list[Sample] = []
@@ -135,9 +139,11 @@ class InMemory:
         carried = None
         if one.joint_wrenches is not None:
             carried = np.concatenate([s.joint_wrenches for s in self._open if s.joint_wrenches is not None])
-        self.segments.append(
-            SegmentInMemory(parts[0].model, **joined, error=error, joint_wrenches=carried, active_sets=sets)
-        )
+        forces = None
+        if one.joint_forces is not None:
+            forces = np.concatenate([s.joint_forces for s in self._open if s.joint_forces is not None])
+        joined |= {"error": error, "joint_wrenches": carried, "joint_forces": forces, "active_sets": sets}
+        self.segments.append(SegmentInMemory(parts[0].model, **joined))
         self._open = []
 
 
@@ -163,7 +169,7 @@ class InFile:
         p, at_rest = sample.piece, self._run.stepper is not None and not hasattr(self._run.stepper, "v")
         self._recorder.add(
             p.model, p.times, p.q, None if at_rest else p.v, sample.kinetic, sample.potential,
-            error=p.error, active=p.active, joint_wrenches=sample.joint_wrenches,
+            error=p.error, active=p.active, joint_wrenches=sample.joint_wrenches, joint_forces=sample.joint_forces,
             rods=self._run.rods if p.model is self._run.model else None,
         )  # fmt: skip
         for event in self._run.events[self._events :]:
@@ -195,7 +201,8 @@ class InFile:
 def load_run(path: str | Path) -> Result:
     """The result of a recorded run: r.times, r.q, r.energy, r[i], r.segments, r.plot(), as returned by `simulate`.
 
-    q, v and joint_wrenches of a segment are read from the file on access: r.segments[0].q[1000] reads one row.
+    q, v, joint_wrenches and joint_forces of a segment are read from the file on access: r.segments[0].q[1000] reads
+    one row.
     """
     r = Recording(path)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -98,6 +98,7 @@ class Sample:
     kinetic: Floats
     potential: Floats
     joint_wrenches: Floats | None
+    joint_forces: Floats | None = None
 
     def __repr__(self) -> str:
         p = self.piece
@@ -105,15 +106,29 @@ class Sample:
 
     def until(self, row: int) -> Sample:
         """The rows before `row`."""
-        p, w = self.piece, self.joint_wrenches
+        p, w, f = self.piece, self.joint_wrenches, self.joint_forces
         active, error = None if p.active is None else p.active[:row], None if p.error is None else p.error[:row]
         piece = Piece(p.model, p.times[:row], p.q[:row], p.v[:row], active, error)
-        return Sample(piece, self.kinetic[:row], self.potential[:row], None if w is None else w[:row])
+        carried, forces = None if w is None else w[:row], None if f is None else f[:row]
+        return Sample(piece, self.kinetic[:row], self.potential[:row], carried, forces)
 
 
 @read_only(
     **dict.fromkeys(
-        ("method", "integrator", "model", "dt", "every", "duration", "forces", "tau", "joint_wrenches", "rtol", "atol"),
+        (
+            "method",
+            "integrator",
+            "model",
+            "dt",
+            "every",
+            "duration",
+            "forces",
+            "tau",
+            "joint_wrenches",
+            "joint_forces",
+            "rtol",
+            "atol",
+        ),
         "a run goes on as it was begun; make another Simulation",
     ),
     time="iterating moves on",
@@ -142,12 +157,13 @@ class Simulation:
         integrator: Integrator | None = None,
         method: Method = "aba",
         forces: Any = (),
-        tau: ArrayLike | Callable[..., Any] | None = None,
+        tau: ArrayLike | Mapping[str, Any] | Callable[..., Any] | None = None,
         events: Iterable[Event] | Event = (),
         every: Count = 1,
         rtol: Positive | None = None,
         atol: Positive | None = None,
         joint_wrenches: bool = False,
+        joint_forces: bool = False,
         check_energy: bool = True,
         **options: Any,
     ) -> None:
@@ -158,7 +174,7 @@ class Simulation:
             raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
         self.grid = Grid(dt, min(every, int(MOST_STEPS)), end)
         self.events: list[Happened] = []
-        self._joint_wrenches, self._check_energy = joint_wrenches, check_energy
+        self._joint_wrenches, self._joint_forces, self._check_energy = joint_wrenches, joint_forces, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
         self._watch = Watch(events, self.dt)
         q, v = checked_state(model, model.neutral() if q is None else q, v)
@@ -241,6 +257,10 @@ class Simulation:
         return self._joint_wrenches
 
     @property
+    def joint_forces(self) -> bool:
+        return self._joint_forces
+
+    @property
     def check_energy(self) -> bool:
         """Whether the run stops if energy grows although nothing supplies any. May be changed at any time."""
         return self._check_energy
@@ -313,7 +333,8 @@ class Simulation:
         if self.method == "adaptive" and self._options.get("error") is not None:
             unsaid["error_measure"] = self._measure  # determines what the number means
         out: dict[str, Any] = unsaid | {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
-        return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy}
+        kept = {"joint_forces": True} if self.joint_forces else {}  # as before there were any
+        return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy} | kept
 
     def __iter__(self) -> Iterator[State]:
         """The states, including the first one."""
@@ -432,16 +453,20 @@ class Simulation:
         f = self._dynamics
         if not len(piece.times):
             carried = np.zeros((0, piece.model.n_bodies, 6)) if self.joint_wrenches else None
-            return Sample(piece, np.zeros(0), np.zeros(0), carried)
+            forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
+            return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
         kinetic, potential = f.energies(piece.q, piece.v)
         wrenches = f.joint_wrenches(piece.times, piece.q, piece.v) if self.joint_wrenches else None
-        return Sample(piece, kinetic, potential, wrenches)
+        forces = f.joint_forces(piece.times, piece.q, piece.v) if self.joint_forces else None
+        return Sample(piece, kinetic, potential, wrenches, forces)
 
     def _refuse_for_own(self, v: Floats) -> None:
         if self._watch.events:
             raise StateError(f"method {self.method!r} takes no events; an exact method does")
         if self.method == "quasi-statics" and v.any():
             raise StateError("quasi-statics moves bodies that are at rest: leave v out")
+        if self.method == "quasi-statics" and self.joint_forces:
+            raise StateError("quasi-statics knows no forces of motors, springs and friction: leave joint_forces out")
 
     def __repr__(self) -> str:
         how = f"{self.method}, {self.integrator}" if self.integrator else self.method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,18 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+class JointState(NamedTuple):
+    """The position and velocity of one joint: a number each, or one for each coordinate."""
+
+    q: Any
+    v: Any
+
+
 @made_once("time")
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a body is and how it moves, at a time; passed to an event's `then`, which may return a changed one."""
+    """Where a body is and how it moves, at a time: passed to forces, and to an event's `then`, which may return a
+    changed one. state["elbow"] has the q and v of one joint."""
 
     time: float
     q: Floats
@@ -39,6 +47,14 @@ class State:
         if not (plain and q.dtype == v.dtype == np.float64 and q.ndim == v.ndim == 1 and isinstance(self.model, Model)):
             for name, kind in (("time", FINITE), ("q", ROW), ("v", ROW), ("model", MODEL)):
                 object.__setattr__(self, name, take(f"State: {name}", getattr(self, name), kind))
+
+    __iter__ = None  # it is no sequence of joints
+
+    def __getitem__(self, joint: str | int) -> JointState:
+        """The q and v of a joint: numbers, or arrays if it has several."""
+        part = self.model.joints[joint]  # type: ignore[index]
+        q, v = self.q[part.q], self.v[part.v]
+        return JointState(float(q[0]) if len(q) == 1 else q, float(v[0]) if len(v) == 1 else v)
 
     def replace(self, **changes: Any) -> State:
         """A copy of the state with another q, v or model."""
