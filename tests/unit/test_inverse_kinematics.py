@@ -115,6 +115,18 @@ def test_joints_that_do_not_matter_stay(panda):
     np.testing.assert_array_equal(found.q[3:], q[3:])
 
 
+def test_with_a_posture_they_go_there_and_within_the_limits(panda):
+    q, posture = panda.random(3), panda.random(5)
+    goal = {"panda_link3": supple.poses(panda, panda.random(4))["panda_link3"].position}
+    found = supple.inverse_kinematics(panda, goal, q, posture=posture)
+    np.testing.assert_array_equal(found.q[3:], posture[3:])
+    assert found.reached
+    beyond = supple.inverse_kinematics(panda, goal, q, posture=posture + 10.0)
+    np.testing.assert_array_equal(beyond.q[3:], panda.upper[3:])
+    held = supple.inverse_kinematics(panda, goal, q, posture=posture, joints=list(panda.joint_names[:5]))
+    np.testing.assert_array_equal(held.q[5:], q[5:])
+
+
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [

@@ -110,8 +110,9 @@ def inverse_kinematics(
         reached = supple.inverse_kinematics(talos, {"left_sole_link": pose, "gripper": Goal(position=x)}, q)
 
     goals: by name, three numbers (a position), a Pose, or a Goal. q: where the search starts (neutral by default).
-    posture: the preferred position among those that reach the goals equally well. joints: those that may move (all by
-    default). limits: stay within the model's limits. lever: metres that a radian of rotation counts. tolerance: metres
+    posture: the preferred position among those that reach the goals equally well; joints that no goal depends on go
+    there, and without a posture stay where they are. joints: those that may move (all by default). limits: these stay
+    within the model's limits. lever: metres that a radian of rotation counts. tolerance: metres
     and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q
     (and at the posture), then at random positions; the best result is returned.
     """
@@ -121,8 +122,9 @@ def inverse_kinematics(
     for name, given in (("q", start), ("posture", wanted)):
         if given is not None and given.ndim != 1:
             raise StateError(f"inverse_kinematics takes one state; {name} has shape {given.shape}")
+    start = search.settled(start, start if wanted is None else wanted, search.idle)
     rng, found, spent = np.random.default_rng(seed), [], 0
-    starts = [start] if wanted is None else [start, wanted]
+    starts = [start] if wanted is None else [start, search.settled(start, wanted, search.may)]
     for attempt in range(len(starts) - 1 + attempts):
         begin = starts[attempt] if attempt < len(starts) else search.elsewhere(start, rng)
         where, error, count = search.reach(search.inside(model.normalize(begin)), tolerance, iterations)
@@ -177,6 +179,8 @@ class _Search:
                 moved.add(b)
                 b = int(model.parent[b])
         self.columns: Ints = np.flatnonzero(np.isin(model.dof_body, sorted(may & moved)))
+        self.may, self.idle = sorted(may), sorted(may - moved)  #: joints that may move; on which no goal depends
+        self._limits = limits
         layout = manifold.layout(model)
         self.coordinate = np.full(model.nv, -1)  #: of q, for degrees of freedom that are added to it
         self.coordinate[layout.plain_v] = layout.plain_q
@@ -194,6 +198,16 @@ class _Search:
         """q with the joints that may move within their limits."""
         q, at = q.copy(), self.coordinate[self.columns[self.bounded]]
         q[at] = np.clip(q[at], self.model.lower[at], self.model.upper[at])
+        return q
+
+    def settled(self, q: Floats, posture: Floats, joints: list[int]) -> Floats:
+        """q with some joints at a posture, and within their limits."""
+        q = q.copy()
+        for b in joints:
+            part = self.model.joints[b]  # type: ignore[index]
+            q[part.q] = posture[part.q]
+            if self._limits and (self.coordinate[part.v] >= 0).all():
+                q[part.q] = np.clip(q[part.q], part.lower, part.upper)
         return q
 
     def elsewhere(self, q: Floats, rng: np.random.Generator) -> Floats:
