@@ -241,9 +241,30 @@ def test_one_body_or_joint_may_be_different():
     assert not np.allclose(supple.forward_dynamics(heavier, q, v), supple.forward_dynamics(model, q, v))
 
 
+def test_each_number_of_a_joint_and_gravity_may_be_different():
+    """One call each, by name, and it acts: in accelerations, or in a run."""
+    model = supple.trees.chain(3, general=False)
+    q, v = np.array([0.3, 0.2, -0.4]), np.ones(3)
+    plain = supple.simulate(model, q, v, duration=0.05, forces=[supple.Limits(1e3)]).final.q
+    changes = [
+        model.with_gravity((0, 0, -1.62)), model.with_body("link1", mass=2.0), model.with_body(1, com=(0.1, 0.2, 0.3)),
+        *(model.with_joint("link1_joint", **{name: x}) for name, x in (
+            ("damping", 0.5), ("armature", 0.3), ("friction", 0.2), ("stiffness", 4.0), ("upper", 0.1),
+            ("lower", 0.5))),
+        model.with_joint(1, stiffness=4.0, rest=0.7),
+    ]  # fmt: skip
+    found = [supple.simulate(m, q, v, duration=0.05, forces=[supple.Limits(1e3)]).final.q for m in changes]
+    for i, one in enumerate(found):
+        assert np.abs(one - plain).max() > 1e-5, i
+        assert all(np.abs(one - other).max() > 1e-7 for other in found[:i])
+    np.testing.assert_array_equal(model.gravity, [0, 0, -9.81])
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (lambda m: m.with_gravity(-9.81), r"gravity must be three numbers, \(0, 0, -9.81\), not of shape \(\)"),
+        (lambda m: m.with_gravity((0, 0, np.nan)), "gravity"),
         (lambda m: m.with_body(0, weight=1.0), "has no 'weight' that can be changed: there are mass, com, inertia"),
         (lambda m: m.with_body(0, mass=-1.0), "mass"),
         (lambda m: m.with_body(0, mass=(1.0, 2.0)), "has shape"),

@@ -1,4 +1,4 @@
-"""Another model in which one body or joint is different."""
+"""Another model in which one body or joint, or gravity, is different."""
 
 from __future__ import annotations
 
@@ -28,6 +28,13 @@ def with_joint(model: Model, joint: str | int, given: Mapping[str, Any]) -> Mode
     part = model.joints[joint]  # type: ignore[index]
     places = {name: part.q for name in OF_Q} | {name: part.v for name in OF_V}
     return _with(model, f"joint {part.name!r}", places, given)
+
+
+def with_gravity(model: Model, gravity: Any) -> Model:
+    values = take("gravity", gravity, REALS, ModelError)
+    if values.shape != (3,):
+        raise ModelError(f"gravity must be three numbers, (0, 0, -9.81), not of shape {values.shape}")
+    return replace(model, gravity=values)
 
 
 def _with(model: Model, what: str, places: Mapping[str, Any], given: Mapping[str, Any]) -> Model:

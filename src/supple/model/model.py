@@ -370,6 +370,10 @@ class Model:
         stiffness or rest of one joint: one number, or one for each entry of its q or v."""
         return changed.with_joint(self, joint, values)
 
+    def with_gravity(self, gravity: ArrayLike) -> Model:
+        """Another model under another gravity: three numbers, along the world's axes."""
+        return changed.with_gravity(self, gravity)
+
     def neutral(self) -> Floats:
         """The neutral position of every joint: zeros, and identity rotations."""
         return manifold.neutral(self)

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from supple.arguments import as_floats, shown
 from supple.errors import SimulationError, StateError
-from supple.model.model import Joint, Model, unknown
-from supple.simulating.state import State, name_of
+from supple.model.model import Model, unknown
+from supple.simulating.state import State, name_of, slices
 
 Floats = NDArray[np.float64]
 Force = Callable[[float, Floats, Floats], Any]
@@ -100,21 +100,20 @@ def _refuse_not_finite(model: Model, what: str, x: Floats, time: float) -> None:
 
 def by_joint(model: Model, forces: Mapping[Any, Any], what: str) -> Floats:
     """(nv,) from forces by joint, zero at those not named: one number, or one for each degree of freedom."""
-    out = np.zeros(model.nv)
+    out, known = np.zeros(model.nv), slices(model)
     for name, force in forces.items():
-        if not isinstance(name, str) or name not in model.joints:
-            known = unknown("joint", name, model.joint_names) if isinstance(name, str) else f"not {shown(name)}"
-            raise StateError(f"{what} has forces by the names of joints: {known}")
-        out[model.joints[name].v] = _at(model.joints[name], force, what)
+        if not isinstance(name, str) or name not in known:
+            said = unknown("joint", name, model.joint_names) if isinstance(name, str) else f"not {shown(name)}"
+            raise StateError(f"{what} has forces by the names of joints: {said}")
+        at = known[name][1]
+        single = at.stop - at.start == 1
+        out[at] = force if single and isinstance(force, float) else _of_size(at.stop - at.start, name, force, what)
     return out
 
 
-def _at(joint: Joint, force: Any, what: str) -> Any:
-    size = joint.v.stop - joint.v.start
-    if size == 1 and isinstance(force, float):
-        return force
-    x = as_floats(f"{what} at joint {joint.name!r}", force)
+def _of_size(size: int, joint: str, force: Any, what: str) -> Floats:
+    x = as_floats(f"{what} at joint {joint!r}", force)
     if not (x.shape == (size,) or (x.ndim == 0 and size == 1)):
         need = "one number" if size == 1 else f"{size} numbers"
-        raise StateError(f"{what} at joint {joint.name!r} must be {need}, not {shown(force)}")
+        raise StateError(f"{what} at joint {joint!r} must be {need}, not {shown(force)}")
     return x

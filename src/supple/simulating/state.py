@@ -52,8 +52,11 @@ class State:
 
     def __getitem__(self, joint: str | int) -> JointState:
         """The q and v of a joint: numbers, or arrays if it has several."""
-        part = self.model.joints[joint]  # type: ignore[index]
-        q, v = self.q[part.q], self.v[part.v]
+        at = slices(self.model).get(joint) if isinstance(joint, str) else None
+        if at is None:
+            part = self.model.joints[joint]  # type: ignore[index]
+            at = part.q, part.v
+        q, v = self.q[at[0]], self.v[at[1]]
         return JointState(float(q[0]) if len(q) == 1 else q, float(v[0]) if len(v) == 1 else v)
 
     def replace(self, **changes: Any) -> State:
@@ -62,6 +65,11 @@ class State:
 
     def __repr__(self) -> str:
         return f"<State of {quoted(self.model.name)} at {self.time:.6g} s: q {_some(self.q)}, v {_some(self.v)}>"
+
+
+def slices(model: Model) -> dict[str, tuple[slice, slice]]:
+    """The slices of q and v of every joint, by name; kept with the model, as functions need them in every step."""
+    return model._kept(slices, lambda: {j.name: (j.q, j.v) for j in model.joints.values()})
 
 
 def lent(x: Floats) -> Floats:
