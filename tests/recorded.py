@@ -58,8 +58,9 @@ def pulled_chain() -> tuple[supple.Model, dict[str, object]]:
         supple.Push(int(b), force=f, point=p)
         for b, f, p in zip(scene.pushes.bodies, scene.pushes.forces, scene.pushes.points)
     ]
+    rope = supple.SpringBetween(20, 300, 0.01, length=1.0)
     dt = scene.step_of("quasi-statics")
-    return scene.model, {"q": scene.q0, "forces": pull, "method": "quasi-statics", "error": 1e-3, "dt": dt}
+    return scene.model, {"q": scene.q0, "forces": [*pull, rope], "method": "quasi-statics", "error": 1e-3, "dt": dt}
 
 
 CHAIN = supple.trees.chain(40)

@@ -297,6 +297,33 @@ def test_no_false_alarms(first):
             assert grown <= 0.1 * there + 1e-6, seed
 
 
+def springs_between(ad, rng, given):
+    """Attach a spring between two bodies, with or without length and damper, or a rope; change one; remove one."""
+    model, mass, what = ad.model, float(ad.model.mass.mean()), rng.integers(4)
+    if what < 2 or not given:
+        pair = (int(i) for i in rng.choice(model.n_bodies, 2, replace=False))
+        length, damping, rope = rng.choice([0.0, 0.5, 2.0]), rng.integers(2) * mass, bool(rng.integers(2))
+        ends = 0.2 * rng.standard_normal((2, 3))
+        given.append(ad.spring_between(*pair, 10 ** rng.uniform(-1, 2) * mass, *ends, damping, length, rope))
+    elif what == 2:
+        given[-1].set(length=rng.uniform(0.0, 2.0))
+    else:
+        given.pop(int(rng.integers(len(given)))).remove()
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_no_false_alarms_of_springs_between_bodies(first):
+    for seed in range(first, first + 20):
+        rng = np.random.default_rng(1000 + seed)
+        ad, _ = drawn(rng)
+        given = []
+        for _ in range(6 if ad.model.n_bodies > 1 else 0):
+            springs_between(ad, rng, given)
+            ad.run(int(rng.integers(1, 100)) * 1e-3, 1e-3)
+            grown, there = ad._hybrid.memory.grown, ad._hybrid.memory.there
+            assert grown <= 0.1 * there + 1e-6, seed
+
+
 def slider(q=0.0, v=0.0, **options):
     """One body of 1 kg along a line, without gravity."""
     builder = ModelBuilder(gravity=(0, 0, 0))

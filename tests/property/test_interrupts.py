@@ -36,6 +36,9 @@ def use(body):
         push.remove()
     body.step(1e-4)
     body.spring(3, anchor=(0.0, 0.0, 0.0), stiffness=1.0).remove()
+    between = body.spring_between(3, 7, 1.0)
+    body.step(1e-4)
+    between.remove()
     copy.copy(body).step(1e-4)
     if isinstance(body, supple.AdaptiveDynamics):
         body.control(5, stiffness=1.0)

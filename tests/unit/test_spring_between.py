@@ -219,6 +219,25 @@ def test_quasi_statics_is_exact_at_every_step():
         qs.step(0.05)
 
 
+def test_quasi_statics_has_nothing_out_of_date():
+    """After many steps by the tree, in which few joints are computed, it is what one that is built there finds."""
+    rng = np.random.default_rng(5)
+    model = random_model(rng, 40, ("revolute", "ball", "prismatic"), chain=0.7, world=0.05)
+    qs = QuasiStatics(model, model.random(rng), error=2.0**-4)
+    ends = [(2, 35), (30, 11)]
+    for a, b in ends:
+        qs.spring_between(a, b, 2.0, (0.1, 0.2, 0.3), length=0.3)
+    for _ in range(5):
+        for _ in range(100):
+            qs.step(0.02)
+        fresh = QuasiStatics(model, qs.q.copy(), error=2.0**-4)
+        for a, b in ends:
+            fresh.spring_between(a, b, 2.0, (0.1, 0.2, 0.3), length=0.3)
+        found, wanted = ([x for x in each.refine(error=0.0) if not x.whole][-1].dense() for each in (qs, fresh))
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-11 * np.abs(wanted).max())
+        qs.error = qs.error  # the next step is at the promised error again
+
+
 @pytest.mark.parametrize(
     "make, said",
     [
