@@ -238,6 +238,13 @@ def test_quasi_statics_has_nothing_out_of_date():
         qs.error = qs.error  # the next step is at the promised error again
 
 
+def test_a_stepper_that_knows_none_refuses_it(monkeypatch):
+    monkeypatch.delattr("supple.adaptive.simulated_body.SimulatedBody.spring_between")
+    monkeypatch.delattr(QuasiStatics, "spring_between")
+    with pytest.raises(supple.StateError, match="this method does not take <SpringBetween 'a' and 'b'"):
+        supple.simulate(sliders(), duration=0.1, method="quasi-statics", forces=[SpringBetween("a", "b", 1.0)])
+
+
 @pytest.mark.parametrize(
     "make, said",
     [

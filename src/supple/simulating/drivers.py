@@ -42,6 +42,7 @@ Ints = NDArray[np.int64]
 SECONDS = 0.05  #: a piece is yielded after this time,
 NUMBERS = 500_000  #: or when it has this many numbers
 FOREVER = 1 << 62
+ATTACH = {Spring: "spring", SpringBetween: "spring_between"}  #: methods of a stepper, which take the fields of these
 AT_ONCE = 1000  #: steps that a stepper takes before control returns
 
 
@@ -132,8 +133,8 @@ class Grid:
 class Stepper(Protocol):
     """Something with its own way to step, such as QuasiStatics.
 
-    It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring and torque, for forces,
-    and joint_law, for those of integrating/joint_law.py;
+    It may have more: v; active_joints (or solve, which gives .joints and .error); apply, spring, spring_between and
+    torque, for forces, and joint_law, for those of integrating/joint_law.py;
     save() -> arrays by name, and restore(arrays), if q and v alone do not determine how it continues.
     """
 
@@ -345,18 +346,18 @@ def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:
 
 
 def load_stepper(stepper: Any, forces: Sequence[Any], tau: Any) -> list[tuple[Push, Any]]:
-    """Apply forces to a stepper that has apply, spring and torque. Returns the pushes, and what it returned for
-    each."""
+    """Apply forces to a stepper that has apply, spring, spring_between and torque. Returns the pushes, and what it
+    returned for each."""
     pushes: list[tuple[Push, Any]] = []
     moves = hasattr(stepper, "joint_law")
     for force in forces:
         if isinstance(force, Push):
             how = {"force": force.force, "point": force.point, "torque": force.torque, "frame": force.frame}
             pushes.append((force, stepper.apply(force.body, **how)))
-        elif isinstance(force, Spring | SpringBetween):
+        elif isinstance(force, Spring | SpringBetween) and hasattr(stepper, ATTACH[type(force)]):
             how = {f.name: getattr(force, f.name) for f in fields(force)}
             how["damping"] = force.damping if moves else 0.0  # at rest, a damper does nothing
-            (stepper.spring if isinstance(force, Spring) else stepper.spring_between)(**how)
+            getattr(stepper, ATTACH[type(force)])(**how)
         elif isinstance(force, Controller | Limits) and moves:
             stepper.joint_law(law_rows(stepper.model, force))
         elif isinstance(force, Controls) and moves and not callable(force.values):
