@@ -157,16 +157,22 @@ class Forces(Pointing):
         by_function = bool(self.functions) or self._steer is not None
         return not (by_function or self.constant.any() or (motors | moving).any() or pushed)
 
-    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
+    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
         """tau and wrenches; None if there are none."""
+        tau, wrenches = self.apart_from_law(time, q, v)
+        if len(self.law):
+            tau = tau.copy()
+            self._law_of(self.law.reshape(-1), q, v, tau)
+        return tau, wrenches
+
+    def apart_from_law(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
+        """The same without the law of joints, which is that of this time afterwards."""
         wrenches = None if self.world is None else self.world(time, q, v)
-        if not len(self.law) and not self.functions and self._steer is None:
+        if not self.functions and self._steer is None:
             return self.constant, wrenches
         tau = self.constant.copy()
         if self._steer is not None:
             tau += self._steered(time, q, v)
-        if len(self.law):
-            self._law_of(self.law.reshape(-1), q, v, tau)
         for function in self.functions:
             got = lent_to("force", function, function, time, time, lent(q), lent(v))
             x = as_floats(f"what force {name_of(function)!r} returns", got)

@@ -54,11 +54,13 @@ def simulate(
     method: one of those of forward_dynamics, or "quasi-statics", or "adaptive". The last two accept the settings of
     QuasiStatics (error, measure) and AdaptiveDynamics (active, error, measure, update_every, ...), and step as these
     do. Quasi-statics knows no time: duration / dt steps are taken, and progress is counted in steps.
-    integrator, for the other methods: "rk4" (default), "euler", "semi-implicit", or "dop853" with rtol and atol
-    (default 1e-9). forces: supple.Push, Spring, Controller, Limits, or functions (time, q, v) -> tau or wrenches;
-    functions (time, q, v, model) also receive the model, which they need if an event changes the root. tau: constant
-    joint forces, or a function. Forces stay at their points and joints whatever the root. events: see supple.Event.
-    joint_wrenches: also keep the wrenches that the joints carry.
+    integrator, for the other methods: "rk4", "implicit" (for stiff springs, dampers and limits of joints; method "aba"
+    only), "euler", "semi-implicit", or "dop853" with rtol and atol (default 1e-9). If none is given, it is "rk4", or
+    "implicit" where that would be unstable with this dt (Simulation.why_implicit says so). forces: supple.Push, Spring,
+    Controller, Limits, or functions (time, q, v) -> tau or wrenches; functions (time, q, v, model) also receive the
+    model, which they need if an event changes the root. tau: constant joint forces, or a function. Forces stay at their
+    points and joints whatever the root. events: see supple.Event. joint_wrenches: also keep the wrenches that the
+    joints carry.
 
     record: an HDF5 file in which everything is kept, instead of in memory (supple.load_run reads it); if the run is
     killed, the file is intact up to a second before. resume=True continues an existing recording bit-identically; a
@@ -66,9 +68,10 @@ def simulate(
     they must return what they returned before. overwrite=True replaces the recording. progress=True shows a progress
     bar.
 
-    Ctrl-C stops the run, and the result contains what was computed so far (result.about["stopped"] says so). A state
-    that is not finite, or energy that grows although nothing supplies any (check_energy=False allows it), raises
-    SimulationError with .time, .joint, the last good .state, and .result with everything up to there.
+    Ctrl-C stops the run, and the result contains what was computed so far (result.about["stopped"] says so). A run that
+    diverges raises SimulationError with .time, .joint, the last good .state, and .result with everything up to there:
+    joints become faster and faster, or energy grows although nothing supplies any (check_energy=False allows both, as
+    long as numbers are finite).
     """
     run = Simulation(model, q, v, duration=duration, **settings)
     return follow(run, record, resume=resume, overwrite=overwrite, progress=progress)
