@@ -164,17 +164,49 @@ def test_a_wall_never_pulls():
                 near(tau[0], min(-100.0 * beyond - 50.0 * v, 0.0) if q > 0 else max(-100.0 * beyond - 50.0 * v, 0.0))
 
 
-@settings(SETTINGS, max_examples=200)
-@given(st.integers(0, 2**32 - 1))
-def test_work_is_the_integral_of_the_force(seed):
-    """Of a controller with a largest force, and walls on both sides, over ways that cross all of them."""
-    rng = np.random.default_rng(seed)
+def any_law(rng):
+    """A controller with a largest force, and walls on both sides."""
     law = np.zeros(1, joint_law.Law.dtype).view(np.recarray)[0]
     law.stiffness, law.damper = rng.uniform(0, 30, 2) * (rng.random(2) < 0.8)
     law.rest, law.rate = rng.standard_normal(2)
     law.most = rng.uniform(0, 30) if rng.random() < 0.7 else np.inf
     law.lower, law.upper = np.sort(rng.uniform(-1, 1, 2)) if rng.random() < 0.7 else (-np.inf, np.inf)
     law.wall, law.loss = rng.uniform(0, 100, 2)
+    return law
+
+
+@settings(SETTINGS, max_examples=300)
+@given(st.integers(0, 2**32 - 1))
+def test_slopes_are_those_of_the_force(seed):
+    """Central differences of the law where it is linear; where a force is limited, the line through it and zero."""
+    rng = np.random.default_rng(seed)
+    law = any_law(rng)
+    x, u = rng.uniform(-2, 2, 2)
+    force = lambda x, u: joint_law.law_force.py_func(law, x, u)  # noqa: E731
+    line = lambda x, u: joint_law.law_line.py_func(law, x, u)  # noqa: E731
+    f, stiffness, damper, piece = line(x, u)
+    near(f, force(x, u), 1e-13)
+    e = 1e-5
+    around = [(x - e, u), (x + e, u), (x, u - e), (x, u + e)]
+    if any(line(*p)[3] != piece for p in around):
+        return  # at a corner
+    pull = law.stiffness * (law.rest - x) + law.damper * (law.rate - u)
+    k, d = law.stiffness, law.damper
+    if abs(pull) > law.most:  # its own slopes are zero; those of the line reach zero where the pull does
+        near((f - force(*around[1])) / e, stiffness - law.most / abs(pull) * k, 1e-4)
+        stiffness, damper = stiffness - law.most / abs(pull) * k, damper - law.most / abs(pull) * d
+    near((force(*around[0]) - force(*around[1])) / (2 * e), stiffness, 1e-5)
+    near((force(*around[2]) - force(*around[3])) / (2 * e), damper, 1e-5)
+    most_k, most_d = joint_law.steepest(np.array([law.tolist()]), 1)
+    assert most_k[0] >= stiffness * (1 - 1e-12) and most_d[0] >= damper * (1 - 1e-12)
+
+
+@settings(SETTINGS, max_examples=200)
+@given(st.integers(0, 2**32 - 1))
+def test_work_is_the_integral_of_the_force(seed):
+    """Of a controller with a largest force, and walls on both sides, over ways that cross all of them."""
+    rng = np.random.default_rng(seed)
+    law = any_law(rng)
     x, y = rng.uniform(-2, 2, 2)
     force, n, total = joint_law.law_kernel.load(), 2000, 0.0
     for q in x + (y - x) * (np.arange(n) + 0.5) / n:

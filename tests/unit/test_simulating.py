@@ -17,7 +17,7 @@ from pictures import lacking
 from recorded import bouncing
 from supple.integrating.chart import chart
 
-ORDER = {"euler": 1, "semi-implicit": 1, "rk4": 4}
+ORDER = {"euler": 1, "semi-implicit": 1, "implicit": 2, "rk4": 4}
 G, L = 9.81, 0.7
 
 
@@ -187,17 +187,15 @@ def test_energy_from_nowhere_is_refused(tau):
     e = caught.value
     assert e.joint == "pivot" and e.time > 0 and isinstance(e.state, supple.State)
     assert e.result.final.time == e.state.time < e.time
-    assert "integrator 'euler'; use a smaller dt, or integrator 'rk4' or 'dop853'" in str(e)
+    assert "integrator 'euler': use a smaller dt, or integrator 'rk4' or 'dop853'" in str(e)
     assert supple.simulate(pendulum(), [1.0], check_energy=False, **how).final.time == 60.0
 
 
 def test_what_to_do_about_energy_is_not_what_is_done_already():
-    """A damper that is too stiff for the step undoes Runge-Kutta 4, too."""
-    stiff = pendulum(damping=50.0)
+    """A pendulum that swings over many times in a step undoes Runge-Kutta 4, too."""
     with pytest.raises(supple.SimulationError, match="energy grows") as caught:
-        supple.simulate(stiff, [1.0], duration=60.0, dt=0.1)
-    assert str(caught.value).endswith("integrator 'rk4'; use a smaller dt, or integrator 'dop853'")
-    supple.simulate(stiff, [1.0], duration=1.0, dt=0.1, integrator="dop853")
+        supple.simulate(pendulum(), [1.0], duration=600.0, dt=0.9)
+    assert str(caught.value).endswith("too long for integrator 'rk4': use a smaller dt, or integrator 'dop853'")
 
 
 @pytest.mark.parametrize("dt", [1e-2, 1e-6])
@@ -219,9 +217,9 @@ def test_states_that_are_not_finite_are_refused(stiff):
     if stiff == "in Python":
         forces.append(lambda t, q, v: np.zeros(3))
     with pytest.raises(supple.SimulationError) as caught:
-        supple.simulate(model, duration=20.0, dt=0.01, forces=forces, check_energy=False)
+        supple.simulate(model, duration=20.0, dt=0.01, forces=forces, check_energy=False, integrator="rk4")
     e = caught.value
-    assert np.isfinite(e.state.q).all() and np.isfinite(e.state.v).all() and 0 < e.state.time < 20
+    assert np.isfinite(e.state.q).all() and np.isfinite(e.state.v).all() and 0 <= e.state.time < 20
     assert len(e.result) >= 1 and np.isfinite(e.result.v).all()
 
 

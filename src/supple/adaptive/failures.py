@@ -41,6 +41,6 @@ def unstable(model: Model, memory: Held, ended: int, dt: float) -> SimulationErr
         rest = max(0.0, memory.there - grown)
         what = f"energy grows without work being done, by {grown:.3g} J from {rest:.3g} J (fastest: joint {joint!r})"
     return SimulationError(
-        f"at time {memory.time:.6g} {what}: the step of {dt:g} s is too long, or a force too stiff; the state of time "
-        f"{memory.kept_time:.6g} is kept"
+        f"the run diverged: at time {memory.time:.6g} s {what}: the step of {dt:g} s is too long, or a force too "
+        f"stiff; the state of time {memory.kept_time:.6g} s is kept"
     )

@@ -14,6 +14,7 @@ import typer
 from supple.commands.console import plain, say
 from supple.commands.inspect import Floating
 from supple.commands.view import Open, Port
+from supple.errors import printable
 from supple.writing import check_target
 
 if TYPE_CHECKING:
@@ -43,7 +44,10 @@ def run(
         ),
     ] = None,
     integrator: Annotated[
-        str | None, typer.Option("--integrator", help="rk4, semi-implicit, euler or dop853.", show_default="rk4")
+        str | None,
+        typer.Option(
+            "--integrator", help="rk4, implicit, semi-implicit, euler or dop853.", show_default="rk4; implicit if stiff"
+        ),
     ] = None,
     dt: Annotated[
         float | None, typer.Option("--dt", help="Seconds of a step.", show_default="the scene's; 0.001 of a file")
@@ -136,7 +140,14 @@ def _follow(request: Any, record: Path | None, overwrite: bool) -> Result:
     from supple.simulating.run import follow
 
     run, about = request.simulation(), {"request": asdict(request)}
+    _say_stiff(run)
     return _with_measured(run, follow(run, record, overwrite=overwrite, progress=True, about=about))
+
+
+def _say_stiff(run: Simulation) -> None:
+    """Says why the integrator is not the usual one."""
+    if run.why_implicit is not None:
+        print(printable(run.why_implicit), flush=True)
 
 
 def _with_measured(run: Simulation, result: Result) -> Result:
@@ -164,6 +175,7 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
     run = request.simulation(endless=endless)
     if endless and request.every == 1:  # nothing is kept, so nobody misses what is between two pictures
         run.grid = replace(run.grid, every=max(1, round(PICTURES / run.dt)))
+    _say_stiff(run)
     server = open_server(port, request.scene)
     try:
         live = Live(server, run, run.rods)

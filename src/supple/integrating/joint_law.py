@@ -75,6 +75,29 @@ def law_force(law, x, u):
 
 
 @helper
+def law_line(law, x, u):
+    """The force of a row at x and u; its slopes there, -df/dx and -df/du; and the piece of the law, within which the
+    force is linear or limited.
+
+    The slopes of a limited force are not zero, but those of the line through its value here and zero where it changes
+    sign: a step that follows the line stops there, and does not swing over to the other limit.
+    """
+    pull = law.stiffness * (law.rest - x) + law.damper * (law.rate - u)
+    share, piece = 1.0, 0.0
+    if abs(pull) > law.most:
+        share, piece = law.most / abs(pull), math.copysign(1.0, pull)
+    f, stiffness, damper, push = share * pull, share * law.stiffness, share * law.damper, 0.0
+    if x < law.lower:
+        push = max(law.wall * (law.lower - x) - law.loss * u, 0.0)
+    elif x > law.upper:
+        push = min(law.wall * (law.upper - x) - law.loss * u, 0.0)
+    if push != 0.0:
+        f, stiffness, damper = f + push, stiffness + law.wall, damper + law.loss
+        piece += math.copysign(3.0, push)
+    return f, stiffness, damper, piece
+
+
+@helper
 def law_work(law, x, y):
     """The work of a row while its coordinate moves from x to y at rest: the integral of law_force(law, ., 0)."""
     stiffness, most, pull = law.stiffness, law.most, law.damper * law.rate
@@ -107,6 +130,16 @@ _vector = types.float64[::1]
 @kernel(types.void(_vector, _vector, _vector, _vector), "forces at joints")
 def law_kernel(law, q, v, tau):
     add_law(law, law.shape[0], vector(q), vector(v), vector(tau))
+
+
+def steepest(rows: Floats, nv: int) -> tuple[Floats, Floats]:
+    """(nv,) the largest stiffness and damping that a law may have at each degree of freedom, in any state."""
+    law, out = by_name(rows), np.zeros((2, nv))
+    at = law["dof"].astype(np.int64)
+    walls = np.isfinite(law["lower"]) | np.isfinite(law["upper"])
+    np.add.at(out[0], at, law["stiffness"] + np.where(walls, law["wall"], 0.0))
+    np.add.at(out[1], at, law["damper"] + np.where(walls, law["loss"], 0.0))
+    return out[0], out[1]
 
 
 def controller_rows(

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from supple.exact.aba import ABA
 from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
 from supple.integrating.chart import move_into
+from supple.integrating.divergence import WEIGHT, Growth, Steadiness, change_into, note_step
+from supple.integrating.implicit import PARTS, Implicit, ImplicitRoom, take_part
 from supple.integrating.runge_kutta import RK4 as RK4_METHOD
 from supple.integrating.stages import StepRoom, UnderForces, place_stage, slope_of, take_stages
 from supple.model.model import Model
+from supple.spatial import fields
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.cpu import OK
 from supple.spatial.fields import Integer, Number
@@ -24,22 +27,44 @@ from supple.spatial.structs import Link, Struct
 
 Floats = NDArray[np.float64]
 
-EULER, SEMI_IMPLICIT, RK4 = range(3)
-FIXED_STEP = {"euler": EULER, "semi-implicit": SEMI_IMPLICIT, "rk4": RK4}
+EULER, SEMI_IMPLICIT, RK4, IMPLICIT = range(4)
+FIXED_STEP = {"euler": EULER, "semi-implicit": SEMI_IMPLICIT, "rk4": RK4, "implicit": IMPLICIT}
 RK4_STAGES = RK4_METHOD.stages
+DIVERGED = 5  #: a status, beside those of exact/calls.py
 
 
 class Marching(Struct):
     """Steps of one length; the current state is the beginning of `body.step`."""
 
     body = Link(UnderForces)
+    implicit = Link(Implicit)  # of the implicit integrator alone
+    growth = Link(Growth)
+    off = fields.Floats()  # (nv,) of the last step [divergence.py]
     integrator = Integer()
     dt = Number()
 
 
 @helper
-def end_step(march, step):
-    """The state at the end of a step, to step.q and step.v."""
+def take_step(march):
+    """Take a step; its end is in step.q and step.v. Returns the smallest D: the step cannot be taken if that is not
+    positive."""
+    if march.integrator == IMPLICIT:
+        smallest = 1.0e300
+        for part in range(PARTS):
+            D = take_part(march.implicit, part, march.dt)
+            if not D > 0.0:
+                return D
+            smallest = min(smallest, D)
+        return smallest
+    D = take_stages(march.body, 0, RK4_STAGES if march.integrator == RK4 else 1, march.dt)
+    if D > 0.0:
+        end_explicit(march, march.body.step)
+    return D
+
+
+@helper
+def end_explicit(march, step):
+    """The state at the end of an explicit step, to step.q and step.v."""
     m, dt = step.model, march.dt
     if march.integrator == RK4:
         place_stage(step, RK4_STAGES, dt)
@@ -48,6 +73,22 @@ def end_step(march, step):
     for j in range(m.nv):
         step.v[j] = step.v0[j] + dt * a[m.nv + j]
     move_into(m, step.q0, step.v if march.integrator == SEMI_IMPLICIT else step.v0, dt, step.q)
+
+
+@helper
+def diverges(march, step):
+    """Whether the steps diverge, the last one included."""
+    nv, off = step.model.nv, march.off
+    if march.integrator == RK4:
+        first, last = slope_of(step, 0), slope_of(step, RK4_STAGES - 1)
+        for j in range(nv):
+            off[j] = march.dt * (last[nv + j] - first[nv + j])
+    elif march.integrator == IMPLICIT:
+        for j in range(nv):
+            off[j] = WEIGHT * march.implicit.off[j]
+    else:
+        change_into(march.growth, step.v0, step.v, off)
+    return note_step(march.growth, step.q0, step.v0, step.v, off)
 
 
 _matrix, _int = types.float64[:, ::1], types.int64
@@ -59,14 +100,16 @@ def march_kernel(march, steps, every, kept_q, kept_v):
 
     Returns OK; or a status and the index of the step that failed: the current state is then what it was before it.
     """
-    body, step = march.body, march.body.step
+    step = march.body.step
     m = step.model
     for i in range(steps):
-        if not take_stages(body, 0, RK4_STAGES if march.integrator == RK4 else 1, march.dt) > 0.0:
+        if not take_step(march) > 0.0:
             return SINGULAR + (i << STATE_SHIFT)
-        end_step(march, step)
         if not (finite(step.q, m.nq) and finite(step.v, m.nv)):
             return NOT_FINITE + (i << STATE_SHIFT)
+        if diverges(march, step):
+            march.growth.rough -= 1  # this step is not taken
+            return DIVERGED + (i << STATE_SHIFT)
         for k in range(m.nq):
             step.q0[k] = step.q[k]
         for j in range(m.nv):
@@ -88,22 +131,32 @@ class March(Pointing):
     def __init__(self, model: Model, integrator: str, dt: float, force: Floats, law: Floats) -> None:
         self._model, self._dt = model, dt
         self._code = FIXED_STEP[integrator]
-        self._force, self._law = force, law.reshape(-1)
+        self._force, self._law = force, law
+        self.steadiness = Steadiness(model, dt)
         self._point()
 
     def _point(self) -> None:
         model = self._model
-        self._room = StepRoom(model, RK4_METHOD)
-        body = UnderForces.of(
-            step=self._room.struct, aba=ABA.work(model).call, force=self._force, law=self._law,
-            law_size=len(self._law), tau=np.zeros(model.nv),
-        )  # fmt: skip
-        self._marching: Held = Marching.of(body=body, integrator=self._code, dt=self._dt)
+        more = {}
+        if self._code == IMPLICIT:
+            self._room: StepRoom = ImplicitRoom(model, self._law)
+            self._room.force[:] = self._force
+            body, more = self._room.implicit.body, {"implicit": self._room.implicit}
+        else:
+            self._room = StepRoom(model, RK4_METHOD)
+            body = UnderForces.of(
+                step=self._room.struct, aba=ABA.work(model).call, force=self._force, law=self._law.reshape(-1),
+                law_size=self._law.size, tau=np.zeros(model.nv),
+            )  # fmt: skip
+        self._marching: Held = Marching.of(
+            body=body, growth=self.steadiness.growth, off=np.zeros(model.nv), integrator=self._code, dt=self._dt, **more
+        )
         self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:
         """`rows` rows, `every` steps apart; q and v are moved to the last. The third return value is the number of
-        steps taken: fewer than requested if one failed, q and v then being what they were before it."""
+        steps taken: fewer than requested if one failed, or if they diverge, q and v then being what they were before
+        it."""
         kept_q, kept_v = np.empty((rows, self._model.nq)), np.empty((rows, self._model.nv))
         room, steps = self._room, rows * every
         room.begin(q, v)

@@ -1,4 +1,5 @@
-"""Drivers take a body through time, piece by piece: the compiled march, steps with events, and methods' own steppers.
+"""Drivers take a body through time, piece by piece: steps with events, and methods' own steppers; the compiled march
+is in marching.py.
 
 A driver moves a cursor. Between two pieces, the cursor is all that it needs to continue: a run that begins at a cursor
 saved by another run continues bit-identically to that run.
@@ -7,6 +8,7 @@ saved by another run continues bit-identically to that run.
 from __future__ import annotations
 
 import time as clock
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -16,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.integrating.march import March
+from supple.integrating.divergence import Steadiness
 from supple.model.model import Model
 from supple.simulating.crossings import Seen
-from supple.simulating.dynamics import Dynamics, Keeping, not_finite
+from supple.simulating.divergence import diverged, diverged_own, last_steady
+from supple.simulating.dynamics import Dynamics, Keeping
 from supple.simulating.events import Happened
 from supple.simulating.forces import (
     Controller,
@@ -43,6 +46,7 @@ SECONDS = 0.05  #: a piece is yielded after this time,
 NUMBERS = 500_000  #: or when it has this many numbers
 FOREVER = 1 << 62
 ATTACH = {Spring: "spring", SpringBetween: "spring_between"}  #: methods of a stepper, which take the fields of these
+MOST_HELD = 10_000  #: rough steps whose states are held back: if the run diverges, they are dropped
 AT_ONCE = 1000  #: steps that a stepper takes before control returns
 
 
@@ -60,6 +64,7 @@ class Cursor:
     over: str | None = None  #: the event that ended the run for good
     halt: bool = False  #: set from outside: the run stops after the current step, and may be continued later
     watched: bool = False  #: set from outside: every state that is kept is yielded at once
+    checked: bool = True  #: set from outside: a run that diverges is stopped at once, not when its numbers overflow
     before: Cursor | None = None  #: at an end within a step: where that step began
     kept: float = 0.0  #: the time of the last state that was kept
 
@@ -155,7 +160,7 @@ class Gathered:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._most = max(1, NUMBERS // (model.nq + model.nv))
+        self.most = max(1, NUMBERS // (model.nq + model.nv))
         self._begun = clock.perf_counter()
         self.times: list[float] = []
         self.q: list[Floats] = []
@@ -171,7 +176,12 @@ class Gathered:
 
     @property
     def enough(self) -> bool:
-        return len(self.times) >= self._most or clock.perf_counter() - self._begun > SECONDS
+        return len(self.times) >= self.most or clock.perf_counter() - self._begun > SECONDS
+
+    def cut(self, row: int) -> None:
+        """Drop the states from `row` on."""
+        for column in (self.times, self.q, self.v, self.active, self.error):
+            del column[row:]  # type: ignore[attr-defined]
 
     def piece(self, ends_segment: bool = False) -> Piece:
         q = np.array(self.q).reshape(-1, self.model.nq)
@@ -181,41 +191,24 @@ class Gathered:
         return Piece(self.model, np.array(self.times), q, v, active, error, self.happened, ends_segment)
 
 
-def march(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str) -> Iterator[Piece]:
-    """Fixed steps in compiled code, with joint forces only; each call takes as many steps as fit in about SECONDS."""
-    model = f.model
-    steps = March(model, integrator, grid.dt, f.forces.constant, f.forces.law)
-    count, most = 1, max(1, NUMBERS // (model.nq + model.nv))
-    while cursor.step < grid.whole and cursor.goes_on:
-        begun, first = clock.perf_counter(), cursor.step
-        to_next = min(grid.every - first % grid.every, grid.whole - first)
-        rows = min(count // grid.every, (grid.whole - first) // grid.every, most) if to_next == grid.every else 0
-        stride = grid.every if rows else min(count, to_next)
-        rows = max(rows, 1)
-        q, v, done = steps.run(cursor.q, cursor.v, rows, stride)
-        cursor.step, cursor.time = first + done, grid.time(first + done)
-        good = done // stride
-        if good and grid.kept(first + stride):
-            yield Piece(model, np.array([grid.time(first + stride * (k + 1)) for k in range(good)]), q[:good], v[:good])
-        if done < rows * stride:
-            last = cursor.state
-            with Keeping(last):
-                f.acceleration(last.time, last.q, last.v)
-            raise not_finite(model, last.time, last.q, last.v, last)
-        took = clock.perf_counter() - begun
-        count = 1 if cursor.watched else max(1, int(rows * stride * min(4.0, SECONDS / max(took, 1e-9))))
-    yield from stepping(cursor, f, grid, integrator, Watch((), grid.dt))  # what remains is less than a step
-
-
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
              renew: Any = None) -> Iterator[Piece]:  # fmt: skip
     """Single steps, of fixed or adaptive length, with events. renew: makes the Dynamics of another model."""
-    rows = Gathered(cursor.model)
+    rows, steady = Gathered(cursor.model), Steadiness(cursor.model, grid.dt)
+    calm, kept = replace(cursor), 0  # before the last rough steps: the cursor, and how many rows there were
     try:
         while cursor.time < grid.end and cursor.goes_on:
             last, begun = cursor.state, replace(cursor)
+            if not steady.rough:
+                calm, kept = begun, len(rows.times)
+            steady.mind(cursor.checked)
             with Keeping(last):
-                step, found = _ahead(cursor, f, grid, integrator, watch, adaptive)
+                try:
+                    step, found = _ahead(cursor, f, grid, integrator, watch, adaptive or steady)
+                except Diverging as e:
+                    rows.cut(kept)
+                    cursor.__dict__.update(calm.__dict__)
+                    raise diverged(f, last, calm.state, grid.dt, integrator) from e.__cause__
             if found.time > grid.end:
                 state = step.at(grid.end) if adaptive is not None else step.exactly(grid.end)
                 found = replace(found, crossings={}, time=grid.end, state=state)
@@ -231,6 +224,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     after = watch.happen(found, cursor.state)
                     model = after.state.model
                     f = f if model is f.model else renew(model)
+                steady = Steadiness(model, grid.dt)
                 rows.happened += after.happened
                 if cursor.kept != until:
                     rows.add(until, cursor.q, cursor.v)
@@ -240,8 +234,9 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
                     rows.add(until, cursor.q, cursor.v)
                     yield full.piece(ends_segment=True)
-            if rows.times and (rows.enough or cursor.watched):
-                full, rows = rows, Gathered(cursor.model)
+            held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
+            if rows.times and (cursor.watched or (rows.enough and not held)):
+                full, rows, kept = rows, Gathered(cursor.model), 0
                 yield full.piece()
     except SimulationError:
         if rows.times:
@@ -252,22 +247,23 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
 
 
 def _ahead(
-    cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None
+    cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, pace: Adaptive | Steadiness
 ) -> tuple[Step, Found]:
-    """The next step, and the first events in it.
+    """The next step, and the first events in it. pace: what chooses the lengths of steps, or follows those of one
+    length.
 
     A step goes past the end, so that no step and no event depends on where a run ends. Only if that is impossible,
     because a function refuses such times, does the step stop at the end.
     """
 
     def take(until: float) -> tuple[Step, Found]:
-        if adaptive is None:
-            step: Step = _fixed(cursor, f, grid, integrator, until)
+        if isinstance(pace, Steadiness):
+            step: Step = _fixed(cursor, f, grid, integrator, until, pace)
         else:
-            step = adaptive.step(f, cursor.time, cursor.q, cursor.v, until)
+            step = pace.step(f, cursor.time, cursor.q, cursor.v, until)
         return step, watch.search(f.model, step, cursor.seen, grid.end)
 
-    planned = (cursor.step + 1) * grid.dt if adaptive is None else cursor.time + adaptive.h
+    planned = (cursor.step + 1) * grid.dt if isinstance(pace, Steadiness) else cursor.time + pace.h
     if planned <= grid.end:
         return take(np.inf)
     try:
@@ -276,15 +272,36 @@ def _ahead(
         return take(grid.end)
 
 
-def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float) -> FixedStep:
-    """To the next instant of the grid, or to `until`."""
+class Diverging(Exception):
+    """Steps diverge, or a step from a good state cannot be taken."""
+
+
+def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float, steady: Steadiness) -> FixedStep:
+    """To the next instant of the grid, or to `until`. Raises Diverging."""
     end, take = min((cursor.step + 1) * grid.dt, until), FIXED[integrator]
     h = grid.dt if cursor.on(grid) and end < until else end - cursor.time
-    step = FixedStep(take, f, cursor.time, end, (cursor.q, cursor.v), h)
+    try:
+        step = FixedStep(take, f, cursor.time, end, (cursor.q, cursor.v), h)
+    except SimulationError as e:
+        if steady.rough or _within_step(f, cursor, e):
+            raise Diverging from e
+        raise
     q, v = step.last
-    if not np.isfinite(q.dot(q) + v.dot(v)):
-        raise not_finite(f.model, cursor.time, q, v, cursor.state)
+    finite = np.isfinite(q).all() and np.isfinite(v).all()
+    if not finite or steady.note(cursor.q, cursor.v, v, step.off):
+        raise Diverging
     return step
+
+
+def _within_step(f: Dynamics, begun: Cursor, e: SimulationError) -> bool:
+    """Whether an error is due to a step that went astray: nothing is wrong with the state at its beginning."""
+    if f.forces.functions and not isinstance(e.__cause__, ArithmeticError):
+        return False  # what a function returned is wrong
+    try:
+        f.acceleration(begun.time, begun.q, begun.v)
+    except SimulationError:
+        return False
+    return True
 
 
 def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Adaptive | None) -> None:
@@ -299,7 +316,8 @@ def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Ad
 
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> Iterator[Piece]:
     """Steps of a stepper with its own way to step, under pushes; v is zero if it has none."""
-    rows, at_rest = Gathered(cursor.model), np.zeros(cursor.model.nv)
+    rows, before = Gathered(cursor.model), cursor.state
+    at_rest = np.zeros(cursor.model.nv)
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
@@ -308,12 +326,19 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
         count = min(count, pushes.unchanged(cursor.step))
         count = max(count, 1) if many and cursor.on(grid) else 1
         end = grid.time(cursor.step + count)
-        with Keeping(last):
-            if many and count > 1:
-                many(count * grid.dt, grid.dt)
-            else:
-                whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
-                stepper.step(grid.dt if whole else end - cursor.time)
+        try:
+            with Keeping(last):
+                if many and count > 1:
+                    many(count * grid.dt, grid.dt)
+                else:
+                    whole = cursor.on(grid) and end == (cursor.step + 1) * grid.dt
+                    stepper.step(grid.dt if whole else end - cursor.time)
+        except SimulationError as e:
+            if has_v:
+                e = _own_failure(rows, before, stepper, grid.dt, e)
+            if rows.times:
+                yield rows.piece()
+            raise e from e.__cause__
         cursor.step += count
         cursor.time = end
         kept = grid.kept(cursor.step)
@@ -329,10 +354,24 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
         if error is not None:
             rows.error.append(error)
         if rows.enough or cursor.watched:
+            before = State(rows.times[-1], rows.q[-1], rows.v[-1], cursor.model)
             yield rows.piece()
             rows = Gathered(cursor.model)
     if rows.times:
         yield rows.piece()
+
+
+def _own_failure(rows: Gathered, before: State, stepper: Any, dt: float, e: SimulationError) -> SimulationError:
+    """The error of a stepper, with its last good state; rows after that are dropped. before: the state before rows."""
+    model = rows.model
+    now = State(stepper.time, stepper.q.copy(), stepper.v.copy(), model)
+    states = [before, *(State(*row, model) for row in zip(rows.times, rows.q, rows.v) if row[0] < now.time), now]
+    good = last_steady(states, dt)
+    rows.cut(bisect_right(rows.times, good.time))
+    if good is now:
+        e.state = now
+        return e
+    return diverged_own(now, good, dt)
 
 
 def how_exact(stepper: Any) -> tuple[Ints | None, float | None]:

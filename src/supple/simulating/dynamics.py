@@ -17,6 +17,7 @@ from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.exact.rnea import inverse_dynamics
 from supple.integrating.chart import chart
+from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
@@ -35,12 +36,17 @@ FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
 class Steps(dict[str, StepRoom]):
     """The memory of steps by integrator, for as long as the forces act: another run has its own."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
+    def __init__(self, model: Model, law: Floats) -> None:
+        self._model, self._law = model, law
 
     def __missing__(self, integrator: str) -> StepRoom:
-        self[integrator] = room = StepRoom(self._model, dop853() if integrator == "dop853" else RK4)
+        self[integrator] = room = self._new(integrator)
         return room
+
+    def _new(self, integrator: str) -> StepRoom:
+        if integrator == "implicit":
+            return ImplicitRoom(self._model, self._law)
+        return StepRoom(self._model, dop853() if integrator == "dop853" else RK4)
 
 
 class Dynamics(Pointing):
@@ -59,7 +65,7 @@ class Dynamics(Pointing):
 
     def _point(self) -> None:
         self.chart = chart(self.model)
-        self.steps = Steps(self.model)
+        self.steps = Steps(self.model, self.forces.law)
 
     def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
         """(nv,) as returned by forward_dynamics; errors state the time and the joint."""
@@ -67,7 +73,16 @@ class Dynamics(Pointing):
         try:
             return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
         except (StateError, ArithmeticError) as e:
-            raise SimulationError(f"at time {time:.6g} s: {e}", time) from e
+            given = tau if wrenches is None else np.append(tau, wrenches)
+            cause = OverflowError(str(e)) if isinstance(e, StateError) and np.isfinite(given).all() else e
+            raise SimulationError(f"at time {time:.6g} s: {e}", time) from cause
+
+    def require(self, taken: bool, time: float, q: Floats, v: Floats) -> None:
+        """Raises an error, unless a step could be taken: the one of accelerations at the step's beginning, if there is
+        one."""
+        if not taken:
+            self.acceleration(time, q, v)
+            raise SimulationError(f"a step from {time:.6g} s cannot be taken: the forces within it are too large", time)
 
     def energies(self, q: Floats, v: Floats) -> tuple[Floats, Floats]:
         """(B,) kinetic and potential energy of states (B, nq), (B, nv): of gravity, springs, walls and constant pushes;
@@ -136,46 +151,6 @@ class EnergyGuard:
         guard = cls.__new__(cls)
         vars(guard).update(saved)
         return guard
-
-
-def energy_grew(state: State, last: State, dt: float, integrator: str) -> SimulationError:
-    """Names the joint whose motion has most of the energy, and suggests remedies not already in use."""
-    model = state.model
-    H_v = inverse_dynamics(model, state.q, None, state.v) - inverse_dynamics(model, state.q, None, None)
-    joint = model.joint_names[int(model.dof_body[int(np.argmax(state.v * H_v))])]
-    if integrator == "dop853":
-        advice = "the tolerances of integrator 'dop853' are too loose; use a smaller rtol and atol"
-    else:
-        better = "'dop853'" if integrator == "rk4" else "'rk4' or 'dop853'"
-        advice = (
-            f"steps of {dt:g} s are too long for integrator {integrator!r}; use a smaller dt, or integrator {better}"
-        )
-    return SimulationError(
-        f"energy grows although nothing supplies any, at time {state.time:.6g} s, most of it at joint {joint!r}: "
-        f"{advice}",
-        state.time,
-        joint,
-        last,
-    )
-
-
-def not_finite(model: Model, time: float, q: Floats, v: Floats, last: State) -> SimulationError:
-    """Says which joint's state is not finite."""
-    bad_v, bad_q = np.flatnonzero(~np.isfinite(v)), np.flatnonzero(~np.isfinite(q))
-    if len(bad_v):
-        body = int(model.dof_body[bad_v[0]])
-    elif len(bad_q):
-        body = int(np.searchsorted(model.q_index, bad_q[0], side="right")) - 1
-    else:  # so large that the following step failed
-        body = int(model.dof_body[int(np.argmax(np.abs(v)))])
-    joint = model.joint_names[body]
-    return SimulationError(
-        f"the state of joint {joint!r} is not finite after {time:.6g} s; the last good state is kept: use a smaller dt "
-        "or smaller forces",
-        time,
-        joint,
-        last,
-    )
 
 
 class Keeping:

@@ -163,30 +163,30 @@ class Forces(Pointing):
         by_function = bool(self.functions) or self._steer is not None
         return not (by_function or self.constant.any() or (motors | moving).any() or pushed)
 
-    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats | None, Floats | None]:
+    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
         """tau and wrenches; None if there are none."""
-        return self._acting(time, q, v, None)
+        tau, wrenches = self.apart_from_law(time, q, v)
+        if len(self.law):
+            tau = tau.copy()
+            self._law_of(self.law.reshape(-1), q, v, tau)
+        return tau, wrenches
 
     def apart(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats, Floats | None]:
         """tau in two parts: the forces applied, and the passive ones of springs, dry friction and limits; wrenches."""
-        applied, wrenches = self._acting(time, q, v, ~self._passive)
-        passive = np.zeros(self.model.nv)
-        self._law_of(self.law[self._passive].reshape(-1), q, v, passive)
-        assert applied is not None
+        tau, wrenches = self.apart_from_law(time, q, v)
+        applied, passive = tau.copy(), np.zeros(self.model.nv)
+        for some, out in ((~self._passive, applied), (self._passive, passive)):
+            self._law_of(self.law[some].reshape(-1), q, v, out)
         return applied, passive, wrenches
 
-    def _acting(
-        self, time: float, q: Floats, v: Floats, some: NDArray[np.bool_] | None
-    ) -> tuple[Floats | None, Floats | None]:
-        """some: these rows of the law; all by default."""
+    def apart_from_law(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
+        """The same without the law of joints, which is that of this time afterwards."""
         wrenches = None if self.world is None else self.world(time, q, v)
-        if not len(self.law) and not self.functions and self._steer is None:
+        if not self.functions and self._steer is None:
             return self.constant, wrenches
         tau = self.constant.copy()
         if self._steer is not None:
             tau += self._steered(time, q, v)
-        if len(self.law):
-            self._law_of((self.law if some is None else self.law[some]).reshape(-1), q, v, tau)
         for function in self.functions:
             got = lent_to("force", function, function, time, time, lent(q), lent(v))
             x = returned(self.model, function, got, time)

@@ -3,23 +3,26 @@
     "euler"          explicit Euler, order 1:      q moves with v, v with a
     "semi-implicit"  symplectic Euler, order 1:    v moves first, q with the new v
     "rk4"            the classical Runge-Kutta method, order 4, on the manifold
+    "implicit"       linearly implicit in the forces of joints, order 2 (integrating/implicit.py), for stiff ones
     "dop853"         Dormand and Prince's method of order 8 (DOP853), on the manifold, whose steps are as long as the
                      tolerances allow; between them an interpolant of order 7
 
 Runge-Kutta methods work in a chart about the step's beginning (integrating/chart.py), so quaternions stay of unit
 length and the order is that of the method. Inside a step there is an interpolant: of order 7 for the adaptive method,
-of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; Euler's methods are their own.
+of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; the others are their own, by shorter steps.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
+from supple.integrating.divergence import WEIGHT
+from supple.integrating.implicit import FIRST, SECOND, WHOLE, ImplicitRoom
 from supple.integrating.runge_kutta import RK4, blended, dop853_tableau, growth
 from supple.integrating.stages import StepRoom
 from supple.simulating.dynamics import Dynamics
@@ -27,6 +30,13 @@ from supple.simulating.dynamics import Dynamics
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]  #: q and v
 Inside = Callable[[float], Pair]  #: of a fraction of a step, from 0 at its beginning to 1 at its end
+
+
+class Taken(NamedTuple):
+    """A step of a fixed length."""
+
+    inside: Inside
+    off: Floats | None = None  #: (nv,) how far its velocities are in doubt; None: as of an Euler step [divergence.py]
 
 
 class Step(Protocol):
@@ -46,19 +56,19 @@ class Step(Protocol):
         """The same by a separate step that ends there: as accurate as the integrator."""
 
 
-def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     a = f.acceleration(t, q, v)
-    return lambda s: (f.chart.move(q, v, s * h), v + (s * h) * a)
+    return Taken(lambda s: (f.chart.move(q, v, s * h), v + (s * h) * a))
 
 
-def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     a = f.acceleration(t, q, v)
 
     def inside(s: float) -> Pair:
         u = v + (s * h) * a
         return f.chart.move(q, u, s * h), u
 
-    return inside
+    return Taken(inside)
 
 
 def slopes(f: Dynamics, step: StepRoom, t: float, h: float, stages: range) -> Pair:
@@ -70,7 +80,7 @@ def slopes(f: Dynamics, step: StepRoom, t: float, h: float, stages: range) -> Pa
     return step.stage(stages.stop, h)
 
 
-def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
+def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     n, step = f.model.nv, f.steps["rk4"]
     step.begin(q, v)
     last = slopes(f, step, t, h, range(RK4.stages))
@@ -83,7 +93,7 @@ def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Inside:
         y = h * (b1 * K[0] + b2 * middle + b4 * K[1])
         return f.chart.point(q, y[:n]), v + y[n:]
 
-    return inside
+    return Taken(inside, h * (K[1] - K[0])[n:])
 
 
 def _rk4_inside(s: float) -> tuple[float, float, float]:
@@ -91,8 +101,21 @@ def _rk4_inside(s: float) -> tuple[float, float, float]:
     return s - s * s * (1.5 - s * 2 / 3), s * s * (1.0 - s * 2 / 3), s * s * (s * 2 / 3 - 0.5)
 
 
-Take = Callable[[Dynamics, float, Floats, Floats, float], Inside]
-FIXED: dict[str, Take] = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4}
+def implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
+    """Forces other than the law of joints are evaluated at the beginning and in the middle."""
+    room = f.steps["implicit"]
+    assert isinstance(room, ImplicitRoom)
+    room.begin(q, v)
+    forces = f.forces.apart_from_law(t, q, v)
+    f.require(room.part(WHOLE, h, *forces) and room.part(FIRST, h, *forces), t, q, v)
+    forces = f.forces.apart_from_law(t + 0.5 * h, room.q.copy(), room.v.copy())
+    f.require(room.part(SECOND, h, *forces), t + 0.5 * h, q, v)
+    last, off = (room.q.copy(), room.v.copy()), WEIGHT * room.off
+    return Taken(lambda s: last if s == 1.0 else implicit(f, t, q, v, s * h).inside(1.0), off)
+
+
+Take = Callable[[Dynamics, float, Floats, Floats, float], Taken]
+FIXED: dict[str, Take] = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4, "implicit": implicit}
 
 
 class FixedStep:
@@ -101,7 +124,7 @@ class FixedStep:
     def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
         self._take, self._f, self._first, self._h = take, f, first, h
         self.begin, self.end = begin, end
-        self._inside = take(f, begin, *first, h)
+        self._inside, self.off = take(f, begin, *first, h)
         self.last: Pair = self._inside(1.0)
 
     def at(self, time: float) -> Pair:
@@ -110,7 +133,7 @@ class FixedStep:
     def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
-        return self._take(self._f, self.begin, *self._first, time - self.begin)(1.0)
+        return self._take(self._f, self.begin, *self._first, time - self.begin).inside(1.0)
 
 
 # --- adaptive -------------------------------------------------------------------------------------------------------

@@ -54,8 +54,10 @@ def simulate(
     method: one of those of forward_dynamics, or "quasi-statics", or "adaptive". The last two accept the settings of
     QuasiStatics (error, measure) and AdaptiveDynamics (active, error, measure, update_every, ...), and step as these
     do. Quasi-statics knows no time: duration / dt steps are taken, and progress is counted in steps.
-    integrator, for the other methods: "rk4" (default), "euler", "semi-implicit", or "dop853" with rtol and atol
-    (default 1e-9). forces: supple.Push, Spring, SpringBetween, Controller, Limits, Controls, or functions (state) or
+    integrator, for the other methods: "rk4", "implicit" (for stiff springs, dampers and limits of joints; method "aba"
+    only), "euler", "semi-implicit", or "dop853" with rtol and atol (default 1e-9). If none is given, it is "rk4", or
+    "implicit" where that would be unstable with this dt (Simulation.why_implicit says so).
+    forces: supple.Push, Spring, SpringBetween, Controller, Limits, Controls, or functions (state) or
     (time, q, v) -> tau (nv,), forces by joint {"elbow": 2.0}, or wrenches (n_bodies, 6); functions (state) and
     (time, q, v, model) know the model, which they need if an event changes the root. state["elbow"] has the q and v of
     a joint. tau: constant joint forces, as an array or by joint, or a function. Forces stay at their points and joints
@@ -69,9 +71,10 @@ def simulate(
     they must return what they returned before. overwrite=True replaces the recording. progress=True shows a progress
     bar.
 
-    Ctrl-C stops the run, and the result contains what was computed so far (result.about["stopped"] says so). A state
-    that is not finite, or energy that grows although nothing supplies any (check_energy=False allows it), raises
-    SimulationError with .time, .joint, the last good .state, and .result with everything up to there.
+    Ctrl-C stops the run, and the result contains what was computed so far (result.about["stopped"] says so). A run that
+    diverges raises SimulationError with .time, .joint, the last good .state, and .result with everything up to there:
+    joints become faster and faster, or energy grows although nothing supplies any (check_energy=False allows both, as
+    long as numbers are finite).
     """
     run = Simulation(model, q, v, duration=duration, **settings)
     return follow(run, record, resume=resume, overwrite=overwrite, progress=progress)

@@ -18,18 +18,21 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
-from supple.errors import StateError, quoted
+from supple.errors import StateError, printable, quoted
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
+from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
-from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard, energy_grew
+from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard
 from supple.simulating.events import Event, Happened
 from supple.simulating.following import Following
 from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
+from supple.simulating.marching import march
 from supple.simulating.names import progress_unit, when
 from supple.simulating.state import State, checked_state
+from supple.simulating.stiffness import Stiffness, stiffest
 from supple.simulating.timed_pushes import TimedPushes
 from supple.simulating.watch import Watch
 
@@ -178,7 +181,7 @@ class Simulation:
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
         self._watch = Watch(events, self.dt)
         q, v = checked_state(model, model.neutral() if q is None else q, v)
-        self.cursor = Cursor(model, q, v, h=dt)
+        self.cursor = Cursor(model, q, v, h=dt, checked=check_energy)
         self._adaptive: Adaptive | None = None
         if self.integrator == "dop853":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
@@ -212,6 +215,12 @@ class Simulation:
             self._refuse_for_own(v)
             self._make_stepper()
         self._dynamics = self._renewed(model)
+        self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
+        if integrator is None and method == "aba":
+            stiff = stiffest(model, self._dynamics.forces.law, q)
+            if stiff is not None and stiff.too_stiff(dt):
+                self._integrator, self._stiffness = "implicit", stiff
+                logging.getLogger("supple").info("%s", printable(f"{model.name}: {self.why_implicit}"))
 
     def __copy__(self) -> Simulation:
         """A copy that continues independently from here."""
@@ -225,6 +234,11 @@ class Simulation:
     def integrator(self) -> str:
         """Its name; empty if the method has its own stepper."""
         return self._integrator
+
+    @property
+    def why_implicit(self) -> str | None:
+        """Why the integrator is "implicit", if none was given; else None."""
+        return None if self._stiffness is None else f"stiff: {self._stiffness}; integrator 'implicit' is used"
 
     @property
     def model(self) -> Model:
@@ -262,13 +276,14 @@ class Simulation:
 
     @property
     def check_energy(self) -> bool:
-        """Whether the run stops if energy grows although nothing supplies any. May be changed at any time."""
+        """Whether the run stops if it diverges: if energy grows although nothing supplies any, or joints become faster
+        and faster. If not, it goes on while numbers are finite. May be changed at any time."""
         return self._check_energy
 
     @check_energy.setter
     def check_energy(self, value: bool) -> None:
         self._check_energy = take("check_energy", value, FLAG)
-        self.guard = self.guard if value else None
+        self.guard, self.cursor.checked = self.guard if value else None, self._check_energy
         if isinstance(self._stepper, AdaptiveDynamics):
             self._stepper.check_energy = value
 
@@ -367,7 +382,7 @@ class Simulation:
                 if bad is not None:
                     yield sample.until(bad)
                     last = piece.state(bad - 1) if bad else good
-                    raise energy_grew(piece.state(bad), last, self.dt, self.integrator)
+                    raise energy_grew(self._dynamics, piece.state(bad), last, self.dt, self.integrator)
                 good = piece.state(-1)
             self.guard = None if piece.ends_segment else self.guard
             yield sample
@@ -396,7 +411,7 @@ class Simulation:
             return drivers.own_steps(c, self.stepper, grid, self._pushes)
         compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events and c.on(grid)
         if compiled and self.integrator in FIXED:
-            return drivers.march(c, f, grid, self.integrator)
+            return march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
 
     def _renewed(self, model: Model) -> Dynamics:
@@ -441,6 +456,7 @@ class Simulation:
         """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
         guard: what its guard saved."""
         self.cursor, self._resumed = cursor, True
+        cursor.checked = self._check_energy
         self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:
             self._make_stepper()
@@ -482,6 +498,11 @@ def _integrator(method: str, integrator: str | None) -> str:
                 f"method {method!r} steps in its own way: leave the integrator out, or take another method ({others})"
             )
         return ""
+    if integrator == "implicit" and method != "aba":
+        raise StateError(
+            f"integrator 'implicit' steps by the articulated-body algorithm, not by method {method!r}: leave the "
+            "method out, or take another integrator"
+        )
     return "rk4" if integrator is None else integrator
 
 
