@@ -42,7 +42,7 @@ PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
 }
 ALL = 1.5  #: all joints active: times the cost of divide and conquer, at most
 #: Share of the joints that move, free roots included (None: only those): times faster than the ABA, at least, and aim.
-CROWD: dict[float | None, Bounds] = {0.05: (4.5, 8.0), None: (13.0, 20.0)}
+CROWD: dict[float | None, Bounds] = {0.05: (4.0, 8.0), None: (12.0, None)}
 MOLECULE, FASTER = 100, 60.0  #: active joints: times faster than the ABA, at least
 SLICES = 10  #: of a stretch of steps
 AGREEING = 3  #: full steps that are compared with those of adaptive dynamics

@@ -34,11 +34,11 @@ from supple.assembly.passes import (
     stretch_of,
     sum_down,
 )
-from supple.assembly.revolute_joins import is_lean, lean_down, lean_join
+from supple.assembly.revolute_joins import is_plain_revolute, join_revolute, revolute_down
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError
 from supple.exact.aba import ABA, joint_force
-from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
+from supple.exact.call_kernels import SINGULAR, STATE_SHIFT, state_status
 from supple.exact.dca_memory import DcaScratch, Forces, Layout, Passes, SavedBody
 from supple.exact.dca_runs import accelerate_run, assemble_run
 from supple.exact.digits import has_mobilities, keeps_digits, settled
@@ -113,8 +113,8 @@ def assemble_nodes(x, start, stop):
         kind, j, pivot = tree.kind[i], tree.item[i], 1.0e300
         if x.run_at[i] >= 0:
             pivot = assemble_run(body, i, x.runs[x.run_at[i]], x.bodies, x.dofs)
-        elif kind == JOIN and is_lean(tree, j):
-            pivot = lean_join(body, i, x.turns[j].cos, x.turns[j].sin)
+        elif kind == JOIN and is_plain_revolute(tree, j):
+            pivot = join_revolute(body, i, x.turns[j].cos, x.turns[j].sin)
         elif kind == LEAF and tree.left[i] < 0:  # its matrices are constant
             if not tree.lone[i]:
                 sides, f = sides_of_leaf(tree, i, False), body.external[j].f
@@ -141,8 +141,8 @@ def accelerate_nodes(x, start, stop):
         if x.run_at[i] >= 0:
             accelerate_run(body, i, x.runs[x.run_at[i]], x.bodies, x.dofs)
         elif kind == JOIN:
-            if is_lean(tree, j):
-                lean_down(body, i, x.turns[j].cos, x.turns[j].sin)
+            if is_plain_revolute(tree, j):
+                revolute_down(body, i, x.turns[j].cos, x.turns[j].sin)
             else:
                 join_down(body, i)
         elif kind == LIGHT:

@@ -19,11 +19,11 @@ from supple.assembly.memory import AssembledBody, BodyForce, Told
 from supple.assembly.nodes import RIGID as RIGID_WORDS
 from supple.assembly.nodes import closing_words
 from supple.assembly.passes import absorbed_of, next_joint, sides_of_leaf, stretch_of
-from supple.assembly.revolute_joins import LeanJoint
+from supple.assembly.revolute_joins import RevoluteJoin
 from supple.assembly.tables import TreeTables, tree_tables
 from supple.assembly.tree import JOIN, LEAF, LIGHT, Assembly
 from supple.exact.aba import AbaBody
-from supple.exact.calls import SINGULAR, STATE_SHIFT
+from supple.exact.call_kernels import SINGULAR, STATE_SHIFT
 from supple.exact.dca_runs import Run, RunDof, find_runs
 from supple.exact.tables import Tables, aligned, aligned_rows, host_tables
 from supple.model.joint_poses import REVOLUTE, Axis
@@ -135,9 +135,9 @@ class Layout:
         still = (kind == LEAF) & (assembly.left < 0) & (tables.lone == 0) & ~inside
         saved = (kind == LEAF) & (assembly.left >= 0) & (tables.lone == 0)
         joint = assembly.item
-        lean = (kind == JOIN) & (tables.joint[joint] == REVOLUTE)
-        lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
-        joint_size = np.where(lean, LeanJoint.words, tables.joint_size)
+        plain = (kind == JOIN) & (tables.joint[joint] == REVOLUTE)
+        plain &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
+        joint_size = np.where(plain, RevoluteJoin.words, tables.joint_size)
         sizes = [
             np.full(self.n_slots, RIGID_WORDS),
             np.where(inside | (self.run_at >= 0), 0, joint_size),

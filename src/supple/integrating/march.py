@@ -10,7 +10,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import ABA
-from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
+from supple.exact.call_kernels import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
 from supple.integrating.chart import move_into
 from supple.integrating.runge_kutta import RK4 as RK4_METHOD
 from supple.integrating.stages import StepRoom, UnderForces, place_stage, slope_of, take_stages
