@@ -106,8 +106,8 @@ def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkey
             assert row["ratio"] == pytest.approx(steps[what] / full[peer])
     assert pendulum["1 active", "DCA"]["aim"] == 250.0 and pendulum["1 active", "DCA"]["mark"] == ABOVE_FLOOR
     assert pendulum["all active", None]["ours"] == pytest.approx(1 / 20)  # in steps of divide and conquer
-    assert crowd["5%: 2 roots + 7", "ABA"]["ratio"] == pytest.approx(20 / 1)  # 9 of 178 joints
-    assert crowd["roots alone", "ABA"]["ratio"] == pytest.approx(20 / 1)
+    assert crowd["5%: 2 roots + 7", "ABA"]["ratio"] == pytest.approx(1 / 1)  # 9 of 178 joints
+    assert crowd["roots alone", "ABA"]["ratio"] == pytest.approx(1 / 1)
     assert molecule["100 active", "ABA"]["ratio"] == pytest.approx(40 / 1)
 
 

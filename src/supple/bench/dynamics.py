@@ -32,7 +32,8 @@ Floats = NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
 
 NOTHING: Bounds = (None, None)
-WARM = 2000  #: steps before anything is timed, at most
+WARM = 2000  #: steps before anything is timed
+EVERY = 20  #: steps from one update of the active region to the next
 SPEED = 1e-3  #: of joints where full steps start: numbers so small that processors are slow with them would flatter us
 #: Active joints: (floor, aim) against divide and conquer, and against the ABA.
 PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
@@ -62,8 +63,8 @@ class Stretch:
 def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     supple.set_threads(1)
     console.print(
-        "Steps on one thread, each repeat from the same state. Active joints are chosen anew every 20 steps, which the "
-        "times include. A full step (DCA, ABA) is one forward_dynamics and semi-implicit Euler.\n",
+        f"Steps on one thread, each repeat from the same state. Active joints are chosen anew every {EVERY} steps, "
+        "which the times include. A full step (DCA, ABA) is one forward_dynamics and semi-implicit Euler.\n",
         highlight=False,
     )
     made = {name: scenes.NAMES[name](*size) for name, size in SIZES.items()}
@@ -95,7 +96,7 @@ def _pendulum(scene: Scene, rounds: int) -> list[Row]:
 def _crowd(scene: Scene, rounds: int) -> list[Row]:
     n, roots = scene.model.n_bodies, len(scene.pushes)
     free = {share: 0 if share is None else max(1, round(share * n) - roots) for share in CROWD}
-    active = {share: _adaptive(scene, count, 20) for share, count in free.items()}
+    active = {share: _adaptive(scene, count, 1, 2 * EVERY) for share, count in free.items()}
     alone = "ABA alone"  # not integrated
     best = _least({**active, "ABA": full(scene, "aba", 1), alone: full(scene, "aba", 1, move=False)}, rounds)
     rows = []
@@ -111,18 +112,18 @@ def _molecule(scene: Scene, rounds: int) -> list[Row]:
     return [Row(f"{MOLECULE} active", best["ours"], "s", best["ABA"], "ABA", FASTER)]
 
 
-def _adaptive(scene: Scene, active: int, steps: int) -> Stretch:
+def _adaptive(scene: Scene, active: int, steps: int, slices: int = SLICES) -> Stretch:
     """Steps of a body that has been moving for a while, and whose active region is no longer new."""
     ad = adaptive(scene, active)
     dt = _dt(scene)
-    ad.run(min(WARM, 100 * steps) * dt, dt)
+    ad.run(WARM * dt, dt)
     q, v = ad.q.copy(), ad.v.copy()
 
     def start() -> None:
         ad.set_state(q, v)
-        ad.run(ad.update_every * dt, dt)
+        ad.run(EVERY * dt, dt)
 
-    return Stretch(start, lambda: ad.run(steps * dt, dt), steps, SLICES)
+    return Stretch(start, lambda: ad.run(steps * dt, dt), steps, slices)
 
 
 def _dt(scene: Scene) -> float:
@@ -131,7 +132,7 @@ def _dt(scene: Scene) -> float:
 
 
 def adaptive(scene: Scene, active: int) -> AdaptiveDynamics:
-    ad = AdaptiveDynamics(scene.model, scene.q0, active=active)
+    ad = AdaptiveDynamics(scene.model, scene.q0, active=active, update_every=EVERY)
     for b, f, p in zip(scene.pushes.bodies.tolist(), scene.pushes.forces, scene.pushes.points):
         ad.apply(b, force=f, point=p, frame="body")
     return ad
