@@ -22,7 +22,7 @@ or refuses it: the message names the function and the parameter, what is wanted 
     Any                  anything: the function sees for itself   as given
 
 The aliases below (Positive, Count, ...) are narrower. `take` is the same for a single value, where the decorator's
-microsecond counts. The hottest calls check in compiled code (exact/calls.py).
+microsecond counts. The hottest calls check in compiled code (exact/call_kernels.py).
 """
 
 from __future__ import annotations

@@ -11,11 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import precise
 import supple
 from drawn import SETTINGS, near, systems
 from oracle import MOVING, random_model
 from supple import trees
-from supple.exact.dca import MANY, divide_and_conquer
+from supple.exact import dca, dca_memory, dca_runs
+from supple.exact.dca import _layout, divide_and_conquer
+from supple.exact.dca_memory import MANY
 from supple.model import parents
 
 
@@ -88,6 +91,76 @@ def test_a_large_body_on_one_and_two_threads(shape: str, threads):
         found.append(divide_and_conquer(model, q, v, tau, wrenches))
     np.testing.assert_array_equal(*found)
     near(found[0], fd(model, q, v, tau, wrenches), 1e-9)
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """Small bodies are treated as large ones: stretches of revolute joints are runs."""
+    monkeypatch.setattr(dca_memory, "MANY", 2)
+    monkeypatch.setattr(dca_runs, "LEAST", 1)
+    return lambda longest: monkeypatch.setattr(dca_runs, "RUN", longest)
+
+
+def runs_of(model, order="balanced"):
+    """(count, 2) the first and the last bodies of its runs."""
+    runs = _layout(model, order).runs
+    return np.stack([runs["first"], runs["last"]], axis=1)
+
+
+@pytest.mark.parametrize("longest", [1, 3, 8, 100])
+@pytest.mark.parametrize("seed", range(6))
+def test_runs_of_any_length_among_other_joints(seed: int, longest: int, large):
+    """Every second model has armatures and damping; runs end at branches and at joints of other types."""
+    large(longest)
+    rng = np.random.default_rng(seed)
+    kinds = ("revolute",) * 6 + (MOVING if seed % 3 == 0 else ("revolute", "ball", "prismatic"))
+    model = random_model(rng, 60, kinds, chain=0.9, world=0.05, extras=seed % 2 == 1)
+    q, (v, tau) = model.random(rng), rng.standard_normal((2, model.nv))
+    wrenches = rng.standard_normal((model.n_bodies, 6))
+    for order in ("balanced", "chain", rng.random(model.n_bodies)):
+        runs = runs_of(model, order)
+        assert len(runs) > 0 and (np.diff(runs) <= longest).all()
+        for first, last in runs:
+            inner = np.arange(first + 1, last + 1)
+            assert (model.parent[inner] == inner - 1).all() and (np.isin(model.parent, inner - 1).sum() == len(inner))
+        near(divide_and_conquer(model, q, v, tau, wrenches, order), fd(model, q, v, tau, wrenches), 1e-9)
+        near(divide_and_conquer(model, q, v, order=order), fd(model, q, v), 1e-9)
+
+
+def test_a_whole_body_may_be_a_run(large):
+    """Also on a base that is not, and with nothing below it."""
+    large(100)
+    for base in ("revolute", "free"):
+        model = trees.chain(12, base=base)
+        assert runs_of(model).tolist() == ([[0, 11]] if base == "revolute" else [[3, 5], [6, 11]])
+        rng = np.random.default_rng(1)
+        q, (v, tau) = model.random(rng), rng.standard_normal((2, model.nv))
+        near(divide_and_conquer(model, q, v, tau), fd(model, q, v, tau), 1e-11)
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1e-3, 1e3, 1e6])
+def test_runs_lose_no_more_digits_than_joints_one_by_one(ratio: float, monkeypatch):
+    """Every third link is lighter or heavier by this ratio. What the passes alone return, without the comparison with
+    articulated bodies that follows them, is compared with long double."""
+    monkeypatch.setattr(dca, "keeps_digits", lambda model: True)
+    rng = np.random.default_rng(5)
+    b = supple.ModelBuilder()
+    for i in range(40):
+        m = ratio if i % 3 == 1 else 1.0
+        b.add_body(
+            None, i - 1 if i else None, axis=rng.standard_normal(3), position=(0, 0, 1.0), mass=m, com=(0, 0.1, 0.5),
+            inertia=0.1 * m * np.eye(3),
+        )  # fmt: skip
+    q, tau, rest = b.build().random(rng), rng.standard_normal(40), np.zeros(40)
+    wanted = precise.accelerations_at_rest(b.build(), q, tau)
+    found = {}
+    for many in (MANY, 2):
+        monkeypatch.setattr(dca_memory, "MANY", many)
+        model = b.build()
+        assert (len(runs_of(model)) > 0) == (many == 2)
+        found[many] = divide_and_conquer(model, q, rest, tau)
+    error = float(np.abs(found[MANY] - wanted).max() / np.abs(wanted).max())
+    near(found[2], wanted, max(2.0 * error, 1e-12))
 
 
 @SETTINGS

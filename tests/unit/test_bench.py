@@ -90,7 +90,7 @@ def test_virtual_work_is_measured_by_the_joint_and_beside_the_aba(tmp_path, monk
 
 
 def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkeypatch):
-    """Under a clock that goes one second a reading: every stretch then takes one, and a step as much as its length
+    """Under a clock that goes one second a reading: every slice then takes one, and a step as much as its length
     says."""
     monkeypatch.setattr(dynamics, "SIZES", {"pendulum": (30,), "crowd": (1, 2, 0, False), "molecule": (400,)})
     monkeypatch.setattr(dynamics, "PENDULUM", {1: dynamics.PENDULUM[1], 10: dynamics.PENDULUM[20]})
@@ -98,16 +98,31 @@ def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkey
     monkeypatch.setattr(dynamics, "time", SimpleNamespace(perf_counter=count().__next__))
     monkeypatch.setattr(threads, "_threads", threads._threads)  # the benchmark sets it
     pendulum, crowd, molecule = figures("dynamics", tmp_path).values()
-    steps = {"1 active": 2000, "10 active": 200}
-    full = {"DCA": 10, "ABA": 40}
+    steps = {"1 active": 200, "10 active": 20}
+    full = {"DCA": 1, "ABA": 4}
     for (what, peer), row in pendulum.items():
         if peer is not None:
             assert row["ours"] == pytest.approx(1 / steps[what]) and row["theirs"] == pytest.approx(1 / full[peer])
             assert row["ratio"] == pytest.approx(steps[what] / full[peer])
     assert pendulum["1 active", "DCA"]["aim"] == 250.0 and pendulum["1 active", "DCA"]["mark"] == ABOVE_FLOOR
-    assert pendulum["all active", None]["ours"] == pytest.approx(10 / 200)  # in steps of divide and conquer
-    assert crowd["5% active", "ABA"]["ratio"] == pytest.approx(200 / 5)
-    assert molecule["100 active", "ABA"]["ratio"] == pytest.approx(400 / 3)
+    assert pendulum["all active", None]["ours"] == pytest.approx(1 / 20)  # in steps of divide and conquer
+    assert crowd["5%: 2 roots + 7", "ABA"]["ratio"] == pytest.approx(1 / 1)  # 9 of 178 joints
+    assert crowd["roots alone", "ABA"]["ratio"] == pytest.approx(1 / 1)
+    assert molecule["100 active", "ABA"]["ratio"] == pytest.approx(40 / 1)
+
+
+def test_of_each_slice_the_least_time_counts(monkeypatch):
+    """Two candidates of two slices, three rounds; a slow slice of one round is not made up for by a quick one."""
+    durations = iter([5.0, 1.0, 3.0, 3.0, 2.0, 9.0, 4.0, 2.0, 7.0, 7.0, 6.0, 6.0])
+    readings = iter(x for duration in durations for x in (0.0, duration))
+    monkeypatch.setattr(dynamics, "time", SimpleNamespace(perf_counter=readings.__next__))
+    order = []
+    stretches = {
+        name: dynamics.Stretch(lambda name=name: order.append(name), lambda: None, steps, 2)
+        for name, steps in (("a", 10), ("b", 1))
+    }
+    assert dynamics._least(stretches, 3) == {"a": (2.0 + 1.0) / 2 / 10, "b": (3.0 + 2.0) / 2 / 1}
+    assert order == ["a", "b"] * 3
 
 
 def test_stretches_of_adaptive_dynamics_start_where_they_started_before():

@@ -29,10 +29,9 @@ class Approximation:
     total: float  #: of all joints, computed or not: the root of the sum of squares of their accelerations
     nv: int
     measure: str  #: the measure of the error: relative, or with its unit
-    whole: bool = (
-        False  #: whether all joints were solved at once, because the assembly tree would not have been accurate
-    )
-    #: or not faster; those not in `joints` are small enough to be treated as zero
+    #: Whether all joints were solved at once, because the assembly tree would not have been accurate, or not faster;
+    #: those not in `joints` are then small enough to be treated as zero.
+    whole: bool = False
 
     @property
     def error(self) -> float:

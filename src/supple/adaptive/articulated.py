@@ -139,7 +139,7 @@ def add_pushes(hybrid):
 
 
 @kernel(types.float64(HybridBody.type), "to the articulated body", effort=3, nogil=True)
-def convert(hybrid):
+def update_articulated_body(hybrid):
     """Compute all coefficients needed to choose an acceleration update region. Returns the smallest pivot."""
     body, tree = hybrid.body, hybrid.body.tree
     m, x = open_reduced(hybrid)

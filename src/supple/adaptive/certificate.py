@@ -38,7 +38,7 @@ def quotient(a, b):
 def set_bounds(qs, joints, measure, rest, at_most, at_least):
     """Set lower and upper bounds of the error. rest: lower and upper bound of the total of the joints treated as zero
     (the latter is negative if there are none); at_most: none of them has a larger square; at_least: one of them has at
-    least this square; all up to FLOOR. joints: the number of all joints."""
+    least this square; all up to qs.floor. joints: the number of all joints."""
     floor, largest = qs.floor, math.sqrt(qs.largest)
     squares, some = qs.squares, rest[1] >= 0.0
     left = math.sqrt(rest[1]) + floor if some else 0.0

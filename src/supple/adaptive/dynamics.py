@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,13 +10,13 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.adaptive import restoring
+from supple.adaptive import inspection, restoring
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import Hybrid
-from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, ratio, said
+from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, said
 from supple.adaptive.metrics import Metrics, Weights
 from supple.adaptive.pushes import Pushes
-from supple.adaptive.settings import ALL, REGION, Settings, checked_active, checked_every, which_move
+from supple.adaptive.settings import ALL, REGION, Settings, checked_every, which_move
 from supple.adaptive.simulated_body import SimulatedBody, view_of
 from supple.adaptive.stats import AdaptiveStats as AdaptiveStats
 from supple.adaptive.stats import stats_of
@@ -136,14 +135,9 @@ class AdaptiveDynamics(SimulatedBody):
 
     @active.setter
     def active(self, value: int) -> None:
-        hybrid, settings = self._hybrid, self._hybrid.settings
-        if settings.guaranteed:
-            raise StateError("with guaranteed=True the error decides how many joints move: set guaranteed = False")
-        settings.refuse_if_fixed()
-        settings = replace(settings, most=checked_active(value), error=0.0)
-        settings.check_pins()
-        hybrid.ask(settings)
-        if settings.all_fixed:
+        hybrid = self._hybrid
+        hybrid.ask(hybrid.settings.with_active(value))
+        if hybrid.settings.all_fixed:
             hybrid.arrange()
             hybrid.mark_active(hybrid.active_joints)
             hybrid.memory.acceleration_rest = hybrid.memory.velocity_rest = 0.0
@@ -156,9 +150,7 @@ class AdaptiveDynamics(SimulatedBody):
 
     @error.setter
     def error(self, value: float) -> None:
-        self._hybrid.settings.refuse_if_fixed()
-        error = take("error", value, NOT_NEGATIVE)
-        self._hybrid.ask(replace(self._hybrid.settings, most=ALL, error=error))
+        self._hybrid.ask(self._hybrid.settings.with_error(value))
 
     @property
     def measure(self) -> str:
@@ -183,11 +175,9 @@ class AdaptiveDynamics(SimulatedBody):
 
     @update_every.setter
     def update_every(self, value: int) -> None:
-        every, settings, memory = checked_every(value), self._hybrid.settings, self._hybrid.memory
-        if settings.guaranteed and every != 1:
-            raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
-        due = max(0, memory.due + every - settings.every)  # counted from the last choice
-        self._hybrid.ask(replace(settings, every_asked=every), due)
+        before, settings = self._hybrid.settings, self._hybrid.settings.with_every(value)
+        due = max(0, self._hybrid.memory.due + settings.every - before.every)  # counted from the last choice
+        self._hybrid.ask(settings, due)
 
     @property
     def guaranteed(self) -> bool:
@@ -196,15 +186,11 @@ class AdaptiveDynamics(SimulatedBody):
 
     @guaranteed.setter
     def guaranteed(self, value: bool) -> None:
-        wanted, hybrid, settings = take("guaranteed", value, FLAG), self._hybrid, self._hybrid.settings
-        if wanted == settings.guaranteed:
-            return
-        settings.refuse_if_fixed()
-        if settings.most != ALL:
-            raise StateError("guaranteed=True needs an error to guarantee: set error first")
-        with hybrid.unless_it_fails():
-            hybrid.settings = replace(settings, guaranteed=wanted)
-            hybrid.assemble(hybrid.active_joints)
+        hybrid, settings = self._hybrid, self._hybrid.settings.with_guaranteed(value)
+        if settings.guaranteed != hybrid.settings.guaranteed:
+            with hybrid.unless_it_fails():
+                hybrid.settings = settings
+                hybrid.assemble(hybrid.active_joints)
 
     @property
     def acceleration_region(self) -> float | None:
@@ -248,11 +234,7 @@ class AdaptiveDynamics(SimulatedBody):
         `stats.energy_removed` grows by the energy lost. Costs O(n).
         """
         part, hybrid = self.model.joints[joint], self._hybrid  # type: ignore[index]
-        hybrid.settings.refuse_if_fixed()
-        pins = hybrid.settings.pins.copy()
-        pins[part.index] = 0 if moves is None else 1 if moves else -1
-        settings = replace(hybrid.settings, pins=pins)
-        settings.check_pins()
+        settings = hybrid.settings.with_pin(part.index, moves)
         with hybrid.unless_it_fails():
             hybrid.change_pins(settings, part.v if moves is False and hybrid.v[part.v].any() else None)
 
@@ -413,24 +395,11 @@ class AdaptiveDynamics(SimulatedBody):
         With guaranteed=True it is at most the error that the step certifies, up to what a step of dt itself leaves
         out."""
         dt = take("measured_error: dt", dt, POSITIVE)
-        some, whole = copy(self), copy(self)
-        whole._hybrid.settings = whole._hybrid.settings.exact()
-        whole._hybrid.lay_out()
-        whole._hybrid.assemble()
-        for body in (some, whole):
-            body.step(dt)
-        weights = self._hybrid.metrics.acceleration
-        off, total = (weights.norm((whole.v - body.v) / dt) for body in (some, self))
-        return ratio(off, total) if self._hybrid.settings.relative else off
+        return inspection.measured_error(self, dt)
 
     def regions(self) -> dict[str, Ints]:
         """Joints by region [AD section 4.1]: "active", "rigid", "forced" (joined above a force), "passive"."""
-        node = self._hybrid.assembly.node_of
-        active = np.zeros(self.model.n_bodies, dtype=bool)
-        active[self.active_joints] = True
-        forced = self._hybrid.memory.on_path[node] != 0
-        sets = {"active": active, "rigid": ~active, "forced": forced, "passive": ~active & ~forced}
-        return {name: np.flatnonzero(x) for name, x in sets.items()}
+        return inspection.regions(self._hybrid)
 
     def _pushes_changed(self) -> None:
         self._hybrid.pushes_changed()

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact import calls
 from supple.exact.aba import AbaBody, AbaDof, AbaPath
+from supple.exact.call_kernels import Scratch
 from supple.exact.motion import Axes
 from supple.exact.tables import Body, DofTraits, aligned_rows, realigned
 from supple.model.joint_poses import Axis
@@ -73,7 +73,7 @@ class ReducedScratch(NamedTuple):
     gain: Any
     effort: Any
     impulse: Any
-    work: Any  #: exact.calls.Scratch
+    work: Any  #: exact.call_kernels.Scratch
     angles: Any  #: storage for those of the tree
 
 
@@ -82,7 +82,7 @@ def open_reduced(hybrid):
     """The current reduced tree, and its workspace."""
     body, h = hybrid.body, hybrid.reduced
     m = Reduced(hybrid.n_joints, hybrid.n_angles, h.bodies, h.shapes, h.dofs, hybrid.gravity, h.angles)
-    work = calls.Scratch(h.path, h.rows, h.dof_rows, Axes(h.axes, h.ring), h.zero_v, 0, 0, body.nv)
+    work = Scratch(h.path, h.rows, h.dof_rows, Axes(h.axes, h.ring), h.zero_v, 0, 0, body.nv)
     return m, ReducedScratch(
         body.nv,
         body.q,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from supple.adaptive.choose import RELATIVE
 from supple.adaptive.keeping import UNWATCHED
 from supple.adaptive.steps import FIXED, GUARANTEED
-from supple.arguments import NOT_NEGATIVE, Kind, take, whole
+from supple.arguments import FLAG, NOT_NEGATIVE, Kind, take, whole
 from supple.errors import StateError
 from supple.model.joints import JointType
 from supple.model.model import Model
@@ -86,17 +86,54 @@ class Settings:
         """Whether errors are shares of the motion of all joints."""
         return self.measure == "relative-linkage"
 
+    # --- with one of them changed ---------------------------------------------------------------------------------
+
+    def with_active(self, value: Any) -> Settings:
+        """A number of joints decides which move."""
+        if self.guaranteed:
+            raise StateError("with guaranteed=True the error decides how many joints move: set guaranteed = False")
+        self._refuse_if_fixed()
+        return replace(self, most=checked_active(value), error=0.0)._with_room_for_pins()
+
+    def with_error(self, value: Any) -> Settings:
+        """An error decides which joints move."""
+        self._refuse_if_fixed()
+        return replace(self, most=ALL, error=take("error", value, NOT_NEGATIVE))
+
+    def with_every(self, value: Any) -> Settings:
+        every = checked_every(value)
+        if self.guaranteed and every != 1:
+            raise StateError("with guaranteed=True the choice is made at every step: update_every is 1")
+        return replace(self, every_asked=every)
+
+    def with_guaranteed(self, value: Any) -> Settings:
+        wanted = take("guaranteed", value, FLAG)
+        if wanted == self.guaranteed:
+            return self
+        self._refuse_if_fixed()
+        if self.most != ALL:
+            raise StateError("guaranteed=True needs an error to guarantee: set error first")
+        return replace(self, guaranteed=wanted)
+
+    def with_pin(self, joint: int, moves: bool | None) -> Settings:
+        """A joint always moves, never does, or neither (None)."""
+        self._refuse_if_fixed()
+        pins = self.pins.copy()
+        pins[joint] = 0 if moves is None else 1 if moves else -1
+        return replace(self, pins=pins)._with_room_for_pins()
+
     def exact(self) -> Settings:
         """Those with which all joints move, but for those that are locked one by one."""
         pins = np.zeros_like(self.pins) if self.fixed else self.pins
         return replace(self, pins=pins, fixed=False, guaranteed=False, most=len(pins))
 
-    def check_pins(self) -> None:
+    def _with_room_for_pins(self) -> Settings:
         wanted = int(((self.pins > 0) & ~self.roots).sum())
         if wanted > self.most:
             raise StateError(f"{wanted} joints are pinned to be active, but at most {self.most} may move")
+        return self
 
-    def refuse_if_fixed(self) -> None:
+    def _refuse_if_fixed(self) -> None:
         if self.fixed:
             raise StateError(
                 "the joints that move were fixed by a list: make another AdaptiveDynamics, with a number of active "

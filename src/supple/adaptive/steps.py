@@ -10,7 +10,7 @@ import math
 
 from numba import types
 
-from supple.adaptive.articulated import convert, rest_force
+from supple.adaptive.articulated import rest_force, update_articulated_body
 from supple.adaptive.choose import choose_active_region, find_update_region
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
@@ -122,7 +122,7 @@ def update_active_region(hybrid):
         if not predict(hybrid) > 0.0:
             return SINGULAR
         swap_velocities(m, x)
-    smallest = convert(hybrid)
+    smallest = update_articulated_body(hybrid)
     if ways & GUARANTEED:
         swap_velocities(m, x)
     if not smallest > 0.0:

@@ -27,7 +27,7 @@ from supple.adaptive.momenta import across
 from supple.adaptive.outdated import MATRICES, mark
 from supple.assembly.joints import advance
 from supple.exact.aba import aba_scratch, with_joints, without_joint
-from supple.exact.calls import call_at, no_wrenches
+from supple.exact.call_kernels import call_at, no_wrenches
 from supple.exact.motion import CallState, joint_of, turn_ahead, world_at_rest
 from supple.integrating.push_law import length, push_force, push_size
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE

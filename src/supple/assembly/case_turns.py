@@ -32,62 +32,50 @@ def product_row(a, b):
 
 
 @helper
-def turn_cases(loads, D, out, get, put):
-    """Two vectors of all cases, transformed by D. get, put: functions that read and write both, of one case."""
-    for c in range(6):
-        a, b = get(loads.cases[0])
-        a, b = a * D[0, c], b * D[0, c]
-        for k in range(1, 6):
-            x, y = get(loads.cases[k])
-            a, b = a + x * D[k, c], b + y * D[k, c]
-        put(out.cases[c], a, b)
-    a, b = get(loads.cases[STILL_CASE])
-    put(out.cases[STILL_CASE], a, b)
+def mixed(cases, D, c, vectors):
+    """Two vectors of case c after the transformation by D. vectors: a function that gives both, of one case."""
+    if c == STILL_CASE:
+        return vectors(cases[STILL_CASE])
+    x, y = vectors(cases[0])
+    a, b = x * D[0, c], y * D[0, c]
+    for k in range(1, 6):
+        x, y = vectors(cases[k])
+        a, b = a + x * D[k, c], b + y * D[k, c]
+    return a, b
 
 
 @helper
-def _b(x):
-    return x.b1, x.b2
+def both_b(case):
+    return case.b1, case.b2
 
 
 @helper
-def _set_b(x, b1, b2):
-    x.b1, x.b2 = b1, b2
+def both_p(case):
+    return case.p1, case.p2
 
 
 @helper
-def _p(x):
-    return x.p1, x.p2
-
-
-@helper
-def _set_p(x, p1, p2):
-    x.p1, x.p2 = p1, p2
-
-
-@helper
-def _zp(x):
-    return x.z, x.p
-
-
-@helper
-def _set_zp(x, z, p):
-    x.z, x.p = z, p
+def z_and_p(case):
+    return case.z, case.p
 
 
 @helper
 def turn_stretch(loads, jointed, D, out):
     """The cases of a stretch, transformed by D; p and E only if it contains joints."""
-    turn_cases(loads, D, out, _b, _set_b)
+    for c in range(CASES):
+        to = out.cases[c]
+        to.b1, to.b2 = mixed(loads.cases, D, c, both_b)
+        if jointed:
+            to.p1, to.p2 = mixed(loads.cases, D, c, both_p)
     if jointed:
-        turn_cases(loads, D, out, _p, _set_p)
         turn_pairs(loads.E, D, out.E)
 
 
 @helper
 def turn_absorbed(loads, D, out):
     """The cases of absorbed branches, transformed by D."""
-    turn_cases(loads, D, out, _zp, _set_zp)
+    for c in range(CASES):
+        out.cases[c].z, out.cases[c].p = mixed(loads.cases, D, c, z_and_p)
     turn_pairs(loads.E, D, out.E)
 
 

@@ -3,7 +3,7 @@
 The b, p and eta of such a node depend only on its angular velocity w, through six numbers, and on the forces of its
 joints, which are constant. This gives seven load cases:
 
-    m = (wx^2, wy^2, wz^2, wx wy, wy wz, wz wx, 1)        b = B m    p = P m    eta = m.E m
+    m = (wx^2, wy^2, wz^2, wx wy, wy wz, wz wx, 1)        b = B m    p = P m    eta = m.E m        [AD theorem 3]
 
 w is in the frame of the node's top body (for a LIGHT or SUM: of the body that carries it). Accelerations are those of
 points: the linear part is the acceleration of the handle's origin. Linear velocities then do not appear (AD's tensors,
@@ -184,7 +184,7 @@ def keep(one, x, Sx, p):
 
 @part
 def join_loads(body, i):
-    """The cases of a JOIN."""
+    """The cases of a JOIN [AD theorem 4]."""
     tree = body.tree
     j, l, r = tree.item[i], tree.left[i], tree.right[i]
     a, b, c = stretch_loads(body, l), stretch_loads(body, r), stretch_loads(body, i)
@@ -217,7 +217,7 @@ def join_loads(body, i):
 
 @part
 def leaf_loads(body, i):
-    """The cases of a LEAF on a path."""
+    """The cases of a LEAF on a path [AD theorem 3, for a rigid body]."""
     tree = body.tree
     b, l = tree.item[i], tree.left[i]
     some, sides, heavy = l >= 0, sides_of_leaf(tree, i, True), tree.heavy[b]
@@ -304,7 +304,7 @@ def lone_loads(body, i, R, r):
 
 @helper
 def sum_loads(body, i):
-    """The cases of a SUM."""
+    """The cases of a SUM: all numbers add."""
     loads, at, tree = body.loads, body.load_at, body.tree
     l, r, c = at[tree.left[i]], at[tree.right[i]], at[i]
     for k in range(ABSORBED_LOADS):

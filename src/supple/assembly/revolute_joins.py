@@ -34,8 +34,8 @@ from supple.spatial.structs import Struct
 FORBIDDEN = 5
 
 
-class LeanJoint(Struct):
-    """The joint data kept from the upward pass for the downward pass."""
+class RevoluteJoin(Struct):
+    """The data of its joint kept from the upward pass for the downward pass."""
 
     YD = SixRows(FORBIDDEN)
     ZD = SixRows(FORBIDDEN)
@@ -46,21 +46,21 @@ class LeanJoint(Struct):
     L = Numbers(10)  # by columns, below its diagonal
 
 
-lean_joint_among = LeanJoint.among
+revolute_join_among = RevoluteJoin.among
 
 
 @helper
-def is_lean(tree, j):
-    """Whether joint j can be joined this way."""
+def is_plain_revolute(tree, j):
+    """Whether joint j is a revolute one without armature."""
     return tree.joint[j] == REVOLUTE and tree.armature[tree.iv[j]] == 0.0
 
 
 @helper
-def lean_join(body, i, cos, sin):
+def join_revolute(body, i, cos, sin):
     """The coefficients of a JOIN i [QS (2)] and of its joint at this rotation. Returns the smallest pivot."""
     tree = body.tree
     A, B, C = stretch_of(body, tree.left[i]), stretch_of(body, tree.right[i]), stretch_of(body, i)
-    J = lean_joint_among(body.numbers, body.joint_at[i])
+    J = revolute_join_among(body.numbers, body.joint_at[i])
     below = tree.open[i] != 0
     M, Y, Z, b = new_matrix(), new_matrix(), new_matrix(), new_matrix()
     assign(M, turn_both(A.Phi2, cos, sin) + B.Phi1)
@@ -121,10 +121,10 @@ def balance(J, m, f1, f2, below):
 
 
 @helper
-def lean_down(body, i, cos, sin):
+def revolute_down(body, i, cos, sin):
     """A JOIN: its joint's acceleration, and the forces on its parts [QS (4), (5)]."""
     tree = body.tree
-    J, iv = lean_joint_among(body.numbers, body.joint_at[i]), tree.iv[tree.item[i]]
+    J, iv = revolute_join_among(body.numbers, body.joint_at[i]), tree.iv[tree.item[i]]
     here, upper, lower = told(body, i), told(body, tree.left[i]), told(body, tree.right[i])
     f1, f2 = here.f1, here.f2
     below = tree.open[i] != 0

@@ -14,7 +14,7 @@ then within a relative error times
     psi1.f1^2 + psi2.f2^2 + scale        [adaptive/total_acceleration.py]
 
 and that of an acceleration a relative error times its square root. The relative error is measured
-[adaptive/quasistatics.py]: it depends on the digits lost in the mobilities, Phi1^A - Phi12^A W Phi21^A, and relative to
+[adaptive/solver.py]: it depends on the digits lost in the mobilities, Phi1^A - Phi12^A W Phi21^A, and relative to
 these scales it is almost independent of the forces.
 """
 

@@ -4,6 +4,9 @@ A step of ours is half a drift, a kick with the accelerations of the middle, and
 forward_dynamics, then velocities, then positions with the new ones in NumPy: the cheapest that there is, and of first
 order. Every repeat starts where the one before started, so that all do the same work, updates of the active region
 included; forces turn with their bodies, which spares full steps finding them.
+
+A stretch of steps is timed in slices, and of each slice the least time of all repeats counts: on a busy machine long
+stretches are interrupted more often than short ones, which would favour full steps.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ Floats = NDArray[np.float64]
 Bounds = tuple[float | None, float | None]
 
 NOTHING: Bounds = (None, None)
-WARM = 2000  #: steps before anything is timed, at most
+WARM = 2000  #: steps before anything is timed
+EVERY = 20  #: steps from one update of the active region to the next
 SPEED = 1e-3  #: of joints where full steps start: numbers so small that processors are slow with them would flatter us
 #: Active joints: (floor, aim) against divide and conquer, and against the ABA.
 PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
@@ -38,33 +42,40 @@ PENDULUM: dict[int, tuple[Bounds, Bounds]] = {
     100: ((2.0, 3.0), NOTHING),
 }
 ALL = 1.5  #: all joints active: times the cost of divide and conquer, at most
-CROWD = {0.05: 4.0, 0.01: 15.0}  #: share of the joints: times faster than the ABA, at least
+#: Share of the joints that move, free roots included (None: only those): times faster than the ABA, at least, and aim.
+CROWD: dict[float | None, Bounds] = {0.05: (4.0, 8.0), None: (12.0, None)}
 MOLECULE, FASTER = 100, 60.0  #: active joints: times faster than the ABA, at least
+SLICES = 10  #: of a stretch of steps
+AGREEING = 3  #: full steps that are compared with those of adaptive dynamics
 SIZES: dict[str, tuple[Any, ...]] = {"pendulum": (300,), "crowd": (20, 10, 0, False), "molecule": (50_000,)}
 
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """So many steps, always the same: start puts everything back, and is not timed."""
+    """Slices of so many steps, always the same: start puts everything back, and is not timed."""
 
     start: Callable[[], Any]
-    go: Callable[[], Any]
+    go: Callable[[], Any]  #: one slice
     steps: int
+    slices: int
 
 
 def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     supple.set_threads(1)
     console.print(
-        "Steps on one thread, each repeat from the same state. Active joints are chosen anew every 20 steps, which the "
-        "times include. A full step (DCA, ABA) is one forward_dynamics and semi-implicit Euler.\n",
+        f"Steps on one thread, each repeat from the same state. Active joints are chosen anew every {EVERY} steps, "
+        "which the times include. A full step (DCA, ABA) is one forward_dynamics and semi-implicit Euler.\n",
         highlight=False,
     )
     made = {name: scenes.NAMES[name](*size) for name, size in SIZES.items()}
     rounds = 3 if quick else 15
     n = made["pendulum"].model.n_bodies
     yield f"A step of a pendulum of {n} links, one force", _pendulum(made["pendulum"], rounds)
-    n = made["crowd"].model.n_bodies
-    yield f"A step of a crowd of {len(made['crowd'].pushes)}, {n:,} joints", _crowd(made["crowd"], rounds)
+    n, people = made["crowd"].model.n_bodies, len(made["crowd"].pushes)
+    yield (
+        f"A step of a crowd: {n:,} joints, of which {people} free roots always move",
+        _crowd(made["crowd"], rounds),
+    )
     yield f"A step of a molecule of {made['molecule'].model.n_bodies:,} joints", _molecule(made["molecule"], rounds)
 
 
@@ -72,8 +83,8 @@ def _pendulum(scene: Scene, rounds: int) -> list[Row]:
     n = scene.model.n_bodies
     middle = scenes.Pushes(np.array([n // 2]), np.array([[0.0, 0.3, 0.0]]), np.zeros((1, 3)))
     scene = scene.with_pushes(middle)
-    active = {count: _adaptive(scene, count, 2000 if count <= n // 10 else 200) for count in (*PENDULUM, n)}
-    best = _least({**active, "DCA": full(scene, "dca", 10), "ABA": full(scene, "aba", 40)}, rounds)
+    active = {count: _adaptive(scene, count, 200 if count <= n // 10 else 20) for count in (*PENDULUM, n)}
+    best = _least({**active, "DCA": full(scene, "dca", 1), "ABA": full(scene, "aba", 4)}, rounds)
     rows = []
     for count, bounds in PENDULUM.items():
         for peer, (floor, aim) in zip(("DCA", "ABA"), bounds):
@@ -83,31 +94,36 @@ def _pendulum(scene: Scene, rounds: int) -> list[Row]:
 
 
 def _crowd(scene: Scene, rounds: int) -> list[Row]:
-    n = scene.model.n_bodies
-    active = {share: _adaptive(scene, round(share * n), 200) for share in CROWD}
-    best = _least(
-        {**active, "ABA": full(scene, "aba", 5), "ABA, not integrated": full(scene, "aba", 5, move=False)}, rounds
-    )
+    n, roots = scene.model.n_bodies, len(scene.pushes)
+    free = {share: 0 if share is None else max(1, round(share * n) - roots) for share in CROWD}
+    active = {share: _adaptive(scene, count, 1, 2 * EVERY) for share, count in free.items()}
+    alone = "ABA alone"  # not integrated
+    best = _least({**active, "ABA": full(scene, "aba", 1), alone: full(scene, "aba", 1, move=False)}, rounds)
     rows = []
-    for share, floor in CROWD.items():
-        rows.append(Row(f"{share:.0%} active", best[share], "s", best["ABA"], "ABA", floor))
-        alone = "ABA, not integrated"
-        rows.append(Row(f"{share:.0%} active", best[share], "s", best[alone], alone))
+    for share, bounds in CROWD.items():
+        name = "roots alone" if share is None else f"{share:.0%}: {roots} roots + {free[share]}"
+        rows.append(Row(name, best[share], "s", best["ABA"], "ABA", *bounds))
+        rows.append(Row(name, best[share], "s", best[alone], alone))
     return rows
 
 
 def _molecule(scene: Scene, rounds: int) -> list[Row]:
-    best = _least({"ours": _adaptive(scene, MOLECULE, 400), "ABA": full(scene, "aba", 3)}, rounds)
+    best = _least({"ours": _adaptive(scene, MOLECULE, 40), "ABA": full(scene, "aba", 1)}, rounds)
     return [Row(f"{MOLECULE} active", best["ours"], "s", best["ABA"], "ABA", FASTER)]
 
 
-def _adaptive(scene: Scene, active: int, steps: int) -> Stretch:
-    """Steps of a body that has been moving for a while."""
+def _adaptive(scene: Scene, active: int, steps: int, slices: int = SLICES) -> Stretch:
+    """Steps of a body that has been moving for a while, and whose active region is no longer new."""
     ad = adaptive(scene, active)
     dt = _dt(scene)
-    ad.run(min(WARM, 10 * steps) * dt, dt)
+    ad.run(WARM * dt, dt)
     q, v = ad.q.copy(), ad.v.copy()
-    return Stretch(lambda: ad.set_state(q, v), lambda: ad.run(steps * dt, dt), steps)
+
+    def start() -> None:
+        ad.set_state(q, v)
+        ad.run(EVERY * dt, dt)
+
+    return Stretch(start, lambda: ad.run(steps * dt, dt), steps, slices)
 
 
 def _dt(scene: Scene) -> float:
@@ -116,14 +132,14 @@ def _dt(scene: Scene) -> float:
 
 
 def adaptive(scene: Scene, active: int) -> AdaptiveDynamics:
-    ad = AdaptiveDynamics(scene.model, scene.q0, active=active)
+    ad = AdaptiveDynamics(scene.model, scene.q0, active=active, update_every=EVERY)
     for b, f, p in zip(scene.pushes.bodies.tolist(), scene.pushes.forces, scene.pushes.points):
         ad.apply(b, force=f, point=p, frame="body")
     return ad
 
 
 def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
-    """Steps of all joints, once they are known to be what adaptive dynamics does with all joints active.
+    """Steps of all joints, once their accelerations are known to be those of adaptive dynamics with all joints active.
 
     move: whether positions and velocities are renewed.
     """
@@ -139,9 +155,12 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
     def start() -> None:
         q[:], v[:] = scene.q0, first
 
+    def accelerate(q: Floats, v: Floats) -> Floats:
+        return supple.forward_dynamics(model, q, v, None, W, method=method)
+
     def go() -> None:
         for _ in range(steps):
-            a = supple.forward_dynamics(model, q, v, None, W, method=method)
+            a = accelerate(q, v)
             if move:
                 np.add(v, dt * a, out=v)
                 q[:] = q + dt * v if plain else model.integrate(q, v, dt)
@@ -149,27 +168,22 @@ def full(scene: Scene, method: Any, steps: int, move: bool = True) -> Stretch:
     if move:
         ours = adaptive(scene, model.n_bodies)
         ours.set_state(scene.q0, first)
-        ours.run(steps * dt, dt)
+        ours.run(AGREEING * dt, dt)
         x, u = scene.q0, first
-
-        def accelerate(q: Floats, v: Floats) -> Floats:
-            return supple.forward_dynamics(model, q, v, None, W, method=method)
-
-        for _ in range(steps):
-            x, u = plain_step(
-                model, x, u, dt, lambda q, v: supple.forward_dynamics(model, q, v, None, W, method=method)
-            )
+        for _ in range(AGREEING):
+            x, u = plain_step(model, x, u, dt, accelerate)
         agree(f"{model.name}: full steps and those of all joints", ours.v, u, 1e-9)
-    return Stretch(start, go, steps)
+    return Stretch(start, go, steps, SLICES)
 
 
 def _least(stretches: Mapping[Any, Stretch], rounds: int) -> dict[Any, float]:
-    """The least seconds of a step of each, all taking turns."""
-    best: dict[Any, float] = dict.fromkeys(stretches, np.inf)
+    """The seconds of a step of each: the mean over its slices, of each of which the least counts, all taking turns."""
+    best = {name: np.full(stretch.slices, np.inf) for name, stretch in stretches.items()}
     for _ in range(rounds):
         for name, stretch in stretches.items():
             stretch.start()
-            start = time.perf_counter()
-            stretch.go()
-            best[name] = min(best[name], (time.perf_counter() - start) / stretch.steps)
-    return best
+            for k in range(stretch.slices):
+                start = time.perf_counter()
+                stretch.go()
+                best[name][k] = min(best[name][k], time.perf_counter() - start)
+    return {name: float(best[name].mean()) / stretch.steps for name, stretch in stretches.items()}

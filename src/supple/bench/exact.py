@@ -15,6 +15,7 @@ from supple.bench import large, startup
 from supple.bench.measure import agree, minima
 from supple.bench.peers import Mujoco, PeerState, Pinocchio
 from supple.bench.rows import Row
+from supple.files import load_quietly
 
 #: Times faster than the peer: (floor, aim).
 ABA_PINOCCHIO, ABA_MUJOCO = (2.1, 2.5), (1.6, 2.0)
@@ -33,7 +34,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         if file is None:
             console.print(f"{name} is left out: pip install example-robot-data brings its file")
             continue
-        state = PeerState(supple.load(file, floating_base=floating_base))
+        state = PeerState(load_quietly(file, floating_base=floating_base))
         pinocchio = None if pin is None else Pinocchio(pin, file, floating_base, state)
         yield (
             f"One call: {name}",

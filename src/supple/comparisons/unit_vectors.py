@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 
 from supple.exact.aba import AbaPath, joint_force, without_joints
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V
 from supple.exact.crba import dense_shape
 from supple.exact.motion import joint_of
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE

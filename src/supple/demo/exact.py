@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -18,6 +16,7 @@ import supple
 from supple import robots
 from supple.bench.measure import minima
 from supple.bench.peers import Mujoco, PeerState, Pinocchio
+from supple.files import load_quietly
 
 Floats = NDArray[np.float64]
 
@@ -37,8 +36,7 @@ def timings() -> tuple[str, list[Timing]]:
     """The robot's name, and the times of each method."""
     supple.set_threads(1)
     file = robots.find(robots.TALOS)
-    with _quietly():
-        robot = supple.trees.humanoid(general=False) if file is None else supple.load(file, floating_base=True)
+    robot = supple.trees.humanoid(general=False) if file is None else load_quietly(file, floating_base=True)
     state, tree = PeerState(robot), PeerState(supple.trees.random_tree(TREE, seed=1, joints=["revolute"]))
     on_robot: dict[str, Callable[[], Any]] = {f"Supple, {m}": _call(state, m) for m in METHODS}
     if file is not None:
@@ -46,18 +44,6 @@ def timings() -> tuple[str, list[Timing]]:
     on_tree = {f"Supple, {m}": _call(tree, m) for m in ("aba", "virtual-work", "dca")}
     small, large = minima(on_robot, ROUNDS), minima(on_tree, 3)
     return robot.name, [Timing(name, small[name], large.get(name)) for name in on_robot]
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Without the line on what of a file is not simulated: nothing is."""
-    log = logging.getLogger("supple")
-    level = log.level
-    log.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
 
 
 def _call(state: PeerState, method: str) -> Callable[[], Floats]:

@@ -20,7 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V, scratch_opener
+from supple.exact.call_kernels import ScratchRows, scratch_opener
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
 from supple.exact.motion import joint_of, move, turn_ahead, turned_inertia, world_at_rest, zero_vec
 from supple.exact.rnea import rigid_force
 from supple.exact.tables import BodyShape

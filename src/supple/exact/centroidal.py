@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import choice, take
-from supple.exact.calls import Algorithm, Q, ScratchRows
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import Algorithm, Q
 from supple.exact.crba import CrbaBody, CrbaPath
 from supple.exact.energy import center_of_mass
 from supple.exact.motion import (

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple import memory
 from supple.arguments import FLAG, take
-from supple.exact.calls import Algorithm, Q, ScratchRows
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import Algorithm, Q
 from supple.exact.motion import joint_of, place, turn_ahead, turned_inertia, unit_mat, zero_vec
 from supple.exact.tables import host_tables
 from supple.exact.treematrix import TreeMatrix

@@ -5,27 +5,23 @@
     pass 2   down again: every joint's acceleration, and the forces on the parts
 
 Accelerations are relative to zeta, as in aba.py, so velocities, gravity and wrenches enter as one force on each body
-(`external`), and the world does not accelerate. For a joint, only what pass 2 needs is stored. Coefficients are kept in
-slots that are reused, few enough to stay in the cache, except those of rigid bodies, which never change. Independent
-subtrees have separate slots and run on several threads.
+(`external`), and the world does not accelerate. For a joint, only what pass 2 needs is stored [dca_memory.py]. In large
+bodies, short stretches of revolute joints are not divided any further but assembled joint by joint [dca_runs.py].
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from supple.assembly.absorbing import leaf, leaf_forces
+from supple.assembly.absorbing import leaf_forces
 from supple.assembly.joints import force_in_basis
-from supple.assembly.memory import AssembledBody, BodyForce, Told
+from supple.assembly.memory import AssembledBody
 from supple.assembly.nodes import RIGID as RIGID_WORDS
-from supple.assembly.nodes import closing_words
 from supple.assembly.passes import (
     absorbed_of,
     join_down,
@@ -38,63 +34,32 @@ from supple.assembly.passes import (
     stretch_of,
     sum_down,
 )
-from supple.assembly.revolute_joins import LeanJoint, is_lean, lean_down, lean_join
-from supple.assembly.tables import TreeTables, tree_tables
+from supple.assembly.revolute_joins import is_plain_revolute, join_revolute, revolute_down
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM, Assembly, assemble
 from supple.errors import SingularError
 from supple.exact.aba import ABA, joint_force
-from supple.exact.calls import SINGULAR, STATE_SHIFT, state_status
+from supple.exact.call_kernels import SINGULAR, STATE_SHIFT, state_status
+from supple.exact.dca_memory import DcaScratch, Forces, Layout, Passes, SavedBody
+from supple.exact.dca_runs import accelerate_run, assemble_run
 from supple.exact.digits import has_mobilities, keeps_digits, settled
 from supple.exact.motion import Axes, CallState, joint_of, move, turn_ahead, turn_of, turned_inertia, world_at_rest
-from supple.exact.tables import Tables, Wrench, aligned, aligned_rows, host_tables
+from supple.exact.rnea import rigid_force
+from supple.exact.tables import Wrench
 from supple.exact.threads import in_parallel, run_parts
-from supple.model.joint_poses import REVOLUTE, Axis
+from supple.model.joint_poses import REVOLUTE
 from supple.model.model import Model
-from supple.spatial.addresses import address_of, vector
-from supple.spatial.algebra import Mat3, Motion, crf, rotate_force, shift_motion, transpose
+from supple.spatial.addresses import vector
+from supple.spatial.algebra import crf, cross, rotate_force, shift_motion, transpose, z_axis
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.cpu import LINE, OK, fetch_from
-from supple.spatial.fields import Six, Value
-from supple.spatial.held import Held
-from supple.spatial.matrices import Mat6
-from supple.spatial.structs import Link, Struct, Table
-from supple.spatial.trig import RING, Turn
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
-MANY = 2000  #: bodies from which subtrees run on several threads
-GROUPS = 16  #: subtrees
 AHEAD, JOINT_LINES = 6, 11  # nodes ahead at which cache lines are prefetched; cache lines of a joint
 MASK = (1 << STATE_SHIFT) - 1
 
 
-class SavedBody(Struct):
-    """What a body with something absorbed into it keeps for the way down, when its slot is reused."""
-
-    Phi1 = Mat6()  # [QS (1)]
-    b1 = Six()
-
-
-class DcaPath(Struct, align=LINE):
-    """What bodies pass on in pass 0, as in aba.py."""
-
-    R = Value(Mat3)
-    V = Value(Motion)
-    zeta = Value(Motion)
-
-
-class Forces(Struct):
-    """The data of pass 0."""
-
-    model = Link(Tables)
-    path = Table(DcaPath)
-    axes = Table(Axis)
-    ring = Table(Turn)
-    turns = Table(Turn)  # how revolute joints are turned
-
-
-saved_among, wrenches_at, turns_at = SavedBody.among, Wrench.table, Turn.table
+saved_among, wrenches_at = SavedBody.among, Wrench.table
 
 
 @helper
@@ -110,11 +75,22 @@ def forces_on_bodies(x, state, body):
         R, r, V, c = move(m, b, path[p].R, path[p].V, state.q, state.v, S)
         I = turned_inertia(R, m.shapes[b])
         zeta = shift_motion(r, path[p].zeta) + c
-        f = rotate_force(transpose(R), I @ zeta + crf(V, I @ V))
-        if state.pushed:
-            f = f - rotate_force(m.outward[b].R, state.wrenches[b].f)
         path[i].R, path[i].V, path[i].zeta = R, V, zeta
-        body.external[b].f = force_in_basis(body.tree, b, f) * -1.0
+        if x.run_of[b] >= 0:
+            f = rigid_force(I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # as in aba.py
+            if state.pushed:
+                f = f - rotate_force(R @ m.outward[b].R, state.wrenches[b].f)
+            run, row = x.runs[x.run_of[b]], x.bodies[b]
+            row.r, row.z, row.p, row.I = r, z_axis(R), f, I
+            if b == run.first:
+                run.R1 = R
+            if b == run.last:
+                run.R2 = R
+        else:
+            f = rotate_force(transpose(R), I @ zeta + crf(V, I @ V))
+            if state.pushed:
+                f = f - rotate_force(m.outward[b].R, state.wrenches[b].f)
+            body.external[b].f = force_in_basis(body.tree, b, f) * -1.0
         if kind == REVOLUTE:
             x.turns[b].cos, x.turns[b].sin = turn_of(m, b, S, 0)
     for j in range(m.nv):
@@ -122,21 +98,23 @@ def forces_on_bodies(x, state, body):
 
 
 @helper
-def assemble_nodes(body, turns, order, start, stop, save_at):
+def assemble_nodes(x, start, stop):
     """Pass 1, over a part of the order. Returns the smallest pivot, and its node."""
-    tree = body.tree
+    body, tree, order = x.body, x.body.tree, x.order
     smallest, worst = 1.0e300, -1
-    for x in range(start, stop):
-        i = order[x]
-        if x + AHEAD < stop:
-            soon = order[x + AHEAD]
+    for at in range(start, stop):
+        i = order[at]
+        if at + AHEAD < stop:
+            soon = order[at + AHEAD]
             if tree.kind[soon] == JOIN:
                 fetch_from(body.numbers, body.joint_at[soon], JOINT_LINES)
             else:
                 fetch_from(body.numbers, body.node_at[soon], RIGID_WORDS // LINE)
         kind, j, pivot = tree.kind[i], tree.item[i], 1.0e300
-        if kind == JOIN and is_lean(tree, j):
-            pivot = lean_join(body, i, turns[j].cos, turns[j].sin)
+        if x.run_at[i] >= 0:
+            pivot = assemble_run(body, i, x.runs[x.run_at[i]], x.bodies, x.dofs)
+        elif kind == JOIN and is_plain_revolute(tree, j):
+            pivot = join_revolute(body, i, x.turns[j].cos, x.turns[j].sin)
         elif kind == LEAF and tree.left[i] < 0:  # its matrices are constant
             if not tree.lone[i]:
                 sides, f = sides_of_leaf(tree, i, False), body.external[j].f
@@ -145,24 +123,26 @@ def assemble_nodes(body, turns, order, start, stop, save_at):
             pivot = renew(body, i, False, True)
         if not pivot >= smallest:
             smallest, worst = pivot, i
-        if save_at[i] >= 0:
-            saved, C = saved_among(body.numbers, save_at[i]), stretch_of(body, i)
+        if x.save_at[i] >= 0:
+            saved, C = saved_among(body.numbers, x.save_at[i]), stretch_of(body, i)
             saved.Phi1, saved.b1 = C.Phi1, C.b1
     return smallest, worst
 
 
 @helper
-def accelerate_nodes(body, turns, order, start, stop, save_at):
+def accelerate_nodes(x, start, stop):
     """Pass 2, over a part of the order, backwards."""
-    tree = body.tree
-    for x in range(stop - 1, start - 1, -1):
-        i = order[x]
-        if x - 4 * AHEAD >= start and tree.kind[order[x - 4 * AHEAD]] != LEAF:
-            fetch_from(body.numbers, body.joint_at[order[x - 4 * AHEAD]], JOINT_LINES)
+    body, tree, order = x.body, x.body.tree, x.order
+    for at in range(stop - 1, start - 1, -1):
+        i = order[at]
+        if at - 4 * AHEAD >= start and tree.kind[order[at - 4 * AHEAD]] != LEAF:
+            fetch_from(body.numbers, body.joint_at[order[at - 4 * AHEAD]], JOINT_LINES)
         kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
-        if kind == JOIN:
-            if is_lean(tree, j):
-                lean_down(body, i, turns[j].cos, turns[j].sin)
+        if x.run_at[i] >= 0:
+            accelerate_run(body, i, x.runs[x.run_at[i]], x.bodies, x.dofs)
+        elif kind == JOIN:
+            if is_plain_revolute(tree, j):
+                revolute_down(body, i, x.turns[j].cos, x.turns[j].sin)
             else:
                 join_down(body, i)
         elif kind == LIGHT:
@@ -173,17 +153,14 @@ def accelerate_nodes(body, turns, order, start, stop, save_at):
             if tree.lone[i]:
                 lone_down(body, i)
             else:
-                saved = saved_among(body.numbers, save_at[i])
+                saved = saved_among(body.numbers, x.save_at[i])
                 leaf_down(body, i, saved.Phi1, saved.b1)
 
 
-_f1, _f2, _i1, _int = types.float64[::1], types.float64[:, ::1], types.int64[::1], types.int64
+_f1, _f2, _int = types.float64[::1], types.float64[:, ::1], types.int64
 
 
-_body = AssembledBody.type
-
-
-@kernel(_int(Forces.type, _body, _f1, _f1, _f1, _f2, types.boolean), "dca, forces", nogil=True)
+@kernel(_int(Forces.type, AssembledBody.type, _f1, _f1, _f1, _f2, types.boolean), "dca, forces", nogil=True)
 def forces_kernel(forces, body, q, v, tau, wrenches, pushed):
     """Pass 0. Returns a status."""
     state = CallState(vector(q), vector(v), vector(tau), pushed, wrenches_at(wrenches.ctypes.data))
@@ -193,144 +170,18 @@ def forces_kernel(forces, body, q, v, tau, wrenches, pushed):
     return status
 
 
-@kernel(_int(_body, _int, _i1, _i1, _int, _int), "dca, assembly", effort=8, nogil=True)
-def assemble_kernel(body, turns, order, save_at, start, stop):
+@kernel(_int(Passes.type, _int, _int), "dca, assembly", effort=8, nogil=True)
+def assemble_kernel(passes, start, stop):
     """Pass 1. Returns OK, or SINGULAR and the node."""
-    smallest, worst = assemble_nodes(body, turns_at(turns), order, start, stop, save_at)
+    smallest, worst = assemble_nodes(passes, start, stop)
     return OK if smallest > 0.0 else SINGULAR + (max(worst, 0) << STATE_SHIFT)
 
 
-@kernel(_int(_body, _int, _i1, _i1, _int, _int), "dca, accelerations", nogil=True)
-def accelerate_kernel(body, turns, order, save_at, start, stop):
+@kernel(_int(Passes.type, _int, _int), "dca, accelerations", nogil=True)
+def accelerate_kernel(passes, start, stop):
     """Pass 2. Returns OK."""
-    accelerate_nodes(body, turns_at(turns), order, start, stop, save_at)
+    accelerate_nodes(passes, start, stop)
     return OK
-
-
-@kernel(types.int64(_i1, _i1, _i1, _i1, _i1), "slots of an assembly")
-def slots_kernel(kind, left, right, group, slot):
-    """A slot for each node; nodes that begin a group (group[i] >= 0) start again at slot 0. Fills `group` for the nodes
-    under them. Returns the largest slot."""
-    largest = 0
-    for i in range(kind.shape[0] - 1, -1, -1):
-        s = slot[i]
-        largest = max(largest, s)
-        for child, up in ((left[i], s + 1 if kind[i] == LEAF or kind[i] == LIGHT else s), (right[i], s + 1)):
-            if child >= 0:
-                if group[child] < 0:
-                    group[child] = group[i]
-                    slot[child] = up
-                else:
-                    slot[child] = 0
-    return largest
-
-
-class Layout:
-    """Where passes 1 and 2 keep their results, for a model and an assembly of it."""
-
-    def __init__(self, model: Model, assembly: Assembly) -> None:
-        tables: TreeTables = tree_tables(model, assembly)
-        self.tables = tables
-        m, kind = assembly.n_nodes, assembly.kind
-        roots = _independent(assembly, GROUPS) if model.n_bodies >= MANY else []
-        group, slot = np.full(m, -1, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        group[roots] = np.arange(len(roots))
-        depth = int(slots_kernel.load()(kind, assembly.left, assembly.right, group, slot)) + 1
-        group_of = group + 1  # 0: those above all groups
-        slot += depth * group_of
-        self.n_slots = depth * (len(roots) + 1)
-        ranges = [np.arange(assembly.first[r], r + 1) for r in roots]
-        top = np.flatnonzero(group < 0)
-        self.order = np.concatenate([*ranges, top]).astype(np.int64)
-        bounds = np.cumsum([0, *map(len, ranges), len(top)]).tolist()
-        self.parts = list(pairwise(bounds))
-        self.told_at = slot
-        still = (kind == LEAF) & (assembly.left < 0) & (tables.lone == 0)
-        saved = (kind == LEAF) & (assembly.left >= 0) & (tables.lone == 0)
-        joint = assembly.item
-        lean = (kind == JOIN) & (tables.joint[joint] == REVOLUTE)
-        lean &= model.armature[np.minimum(model.v_index, model.nv - 1)][joint] == 0.0
-        joint_size = np.where(lean, LeanJoint.words, tables.joint_size)
-        sizes = [
-            np.full(self.n_slots, RIGID_WORDS),
-            joint_size,
-            np.where(still, RIGID_WORDS, 0),
-            np.where(saved, SavedBody.words, 0),
-        ]
-        begins, total = [], 0
-        for size in sizes:
-            begins.append(total + np.cumsum(size) - size)
-            total += int(size.sum())
-        self.size = total
-        self.at = np.where(still, begins[2], begins[0][slot]).astype(np.int64)
-        self.joint_at = np.ascontiguousarray(begins[1])
-        self.closing_at = np.zeros(m, dtype=np.int64)
-        self.save_at = np.where(saved, begins[3], -1).astype(np.int64)
-        self.kept: list[DcaScratch] = []  #: for one state at a time
-
-
-class DcaScratch:
-    """The scratch of a thread for one state."""
-
-    def __init__(self, model: Model, layout: Layout) -> None:
-        shared = dict(
-            tree=layout.tables.tree,
-            numbers=aligned((layout.size,)),
-            node_at=layout.at,
-            joint_at=layout.joint_at,
-            closing_at=layout.closing_at,
-            told=Told.zeros(layout.n_slots),
-            told_at=layout.told_at,
-            external=BodyForce.zeros(model.n_bodies),
-            nq=model.nq,
-            nv=model.nv,
-            force=np.empty(model.nv),
-        )
-        # one per part: each has separate scratch
-        self.bodies = [AssembledBody.of(**shared, closings=np.zeros(closing_words(6))) for _ in layout.parts]
-        worst = int(rigid_kernel.load()(self.bodies[0].address))
-        self.status = OK if worst < 0 else SINGULAR + (worst << STATE_SHIFT)
-        self.forces = forces_of(model)
-        self.turns = address_of(self.forces.turns)
-
-
-def forces_of(model: Model) -> Held:
-    """What pass 0 needs."""
-    host, turns = host_tables(model), Turn.zeros(model.n_bodies)
-    turns["cos"] = turns["sin"] = 1.0
-    return Forces.of(
-        model=host,
-        path=aligned_rows(DcaPath, host.n_slots),
-        axes=aligned_rows(Axis, model.nv),
-        ring=aligned_rows(Turn, RING),
-        turns=turns,
-    )
-
-
-@kernel(_int(_body), "rigid bodies of an assembly", effort=2)
-def rigid_kernel(body):
-    """The constant matrices of bodies into which nothing is absorbed. Returns a node whose body has none, or -1."""
-    tree = body.tree
-    for i in range(tree.n_nodes):
-        alone = tree.kind[i] == LEAF and tree.left[i] < 0 and not tree.lone[i]
-        if alone:
-            b = tree.item[i]
-            I, sides = tree.links[b].I, sides_of_leaf(tree, i, False)
-            if not leaf(I, next_joint(tree, b), stretch_of(body, i), False, absorbed_of(body, i), sides) > 0.0:
-                return i
-    return -1
-
-
-def _independent(assembly: Assembly, count: int) -> list[int]:
-    """The roots of about `count` independent subtrees, the largest subdivided first."""
-    size = assembly.joints
-    heap = [(-int(size[-1]), assembly.n_nodes - 1)]
-    while len(heap) < count and -heap[0][0] > MANY // GROUPS:
-        _, i = heapq.heappop(heap)
-        for child in (int(assembly.left[i]), int(assembly.right[i])):
-            if child >= 0:
-                heapq.heappush(heap, (-int(size[child]), child))
-    return sorted(i for _, i in heap)
 
 
 def divide_and_conquer(
@@ -353,7 +204,6 @@ def divide_and_conquer(
     out = np.empty((B, model.nv))
     lost: list[int] = []  # nodes at which a pivot was not positive
     forces, up, down = forces_kernel.load(), assemble_kernel.load(), accelerate_kernel.load()
-    fixed = layout.order, layout.save_at
 
     def solve(i: int, scratch: DcaScratch, alone: bool) -> int:
         """One state; alone, on several threads."""
@@ -361,9 +211,7 @@ def divide_and_conquer(
             body.q, body.qdd = flat_q[i], out[i]
         at, arguments = scratch.bodies[-1].address, (flat_q[i], flat_v[i], flat_tau[i])
         status = scratch.status or int(forces(scratch.forces.address, at, *arguments, pushes[i], pushed))
-        *below, top = (
-            (body.address, scratch.turns, *fixed, *bounds) for body, bounds in zip(scratch.bodies, layout.parts)
-        )
+        *below, top = ((passes.address, *bounds) for passes, bounds in zip(scratch.passes, layout.parts))
         if status == OK:
             status = max(_all(up, below, alone), default=OK) or int(up(*top))
         if status == OK:

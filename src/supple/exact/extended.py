@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.aba import AbaDof, without_joint
-from supple.exact.calls import BATCH, Scratch, call_at, row_of
+from supple.exact.call_kernels import BATCH, Scratch, call_at, row_of
 from supple.exact.motion import Axes, CallState, joint_of, turn_ahead, turned_split, world_at_rest
 from supple.exact.tables import ALIGNMENT, Wrench, host_tables
 from supple.exact.threads import in_parallel

@@ -43,6 +43,7 @@ class _Entry:
             pattern.size, f"the factor of a matrix with {pattern.n} rows", "use forward_dynamics(method='aba')"
         )
         self.packing = pattern._packing
+        self.length = pattern.size + pattern.n  #: of the packed values of a factor
         #: dense rows are read directly only if packed in that order
         self.dense_rows = pattern.n if pattern.order is None else -1
         self.run = {form: function_of(factorize_kernel, self.factoring(form)) for form in _FORMS}
@@ -202,10 +203,10 @@ def factorize(
         H = H._values  # type: ignore[union-attr]
     else:
         pattern = parent if isinstance(parent, Pattern) else _pattern(parent)
+    entry: _Entry = pattern._entry or pattern._keep(_Entry(pattern))
     if form.__class__ is not str or form not in _FORMS:
         take("factorize: form", form, FORM)
-    entry: _Entry = pattern._entry or pattern._keep(_Entry(pattern))
-    values = np.zeros(pattern.size + pattern.n)
+    values = np.zeros(entry.length)
     status = entry.run[form](values, H)
     if status == ODD:
         return _factorize_general(pattern, entry, H, form)
@@ -232,7 +233,7 @@ def _factorize_general(pattern: Pattern, entry: _Entry, H: Any, form: str) -> Fa
     packed = matrix.shape[-1:] == (pattern.size,) and matrix.shape[-2:] != (pattern.n, pattern.n)
     rows = matrix if packed else pattern.pack(matrix)
     flat = np.ascontiguousarray(rows.reshape(math.prod(rows.shape[:-1]), pattern.size))
-    results = np.zeros((len(flat), pattern.size + pattern.n))
+    results = np.zeros((len(flat), entry.length))
     for row, result in zip(flat, results):
         status = entry.run[form](result, row)
         if status != OK:

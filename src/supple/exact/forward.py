@@ -11,7 +11,8 @@ from supple.arguments import choice, take
 from supple.errors import SingularError, StateError
 from supple.exact.aba import ABA
 from supple.exact.answers import at_rest
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V, refuse_not_finite
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V, refuse_not_finite
 from supple.exact.crba import CrbaDof, crba, dense_shape, packed_size
 from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse

@@ -6,7 +6,7 @@ point P of a body that it moves, and the derivative of the column are
     J_k  = (w, u + w x (P - P_b))
     J_k' = (w', u' + w' x (P - P_b) + w x (P' - P_b'))        w' = o x w    u' = o x u
 
-where o is the angular velocity of a body to which the axis is fixed: its own, or, for the first axis of a universal
+where o is the angular velocity of a body to which the axis is fixed: its own or, for the first axis of a universal
 joint, its parent's. Along the axes of the point's own body, which rotates with o_e, the derivative is J' - o_e x J.
 """
 
@@ -22,18 +22,11 @@ from supple import memory
 from supple.arguments import Triple, checked
 from supple.errors import StateError
 from supple.exact.answers import Along, at_rest
-from supple.exact.calls import (
-    NOT_FINITE,
-    STATE_SHIFT,
-    Algorithm,
-    call_at,
-    finite,
-    row_of,
-    state_status,
-)
+from supple.exact.call_kernels import NOT_FINITE, STATE_SHIFT, call_at, finite, row_of, state_status
+from supple.exact.calls import Algorithm
 from supple.exact.kinematics import POSES, VELOCITIES, place_all, place_world, placed_scratch
 from supple.exact.motion import joint_of, move, turn_ahead, unit_mat, zero_vec
-from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, UNIVERSAL
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, is_on_parent
 from supple.model.model import Model
 from supple.spatial.algebra import Motion, Vec3, cross, rotate_motion, shift_motion, transpose, z_axis
 from supple.spatial.compiler import helper, kernel
@@ -75,7 +68,7 @@ def axis_of(m, work, b, k):
 def turning_of(m, work, b, k):
     """The angular velocity of a body to which that axis is fixed."""
     o, up = work.bodies[b].V.ang, m.bodies[b].parent
-    if m.bodies[b].kind == UNIVERSAL and k == m.bodies[b].iv:
+    if is_on_parent(m.bodies[b].kind, k - m.bodies[b].iv):
         o = work.bodies[up].V.ang if up >= 0 else Vec3(0.0, 0.0, 0.0)
     return o
 

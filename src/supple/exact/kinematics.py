@@ -11,14 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import choice, take
 from supple.exact.answers import Along, Motions, Poses, at_rest
-from supple.exact.calls import (
-    A_OR_NONE,
-    Algorithm,
-    Q,
-    ScratchRows,
-    V,
-    scratch_opener,
-)
+from supple.exact.call_kernels import ScratchRows, scratch_opener
+from supple.exact.calls import A_OR_NONE, Algorithm, Q, V
 from supple.exact.motion import joint_motion, joint_of, move, place, turn_ahead, unit_mat, zero_vec
 from supple.model.model import Model
 from supple.spatial.algebra import (

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q, ScratchRows
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
 from supple.exact.motion import joint_motion, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.tables import Wrench
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 
 from supple import memory
 from supple.exact.aba import AbaDof
-from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, ScratchRows, V
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import TAU, WRENCHES, Algorithm, Q, V
 from supple.exact.motion import joint_of, zero_vec
 from supple.exact.tables import Wrench
 from supple.exact.virtual_work import (

@@ -34,7 +34,8 @@ from numpy.typing import NDArray
 
 from supple.errors import SingularError
 from supple.exact.aba import AHEAD, CACHED, SHAPE_LINES, AbaDof, accelerate, eliminate, joint_force, without_joint
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, ScratchRows, V
+from supple.exact.call_kernels import ScratchRows
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
 from supple.exact.motion import joint_of, turn_ahead, turned_split, world_at_rest, zero_vec
 from supple.exact.tables import Wrench, split_inertias
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE

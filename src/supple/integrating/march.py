@@ -10,7 +10,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import ABA
-from supple.exact.calls import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
+from supple.exact.call_kernels import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
 from supple.integrating.chart import move_into
 from supple.integrating.divergence import WEIGHT, Growth, Steadiness, change_into, note_step
 from supple.integrating.implicit import PARTS, Implicit, ImplicitRoom, take_part

@@ -14,7 +14,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import aba, aba_scratch
-from supple.exact.calls import Call, no_wrenches
+from supple.exact.call_kernels import Call, no_wrenches
 from supple.exact.motion import CallState
 from supple.exact.tables import Tables, host_tables
 from supple.integrating.chart import point_into, rate_into

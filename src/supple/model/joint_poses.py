@@ -146,6 +146,12 @@ def with_moving_axes(kind, c, axes, j, v):
     return c
 
 
+@helper
+def is_on_parent(kind, a):
+    """Whether direction a of a joint is fixed to the parent, not to the body: the first axis of a universal joint."""
+    return kind == UNIVERSAL and a == 0
+
+
 # --- the same along the axes that a user gives: for re-rooting, which needs no frames turned ----------------------
 
 

@@ -36,7 +36,8 @@ from supple.errors import SuppleError
 from supple.exact import ltdl as factors
 from supple.exact import motion
 from supple.exact.aba import ABA
-from supple.exact.calls import Algorithm, HostWork, Scratch
+from supple.exact.call_kernels import Scratch
+from supple.exact.calls import Algorithm, HostWork
 from supple.exact.crba import PACKED
 from supple.exact.forward import CRBA_LTDL
 from supple.exact.packing import Packing

@@ -8,31 +8,27 @@ from supple.assembly.memory import AssembledBody
 from supple.assembly.tree import assemble
 from supple.costs.matrices import Cost
 from supple.exact import dca
+from supple.exact.dca_memory import DcaScratch, Forces, Layout, Passes
 from supple.model.model import Model
-from supple.reproduce.counting import Floats, count, require, state, table
+from supple.reproduce.counting import Floats, count, require, state
 from supple.spatial.cpu import OK
-from supple.spatial.plain_structs import Checked
-from supple.spatial.trig import Turn
 
 
 def run(model: Model, q: Floats, v: Floats, tau: Floats, wrenches: Floats | None = None) -> tuple[Cost, Floats]:
     """Divide and conquer on one state: what it costs, and its result. What is constant of the rigid bodies is not
     counted: it is made once for a model."""
-    layout = dca.Layout(model, assemble(model, "balanced"))
-    made: list[dca.DcaScratch] = []
-    count(lambda: made.append(dca.DcaScratch(model, layout)))
+    layout = Layout(model, assemble(model, "balanced"))
+    made: list[DcaScratch] = []
+    count(lambda: made.append(DcaScratch(model, layout)))
     (scratch,), qdd = made, np.zeros(model.nv)
     require(scratch.status == OK, "every body has an inverse inertia")
     for each in scratch.bodies:
         each.q, each.qdd = q, qdd
-    bodies = [AssembledBody.at(each.address) for each in scratch.bodies]
-    order, save_at = layout.order.view(Checked), layout.save_at.view(Checked)
-    turns = table(Turn, scratch.forces.turns)
 
     def all_passes() -> None:
-        forces = dca.Forces.at(scratch.forces.address)
-        dca.forces_on_bodies(forces, state(q, v, tau, wrenches), bodies[-1])
-        parts = [(body, turns, order, *bounds, save_at) for body, bounds in zip(bodies, layout.parts)]
+        forces, body = Forces.at(scratch.forces.address), AssembledBody.at(scratch.bodies[-1].address)
+        dca.forces_on_bodies(forces, state(q, v, tau, wrenches), body)
+        parts = [(Passes.at(passes.address), *bounds) for passes, bounds in zip(scratch.passes, layout.parts)]
         for part in parts:
             smallest, _ = dca.assemble_nodes(*part)
             require(smallest > 0.0, "every pivot is positive")

@@ -229,8 +229,8 @@ def reroot(
         **columns.arrays,
         body_names=Reordered(model.body_names, order),
         joint_names=joint_names,
-        frame_list=tuple(moved(f, number, shift) for f in model.frame_list),
-        visuals=tuple(moved(x, number, shift) for x in model.visuals),
+        frame_list=moved(model.frame_list, number, shift),
+        visuals=moved(model.visuals, number, shift),
         actuator_list=columns.actuators,
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )

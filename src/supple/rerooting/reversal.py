@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.frozen import kept
+from supple.model.frozen import frozen
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, SWAPS, UNIT_PART, JointType
 from supple.model.model import Frame, Model, Visual
@@ -164,12 +164,22 @@ def _check_directions(model: Model, bodies: Ints, name: str, kind: JointType, va
         )
 
 
-def moved(part: T, number: Ints, shift: Floats) -> T:
-    """A frame or a shape on its body, relative to the body's new origin."""
-    if part.body < 0:
-        return part
-    position = kept(part.position - shift[part.body])
-    return replace(part, body=int(number[part.body]), position=position)
+def moved(parts: Sequence[T], number: Ints, shift: Floats) -> tuple[T, ...]:
+    """Frames or shapes on their bodies, relative to the bodies' new origins."""
+    if not parts:
+        return ()
+    body = np.array([part.body for part in parts])
+    at, position = np.maximum(body, 0), np.array([part.position for part in parts])
+    places = frozen(position - shift[at])
+    rows = zip(parts, number[at].tolist(), places)
+    return tuple(part if part.body < 0 else _placed(part, i, place) for part, i, place in rows)
+
+
+def _placed(part: T, body: int, position: Floats) -> T:
+    """The same as dataclasses.replace in a fifth of the time: a robot has a hundred frames and shapes."""
+    out: T = object.__new__(type(part))
+    vars(out).update(vars(part), body=body, position=position)
+    return out
 
 
 class Reordered(Sequence[str]):

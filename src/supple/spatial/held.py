@@ -42,15 +42,17 @@ class Held:
             setattr(self, name, value)
 
     def _begin(self, record: Any) -> None:
-        self._record, self._kept, self.address = record, {}, address_of(record)
-        self._integers, self._floats = memoryview(record.view(np.int64)), memoryview(record.view(np.float64))
+        words = record.view(np.int64)
+        self._record, self._kept, self.address = record, {}, address_of(words)
+        self._integers, self._floats = memoryview(words), memoryview(record.view(np.float64))
 
     def _refer(self, name: str, value: Any) -> None:
         """Keep an object and store its address."""
-        field, kept = self._struct.fields[name], self._kept.setdefault(name, [])
+        field, at, kept = self._struct.fields[name], self._struct.offsets[name], self._kept.setdefault(name, [])
         kept.append(value)
-        address = value.address if hasattr(value, "address") else address_of(value)
-        self._record[name][0] = (address, field.count(value)) if isinstance(field, Elsewhere) else address
+        self._integers[at] = value.address if hasattr(value, "address") else address_of(value)
+        if isinstance(field, Elsewhere):
+            self._integers[at + 1] = field.count(value)
         del kept[:-1]
 
     @property

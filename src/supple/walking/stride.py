@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from supple.errors import StateError
 from supple.exact.aba import ABA
-from supple.exact.calls import finite
+from supple.exact.call_kernels import finite
 from supple.integrating.looks import NOWHERE, differences, falls, value
 from supple.integrating.runge_kutta import STAGES, blended, dop853, dop853_tableau, growth
 from supple.integrating.stages import StepRoom, UnderForces, slope_of, take_stages

@@ -20,7 +20,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.errors import StateError
-from supple.exact.calls import Call
+from supple.exact.call_kernels import Call
 from supple.exact.kinematics import POSES, place_all, placed_scratch
 from supple.model.model import Model
 from supple.spatial import fields

@@ -12,7 +12,7 @@
                                                                                                     [python_objects.py]
 
 On a processor without these, prefetching does nothing, one state takes the place of four, six numbers are six numbers
-as in plain_sixes.py, and entry kernels, which are in exact/calls.py and exact/factor_entries.py only, are replaced by
+as in plain_sixes.py, and entry kernels, which are in exact/call_kernels.py and exact/factor_entries.py, are replaced by
 whatever starts a kernel there. The algorithms stay as they are.
 """
 
