@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,11 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.simulating.described import forces_again, given, plane_again
-from supple.viewing.scenery import Scenery, ground_of
+from supple.model.clip import Clip
+from supple.simulating.described import forces_again, given, other_forces, plane_again
+from supple.viewing.colours import FORCE
+from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, ground_of
+from supple.viewing.show import shown_as
 
 
 def ends(batch: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -25,34 +31,99 @@ def test_arrows_point_along_forces_at_their_points(seed: int) -> None:
     pose = supple.poses(model, model.random(seed))
     force, point = rng.standard_normal((2, 3))
     frame: Any = ("world", "body")[seed % 2]
-    arrow, springs, _ = Scenery([supple.Push(3, force, point, frame=frame)]).batches(model, pose)
-    begin, end = ends(arrow)
+    made = Scenery([supple.Push(3, force, point, frame=frame)]).batches(model, pose)
+    begin, end = ends(made["force"])
     at = pose.position[3] + pose.rotation[3] @ point
     assert min(np.linalg.norm(begin - at), np.linalg.norm(end - at)) < 1e-9  # it begins or ends there
     d = (end - begin)[0] / np.linalg.norm(end - begin)
     world = pose.rotation[3] @ force if frame == "body" else force
     np.testing.assert_allclose(d, world / np.linalg.norm(world), atol=1e-9)
-    assert len(springs) == 0
+    assert len(made["spring"]) == len(made["torque"]) == 0
 
 
 def test_arrows_are_there_while_pushes_act() -> None:
     model = supple.trees.chain(3)
     pose = supple.poses(model, model.neutral())
     scenery = Scenery([supple.Push(2, (0.0, 0.0, 2.0), start=1.0, stop=2.0), supple.Push(1, (0.0, 0.0, 1.0))])
-    lengths = {t: scenery.batches(model, pose, t)[0].scale[:, 2] for t in (0.5, 1.0, 1.9, 2.0)}
+    lengths = {t: scenery.batches(model, pose, t)["force"].scale[:, 2] for t in (0.5, 1.0, 1.9, 2.0)}
     assert [bool(x[0] > 1e-6) for x in lengths.values()] == [False, True, True, False]
     assert all(x[1] > 1e-6 for x in lengths.values())
     assert lengths[1.0][0] == pytest.approx(2 * lengths[1.0][1])  # as their strengths
-    weaker = scenery.batches(model, pose, 1.0, scale=0.75)[0].scale[:, 2]
+    weaker = scenery.batches(model, pose, 1.0, scale=0.75)["force"].scale[:, 2]
     assert weaker[0] == pytest.approx(0.75 * lengths[1.0][0])
-    assert (scenery.batches(model, pose, 1.0, scale=0.0)[0].scale[:, 2] < 1e-6).all()
+    assert (scenery.batches(model, pose, 1.0, scale=0.0)["force"].scale[:, 2] < 1e-6).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rings_go_around_torques_at_the_centre_of_the_body(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    model = supple.trees.chain(5)
+    pose = supple.poses(model, model.random(seed))
+    torque = rng.standard_normal(3)
+    frame: Any = ("world", "body")[seed % 2]
+    pushes = [supple.Push(3, torque=torque, frame=frame), supple.Push(1, torque=0.1 * torque, start=1.0, stop=2.0)]
+    scenery = Scenery(pushes)
+    rings = {t: scenery.batches(model, pose, t)["torque"] for t in (0.0, 1.0)}
+    np.testing.assert_allclose(rings[0.0].begin[0], pose.position[3] + pose.rotation[3] @ model.com[3], atol=1e-9)
+    world = pose.rotation[3] @ torque if frame == "body" else torque
+    np.testing.assert_allclose(rings[0.0].rotation[0, :, 2], world / np.linalg.norm(world), atol=1e-9)
+    assert np.ptp(rings[0.0].scale[0]) == 0.0  # a circle
+    assert rings[0.0].scale[1, 0] < 1e-6 < rings[1.0].scale[1, 0]  # while it acts
+    assert len(scenery.batches(model, pose)["force"]) == 0
+    assert (scenery.batches(model, pose, 1.0, scale=0.0)["torque"].scale < 1e-6).all()
+
+
+@pytest.mark.parametrize("mesh", [_arrow(), _ring(), _coil(9, 8), _coil(3, 5)], ids=["arrow", "ring", "coil", "coarse"])
+def test_meshes_show_their_outer_sides(mesh: tuple[np.ndarray, np.ndarray]) -> None:
+    """The volume within their triangles is positive: pictures leave out what faces away."""
+    a, b, c = mesh[0][mesh[1]].transpose(1, 0, 2)
+    assert np.einsum("fi,fi->", a, np.cross(b, c)) / 6.0 > 1e-3
+
+
+def test_a_ring_points_the_way_a_right_handed_screw_turns() -> None:
+    vertices, _ = _ring()
+    thick = np.linalg.norm(vertices - vertices / np.linalg.norm(vertices[:, :2], axis=1)[:, None] * (1, 1, 0), axis=1)
+    angle = np.degrees(np.arctan2(vertices[:, 1], vertices[:, 0])) % 360.0
+    assert 200.0 < angle[thick > 0.2].mean() < 290.0 and angle[thick < 0.1].mean() < 200.0  # its head is ahead
+
+
+def test_arrows_of_a_captured_motion_are_true_to_scale() -> None:
+    clip = supple.load_bvh(Path(supple.__file__).parent / "scenes" / "walk.bvh")
+    loads = supple.motion_loads(clip)
+    result, *_ = shown_as(clip)
+    scenery = Scenery.of(result)
+    batches = [scenery.batches(clip.model, supple.poses(clip.model, q), t) for q, t in zip(clip.q, clip.times)]
+    (entry,) = scenery.legend(["vector"])
+    newtons = float(re.fullmatch(r"force, ([\d,]+) N a metre", entry.text)[1].replace(",", ""))  # type: ignore[index]
+    assert entry.colour == FORCE
+    assert result.ground is not None and result.ground[3] == pytest.approx(loads.support.ground)
+    shown = np.array([b["vector"].scale[:, 2] for b in batches])
+    wanted = loads.shares * np.linalg.norm(loads.reaction, axis=1)[:, None]
+    np.testing.assert_allclose(np.where(shown > 1e-6, shown, 0.0) * newtons, wanted, rtol=1e-9, atol=1e-3)
+    assert (wanted == 0.0).any() and (wanted > 300.0).any()
+    for k in np.flatnonzero(loads.shares[:, 0] == 1.0)[:3]:
+        at = [*loads.foot_pressure[k, 0], loads.support.ground]
+        np.testing.assert_allclose(batches[k]["vector"].begin[0], at, atol=1e-9)
+
+
+def test_a_motion_without_feet_says_why_no_force_of_the_ground_is_drawn() -> None:
+    clip = replace(supple.load_bvh(Path(supple.__file__).parent / "scenes" / "walk.bvh"), feet=())
+    result, *_ = shown_as(clip)
+    assert result.arrows is None and result.ground is None
+    (entry,) = Scenery.of(result).legend([])
+    assert entry.colour is None and entry.text.startswith(
+        "not drawn: forces of the ground (the clip does not say which"
+    )
+    few, *_ = shown_as(Clip(clip.model, clip.times[:3], clip.q[:3], ("LeftFoot",)))
+    assert "too few" in Scenery.of(few).legend([])[0].text
 
 
 def test_springs_reach_from_bodies_to_anchors() -> None:
     scene = scenes.spring_pendulum(links=10)
     q = scene.model.random(1)
     pose = supple.poses(scene.model, q)
-    _, coils, anchors = Scenery(scene.all_forces()).batches(scene.model, pose)
+    made = Scenery(scene.all_forces()).batches(scene.model, pose)
+    coils, anchors = made["spring"], made["anchor"]
     body, point = int(scene.springs.bodies[0]), scene.springs.points[0]
     begin, end = ends(coils)
     np.testing.assert_allclose(begin[0], pose.position[body] + pose.rotation[body] @ point, atol=1e-9)
@@ -80,7 +151,8 @@ def test_springs_between_bodies_are_drawn_from_one_to_the_other() -> None:
     pose, at = supple.poses(model, q), np.array([(0.1, 0.2, 0.3), (0.0, -0.1, 0.4)])
     forces = [supple.Spring(3, (0.0, 1.0, 0.0), 5.0), supple.SpringBetween(1, 4, 5.0, *at)]
     forces += [supple.SpringBetween("no such body", 4, 5.0), supple.SpringBetween(1, "nor this", 5.0)]
-    _, springs, anchors = Scenery(forces).batches(model, pose)
+    made = Scenery(forces).batches(model, pose)
+    springs, anchors = made["spring"], made["anchor"]
     ends = [pose.position[b] + pose.rotation[b] @ p for b, p in zip((1, 4), at)]
     assert len(springs) == 2 and len(anchors) == 2  # of one spring, and where the chain hangs
     np.testing.assert_allclose(springs.begin[1], ends[0], atol=1e-12)
@@ -102,8 +174,21 @@ def test_recordings_say_what_acted(tmp_path: Any) -> None:
     assert (push.force.tolist(), push.point.tolist()) == ([1.0, 0.0, 0.0], [0.1, 0.0, 0.0])
     assert (spring.anchor.tolist(), spring.stiffness) == ([0.0, 1.0, 0.0], 5.0)
     pose = supple.poses(model, model.neutral())
-    for a, b in zip(Scenery(acted).batches(model, pose), Scenery(run.forces).batches(model, pose)):
-        np.testing.assert_array_equal(a.begin, b.begin)
+    before, after = Scenery(acted).batches(model, pose), Scenery.of(run).batches(model, pose)
+    for name, batch in before.items():
+        np.testing.assert_array_equal(batch.begin, after[name].begin)
+    assert Scenery.of(run).legend([])[0].text == "not drawn: forces of functions"
+    run.close()
+
+
+def test_forces_without_a_place_are_named(tmp_path: Any) -> None:
+    model = supple.trees.chain(4)
+    forces = [supple.Controller(1, 5.0), supple.Push(2, (1.0, 0.0, 0.0)), supple.Limits(10.0), lambda t, q, v: 0 * v]
+    run = supple.simulate(model, dt=1e-3, duration=2e-3, forces=forces, tau=np.ones(4), record=tmp_path / "run.h5")
+    kept = supple.simulate(model, dt=1e-3, duration=2e-3, forces=forces, tau=np.ones(4))
+    assert run.others == kept.others == ("functions", "controllers", "joint limits", "tau")
+    assert supple.simulate(model, dt=1e-3, duration=2e-3, tau=lambda t, q, v: 0 * v).others == ("functions",)
+    assert supple.simulate(model, dt=1e-3, duration=2e-3, forces=forces[1:2]).others == ()
     run.close()
 
 
@@ -115,8 +200,9 @@ def test_recordings_say_what_acted(tmp_path: Any) -> None:
 )  # fmt: skip
 def test_recordings_of_anybody_are_drawn_as_far_as_they_make_sense(said: Any) -> None:
     model = supple.trees.chain(2)
-    arrows, springs, _ = Scenery(forces_again(said)).batches(model, supple.poses(model, model.neutral()))
-    assert len(arrows) == len(springs) == 0
+    made = Scenery(forces_again(said)).batches(model, supple.poses(model, model.neutral()))
+    assert len(made["force"]) == len(made["spring"]) == len(made["torque"]) == 0
+    assert other_forces({"forces": said}) == ()
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,27 @@ def forces_again(said: Any) -> list[OnBody]:
     return out
 
 
+#: Forces that act at no point of a body, in words.
+OTHERS = {"function": "functions", "Controller": "controllers", "Limits": "joint limits", "Controls": "actuators"}
+
+
+def other_forces(given: Mapping[str, Any]) -> tuple[str, ...]:
+    """In words, the kinds of forces that are neither pushes nor springs, of what a run was given or `given` says."""
+    forces, tau = given.get("forces"), given.get("tau")
+    kinds = {_kind_of(force) for force in forces} if isinstance(forces, list | tuple) else set()
+    if tau is not None:
+        kinds.add("function" if _kind_of(tau) == "function" else "tau")
+    return tuple(text for kind, text in (OTHERS | {"tau": "tau"}).items() if kind in kinds)
+
+
+def _kind_of(force: Any) -> str:
+    """Of a force, or of what `described` says of it."""
+    if isinstance(force, dict):
+        return str(force.get("kind"))
+    by_function = callable(force) or (isinstance(force, str) and force.startswith("function "))
+    return "function" if by_function else type(force).__name__
+
+
 def plane_again(said: Any) -> Floats | None:
     """Four numbers that are a plane, or None."""
     try:

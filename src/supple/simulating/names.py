@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from supple.adaptive.measures import MEASURES, SQUARED, of_quasi_statics
+from supple.adaptive.measures import MEASURES, SQUARED, is_certified, of_quasi_statics
 from supple.record.index import is_number
 
 INTEGRATORS = {"adaptive": "dop853"}
@@ -34,6 +34,12 @@ def progress_unit(about: Mapping[str, Any]) -> str:
     return "steps" if about.get("method") == "quasi-statics" else "s"
 
 
+def one_of_progress(about: Mapping[str, Any]) -> float:
+    """Of the times of a run, what counts as one of its progress: a second, or the dt of a quasi-static step."""
+    dt = about.get("dt")
+    return dt if progress_unit(about) == "steps" and isinstance(dt, float) and dt > 0.0 else 1.0
+
+
 def when(time: float, about: Mapping[str, Any]) -> str:
     """A time of a run in words: "0.25 s", or "250 steps" of quasi-statics."""
     dt = about.get("dt")
@@ -48,3 +54,8 @@ def measure_of(about: Mapping[str, Any]) -> str:
     if isinstance(said, str):
         return said
     return of_quasi_statics(about.get("measure") or "relative-joint") if method == "quasi-statics" else SQUARED
+
+
+def error_name(measure: str) -> str:
+    """What the errors of a run are called. measure: in words."""
+    return "certified error" if is_certified(measure) else "error at updates"

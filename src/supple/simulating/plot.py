@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from supple.adaptive.measures import is_certified
 from supple.drawing import footnote, new_figure, saved
 from supple.errors import StateError, short
+from supple.simulating.names import error_name
 
 if TYPE_CHECKING:
     from supple.simulating.result import Result
@@ -64,8 +64,7 @@ def _plot_curves(axis: Any, result: Result, curves: dict[str, list[tuple[Any, An
 def _plot_error(axis: Any, t: Any, error: Any, measure: str) -> None:
     """Errors over time: in per cent, or in their unit."""
     name, absolute, unit = measure.partition(" [")
-    label = "certified error" if is_certified(measure) else "error at updates"
-    axis.plot(t, error if absolute else 100.0 * error, label=label)
+    axis.plot(t, error if absolute else 100.0 * error, label=error_name(measure))
     axis.set_ylabel(unit.rstrip("]") if absolute else "%")
     axis.set_title(name, loc="left", fontsize=8)
 

@@ -10,12 +10,13 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive.measures import is_certified, said
+from supple.adaptive.measures import said
 from supple.arguments import Whole, checked, take, whole
 from supple.errors import StateError, printable, quoted
+from supple.model.clip import Arrows
 from supple.model.model import Model, count, span
 from supple.simulating.events import Happened
-from supple.simulating.names import measure_of, progress_unit, when
+from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -88,11 +89,14 @@ class Result:
 
     def __init__(self, segments: Sequence[Segment], events: Sequence[Happened], about: dict[str, Any],
                  recording: str | None = None, file: Any = None, rods: Floats | None = None,
-                 forces: Sequence[Any] = (), ground: Floats | None = None) -> None:  # fmt: skip
+                 forces: Sequence[Any] = (), ground: Floats | None = None, others: Sequence[str] = (),
+                 arrows: Arrows | None = None) -> None:  # fmt: skip
         self.segments, self.events, self.about, self.recording = tuple(segments), tuple(events), about, recording
         self.rods = rods  #: (n_bodies, 2, 3) points between which the bodies of the first model are drawn, if known
         self.forces = tuple(forces)  #: what acted, as far as it is known: of a recording, every Push and Spring
         self.ground = ground  #: (4,) normal and height of a plane on which bodies stand, if known
+        self.others = tuple(others)  #: in words, the kinds of forces that acted beside pushes and springs
+        self.arrows = arrows  #: of a captured motion: to be drawn beside it
         self._file = file  #: kept open while it is being read
 
     def close(self) -> None:
@@ -154,8 +158,7 @@ class Result:
     @property
     def _each(self) -> float:
         """Of `times`, what counts as one of `progress`."""
-        dt = self.about.get("dt")
-        return dt if self.progress_unit == "steps" and isinstance(dt, float) and dt > 0.0 else 1.0
+        return one_of_progress(self.about)
 
     @property
     def q(self) -> Floats:
@@ -199,8 +202,7 @@ class Result:
         error, measure = self.error, self.measure
         if error is None or measure is None:
             return ""
-        kind = "certified error" if is_certified(measure) else "error at updates"
-        return f"{kind} at most {said(float(error.max()), measure)}"
+        return f"{error_name(measure)} at most {said(float(error.max()), measure)}"
 
     @property
     def joint_wrenches(self) -> Floats | None:

@@ -19,7 +19,7 @@ from supple.errors import RecordingError, SimulationError
 from supple.model.model import Model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
-from supple.simulating.described import described, forces_again, given, plane_again
+from supple.simulating.described import described, forces_again, given, other_forces, plane_again
 from supple.simulating.events import Happened
 from supple.simulating.names import about_run, when
 from supple.simulating.progress import Progress
@@ -123,7 +123,10 @@ class InMemory:
     def end(self, about: dict[str, Any], failed: str | None) -> Result:
         self._end_segment()
         run = self._run
-        return Result(self.segments, run.events, about, rods=run.rods, forces=run.forces, ground=run.ground)
+        others = other_forces(run.given)
+        return Result(
+            self.segments, run.events, about, rods=run.rods, forces=run.forces, ground=run.ground, others=others
+        )
 
     def close(self) -> None:
         pass
@@ -221,7 +224,8 @@ def load_run(path: str | Path) -> Result:
         about["stopped"] = state["failed"] or f"not finished, at {when(state['time'], about)}"
     happened = [Happened(name, time) for time, name in r.events]
     acted = forces_again(r.given.get("forces"))
-    return Result(segments, happened, about, str(path), r, rods, acted, plane_again(about.get("ground")))
+    ground, others = plane_again(about.get("ground")), other_forces(r.given)
+    return Result(segments, happened, about, str(path), r, rods, acted, ground, others)
 
 
 def follow(

@@ -7,6 +7,7 @@ told so that they are is in light.py.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ Rgb = tuple[int, int, int]
 ACTIVE: Rgb = (226, 74, 14)  #: reserved: of bodies whose joints are computed, and of nothing else in the page
 PICKED: Rgb = (190, 20, 170)  #: reserved in the same way: of the body that was clicked on
 FORCE: Rgb = (44, 70, 200)  #: reserved: of arrows that push,
+TORQUE: Rgb = (0, 128, 168)  #: of rings that turn,
 SPRING: Rgb = (34, 139, 58)  #: and of springs
 RIGID: Rgb = (120, 138, 160)  #: of those that move with their parents
 PLAIN: Rgb = (150, 165, 182)  #: where no method chose joints, and the file says no colour
@@ -36,25 +38,24 @@ MEANING: dict[str, str] = {
 
 
 class Entry(NamedTuple):
-    """A colour, or two between which others are, and what it means."""
+    """A colour, or two between which others are, and what it means; no colour: a remark."""
 
     text: str
-    colour: Rgb
+    colour: Rgb | None
     to: Rgb | None = None
 
 
-ACTS = {"force": FORCE, "spring": SPRING, "anchor": ANCHOR}
+ACTS: dict[str, Rgb] = {"force": FORCE, "torque": TORQUE, "spring": SPRING, "anchor": ANCHOR, "vector": FORCE}
 
 
-def entries(by: str, acts: Iterable[str] = (), picked: bool = False) -> list[Entry]:
-    """What is to be said of the colours in a picture. acts: what of ACTS is in it."""
+def entries(by: str, acts: Iterable[Entry] = (), picked: bool = False) -> list[Entry]:
+    """What is to be said of the colours in a picture. acts: what is to be said of what is around bodies."""
     out: list[Entry] = []
     if by == "active":
         out += [Entry("active", ACTIVE), Entry("rigid", RIGID)]
     elif by == "error":
         out += [Entry("active", _rgb(EXACT)), Entry("treated as zero, by the error", _rgb(EXACT), _rgb(WORST))]
-    out += [Entry(name, colour) for name, colour in ACTS.items() if name in set(acts)]
-    return [*out, Entry("picked", PICKED)] if picked else out
+    return [*out, *([Entry("picked", PICKED)] if picked else ()), *acts]
 
 
 def legend(shown: list[Entry]) -> str:
@@ -64,7 +65,10 @@ def legend(shown: list[Entry]) -> str:
 
 def patches(*shown: tuple[str, str]) -> str:
     """Patches of colour and what they mean, in a line of HTML."""
-    text = "".join(f'<span style="margin-right:1.2em">{paper} {meaning}</span>' for paper, meaning in shown)
+    text = "".join(
+        f'<span style="margin-right:1.2em;display:inline-block">{paper} {escape(meaning)}</span>'
+        for paper, meaning in shown
+    )
     return f'<div style="font-size:0.8em;padding:0 0.8em 0.6em 0.8em">{text}</div>'
 
 
@@ -74,6 +78,8 @@ def patch(colour: str | tuple[int, ...], width: int = 12) -> str:
 
 
 def _paper(e: Entry) -> str:
+    if e.colour is None:
+        return ""
     return patch(e.colour) if e.to is None else patch(f"linear-gradient(90deg, rgb{e.colour}, rgb{e.to})", 60)
 
 

@@ -18,7 +18,7 @@ from supple.viewing.movie import Tell, nothing
 from supple.viewing.reached import motion
 from supple.viewing.scenery import Scenery
 from supple.viewing.stage import Stage, close_server, open_server
-from supple.viewing.timeline import Timeline
+from supple.viewing.timeline import HOLD, Timeline
 from supple.writing import check_target, write_file
 
 Floats = NDArray[np.float64]
@@ -74,7 +74,7 @@ def export_html(
     try:
         stage = Stage(server)
         stage.rods, stage.by, stage.largest_error = rods, by, timeline.largest_error
-        stage.scenery = Scenery(result.forces, result.ground)
+        stage.scenery = Scenery.of(result)
         _look(server, stage, timeline, rods)
         serializer: Any = None
         at = [max(float(timeline.times[i]) - float(timeline.times[0]), 0.0) / speed for i in chosen]
@@ -83,8 +83,8 @@ def export_html(
             stage.show(state.model, state.q, state.active_joints, state.error, state.time)
             if serializer is None:  # what is there now is where it begins
                 serializer = server.get_scene_serializer()
-            if k + 1 < len(chosen):
-                serializer.insert_sleep(max(at[k + 1] - at[k], 0.0))
+            if len(chosen) > 1:
+                serializer.insert_sleep(max(at[k + 1] - at[k], 0.0) if k + 1 < len(chosen) else HOLD)
             tell(k + 1, len(chosen))
         text = serializer.as_html().replace("<head>", "<head>" + _alone() + WITHOUT_PICTURE, 1)
         by = by if timeline.active is not None else "own"

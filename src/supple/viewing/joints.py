@@ -37,7 +37,8 @@ class Way(NamedTuple):
 def ways(model: Model, joint: int) -> list[Way]:
     """The degrees of freedom of a joint."""
     j = model.joints[joint]  # type: ignore[index]
-    kind, name = JointType(model.joint_type[joint]), printable(j.name)
+    kind, body = JointType(model.joint_type[joint]), model.body_names[joint]
+    name = printable(body if j.name == f"{body}_joint" else j.name)  # the shorter one, where a file names bodies only
     n = j.v.stop - j.v.start
     if kind in FROM:
         parts = WAYS.get(kind, ("x", "y", "z", "turn x", "turn y", "turn z"))

@@ -13,6 +13,7 @@ from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
+from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
 from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
@@ -67,7 +68,7 @@ class Live:
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.measure, self._panel.about = str(run.settings.get("error_measure", "")), run.settings
         self._panel.stage.rods = rods
-        self._panel.stage.scenery = Scenery(run.forces, run.ground)
+        self._panel.stage.scenery = Scenery(run.forces, run.ground, others=other_forces(run.given))
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
             self._speed = speed_control(gui, fit_speed(run.grid.end), ", at most")
@@ -212,7 +213,8 @@ class Live:
             curves = dict(zip(self._names, np.array(self._history).T))
             if self._plots is None:
                 with self._plots_here:
-                    self._plots = Plots(self.server.gui, curves, self.run.model.units.energy)
+                    how = self.run.settings
+                    self._plots = Plots(self.server.gui, curves, self.run.model.units, how, self._panel.measure)
             self._plots.renew(curves, self._history[-1][0])
             self._panel.cameras.more(self._panel.stage.reach(poses(sample.piece.model, sample.piece.q[-1])))
 

@@ -20,13 +20,14 @@ from supple.viewing.colours import By, entries, paint
 from supple.viewing.pictures import Painter
 from supple.viewing.reached import Shapes, motion
 from supple.viewing.scenery import Scenery, ground_of
-from supple.viewing.timeline import Timeline
+from supple.viewing.timeline import HOLD, Timeline
 from supple.writing import check_target, replacing
 
 Floats = NDArray[np.float64]
 Tell = Callable[[int, int], None]
 
-STILLS = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG"}  #: formats of Pillow, by endings
+STILLS = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG"}  #: formats of Pillow, by endings,
+SMALLER: dict[str, dict[str, int]] = {".webp": {"quality": 60, "method": 4}}  #: and how they are packed
 ENDINGS = (*STILLS, ".mp4")
 FPS = {".mp4": 30.0}  #: pictures a second, unless asked for; of others:
 SLOWER = 20.0
@@ -80,8 +81,8 @@ def export_movie(
             _film(out, pictures, rate)
         else:
             first, *rest = pictures
-            how = {"save_all": True, "append_images": rest, "duration": round(1000.0 / rate), "loop": 0}
-            first.save(out, STILLS[ending], **how)
+            how = {"save_all": True, "append_images": rest, "duration": _held(1 + len(rest), rate), "loop": 0}
+            first.save(out, STILLS[ending], **how, **SMALLER.get(ending, {}))
     return Path(path)
 
 
@@ -97,9 +98,15 @@ def schedule(timeline: Timeline, wanted: Wanted, ending: str) -> tuple[list[int]
     return [timeline.at(t) for t in np.linspace(begin, end, n)], rate
 
 
+def _held(pictures: int, rate: float) -> list[int]:
+    """Milliseconds that each picture stays: the last one for a moment, before all begins again."""
+    each = round(1000.0 / rate)
+    return [*[each] * (pictures - 1), round(max(1000.0 * HOLD, each))]
+
+
 def _drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats | None, tell: Tell) -> Iterator[Any]:
     result, shapes = timeline.result, Shapes(rods)
-    scenery, aspect = Scenery(result.forces, result.ground), wanted.size[0] / wanted.size[1]
+    scenery, aspect = Scenery.of(result), wanted.size[0] / wanted.size[1]
     model, points = timeline.segments[0].model, motion(timeline, rods, scenery)
     view = (
         fit(points, first_look(model, points), aspect) if wanted.camera is None
@@ -113,9 +120,11 @@ def _drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats |
             pose = poses(state.model, state.q)
             things = scenery.batches(state.model, pose, state.time)
             by = wanted.by if state.active_joints is not None else "own"
-            legend = entries(by, [name for name, b in zip(("force", "spring", "anchor"), things) if len(b)])
+            legend = entries(by, scenery.legend(name for name, b in things.items() if len(b)))
             painted = paint(by, state.model.n_bodies, state.active_joints, state.error, timeline.largest_error)
-            picture = painter.draw(shapes.of(state), with_world(pose), painted, things, legend, timeline.moment(i))
+            picture = painter.draw(
+                shapes.of(state), with_world(pose), painted, [*things.values()], legend, timeline.moment(i)
+            )
             last = i
         yield picture
         tell(k + 1, len(frames))

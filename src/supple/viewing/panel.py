@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive.measures import is_certified
 from supple.adaptive.measures import said as in_words
 from supple.errors import printable
 from supple.exact.answers import Poses
 from supple.model.model import Model
-from supple.simulating.names import progress_unit, when
+from supple.simulating.names import error_name, progress_unit, when
 from supple.simulating.state import State
 from supple.viewing.camera import first_look
 from supple.viewing.cameras import Cameras
@@ -155,7 +154,7 @@ def said(
     if state.active_joints is not None:
         rows["active joints"] = f"{len(state.active_joints)} of {state.model.n_joints}"
     if state.error is not None:
-        rows["certified error" if is_certified(measure) else "error"] = in_words(state.error, measure)
+        rows[error_name(measure)] = in_words(state.error, measure)
     if refused:
         rows["refused"] = refused
     return _table(rows)

@@ -25,6 +25,9 @@ LINE, SECTION = (216, 216, 216), (178, 178, 178)
 EDGE = 0.72  #: how dark the edge of a rod or ball is, which tells it from the next
 CAP = 0.3  #: of the width: how much of a round end is within the length of a rod
 THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
+SHINE, SHINY = 0.3, 8.0  #: how much of a round body's colour turns white where light falls on it, if it is wider
+SUN = np.array([0.25, -0.35, 1.0])  #: towards the light that throws shadows, where z is up
+SHADE = (226, 226, 226)  #: of shadows on the ground
 MOST_LINES = 60  #: of a grid, in each direction
 
 
@@ -34,7 +37,7 @@ class Painter:
     def __init__(self, view: View, size: tuple[int, int], ground: Ground | None, points: Floats) -> None:
         """points: all that a motion reaches, for which the ground must be large enough."""
         self._view, self._size = view, (FINE * size[0], FINE * size[1])
-        self.size = size
+        self.size, self._ground = size, ground
         self._paper = self._with_ground(ground, points)
 
     def draw(
@@ -46,6 +49,9 @@ class Painter:
 
         picture = self._paper.copy()
         pen = ImageDraw.Draw(picture)
+        for batch in made:
+            if len(batch) and batch.kind != "solid":
+                self._shadows(pen, batch, *placed)
         items: list[Item] = []
         for batch, where, colours in (
             *((b, placed, b.colours(painted)) for b in made),
@@ -62,18 +68,24 @@ class Painter:
         self._caption(ImageDraw.Draw(picture), legend, said)
         return picture
 
+    def _shadows(self, pen: Any, batch: Batch, R: Floats, r: Floats) -> None:
+        """Of rods and balls, on the ground below them."""
+        if self._ground is None:
+            return
+        begin, end, wide = _ends(batch, R, r)
+        a, b = (self._ground.along(x, self._ground.turn @ SUN) for x in (begin, end))
+        a, near = self._view.see(a, self._size)
+        b, far = self._view.see(b, self._size)
+        width = np.maximum(wide * self._view.pixels(0.5 * (near + far), self._size), 1.0)
+        for p, q, w, z in zip(a.tolist(), b.tolist(), width.tolist(), np.minimum(near, far).tolist()):
+            if z > 1e-6:
+                _round(pen, _shorter([tuple(p), tuple(q)], CAP * w), SHADE, w)
+
     def _items(self, batch: Batch, R: Floats, r: Floats, colours: Bytes) -> Iterator[Item]:
         """What is to be drawn of a batch, as far as it is before the camera."""
         if batch.kind == "solid":
             return self._triangles(batch, R, r, colours)
-        turn = R[batch.body]
-        begin = r[batch.body] + np.einsum("mij,mj->mi", turn, batch.begin)
-        if batch.kind == "ball" or batch.dots:
-            end = begin if batch.kind == "ball" else np.asarray(batch.middles(R, r), dtype=np.float64)
-            begin, wide = end, batch.scale[:, 0] if batch.kind == "ball" else np.full(len(batch), batch.dot)
-        else:
-            end = begin + batch.scale[:, 2:] * np.einsum("mij,mj->mi", turn, batch.rotation[:, :, 2])
-            wide = np.sqrt(batch.scale[:, 0] * batch.scale[:, 1])
+        begin, end, wide = _ends(batch, R, r)
         a, near = self._view.see(begin, self._size)
         b, far = self._view.see(end, self._size)
         ahead = 0.5 * (near + far)
@@ -147,29 +159,67 @@ class Painter:
         font: Any = ImageFont.load_default(size=height)
         x = y = round(0.7 * height)
         pen.text((x, y), said, fill=INK, font=font)
-        y = self.size[1] - round(1.9 * height)
-        for entry in legend:
-            wide = height if entry.to is None else 4 * height
-            for i in range(wide):
-                share = i / max(wide - 1, 1) if entry.to is not None else 0.0
-                mixed = np.array(entry.colour) + share * (np.array(entry.to or entry.colour) - np.array(entry.colour))
-                pen.line([(x + i, y), (x + i, y + height - 1)], fill=tuple(int(c) for c in np.round(mixed)))
-            x += wide + round(0.4 * height)
-            pen.text((x, y - round(0.15 * height)), entry.text, fill=INK, font=font)
-            x += round(float(font.getlength(entry.text))) + height
+        rows = _rows(legend, height, font, self.size[0] - 2 * x)
+        for k, row in enumerate(reversed(rows)):
+            y = self.size[1] - round((1.9 + 1.5 * k) * height)
+            for entry, left, wide in row:
+                at = x + left
+                if entry.colour is not None:
+                    begin, end = np.array(entry.colour), np.array(entry.to or entry.colour)
+                    for i, share in enumerate(np.linspace(0.0, 1.0, wide)):
+                        mixed = tuple(int(c) for c in np.round(begin + share * (end - begin)))
+                        pen.line([(at + i, y), (at + i, y + height - 1)], fill=mixed)
+                    at += wide + round(0.4 * height)
+                pen.text((at, y - round(0.15 * height)), entry.text, fill=INK, font=font)
+
+
+def _rows(legend: list[Entry], height: int, font: Any, room: float) -> list[list[tuple[Entry, int, int]]]:
+    """Entries of a legend in lines: each with where it begins, and how wide its patch of colour is."""
+    out: list[list[tuple[Entry, int, int]]] = [[]]
+    x = 0
+    for entry in legend:
+        wide = 0 if entry.colour is None else height if entry.to is None else 4 * height
+        takes = wide + round(0.4 * height + float(font.getlength(entry.text)))
+        if x + takes > room and out[-1]:
+            out, x = [*out, []], 0
+        out[-1].append((entry, x, wide))
+        x += takes + height
+    return out
+
+
+def _ends(batch: Batch, R: Floats, r: Floats) -> tuple[Floats, Floats, Floats]:
+    """Where rods, balls and dots begin and end in the world, and how wide they are."""
+    turn = R[batch.body]
+    begin = r[batch.body] + np.einsum("mij,mj->mi", turn, batch.begin)
+    if batch.kind == "ball":
+        return begin, begin, batch.scale[:, 0]
+    if batch.dots:
+        middle = np.asarray(batch.middles(R, r), dtype=np.float64)
+        return middle, middle, np.full(len(batch), batch.dot)
+    end = begin + batch.scale[:, 2:] * np.einsum("mij,mj->mi", turn, batch.rotation[:, :, 2])
+    return begin, end, np.sqrt(batch.scale[:, 0] * batch.scale[:, 1])
 
 
 def _stroke(pen: Any, points: Points, colour: tuple[int, ...], width: float) -> None:
-    """A rod or a ball: round at its ends; with an edge, unless it is very thin."""
-    edged = width > THIN
-    if edged:
-        points = _shorter(points, CAP * width)
-    for fill, wide in ((_dark(colour), width), (colour, 0.78 * width)) if edged else ((colour, width),):
-        if points[0] != points[1]:
-            pen.line(points, fill=fill, width=max(1, round(wide)))
-        if edged or points[0] == points[1]:
-            for x, y in points:
-                pen.ellipse((x - 0.5 * wide, y - 0.5 * wide, x + 0.5 * wide, y + 0.5 * wide), fill=fill)
+    """A rod or a ball: round at its ends; with an edge and some light on it, unless it is very thin."""
+    if width <= THIN:
+        _round(pen, points, colour, width)
+        return
+    points = _shorter(points, CAP * width)
+    _round(pen, points, _mixed(colour, 0, 1.0 - EDGE), width)
+    _round(pen, points, colour, 0.78 * width)
+    if width > SHINY:
+        off = 0.15 * width
+        _round(pen, [(x - off, y - off) for x, y in points], _mixed(colour, 255, SHINE), 0.26 * width)
+
+
+def _round(pen: Any, points: Points, fill: tuple[int, ...], width: float) -> None:
+    """A line with round ends; a disc, if it has no length."""
+    if points[0] != points[1]:
+        pen.line(points, fill=fill, width=max(1, round(width)))
+    if width > THIN or points[0] == points[1]:
+        for x, y in points:
+            pen.ellipse((x - 0.5 * width, y - 0.5 * width, x + 0.5 * width, y + 0.5 * width), fill=fill)
 
 
 def _shorter(points: Points, by: float) -> Points:
@@ -180,5 +230,6 @@ def _shorter(points: Points, by: float) -> Points:
     return [(x + share * (u - x), y + share * (v - y)), (u - share * (u - x), v - share * (v - y))]
 
 
-def _dark(colour: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(int(EDGE * x) for x in colour)
+def _mixed(colour: tuple[int, ...], grey: int, share: float) -> tuple[int, ...]:
+    """A colour towards black, white or a grey."""
+    return tuple(int(x + share * (grey - x)) for x in colour)

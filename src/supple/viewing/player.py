@@ -14,7 +14,7 @@ from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
 from supple.viewing.plots import Plots
 from supple.viewing.reached import motion
 from supple.viewing.scenery import Scenery
-from supple.viewing.timeline import Timeline
+from supple.viewing.timeline import HOLD, Timeline
 
 RATE = 30.0  #: pictures a second, at most
 PLOTS = 0.2  #: seconds between those of the plots, while it plays
@@ -39,7 +39,7 @@ class Player:
         self._panel.measure, self._panel.about = result.measure or "", result.about
         stage = self._panel.stage
         stage.rods, stage.largest_error = rods, self.timeline.largest_error
-        stage.scenery = Scenery(result.forces, result.ground)
+        stage.scenery = Scenery.of(result)
         with gui.add_folder("Timeline") as timeline:
             self._slider = gui.add_slider("frame", 0, max(n - 1, 1), 1, 0, disabled=n < 2)
             self._play = PlayButton(gui, n > 1, self._begin)
@@ -52,7 +52,8 @@ class Player:
         self._plots: Plots | None = None
         if not posed:
             with gui.add_folder("Plots"):
-                self._plots = Plots(gui, curves(self.timeline), self.timeline.segments[0].model.units.energy)
+                units = self.timeline.segments[0].model.units
+                self._plots = Plots(gui, curves(self.timeline), units, result.about, result.measure or "")
         self._slider.on_update(lambda event: self._seek(event))
         self._speed.on_update(lambda _: self._begin())
         self._draw(0)
@@ -133,10 +134,10 @@ class Player:
         if now > times[-1]:
             if self._growing.goes_on:  # more is coming
                 self._frame_time(len(times) - 1)
-            elif self._loop.value:
-                self._frame_time(0)
-            else:
+            elif not self._loop.value:
                 self._play.playing = False
+            elif now > times[-1] + HOLD * float(self._speed.value):
+                self._frame_time(0)
             now = float(times[-1])
         return self.timeline.at(now)
 

@@ -1,24 +1,27 @@
-"""What is drawn beside a body: the ground, pushes, springs, and where bodies and springs hang on the world."""
+"""What is drawn beside a body: the ground, pushes and torques, springs, where bodies and springs hang on the world, and
+the arrows of a captured motion."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import SuppleError
+from supple.errors import SuppleError, printable
 from supple.exact.answers import Poses
+from supple.model.clip import Arrows
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import JointType
 from supple.model.model import Model
 from supple.simulating.forces import Push, Spring, SpringBetween
+from supple.simulating.result import Result
 from supple.viewing.batch import Batch
-from supple.viewing.colours import ANCHOR, FORCE, SPRING, Rgb
-from supple.viewing.shapes import Mesh, link_length, tree_size, turned
+from supple.viewing.colours import ACTS, ANCHOR, FORCE, SPRING, TORQUE, Entry, Rgb
+from supple.viewing.shapes import Mesh, link_length, mass_spread, tree_size, turned
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -29,6 +32,9 @@ Placed = tuple[Ints, Floats, Floats, NDArray[np.bool_], Ints]
 ARROW, LINKS = 0.4, 12.0  #: of the strongest push: as a share of how large a body is, and in links of it, at most
 WIDE, LINKS_WIDE = 0.05, 3.0  #: of springs and anchors, in the same way
 LEAST = 0.25  #: of the strongest arrow, how long the others are at least
+RING = 0.35, 0.6, 1.6  #: the radius of the strongest torque's ring, in arrows; how much smaller and larger others are
+BEYOND = 1.25  #: of a ring, how much larger it is at least than a ball that is as wide as the body
+VECTOR = 1.1  #: how long the longest arrow of a captured motion is about, as a share of how large the body is
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 BOX: Mesh = (
@@ -53,7 +59,12 @@ class Ground:
 
     def below(self, x: Floats) -> Floats:
         """The point of the plane under or above x."""
-        return np.asarray(x - (self.normal @ x - self.height) * self.normal)
+        return self.along(x, self.normal)
+
+    def along(self, x: Floats, d: Floats) -> Floats:
+        """(..., 3) where lines through points x along d meet the plane."""
+        above = x @ self.normal - self.height
+        return np.asarray(x - above[..., None] / (self.normal @ d) * d)
 
 
 def ground_of(plane: Any, model: Model, points: Floats) -> Ground | None:
@@ -68,29 +79,44 @@ def ground_of(plane: Any, model: Model, points: Floats) -> Ground | None:
     return Ground(up, float(heights.min() - 0.01 * np.ptp(heights)), False)
 
 
-class Scenery:
-    """Forces and springs, as they are at a state. What is neither (controllers, functions) has no place to be drawn."""
+class Fixed(NamedTuple):
+    """What does not change while a model is the same: sizes; bodies, points and vectors of what acts."""
 
-    def __init__(self, forces: Sequence[Any], ground: Any = None) -> None:
+    wide: float  #: of springs and anchors
+    arrow: float  #: how long the strongest push is
+    per: float  #: metres that a unit of a captured motion's arrows is long
+    pushes: Placed
+    torques: Placed
+    springs: Placed
+    between: tuple[Placed, Placed]  #: where springs between bodies begin and end
+    roots: Floats  #: (k, 3) where trees hang on the world
+
+
+class Scenery:
+    """Forces and springs, as they are at a state. What has no place to be drawn at (controllers, functions) is said."""
+
+    def __init__(
+        self, forces: Sequence[Any], ground: Any = None, arrows: Arrows | None = None, others: Sequence[str] = ()
+    ) -> None:
+        """others: in words, kinds of forces that are not drawn."""
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
+        self._torques = [f for f in forces if isinstance(f, Push) and np.any(f.torque)]
         self._springs = [f for f in forces if isinstance(f, Spring)]
         self._between = [f for f in forces if isinstance(f, SpringBetween)]
-        self._strongest = max((float(np.linalg.norm(f.force)) for f in self._pushes), default=1.0)
-        self._times = np.array([(f.start, f.stop) for f in self._pushes]).reshape(-1, 2)
-        self._found: tuple[Model, Any] | None = None
+        self._arrows = arrows
+        self._others = tuple(others)
+        self._found: tuple[Model, Fixed] | None = None
 
-    def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> list[Batch]:
-        """Arrows, springs, anchors: one batch each, maybe empty. scale: of the pushes, those that act at this time."""
-        wide, arrow, pushes, springs, between, roots = self._of(model, pose)
-        at, force, found = *self._ends(pose, pushes), pushes[4]
-        acts = (self._times[:, 0] <= time) & (time < self._times[:, 1])
-        strength = np.linalg.norm(force, axis=1) / self._strongest * scale * acts[found]
-        long = arrow * np.where(strength > 0.0, np.clip(strength, LEAST, 3.0), 0.0)
-        from_within = np.einsum("mi,mi->m", force, at - _centres(model, pose, pushes[0])) >= 0.0
-        ahead = force / np.maximum(np.linalg.norm(force, axis=1), 1e-300)[:, None]
-        at = np.where(from_within[:, None], at, at - long[:, None] * ahead)  # it pulls there, or ends there
-        arrows = _along(_arrow(), at, force, long, 0.22 * arrow, FORCE)
+    @classmethod
+    def of(cls, result: Result) -> Scenery:
+        """That of a result."""
+        return cls(result.forces, result.ground, result.arrows, result.others)
+
+    def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> dict[str, Batch]:
+        """One batch each, maybe empty, by what it is called in a legend. scale: of the pushes, those that act at this
+        time."""
+        wide, arrow, per, pushes, torques, springs, between, roots = self._of(model, pose)
         hook, anchor = self._ends(pose, springs)
         first, second = (self._ends(pose, end)[0] for end in between)
         pull, hooks = np.concatenate([anchor - hook, second - first]), np.concatenate([hook, first])
@@ -99,12 +125,45 @@ class Scenery:
         pins = np.concatenate([anchor, roots])
         up = np.tile((0.0, 0.0, 1.0), (len(pins), 1))
         held = _along(BOX, pins, up, np.full(len(pins), wide), wide, ANCHOR)
-        return [arrows, coils, held]
+        out = {
+            "force": self._arrows_at(model, pose, pushes, time, scale, arrow),
+            "torque": self._rings_at(model, pose, torques, time, scale, arrow),
+            "spring": coils,
+            "anchor": held,
+        }
+        return out if self._arrows is None else out | {"vector": _vectors(self._arrows, time, per, arrow)}
 
-    def _of(self, model: Model, pose: Poses) -> Any:
-        """What does not change while the model is the same: sizes; bodies, points and vectors of pushes and springs."""
+    def legend(self, names: Iterable[str]) -> list[Entry]:
+        """What is to be said of batches of these names, and of what is not drawn."""
+        words = {}
+        if self._arrows is not None and self._found is not None:
+            name = "force" if self._arrows.unit == "N" else "arrow"
+            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {printable(self._arrows.unit)} a metre"
+        out = [Entry(words.get(name, name), ACTS[name]) for name in names]
+        return [*out, Entry(f"not drawn: forces of {', '.join(self._others)}", None)] if self._others else out
+
+    def _arrows_at(self, model: Model, pose: Poses, pushes: Placed, time: float, scale: float, arrow: float) -> Batch:
+        at, force = self._ends(pose, pushes)
+        long = arrow * _clipped(_strengths(self._pushes, pushes, force, time, scale), LEAST, 3.0)
+        from_within = np.einsum("mi,mi->m", force, at - _centres(model, pose, pushes[0])) >= 0.0
+        ahead = force / np.maximum(np.linalg.norm(force, axis=1), 1e-300)[:, None]
+        at = np.where(from_within[:, None], at, at - long[:, None] * ahead)  # it pulls there, or ends there
+        return _along(_arrow(), at, force, long, 0.22 * arrow, FORCE)
+
+    def _rings_at(self, model: Model, pose: Poses, torques: Placed, time: float, scale: float, arrow: float) -> Batch:
+        """Around the centres of mass: a torque has no point at which it acts."""
+        _, torque = self._ends(pose, torques)
+        size, least, most = RING
+        wide = np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model)[torques[0]], axis1=1, axis2=2))
+        strength = _strengths(self._torques, torques, torque, time, scale)
+        radius = size * arrow * _clipped(strength, least, most)
+        radius = np.where(strength > 0.0, np.maximum(radius, BEYOND * wide), 0.0)
+        return _along(_ring(), _centres(model, pose, torques[0]), torque, radius, radius, TORQUE)
+
+    def _of(self, model: Model, pose: Poses) -> Fixed:
         if self._found is None or self._found[0] is not model:
             pushes = _places(model, [(f.body, f.point, f.force, f.frame) for f in self._pushes])
+            torques = _places(model, [(f.body, f.point, f.torque, f.frame) for f in self._torques])
             springs = _places(model, [(f.body, f.point, f.anchor, "world") for f in self._springs])
             nowhere = np.zeros(3)
             there = [f for f in self._between if _is_in(model, f.body) and _is_in(model, f.other)]
@@ -117,7 +176,9 @@ class Scenery:
             roots = model.position[fixed] if seen else np.zeros((0, 3))
             size, link = tree_size(model, pose), link_length(model)
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
-            self._found = model, (wide, arrow, pushes, springs, between, roots)
+            longest = 0.0 if self._arrows is None else self._arrows.largest
+            per = 1.0 / _nice(longest / (VECTOR * size)) if longest > 0.0 else 1.0
+            self._found = model, Fixed(wide, arrow, per, pushes, torques, springs, between, roots)
         return self._found[1]
 
     @staticmethod
@@ -127,6 +188,31 @@ class Scenery:
         R = pose.rotation[body]
         at = pose.position[body] + np.einsum("mij,mj->mi", R, point)
         return at, np.where(turns[:, None], np.einsum("mij,mj->mi", R, vector), vector)
+
+
+def _strengths(given: Sequence[Push], placed: Placed, vectors: Floats, time: float, scale: float) -> Floats:
+    """(m,) how strong pushes are, or their torques, as shares of the strongest; zero while they do not act."""
+    norm = np.linalg.norm(vectors, axis=1)
+    times = np.array([(f.start, f.stop) for f in given]).reshape(-1, 2)[placed[4]]
+    acts = (times[:, 0] <= time) & (time < times[:, 1])
+    return np.asarray(norm / norm.max(initial=1e-300) * scale * acts)
+
+
+def _clipped(x: Floats, least: float, most: float) -> Floats:
+    """Between these, or zero."""
+    return np.where(x > 0.0, np.clip(x, least, most), 0.0)
+
+
+def _vectors(arrows: Arrows, time: float, per: float, arrow: float) -> Batch:
+    """The arrows of a captured motion, true to scale. per: metres a unit."""
+    at, vectors = arrows.at(time)
+    return _along(_arrow(), at, vectors, per * np.linalg.norm(vectors, axis=1), 0.22 * arrow, ACTS["vector"])
+
+
+def _nice(x: float) -> float:
+    """1, 2 or 5 times a power of ten, near x."""
+    ten = 10.0 ** np.floor(np.log10(x))
+    return float(min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(np.log(m * ten / x))) * ten)
 
 
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:
@@ -157,12 +243,13 @@ def _places(model: Model, given: list[tuple[Any, Any, Any, str]]) -> Placed:
     return np.array(body, dtype=np.int64), at, along, np.array(turns, dtype=bool), np.array(found, dtype=np.int64)
 
 
-def _along(mesh: Mesh, at: Floats, d: Floats, length: Floats, wide: float, colour: Rgb) -> Batch:
+def _along(mesh: Mesh, at: Floats, d: Floats, length: Floats, wide: Floats | float, colour: Rgb) -> Batch:
     """Meshes along z from 0 to 1, from points on, in directions; those of no length are too small to be seen."""
     m, norm = len(at), np.linalg.norm(d, axis=1)
     seen = (norm > 0.0) & (length > 0.0)
     d = np.where(seen[:, None], d / np.where(seen, norm, 1.0)[:, None], (0.0, 0.0, 1.0))
-    scale = np.where(seen[:, None], np.stack([np.full(m, wide), np.full(m, wide), length], axis=1), 1e-9)
+    across = np.broadcast_to(wide, m)
+    scale = np.where(seen[:, None], np.stack([across, across, length], axis=1), 1e-9)
     own = np.tile(np.array(colour, dtype=np.uint8), (m, 1))
     return Batch(*mesh, np.full(m, -1), at, rotation_to_z(d), scale, own, "solid", round=mesh is not BOX)
 
@@ -170,6 +257,27 @@ def _along(mesh: Mesh, at: Floats, d: Floats, length: Floats, wide: float, colou
 @cache
 def _arrow() -> Mesh:
     return turned(8, ((0.0, 0.17), (0.72, 0.17), (0.72, 0.5)))
+
+
+@cache
+def _ring() -> Mesh:
+    """An arrow that goes around z as a right-handed screw does, at a radius of 1."""
+    angle = np.radians([*np.linspace(0.0, 235.0, 24), 235.0, *np.linspace(245.0, 300.0, 6)])
+    thick = np.array([0.0, *[0.085] * 23, 0.24, *np.linspace(0.2, 0.0, 6)])
+    around = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    turn = 2 * np.pi * np.arange(6) / 6
+    across = np.cos(turn)[:, None] * around[:, None] + np.sin(turn)[:, None] * np.array([0.0, 0.0, -1.0])
+    return _tube(around[:, None] + thick[:, None, None] * across)
+
+
+def _tube(rings: Floats) -> Mesh:
+    """The triangles between rings (k, sides, 3) of points; these go around the way from ring to ring as a right-handed
+    screw does, or the sides would face inwards."""
+    count, sides = rings.shape[:2]
+    k = sides * np.arange(count - 1)[:, None]
+    i, j = np.arange(sides), np.roll(np.arange(sides), -1)
+    faces = [np.stack(f, -1) for f in ((k + i, k + j, k + sides + j), (k + i, k + sides + j, k + sides + i))]
+    return rings.reshape(-1, 3), np.stack(faces).reshape(-1, 3)
 
 
 @cache
@@ -181,8 +289,4 @@ def _coil(turns: int, steps: int) -> Mesh:
     middle = np.stack([radius * np.cos(angle), radius * np.sin(angle), s], axis=1)
     out = np.stack([np.cos(angle), np.sin(angle), 0.0 * s], axis=1)
     thick, flat = 0.09, 0.25 / turns
-    rings = np.stack([middle + thick * out, middle - thick * out, middle + [0.0, 0.0, flat]], axis=1)
-    k = 3 * np.arange(len(s) - 1)[:, None]
-    i, j = np.arange(3), np.roll(np.arange(3), -1)
-    faces = np.stack([np.stack([k + i, k + j, k + 3 + j], -1), np.stack([k + i, k + 3 + j, k + 3 + i], -1)])
-    return rings.reshape(-1, 3), faces.reshape(-1, 3)
+    return _tube(np.stack([middle + thick * out, middle - thick * out, middle + [0.0, 0.0, flat]], axis=1))

@@ -93,7 +93,7 @@ def _links(model: Model, body: Ints, begin: Floats, end: Floats, size: float) ->
     least = min(THINNEST * size, LONGER * usual)
     point = length < 1e-3 * usual
     d = np.where(point[:, None], (0.0, 0.0, 1.0), (end - begin) / np.where(point, 1.0, length)[:, None])
-    spread = _spread(model)[body]
+    spread = mass_spread(model)[body]
     around = 2.0 * np.sqrt(5.0 / 3.0 * np.trace(spread, axis1=1, axis2=2))  # how large a ball with that spread is
     at = np.einsum("mi,mi->m", model.com[body] - begin, d) / np.where(point, 1.0, length)
     ball = point | ((np.abs(at - 0.5) > 0.5 - AT_END) & (around > 0.0) & (around < 2.0 * length))
@@ -113,7 +113,7 @@ def _links(model: Model, body: Ints, begin: Floats, end: Floats, size: float) ->
     return out + _chunks("ball", _ball(), body[balls], centre, turn, np.repeat(around[balls, None], 3, axis=1))
 
 
-def _spread(model: Model) -> Floats:
+def mass_spread(model: Model) -> Floats:
     """(n, 3, 3) how far mass is from the centre of mass: the mean of x x^T. None where there is no mass."""
     I = model.inertia
     mass = np.where(model.mass > 0.0, model.mass, np.inf)[:, None, None]

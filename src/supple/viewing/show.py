@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import webbrowser
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import as_floats, checked_as, shown, whole
-from supple.errors import StateError, ViewError, quoted
+from supple.capture.torques import motion_loads
+from supple.errors import StateError, SuppleError, ViewError, quoted
 from supple.exact.energy import potential_energy
 from supple.files import load, load_bvh
 from supple.integrating.states import checked_state
@@ -110,10 +112,25 @@ def shown_as(what: Any, q: ArrayLike | None = None, times: ArrayLike | None = No
     if q is not None or times is not None:
         raise ViewError("q and times are for a Model; a clip, a run or a recording has its own")
     if isinstance(what, Clip):
-        return posed(what), title or what.model.name, True
+        return standing(what), title or what.model.name, True
     if isinstance(what, Result):
         return what, title or what.model.name, False
     raise ViewError(f"what is shown is a Model, a Clip, a Result or the path of a file, not {shown(what)}")
+
+
+def standing(clip: Clip) -> Result:
+    """A captured motion with the ground that its feet stand on and, unless it has arrows, the ground's forces."""
+    if clip.arrows is not None:
+        return posed(clip)
+    try:
+        loads = motion_loads(clip)
+    except SuppleError as e:
+        out = posed(clip)
+        out.others = (f"the ground ({e})",)
+        return out
+    out = posed(replace(clip, arrows=loads.arrows))
+    out.ground = np.array([0.0, 0.0, 1.0, loads.support.ground])
+    return out
 
 
 def posed(clip: Clip) -> Result:
@@ -121,11 +138,10 @@ def posed(clip: Clip) -> Result:
     model, n = clip.model, len(clip)
     if n == 0:
         raise ViewError(f"{model.name!r} has no positions to look at")
-    still = np.zeros(n)
-    potential = np.asarray([float(potential_energy(model, x)) for x in clip.q])
     v = np.broadcast_to(0.0, (n, model.nv))
-    segment = SegmentInMemory(model, clip.times, clip.q, v, still, potential, None, None, None)
-    return Result([segment], (), {"method": "posed"})
+    potential = np.asarray(potential_energy(model, clip.q))
+    segment = SegmentInMemory(model, clip.times, clip.q, v, np.zeros(n), potential, None, None, None)
+    return Result([segment], (), {"method": "posed"}, arrows=clip.arrows)
 
 
 def _clip(model: Model, q: ArrayLike | None, times: ArrayLike | None) -> Clip:

@@ -19,7 +19,7 @@ from supple.model.geometry import quaternion_from_rotation
 from supple.model.model import Model
 from supple.viewing.batch import Batch, with_world
 from supple.viewing.camera import bounds, reach
-from supple.viewing.colours import PLANE, By, paint
+from supple.viewing.colours import PLANE, By, Entry, paint
 from supple.viewing.light import add_lights
 from supple.viewing.nodes import Node, Things, node
 from supple.viewing.picking import pick
@@ -147,20 +147,21 @@ class Stage:
             painted = paint(self.by, model.n_bodies, active, error, self.largest_error)
             for _, shown in self._parts:
                 shown.show(*placed, painted, self.picked)
-            for thing, batch in zip(self._things, self.scenery.batches(model, pose, self._time, self.push_scale)):
-                thing.show(batch)
+            around = self.scenery.batches(model, pose, self._time, self.push_scale)
+            for thing in self._things:
+                thing.show(around[thing.name])
         return pose
 
     def reach(self, pose: Poses) -> Floats:
         """(k, 3) how far what is drawn reaches, where the bodies of the model are so."""
         assert self.model is not None
         around = self.scenery.batches(self.model, pose, self._time, self.push_scale)
-        return reach([b for b in (*(b for b, _ in self._parts), *around) if len(b)], pose)
+        return reach([b for b in (*(b for b, _ in self._parts), *around.values()) if len(b)], pose)
 
     @property
-    def acts(self) -> list[str]:
-        """What there is of the scenery, by the names in the legend."""
-        return [thing.name for thing in self._things if thing.some]
+    def acts(self) -> list[Entry]:
+        """What there is of the scenery, for the legend."""
+        return self.scenery.legend(thing.name for thing in self._things if thing.some)
 
     def under(self, eye: Floats, ahead: Floats) -> int | None:
         """The body that a ray from the eye meets."""
@@ -188,7 +189,7 @@ class Stage:
         for thing in self._things:
             thing.remove()
         around = self.scenery.batches(model, pose, self._time, self.push_scale)
-        self._things = [Things(scene, name, batch) for name, batch in zip(("force", "spring", "anchor"), around)]
+        self._things = [Things(scene, name, batch) for name, batch in around.items()]
 
     def set_scene(self, model: Model, points: Floats, back: Floats) -> Ground | None:
         """Light and ground for a motion. points: all that it reaches. back: towards the eye that looks first."""

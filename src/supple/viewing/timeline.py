@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 REAL_TIME = (2.0, 60.0)  #: seconds: runs between these are played at the speed at which they happen,
 OTHERWISE = 10.0  #: others in so many seconds
+HOLD = 1.0  #: seconds that what repeats stays at its last state
 
 
 class Timeline:
