@@ -17,7 +17,8 @@ from browser import HEIGHT, PATIENCE, SCENE, WIDTH, Browser, chromium, is_active
 from pages import going, playing
 from supple import scenes
 from supple.viewing import shapes
-from supple.viewing.colours import RIGID
+from supple.viewing.colours import FORCE, RIGID
+from walks import walk_then_fly
 
 COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
 LINKS, ACTIVE_JOINTS, FRAMES = 2000, 60, 5
@@ -26,6 +27,10 @@ LINKS, ACTIVE_JOINTS, FRAMES = 2000, 60, 5
 def near_rigid(browser: Browser) -> int:
     """Pixels of bodies that are not active."""
     return int((np.abs(browser.picture() - np.array(RIGID)).max(axis=-1) <= 16).sum())
+
+
+def near_force(browser: Browser) -> int:
+    return int((np.abs(browser.picture() - np.array(FORCE)).max(axis=-1) <= 40).sum())
 
 
 @pytest.fixture(autouse=True)
@@ -197,6 +202,28 @@ def test_exported_page_needs_nothing_else(browser: Browser, run: supple.Result, 
     browser.wait(lambda: browser.active_pixels() == 0 and browser.drawn_pixels() > 20)
     assert browser.settled() != shown
     assert {url.partition(":")[0] for url in browser.asked} <= {"file", "blob", "data"}
+
+
+def test_exported_page_of_a_captured_motion_holds_its_last_state(browser: Browser, tmp_path: Path) -> None:
+    from supple.viewing.export import export_html
+    from supple.viewing.show import shown_as
+    from supple.viewing.timeline import HOLD
+
+    result, *_ = shown_as(walk_then_fly())
+    file = export_html(result, tmp_path / "walk.html", frames=5)
+    browser.clip = {"x": 0, "y": 60, "width": WIDTH, "height": HEIGHT - 140}  # below the legend, above the bar
+    browser.open(file.as_uri())
+    browser.wait(lambda: browser.drawn_pixels() > 100)
+    assert "force, 1,000 N a metre" in browser.text()
+    browser.page.keyboard.press("Space")
+    slider, scrub = browser.page.locator("[role=slider]").first, browser.page.get_by_role("textbox").first
+    lasts = float(result.times[-1] - result.times[0])
+    assert float(slider.get_attribute("aria-valuemax")) == pytest.approx(lasts + HOLD, abs=0.01)
+    for time, said, acts in ((0.25 * lasts, 0.25 * lasts, True), (lasts + 0.9 * HOLD, lasts, False)):
+        scrub.fill(f"{time:.3f}")
+        scrub.press("Enter")
+        browser.wait(lambda said=said: f"{said:.3f} s" in browser.text())
+        browser.wait(lambda acts=acts: (near_force(browser) > 20) if acts else near_force(browser) == 0)
 
 
 @pytest.mark.parametrize("name", ["crowd", "molecule"])

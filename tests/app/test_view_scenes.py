@@ -18,6 +18,7 @@ from supple.viewing.camera import View
 from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PICKED, RIGID, SPRING
 from supple.viewing.player import Player
 from supple.viewing.stage import address, clear, close_server, open_server
+from walks import walk_then_fly
 
 #: Small ones, and for how long they are followed.
 SMALL: dict[str, tuple[dict[str, Any], float]] = {
@@ -235,6 +236,23 @@ def test_buttons_move_the_camera(place: Place, all_active: None) -> None:
         place.browser.wait(lambda: place.seen()[0] > 15 and place.seen()[1] == 0)
         place.browser.press("Reset")
         place.browser.wait(lambda: np.allclose(moved(), 0.0, atol=1e-2))
+
+
+def test_captured_motion_has_the_forces_of_the_ground(place: Place) -> None:
+    from supple.viewing.show import shown_as
+
+    result, _, posed = shown_as(walk_then_fly())
+    place.wide()
+    with place.shows(result, None, posed) as player:
+        player._play.playing = False
+        go(place, player, 20)
+        place.browser.wait(lambda: near(place.browser.picture(), FORCE, 40) > 20)
+        said = dict(place.browser.page.evaluate(LEGEND))
+        assert {text: colour for text, colour in said.items() if text.startswith("force, 1,000 N a metre")}
+        assert f"rgb{FORCE}" in said.values()
+        go(place, player, len(result) - 1)  # the control: here, none acts
+        place.browser.wait(lambda: near(place.browser.picture(), FORCE, 40) == 0)
+        assert place.browser.drawn_pixels() > 100
 
 
 def test_joints_are_moved_by_sliders(place: Place) -> None:

@@ -10,9 +10,11 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, RIGID, SPRING
+from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
-from supple.viewing.timeline import Timeline
+from supple.viewing.show import shown_as
+from supple.viewing.timeline import HOLD, Timeline
+from walks import walk_then_fly
 
 image = pytest.importorskip("PIL.Image")
 
@@ -32,6 +34,12 @@ def pictures(path: Path) -> list[np.ndarray]:
             moving.seek(i)
             out.append(np.asarray(moving.convert("RGB")).astype(int))
     return out
+
+
+def film(path: Path) -> list[np.ndarray]:
+    av = pytest.importorskip("av")
+    with av.open(path) as moving:
+        return [np.asarray(frame.to_image()).astype(int) for frame in moving.decode(video=0)]
 
 
 def count(picture: np.ndarray, colour: tuple[int, ...], off: int = 3) -> int:
@@ -69,6 +77,49 @@ def test_springs_and_anchors_are_drawn(tmp_path: Path) -> None:
     alone = supple.simulate(scene.model, scene.q0, dt=scene.dt, duration=0.02, every=10)
     export_movie(alone, tmp_path / "alone.png", Wanted(frames=1, size=(400, 300)), scene.rods)
     assert count(pictures(tmp_path / "alone.png")[0], SPRING, 40) == 0
+
+
+def test_torques_are_drawn_while_they_act(tmp_path: Path) -> None:
+    model = supple.trees.chain(4)
+    turn = supple.Push(2, torque=(0.0, 3.0, 1.0), stop=0.01)
+    result = supple.simulate(model, forces=[turn, lambda t, q, v: -v], dt=1e-3, duration=0.02, every=5)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=3, size=(300, 240)))
+    first, *_, last = (p[:-54] for p in pictures(tmp_path / "run.png"))  # without the legend, which has two lines
+    assert count(first, TORQUE, 40) > 40 and count(last, TORQUE, 40) == 0
+
+
+@pytest.mark.parametrize("ending", [".png", ".mp4"])
+def test_captured_motion_has_the_forces_of_the_ground(tmp_path: Path, ending: str) -> None:
+    result, *_ = shown_as(walk_then_fly())
+    path = export_movie(result, tmp_path / f"walk{ending}", Wanted(frames=5, size=(320, 240)))
+    made = pictures(path) if ending == ".png" else film(path)
+    stands, flies = made[1], made[-1]
+    assert count(stands[:-34], FORCE, 45) > 20 and count(flies[:-34], FORCE, 45) == 0
+    assert count(legend(flies), FORCE, 20) > 80
+
+
+def test_a_legend_that_is_too_long_has_several_lines(tmp_path: Path) -> None:
+    """All of it is in the picture: its last remark is at the bottom, its colours above."""
+    model = supple.trees.chain(3)
+    forces = [supple.Push(2, (0.0, 0.0, 1.0), torque=(1.0, 0.0, 0.0)), supple.Spring(1, (0.0, 1.0, 0.0), 5.0)]
+    result = supple.simulate(model, forces=[*forces, lambda t, q, v: -v], dt=1e-3, duration=2e-3)
+    export_movie(result, tmp_path / "run.png", Wanted(frames=1, size=(240, 200)))
+    (picture,) = pictures(tmp_path / "run.png")
+    for colour in (FORCE, TORQUE, SPRING, ANCHOR):
+        assert count(picture[-64:], colour) > 80
+        assert count(picture[:, -4:], colour) == 0  # nothing is cut off at the right
+    assert count(picture[-20:], FORCE) == 0 and count(picture[-20:], (40, 48, 56), 60) > 30  # the remark
+
+
+def test_what_repeats_holds_its_last_state(tmp_path: Path) -> None:
+    result = adaptive()
+    path = export_movie(result, tmp_path / "run.gif", Wanted(frames=3, size=(120, 90)), result.rods)
+    shown = []
+    with image.open(path) as moving:
+        for i in range(moving.n_frames):
+            moving.seek(i)
+            shown.append(moving.info["duration"])
+    assert shown[-1] == pytest.approx(max(1000.0 * HOLD, shown[0]), abs=10) and shown[0] == shown[1]
 
 
 @pytest.mark.parametrize("ending", [".gif", ".webp", ".png"])

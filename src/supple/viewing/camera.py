@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 FIELD = float(np.radians(45.0))  #: of view, upright
 MARGIN = 1.12  #: of the picture around what is in it
 EYE = np.array([-0.75, -0.55, 0.35])  #: from what is looked at to the eye, where nothing else is better
+NEAREST = 0.007  #: of the size of what is looked at: how near it may be to the eye
 LONG = 2.5  #: how much longer than wide: looked at from the side
 FINE = 600.0  #: how many links long: looked at along it, since from the side its links would be too small to be seen
 NAMED = {  #: from what is looked at to the eye, along the world's axes
@@ -74,7 +75,7 @@ def fit(points: Floats, back: Floats, aspect: float) -> View:
     side, z = p[:, :2], p[:, 2:]
     low, high = (side - t * z).max(axis=0), (side + t * z).min(axis=0)
     size = max(float(np.ptp(p, axis=0).max()), 1e-6)
-    cz = min(float(((high - low) / (2.0 * t)).min()), float(z.min()) - 0.02 * size)
+    cz = min(float(((high - low) / (2.0 * t)).min()), float(z.min()) - NEAREST * size)
     centre = _middle(side, z - cz, low + t * cz, high - t * cz)
     return View(A @ [*centre, cz], A @ [*centre, 0.5 * float(z.min() + z.max())])
 

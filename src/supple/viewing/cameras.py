@@ -83,7 +83,8 @@ class Cameras:
         long as nobody has moved the camera from where it was put, all is to be in it."""
         if self._server.cameras is not self:
             return
-        put = [np.array(self._server.initial_camera.position)]  # what is under way may still say this
+        first = self._server.initial_camera, client.camera
+        put = [np.array(camera.position) for camera in first]  # what is under way may still say these
         aspect = 0.0
 
         def fit_again() -> None:

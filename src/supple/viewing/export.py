@@ -28,8 +28,9 @@ NUMBERS = 12_000_000  #: and so many numbers, unless asked for otherwise
 
 #: viser's page lights bodies by a picture all around, and is pale until it has it. Without a graphics card that takes
 #: longer than all else: it is held back. On a screen that is higher than wide the picture is square, as its first
-#: view is.
+#: view is. viser's remark that there is no graphics card would lie over the legend: it is put below.
 WITHOUT_PICTURE = """<style>canvas { opacity: 1 !important }
+[class*=Notifications-root] { top: auto !important; bottom: 4em !important }
 @media (max-aspect-ratio: 1/1) { div:has(> div > canvas) { height: 100vw !important; margin-top: 4em } }</style><script>
 (() => {
     const fetched = window.fetch;

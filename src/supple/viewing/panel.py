@@ -194,7 +194,7 @@ def remark(text: str) -> str:
 
 def _table(rows: dict[str, str]) -> str:
     cells = "".join(
-        f'<tr><td style="{CELL};white-space:nowrap">{_plain(name)}</td>'
+        f'<tr><td style="{CELL};white-space:nowrap;width:7em">{_plain(name)}</td>'
         f'<td style="{CELL};overflow-wrap:anywhere">{_plain(value)}</td></tr>'
         for name, value in rows.items()
     )

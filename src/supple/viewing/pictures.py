@@ -12,8 +12,7 @@ from supple.viewing.batch import Batch
 from supple.viewing.camera import View, bounds
 from supple.viewing.colours import PLANE, Bytes, Entry
 from supple.viewing.nodes import WORLD
-from supple.viewing.scenery import Ground
-from supple.viewing.stage import rounded
+from supple.viewing.scenery import CELLS, Ground, nice
 
 Floats = NDArray[np.float64]
 Points = list[tuple[float, float]]
@@ -28,7 +27,6 @@ THIN = 3.0  #: pixels, of the large picture: what is thinner has no edge
 SHINE, SHINY = 0.3, 8.0  #: how much of a round body's colour turns white where light falls on it, if it is wider
 SUN = np.array([0.25, -0.35, 1.0])  #: towards the light that throws shadows, where z is up
 SHADE = (226, 226, 226)  #: of shadows on the ground
-MOST_LINES = 60  #: of a grid, in each direction
 
 
 class Painter:
@@ -122,9 +120,7 @@ class Painter:
             return picture
         pen = ImageDraw.Draw(picture)
         centre, radius = bounds(points)
-        cell = rounded(radius / 5)
-        while 2.0 * radius / cell > MOST_LINES:
-            cell *= 10.0
+        cell = nice(radius / CELLS)
         n = int(np.ceil(1.3 * radius / cell))
         axes, at = ground.turn, ground.below(centre)
         at = at - axes @ (np.remainder(axes.T @ at, cell) * (1.0, 1.0, 0.0))  # lines where the coordinates are round

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 POINTS = 600  #: of a curve, at most
 HEIGHT, WIDE = 165, 84  #: pixels, of a plot and of the numbers on its left
 LOW, LABEL, FONT = 30, 16, "12px sans-serif"  #: pixels, of the numbers below it, and of what they are
+PADDING = (8, 14, 0, 0)  #: above, right, below and left: half of a number must be seen there
 PAST = "rgba(20, 40, 80, 0.09)"  #: the ground of what is over
 CURVES = {
     "energy": (("kinetic", "#2a6fbb"), ("potential", "#3c9d5d"), ("total", "#6a4c93")),
@@ -24,6 +25,7 @@ CURVES = {
     "active joints": (("active", "#0f7c83"),),
 }
 LOG = 3  #: uPlot's name of a logarithmic scale
+NONE = 1e-9  #: what zeros are drawn as there, if there is nothing else
 
 
 class Plots:
@@ -48,6 +50,7 @@ class Plots:
                     scales["y"] = {"distr": LOG}
                 self._handles[title] = gui.add_uplot(
                     self._data(title, 0), (*series, past), title=said.get(title, title), height=HEIGHT,
+                    padding=PADDING,
                     legend={"show": False}, scales=scales,
                     axes=({"label": along, "size": LOW, "labelSize": LABEL, "labelFont": FONT}, {"size": WIDE}),
                 )  # fmt: skip
@@ -72,7 +75,7 @@ class Plots:
         self._curves["time"] = self._curves["time"] / self._each
         if "error" in curves:
             e = self._factor * self._curves["error"]
-            self._curves["error"] = np.maximum(e, e[e > 0].min(initial=1.0))  # zeros, too, have a place
+            self._curves["error"] = np.maximum(e, e[e > 0].min() if np.any(e > 0) else NONE)  # zeros have a place, too
 
     def _data(self, title: str, now: int) -> tuple[Floats, ...]:
         time, lines = self._curves["time"], [self._curves[name] for name, _ in CURVES[title]]

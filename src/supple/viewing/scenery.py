@@ -30,11 +30,13 @@ Ints = NDArray[np.int64]
 Placed = tuple[Ints, Floats, Floats, NDArray[np.bool_], Ints]
 
 ARROW, LINKS = 0.4, 12.0  #: of the strongest push: as a share of how large a body is, and in links of it, at most
-WIDE, LINKS_WIDE = 0.05, 3.0  #: of springs and anchors, in the same way
+WIDE, LINKS_WIDE = 0.05, 2.5  #: of springs and anchors, in the same way
+PIN = 0.6  #: of a spring's width: how large an anchor is
 LEAST = 0.25  #: of the strongest arrow, how long the others are at least
 RING = 0.35, 0.6, 1.6  #: the radius of the strongest torque's ring, in arrows; how much smaller and larger others are
 BEYOND = 1.25  #: of a ring, how much larger it is at least than a ball that is as wide as the body
 VECTOR = 1.1  #: how long the longest arrow of a captured motion is about, as a share of how large the body is
+CELLS = 4.0  #: of the ground's grid, in half the size of a motion, about
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 BOX: Mesh = (
@@ -65,6 +67,12 @@ class Ground:
         """(..., 3) where lines through points x along d meet the plane."""
         above = x @ self.normal - self.height
         return np.asarray(x - above[..., None] / (self.normal @ d) * d)
+
+
+def nice(x: float) -> float:
+    """1, 2 or 5 times a power of ten, near x."""
+    ten = 10.0 ** np.floor(np.log10(x))
+    return float(min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(np.log(m * ten / x))) * ten)
 
 
 def ground_of(plane: Any, model: Model, points: Floats) -> Ground | None:
@@ -124,7 +132,7 @@ class Scenery:
         coils = _along(coil, hooks, pull, np.linalg.norm(pull, axis=1), wide, SPRING)
         pins = np.concatenate([anchor, roots])
         up = np.tile((0.0, 0.0, 1.0), (len(pins), 1))
-        held = _along(BOX, pins, up, np.full(len(pins), wide), wide, ANCHOR)
+        held = _along(BOX, pins, up, np.full(len(pins), PIN * wide), PIN * wide, ANCHOR)
         out = {
             "force": self._arrows_at(model, pose, pushes, time, scale, arrow),
             "torque": self._rings_at(model, pose, torques, time, scale, arrow),
@@ -177,7 +185,7 @@ class Scenery:
             size, link = tree_size(model, pose), link_length(model)
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
             longest = 0.0 if self._arrows is None else self._arrows.largest
-            per = 1.0 / _nice(longest / (VECTOR * size)) if longest > 0.0 else 1.0
+            per = 1.0 / nice(longest / (VECTOR * size)) if longest > 0.0 else 1.0
             self._found = model, Fixed(wide, arrow, per, pushes, torques, springs, between, roots)
         return self._found[1]
 
@@ -207,12 +215,6 @@ def _vectors(arrows: Arrows, time: float, per: float, arrow: float) -> Batch:
     """The arrows of a captured motion, true to scale. per: metres a unit."""
     at, vectors = arrows.at(time)
     return _along(_arrow(), at, vectors, per * np.linalg.norm(vectors, axis=1), 0.22 * arrow, ACTS["vector"])
-
-
-def _nice(x: float) -> float:
-    """1, 2 or 5 times a power of ten, near x."""
-    ten = 10.0 ** np.floor(np.log10(x))
-    return float(min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(np.log(m * ten / x))) * ten)
 
 
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:

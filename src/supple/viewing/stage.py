@@ -23,7 +23,7 @@ from supple.viewing.colours import PLANE, By, Entry, paint
 from supple.viewing.light import add_lights
 from supple.viewing.nodes import Node, Things, node
 from supple.viewing.picking import pick
-from supple.viewing.scenery import Ground, Scenery, ground_of
+from supple.viewing.scenery import CELLS, Ground, Scenery, ground_of, nice
 from supple.viewing.shapes import batches
 
 Floats = NDArray[np.float64]
@@ -203,12 +203,8 @@ class Stage:
         scene, at = self.server.scene, ground.below(centre)
         wxyz = quaternion_from_rotation(ground.turn)[[3, 0, 1, 2]]
         plane = {"plane_color": PLANE, "plane_opacity": 1.0} if ground.real else {}
+        cell = nice(radius / CELLS)
         scene.add_grid(
-            "/floor", width=6.0 * radius, height=6.0 * radius, position=at, wxyz=wxyz, cell_size=rounded(radius / 5),
-            section_size=rounded(radius), cell_color=LINES[0], section_color=LINES[1], **plane,
+            "/floor", width=6.0 * radius, height=6.0 * radius, position=at, wxyz=wxyz, cell_size=cell,
+            section_size=5.0 * cell, cell_color=LINES[0], section_color=LINES[1], **plane,
         )  # fmt: skip
-
-
-def rounded(length: float) -> float:
-    """A power of ten near a length."""
-    return float(10.0 ** np.round(np.log10(length)))
