@@ -75,7 +75,7 @@ def export_movie(
     check_target(path, ViewError)
     timeline = Timeline(result)
     frames, rate = schedule(timeline, wanted, ending)
-    pictures = _drawn(timeline, frames, wanted, rods, tell)
+    pictures = drawn(timeline, frames, wanted, rods, tell)
     with replacing(path, ViewError) as out:
         if ending == ".mp4":
             _film(out, pictures, rate)
@@ -104,7 +104,7 @@ def _held(pictures: int, rate: float) -> list[int]:
     return [*[each] * (pictures - 1), round(max(1000.0 * HOLD, each))]
 
 
-def _drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats | None, tell: Tell) -> Iterator[Any]:
+def drawn(timeline: Timeline, frames: list[int], wanted: Wanted, rods: Floats | None, tell: Tell) -> Iterator[Any]:
     result, shapes = timeline.result, Shapes(rods)
     scenery, aspect = Scenery.of(result), wanted.size[0] / wanted.size[1]
     model, points = timeline.segments[0].model, motion(timeline, rods, scenery)
