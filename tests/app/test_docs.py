@@ -191,6 +191,16 @@ def test_the_animation_of_the_readme_is_that_of_its_commands(tmp_path: Path, mon
     result.close()
 
 
+def test_the_picture_of_a_run_is_that_of_its_command(tmp_path: Path, monkeypatch) -> None:
+    from matplotlib.image import imread
+
+    monkeypatch.chdir(tmp_path)
+    (making,) = (x for x in inline_code(ROOT / "docs/algorithms/integrators.md") if x.endswith("--plot run.png"))
+    run(making.split())
+    kept, new = (imread(folder / "run.png")[..., :3] for folder in (ROOT / "docs/pictures", tmp_path))
+    assert kept.shape == new.shape and np.abs(kept - new).mean() < 0.01, "run.png is stale"
+
+
 @pytest.mark.parametrize("name", ["gallery-racket", "gallery-walk"])  # the others take longer, and are chaotic
 def test_pictures_of_the_gallery_are_those_of_their_script(name: str, tmp_path: Path) -> None:
     from matplotlib.image import imread

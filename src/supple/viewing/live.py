@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.measures import said
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
-from supple.viewing.panel import Floats, Panel, PlayButton, speed_control
+from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
 from supple.viewing.scenery import Scenery
@@ -125,6 +126,12 @@ class Live:
             hint = f"of what may be left out, not a number of joints: {stepper.error_measure}; -2 is 1%, if relative"
             error = gui.add_slider("error, log 10", low, high, 0.1, float(np.clip(round(now, 1), low, high)), hint=hint)
             self._slider("error", error)
+            allowed = gui.add_html("" if stepper.error is None else _allowed(stepper.error, stepper.error_measure))
+
+            @error.on_update
+            def _(_: Any) -> None:
+                allowed.content = _allowed(10.0 ** float(error.value), stepper.error_measure)
+
         if self.run.has_pushes:
             self._slider("force", gui.add_slider("force", 0.0, MOST_FORCE, 0.05, 1.0, hint="times what was asked for"))
         self._follow = None
@@ -224,3 +231,8 @@ class Live:
     def _begin(self) -> None:
         """The clock anew, from the next look on."""
         self._anew = True
+
+
+def _allowed(error: float, measure: str) -> str:
+    """What a slider of errors says, in words, as HTML."""
+    return remark(f"at most {said(error, measure)}")
