@@ -37,3 +37,15 @@ def test_errors_in_the_demonstration_are_within_what_is_certified():
     for measured, certified in pairs:
         assert measured is not None and certified is not None and measured <= 1.01 * certified
     assert all(row.certified <= error for row, error in zip(compared.rows[1:], promises.ERRORS))
+
+
+def test_tables_fit_a_usual_terminal():
+    """80 columns, with the widest numbers there are."""
+    rows = [
+        promises.Row("exact", 50_000, 14.8e-3),
+        promises.Row("error at most 0.000191%", 78, 63.3e-6, 1.91e-6, 1.23e-6),
+    ]
+    screen = io.StringIO()
+    Console(file=screen, width=80).print(promises.table(promises.Comparison("A molecule", "molecule", "all", rows)))
+    for said in ("certified", "measured", "steps/s", "14.8 ms", "63.3 µs", "234 x", "0.000191%", "0.000123%"):
+        assert said in screen.getvalue()

@@ -120,10 +120,13 @@ def _mean(step: Callable[[], object]) -> float:
 
 
 def table(comparison: Comparison) -> Table:
-    out = Table(title=comparison.title, box=SIMPLE_HEAD, title_style="bold", title_justify="left", pad_edge=False)
+    out = Table(
+        title=comparison.title, box=SIMPLE_HEAD, title_style="bold", title_justify="left", pad_edge=False,
+        padding=0,
+    )  # fmt: skip
     out.add_column("", no_wrap=True)
     for column in ("joints", "a step", "steps/s", "faster", "certified", "measured"):
-        out.add_column(column, justify="right")
+        out.add_column(column, justify="right", no_wrap=True)
     exact = comparison.rows[0]
     for row in comparison.rows:
         errors = ["" if x is None else percent(x) for x in (row.certified, row.measured)]

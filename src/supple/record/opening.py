@@ -43,7 +43,7 @@ def refuse_long_name(path: Path) -> None:
 def _refuse_others(path: Path, mode: int) -> None:
     what = instead_of_file(mode)
     if what is not None:
-        raise RecordingError(f"{path} is {what}, not a file; give the name of a file, or remove it")
+        raise RecordingError(f"{path} is {what}, not a file; give the name of a file")
 
 
 def create_file(path: Path) -> int:
