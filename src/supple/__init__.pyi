@@ -25,6 +25,9 @@ from supple.errors import ViewError as ViewError
 from supple.exact.answers import Motions as Motions
 from supple.exact.answers import Pose as Pose
 from supple.exact.answers import Poses as Poses
+from supple.exact.assembling import Mobility as Mobility
+from supple.exact.assembling import close_loops as close_loops
+from supple.exact.assembling import mobility as mobility
 from supple.exact.centroidal import momentum_matrix as momentum_matrix
 from supple.exact.crba import mass_matrix as mass_matrix
 from supple.exact.energy import center_of_mass as center_of_mass
@@ -34,6 +37,8 @@ from supple.exact.energy import potential_energy as potential_energy
 from supple.exact.factor import Factor as Factor
 from supple.exact.factor import factorize as factorize
 from supple.exact.forward import forward_dynamics as forward_dynamics
+from supple.exact.inverse import bias_force as bias_force
+from supple.exact.inverse import inverse_dynamics as inverse_dynamics
 from supple.exact.inverse_kinematics import Goal as Goal
 from supple.exact.inverse_kinematics import Miss as Miss
 from supple.exact.inverse_kinematics import Reached as Reached
@@ -47,8 +52,6 @@ from supple.exact.joint_wrenches import multipliers as multipliers
 from supple.exact.kinematics import accelerations as accelerations
 from supple.exact.kinematics import poses as poses
 from supple.exact.kinematics import velocities as velocities
-from supple.exact.rnea import bias_force as bias_force
-from supple.exact.rnea import inverse_dynamics as inverse_dynamics
 from supple.exact.terms import coriolis_force as coriolis_force
 from supple.exact.terms import gravity_force as gravity_force
 from supple.exact.threads import set_threads as set_threads
@@ -68,6 +71,8 @@ from supple.model.actuators import Actuator as Actuator
 from supple.model.builder import ModelBuilder as ModelBuilder
 from supple.model.clip import Arrows as Arrows
 from supple.model.clip import Clip as Clip
+from supple.model.loops import Loop as Loop
+from supple.model.loops import Relation as Relation
 from supple.model.model import Body as Body
 from supple.model.model import Frame as Frame
 from supple.model.model import Joint as Joint

@@ -86,7 +86,9 @@ def objects() -> dict[str, Any]:
         supple.Actuator(HOSTILE, HOSTILE), supple.Arrows((HOSTILE,), np.zeros(1), *np.zeros((2, 1, 1, 3))),
         closed_page(), supple.Controls({HOSTILE: 1.0}), supple.Goal((1, 2, 3), np.eye(3)), supple.Miss(0.1, 0.2),
         supple.Reached(q, False, {HOSTILE: supple.Miss(0.1, 0.2)}, 3), supple.Frame(HOSTILE, 0, np.zeros(3), np.eye(3)),
-        supple.impact(tree, tree.neutral(), body=5, joint="ball"),
+        supple.impact(tree, tree.neutral(), body=5, joint="ball"), supple.Mobility(1, 5, 3, (HOSTILE,), True),
+        supple.Loop(HOSTILE, "fixed", 0, -1, *[np.zeros(3), np.eye(3)] * 2, np.zeros(3), np.zeros(3)),
+        supple.Relation(HOSTILE, (HOSTILE,) * 9, (1.0,) * 9),
     ]  # fmt: skip
     return {type(x).__name__: x for x in made}
 

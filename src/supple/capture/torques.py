@@ -29,8 +29,8 @@ from supple.capture.motion import Moving, differentiate, smooth
 from supple.capture.support import NONE, Support, find_support, phases, sole_points
 from supple.errors import StateError, printable, quoted
 from supple.exact.answers import Poses
+from supple.exact.inverse import inverse_dynamics
 from supple.exact.kinematics import poses
-from supple.exact.rnea import inverse_dynamics
 from supple.model.clip import Arrows, Clip
 from supple.model.joints import JointType
 from supple.model.model import Model, unknown

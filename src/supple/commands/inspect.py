@@ -51,6 +51,7 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         "bodies": f"{model.n_bodies} moving, {model.total_mass:.6g} kg in all",
         "joints": ", ".join(f"{n} {kind}" for kind, n in count.most_common()),
         "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv})",
+        "loops, relations": f"{len(model.loop_list)}, {len(model.relation_list)}",
         "springs, friction, actuators": ", ".join(str(n) for n in _joint_forces(model)),
         "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
         "frames": len(model.frames),

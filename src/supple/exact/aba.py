@@ -120,6 +120,13 @@ def aba(m, state, qdd, work):
 def with_joints(m, v, tau, qdd, work):
     """The two passes in which joints accelerate, after without_joints. Returns the smallest D."""
     smallest = eliminate_joints(m, v, tau, work)
+    accelerate_joints(m, v, qdd, work)
+    return smallest
+
+
+@helper
+def accelerate_joints(m, v, qdd, work):
+    """The second of the two: the forward pass, from the first body to the last."""
     path, bodies, dofs = work.path, work.bodies, work.dofs
     far = m.n > CACHED
     zero = zero_vec(v[0])
@@ -139,7 +146,6 @@ def with_joints(m, v, tau, qdd, work):
             for k in range(j, j + DOF[kind]):
                 A, qdd[k] = accelerate(A, work.S.axes[k].s, dofs[k])
         path[i].A = A
-    return smallest
 
 
 @helper
@@ -217,4 +223,4 @@ def _inverse_D(model: Model, work: HostWork) -> NDArray[np.float64]:
     return out
 
 
-ABA = Algorithm("aba", aba, ROWS, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D)
+ABA = Algorithm("aba", aba, ROWS, (Q, V, TAU, WRENCHES), lambda m: (m.nv,), inverse_D=_inverse_D, of_trees=True)

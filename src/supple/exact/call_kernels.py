@@ -223,10 +223,10 @@ BATCH = types.int64(types.int64, GIVEN, _matrix, types.int64, types.int64, types
 
 
 def make_kernels(
-    name: str, core: Any, rows: ScratchRows, only_q: bool, needs: tuple[bool, bool]
-) -> tuple[Kernel, Kernel]:
+    name: str, core: Any, rows: ScratchRows, only_q: bool, needs: tuple[bool, bool], lanes: bool
+) -> tuple[Kernel, Kernel | None]:
     """The entry points of an algorithm: for one state, given as q alone or with all else; for a range of a batch, four
-    states at a time.
+    states at a time, unless its branches depend on numbers, so that four states cannot go together (lanes False).
 
     core(m, state, out, scratch) returns a number that is positive unless the model is singular there or the result has
     overflowed. needs: whether v is required, and whether the known joint quantities are; if not, they may be None.
@@ -323,4 +323,4 @@ def make_kernels(
         return OK
 
     one = Kernel(single_q, ONE_ARGUMENT, name) if only_q else Kernel(single, ARGUMENTS, name)
-    return one, Kernel(batch, BATCH, f"{name} on batches", effort=2, plain=False, nogil=True)
+    return one, Kernel(batch, BATCH, f"{name} on batches", effort=2, plain=False, nogil=True) if lanes else None

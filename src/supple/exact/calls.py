@@ -82,7 +82,7 @@ def _rows_for(struct: type[Struct] | None, n: int) -> NDArray[Any]:
     return np.empty(0) if struct is None else aligned_rows(struct, n)
 
 
-def _given(make: Callable[[Model], NDArray[Any]] | None, model: Model) -> NDArray[Any]:
+def _given(make: Callable[[Model], NDArray[Any] | Held] | None, model: Model) -> NDArray[Any] | Held:
     return np.empty(0) if make is None else make(model)
 
 
@@ -97,6 +97,9 @@ class Algorithm:
     inverse_D: 1/D of each degree of freedom, from the scratch of a call that was singular, to name the joint. refuse:
     the same for cores that detect more than that: raises if the scratch tells what is wrong.
     like: another algorithm with the same core and a result of different size, whose kernels are used.
+    lanes: whether four states of a batch can be computed at once.
+    of_trees: whether public calls do not use it for models with loops.
+    method: the name under which they find it, if that is not its own.
     """
 
     name: str
@@ -106,13 +109,16 @@ class Algorithm:
     output: Callable[[Model], tuple[int, ...]]
     extra: Callable[[Model], int] = lambda model: 0
     constants: Callable[[Model], NDArray[Any]] | None = None
-    hubs: Callable[[Model], NDArray[Any]] | None = None
+    hubs: Callable[[Model], NDArray[Any] | Held] | None = None
     inverse_D: Callable[[Model, HostWork], Floats] | None = None
     refuse: Callable[[Model, HostWork], None] | None = None
     like: Algorithm | None = None
+    lanes: bool = True
+    of_trees: bool = False
+    method: str = ""
     only_q: bool = field(init=False)
     single: Kernel = field(init=False)
-    batch: Kernel = field(init=False)
+    batch: Kernel | None = field(init=False)
 
     def __post_init__(self) -> None:
         _, needs_v, needs_known, _ = (x is not None and not x.optional for x in self.inputs)
@@ -120,13 +126,15 @@ class Algorithm:
         if self.like is not None:
             self.single, self.batch = self.like.single, self.like.batch
             return
-        self.single, self.batch = make_kernels(self.name, self.core, self.rows, self.only_q, (needs_v, needs_known))
+        needs = needs_v, needs_known
+        self.single, self.batch = make_kernels(self.name, self.core, self.rows, self.only_q, needs, self.lanes)
 
     def prepare(self, model: Model) -> HostWork:
         """Compile or load the entry point and make the scratch; kept with the model."""
         made = HostWork(self, model)
         work: HostWork = model._work.setdefault(self.name, made)  # another thread may have been quicker
-        model._fast[self.name] = work.run
+        if model.is_tree or not self.of_trees:
+            model._fast[self.method or self.name] = work.run
         return work
 
     def work(self, model: Model) -> HostWork:
@@ -181,6 +189,8 @@ class Algorithm:
         return result
 
     def _many(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
+        if self.batch is None:
+            return self._one_by_one(model, arrays, size)
         work = self.work(model)
         flat = tuple(self._flat(model, a, x, size) for a, x in zip(self.inputs, arrays))
         numbers = size * math.prod(work.shape)
@@ -197,13 +207,27 @@ class Algorithm:
             self._explain_state(model, min(bad, key=lambda status: status >> STATE_SHIFT), arrays)
         return out.reshape((size, *work.shape))
 
+    def _one_by_one(self, model: Model, arrays: list[Floats | None], size: int) -> Floats:
+        shape = self.output(model)
+        memory.require(size * math.prod(shape), f"the result ({self.name}) for a batch of {size:,} states", "use fewer")
+        out = np.empty((size, *shape))
+        for i in range(size):
+            try:
+                out[i] = self._one(model, self._state(model, arrays, i))
+            except (StateError, SingularError) as e:
+                raise type(e)(f"state {i} of the batch: {e}") from None
+        return out
+
+    def _state(self, model: Model, arrays: list[Floats | None], i: int) -> list[Floats | None]:
+        """The arguments of state i of a batch."""
+        return [
+            x if a is None or x is None or x.ndim == len(a.shape(model)) else x[i] for a, x in zip(self.inputs, arrays)
+        ]
+
     def _explain_state(self, model: Model, status: int, arrays: list[Floats | None]) -> NoReturn:
         """Explain what is wrong with a state of a batch, by computing it again alone."""
         state = status >> STATE_SHIFT
-        alone = [
-            x if a is None or x is None or x.ndim == len(a.shape(model)) else x[state]
-            for a, x in zip(self.inputs, arrays)
-        ]
+        alone = self._state(model, arrays, state)
         where = f"state {state} of the batch"
         try:
             self._one(model, alone)

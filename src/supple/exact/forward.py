@@ -16,6 +16,7 @@ from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V, refuse_
 from supple.exact.crba import CrbaDof, crba, dense_shape, packed_size
 from supple.exact.dca import divide_and_conquer
 from supple.exact.digits import BY_MATRIX, compared, keeps_matrix_digits, refuse
+from supple.exact.loop_dynamics import with_loops
 from supple.exact.ltdl import ltdl, solve_ltdl
 from supple.exact.motion import CallState
 from supple.exact.rnea import RNEA, rnea
@@ -83,6 +84,7 @@ CRBA_LTDL = Algorithm(
     lambda m: (m.nv,),
     extra=lambda m: packed_size(m) + m.nv,
     inverse_D=_inverse_D,
+    of_trees=True,
 )
 ALGORITHMS = {"aba": ABA, "crba": CRBA_LTDL}
 
@@ -111,6 +113,10 @@ def forward_dynamics(
     Their results are then compared with those of "aba" and, where they differ, recomputed in 32 digits, some 15 times
     slower; or SingularError names the joint. "crba" and "dense" lose digits where moments of inertia are further apart
     than 1e8, and on paths of more than 200 bodies: they are also compared and recomputed, or refused.
+
+    Loops are kept closed, as far as q and v close them (see close_loops): by "aba" with forces along what loop joints
+    forbid, by "crba" with the factors of the tree's mass matrix, by "dense" with all equations at once. "virtual-work"
+    and "dca" are for trees.
     """
     v = at_rest(model, v)
     try:
@@ -119,7 +125,7 @@ def forward_dynamics(
         qdd = ODD
     if qdd.__class__ is int:
         qdd = _other_way(model, q, v, tau, wrenches, method)
-    if method in ("crba", "dense") and not keeps_matrix_digits(model):
+    if method in ("crba", "dense") and model.is_tree and not keeps_matrix_digits(model):
         solve = CRBA_LTDL.general if method == "crba" else _unit_vectors
         return compared(model, f"method {method!r}", solve, (q, v, tau, wrenches), qdd)
     result: NDArray[np.float64] = qdd
@@ -130,6 +136,8 @@ def _other_way(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: st
     """A first call on a model, arguments of any form, or a method without its own kernel."""
     take("model", model, MODEL)
     take("forward_dynamics: method", method, METHOD)
+    if not model.is_tree:
+        return with_loops(model, q, v, tau, wrenches, method)
     if method in ALGORITHMS:
         try:
             return ALGORITHMS[method].general(model, q, v, tau, wrenches)

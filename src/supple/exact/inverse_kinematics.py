@@ -116,6 +116,7 @@ def inverse_kinematics(
     and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q
     (and at the posture), then at random positions; the best result is returned.
     """
+    model.require_tree("inverse_kinematics")
     search = _Search(model, _goals(model, goals), joints, limits, lever)
     start = manifold.checked("q", model.neutral() if q is None else q, model.nq)
     wanted = None if posture is None else manifold.checked("posture", posture, model.nq)

@@ -15,6 +15,7 @@ from supple.exact.answers import Poses, at_rest
 from supple.exact.digits import has_mobilities, is_long, keeps_digits, settled
 from supple.exact.forward import Method, forward_dynamics
 from supple.exact.kinematics import poses
+from supple.exact.loop_dynamics import carried_by_joints
 from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import AXES, DIRECTIONS, KINDS, JointType
@@ -52,18 +53,34 @@ def joint_wrenches(
     wrenches are a by-product of inverse dynamics. v None means at rest. Any argument may have a leading batch axis.
 
     Along the joint's own directions, a row is tau - damping v - armature a; across them, what the bearing holds.
+
+    Joints that close loops have rows after all others, in the order of model.loops: what `body` exerts on `other`,
+    which count as parent and child. These forces are the smallest ones where they are not unique. They follow from
+    forces tau only, by "aba".
     """
-    index = None if joint is None else model.joints[joint].index  # type: ignore[index]
+    index = None if joint is None else _joint(model, joint)
     out = _in_world(model, q, v, tau, wrenches, a, method)
     if frame != "world":
-        R = poses(model, q).rotation
-        if frame == "parent":
-            R = np.where((model.parent < 0)[:, None, None], np.eye(3), R[..., model.parent, :, :])
+        ends = [(x.body, x.other) for x in model.loop_list]
+        bodies = (
+            np.append(model.parent, [b for b, _ in ends])
+            if frame == "parent"
+            else np.array([*range(model.n_bodies), *(other for _, other in ends)])
+        )
+        bodies = bodies.astype(np.int64)
+        R = np.where((bodies < 0)[:, None, None], np.eye(3), poses(model, q).rotation[..., bodies, :, :])
         if index is not None:
             R, out = R[..., index, :, :], out[..., index, :]
         # R^T x, for both halves
         return np.concatenate([np.einsum("...ji,...j->...i", R, out[..., k : k + 3]) for k in (0, 3)], axis=-1)
     return out if index is None else out[..., index, :]
+
+
+def _joint(model: Model, joint: str | int) -> int:
+    """The row of a joint, or of one that closes a loop."""
+    if isinstance(joint, str) and joint in model.loops:
+        return model.n_bodies + list(model.loops).index(joint)
+    return model.joints[joint].index  # type: ignore[index]
 
 
 @checked
@@ -79,10 +96,12 @@ def ground_wrench(
 ) -> Floats:
     """(6,) the wrench on the ground: the sum of all that the bodies exert on the world through the joints attached to
     it, moment first, about the world's origin and along its axes. Arguments as in joint_wrenches."""
-    roots = np.flatnonzero(model.parent < 0)
-    on_roots = _in_world(model, q, v, tau, wrenches, a, method)[..., roots, :]
-    r, f = poses(model, q).position[..., roots, :], on_roots[..., 3:]
-    moment = on_roots[..., :3] + np.cross(r, f)
+    loops = model.loop_list
+    held = np.array([*(model.parent < 0), *((x.body < 0) - (x.other < 0) * 1.0 for x in loops)], dtype=np.float64)
+    bodies = np.array([*range(model.n_bodies), *(x.other for x in loops)], dtype=np.int64)
+    carried = held[:, None] * _in_world(model, q, v, tau, wrenches, a, method)
+    r, f = np.where((bodies < 0)[:, None], 0.0, poses(model, q).position[..., bodies, :]), carried[..., 3:]
+    moment = carried[..., :3] + np.cross(r, f)
     return -np.concatenate([moment.sum(axis=-2), f.sum(axis=-2)], axis=-1)
 
 
@@ -91,6 +110,10 @@ def _in_world(model: Model, q: ArrayLike, v: ArrayLike | None, tau: ArrayLike | 
     """(..., n, 6) along the world's axes, about the origins of the bodies."""
     if a is not None and tau is not None:
         raise StateError("give either forces tau or accelerations a: each follows from the other")
+    if not model.is_tree:
+        if a is not None or method not in (None, "aba"):
+            raise StateError("with loops, joints carry what forces tau make them: give tau, and no a; method 'aba'")
+        return carried_by_joints(model, q, at_rest(model, v), tau, wrenches)
     if a is not None:
         flat = rnea.WITH_WRENCHES(model, q, v, a, wrenches)
     else:

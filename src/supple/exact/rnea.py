@@ -11,17 +11,11 @@ Along world axes, about each body's own origin, as in aba.py. Cost O(n).
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from supple.exact.call_kernels import ScratchRows
 from supple.exact.calls import A_OR_NONE, V_OR_NONE, WRENCHES, Algorithm, Q
 from supple.exact.motion import joint_motion, joint_of, move, turn_ahead, world_at_rest
 from supple.exact.tables import Wrench
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
-from supple.model.model import Model
 from supple.spatial.algebra import (
     Force,
     Mat3,
@@ -37,7 +31,7 @@ from supple.spatial.algebra import (
     z_axis,
 )
 from supple.spatial.compiler import helper
-from supple.spatial.cpu import LINE, ODD
+from supple.spatial.cpu import LINE
 from supple.spatial.fields import Value
 from supple.spatial.structs import Struct
 
@@ -129,37 +123,3 @@ def _own(m, v, a, j):
 _INPUTS = Q, V_OR_NONE, A_OR_NONE, WRENCHES
 RNEA = Algorithm("rnea", rnea, ROWS, _INPUTS, lambda m: (m.nv,))
 WITH_WRENCHES = Algorithm("rnea with wrenches", rnea, ROWS, _INPUTS, lambda m: (m.nv + 6 * m.n_bodies,), like=RNEA)
-
-
-def inverse_dynamics(
-    model: Model,
-    q: ArrayLike,
-    v: ArrayLike | None = None,
-    a: ArrayLike | None = None,
-    wrenches: ArrayLike | None = None,
-) -> NDArray[np.float64]:
-    """The joint forces that produce accelerations a: tau = H(q) a + C(q, v), damping and armature included.
-
-    v or a None means zeros.
-
-    q (nq,), v, a (nv,); wrenches (n_bodies, 6) act on the bodies, each in its body's frame about its origin, angular
-    first. Any of them may have a leading batch axis; the result is (nv,) or (B, nv).
-    """
-    try:
-        tau: Any = model._fast["rnea"](q, v, a, wrenches)
-    except (KeyError, AttributeError):  # not called before, or no model
-        tau = ODD
-    if tau.__class__ is int:
-        return RNEA.general(model, q, v, a, wrenches)
-    result: NDArray[np.float64] = tau
-    return result
-
-
-def bias_force(
-    model: Model, q: ArrayLike, v: ArrayLike | None = None, wrenches: ArrayLike | None = None
-) -> NDArray[np.float64]:
-    """C(q, v): the joint forces that keep accelerations at zero, against gravity, velocity, damping and wrenches.
-
-    v None means at rest: the force of gravity. Shapes as in inverse_dynamics.
-    """
-    return RNEA(model, q, v, None, wrenches)

@@ -253,6 +253,10 @@ class _Writer:
         if m.actuator_list:
             names = ", ".join(repr(a.name) for a in m.actuator_list[:5]) + ", ..." * (len(m.actuator_list) > 5)
             self._remark("actuator", f"actuator {names}: has no place in URDF")
+        for what, parts in (("loop", m.loop_list), ("relation", m.relation_list)):
+            if parts:
+                names = ", ".join(repr(x.name) for x in parts[:5]) + ", ..." * (len(parts) > 5)  # type: ignore[attr-defined]
+                self._remark(what, f"{what} {names}: has no place in URDF")
         by_parent: dict[int, str] = {}
         for i, name in enumerate(m.joint_names):
             p = int(m.parent[i])

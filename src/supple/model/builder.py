@@ -11,7 +11,7 @@ columns, in the order of add_body's arguments.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from itertools import chain
 from typing import Annotated, Any, NoReturn
@@ -38,6 +38,7 @@ from supple.model import checks
 from supple.model.actuators import Actuator
 from supple.model.geometry import as_reals, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
+from supple.model.loops import Loop, Relation, relation, valid_loops, valid_relations
 from supple.model.merge import Body, Merger
 from supple.model.model import Model, Visual, count, unknown
 from supple.model.report import Remark, Report
@@ -76,6 +77,8 @@ class ModelBuilder:
         self._frames: list[tuple[str, Body, Any, Any]] = []
         self._visuals: list[tuple[Body, dict[str, Any]]] = []
         self._actuators: list[Actuator] = []
+        self._loops: list[tuple[Body, Body, dict[str, Any]]] = []
+        self._relations: list[Relation] = []
         self._remarks: list[Remark] = []
 
     def __len__(self) -> int:
@@ -222,6 +225,40 @@ class ModelBuilder:
         """Add a motor at a joint, given by its name."""
         self._actuators.append(actuator)
 
+    def close(
+        self,
+        body: Body,
+        other: Body,
+        joint: JointName = "revolute",
+        *,
+        name: str | None = None,
+        axis: ArrayLike = _Z,
+        axis2: ArrayLike | None = None,
+        pitch: float = 0.0,
+        position: ArrayLike = _ZERO,
+        rotation: ArrayLike | None = None,
+        other_position: ArrayLike = _ZERO,
+        other_rotation: ArrayLike | None = None,
+    ) -> None:
+        """Close a loop: connect two bodies (None: the world) by a joint besides those of the tree.
+
+        position, rotation: the joint's frame in that of `body`; axis, axis2 and pitch are in it, as in add_body.
+        other_position, other_rotation: the frame of `other` that coincides with it at the joint's neutral position.
+        joint: any type but "free"; "ball" holds a point to a point, "fixed" welds.
+        The bodies need not be where the joint wants them: supple.close_loops finds positions that are.
+        """
+        given = dict(joint=joint, axis=_own(axis), axis2=_own(_ZERO if axis2 is None else axis2), pitch=pitch)
+        places = dict(position=_own(position), rotation=_own(rotation))
+        places.update(other_position=_own(other_position), other_rotation=_own(other_rotation))
+        self._loops.append(
+            (body, other, dict(name=f"loop{len(self._loops)}" if name is None else name, **given, **places))
+        )
+
+    def relate(self, factors: Mapping[str, float], offset: float = 0.0, name: str | None = None) -> None:
+        """Hold a linear relation between the coordinates of joints, given by name: the sum of factor times coordinate
+        is offset. A pinion that turns three times as fast as a wheel, the other way: {"wheel": 3, "pinion": 1}."""
+        self._relations.append(relation(f"relation{len(self._relations)}" if name is None else name, factors, offset))
+
     @checked_model
     def remark(self, subject: str, message: str, line: int | None = None) -> None:
         """Add a remark to model.report."""
@@ -279,6 +316,8 @@ class ModelBuilder:
             frame_list=frames,
             visuals=self._place_visuals(merged),
             actuator_list=checks.actuators(self._actuators, kept.joint_name, kind),
+            loop_list=valid_loops(self._place_loops(merged), kept.joint_name),
+            relation_list=valid_relations(self._relations, kept.joint_name, kind),
             report=Report(self._source, tuple(remarks)),
         )
 
@@ -364,6 +403,21 @@ class ModelBuilder:
             Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"])
             for v, (to, p, R) in zip(given, merged.place(bodies, *places))
         ])  # fmt: skip
+
+    def _place_loops(self, merged: Merger) -> list[Loop]:
+        out = []
+        for body, other, given in self._loops:
+            what = f"loop {shown(given['name'])}"
+            bodies = [self._resolve(x, what) for x in (body, other)]
+            places = checks.poses(
+                [given["position"], given["other_position"]],
+                [given["rotation"], given["other_rotation"]],
+                lambda i, what=what: what,  # type: ignore[misc]
+            )
+            (one, p, R), (two, p2, R2) = merged.place(bodies, *places)
+            on = dict(body=one, position=p, rotation=R, other=two, other_position=p2, other_rotation=R2)
+            out.append(Loop(**{**given, **on}))
+        return out
 
 
 def _own(x: Any) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,13 @@ from supple.model import changed, manifold
 from supple.model.actuators import Actuator
 from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
+from supple.model.loops import Loop, Relation
 from supple.model.report import Report, Units
 from supple.model.valid import ARRAYS, valid
 from supple.once import made_once, refuse
+
+if TYPE_CHECKING:
+    from supple.exact.assembling import Mobility
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -238,6 +242,8 @@ class Model:
     frame_list: tuple[Frame, ...]
     visuals: tuple[Visual, ...]
     actuator_list: tuple[Actuator, ...]
+    loop_list: tuple[Loop, ...]
+    relation_list: tuple[Relation, ...]
     report: Report
     #: What algorithms store with a model, each under its own key [_kept].
     _work: dict[Hashable, Any] = field(init=False)
@@ -332,6 +338,26 @@ class Model:
     def actuators(self) -> Named[Actuator]:
         return Named("actuator", tuple(a.name for a in self.actuator_list), self.actuator_list.__getitem__)
 
+    @cached_property
+    def loops(self) -> Named[Loop]:
+        """The joints that close loops."""
+        return Named("loop", tuple(x.name for x in self.loop_list), self.loop_list.__getitem__)
+
+    @cached_property
+    def relations(self) -> Named[Relation]:
+        """The relations between joint coordinates."""
+        return Named("relation", tuple(x.name for x in self.relation_list), self.relation_list.__getitem__)
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether nothing closes a loop."""
+        return not self.loop_list and not self.relation_list
+
+    def require_tree(self, what: str) -> None:
+        """Refuse loops."""
+        if not self.is_tree:
+            raise ModelError(f"{what} is for trees, and this model has loops: forward_dynamics takes them")
+
     def _body(self, i: int) -> Body:
         return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
 
@@ -360,6 +386,12 @@ class Model:
         if place.body < 0:
             raise ModelError(f"frame {name!r} is fixed to the world, which no force moves")
         return place
+
+    def mobility(self, q: ArrayLike) -> Mobility:
+        """The degrees of freedom that loops leave at a position in which they are closed: supple.mobility(model, q)."""
+        from supple.exact.assembling import mobility
+
+        return mobility(self, q)
 
     def with_body(self, body: str | int, **values: ArrayLike) -> Model:
         """Another model with a different mass, com or inertia (about com; 3x3, or 3 diagonal entries) of one body."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError, RecordingError
 from supple.model.actuators import ANY, Actuator
+from supple.model.loops import MATRICES, VECTORS, Loop, Relation
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark, Report
 from supple.record.hdf5 import SIZES
@@ -25,7 +26,7 @@ from supple.record.index import Damaged, as_dict, parsed
 from supple.record.tables import Store
 
 NAMES = ("body_names", "joint_names")
-_REST = {"name", *NAMES, "frame_list", "visuals", "actuator_list", "report"}
+_REST = {"name", *NAMES, "frame_list", "visuals", "actuator_list", "loop_list", "relation_list", "report"}
 ARRAYS = tuple(f.name for f in fields(Model) if f.init and f.name not in _REST)
 #: The columns of the table of models that are indices of arrays; -1 if there is none. rods: the points between which
 #: bodies are drawn, (n_bodies, 2, 3).
@@ -102,6 +103,8 @@ def _about(model: Model) -> bytes:
         "frames": [asdict(x) for x in model.frame_list],
         "visuals": [asdict(x) for x in model.visuals],
         "actuators": [_finite(asdict(x)) for x in model.actuator_list],
+        "loops": [asdict(x) for x in model.loop_list],
+        "relations": [asdict(x) for x in model.relation_list],
         "report": {"source": model.report.source, "remarks": [asdict(x) for x in model.report]},
     }
     return json.dumps(about, default=lambda x: x.tolist()).encode()
@@ -149,6 +152,8 @@ def _model(about: dict[str, Any], arrays: dict[str, Any]) -> Model:
         "frame_list": tuple(_frame(as_dict(x)) for x in about["frames"]),
         "visuals": tuple(_visual(as_dict(x)) for x in about["visuals"]),
         "actuator_list": tuple(Actuator(**as_dict(x)) for x in about["actuators"]),
+        "loop_list": tuple(_loop(as_dict(x)) for x in about.get("loops", ())),  # recordings of trees have none
+        "relation_list": tuple(_relation(as_dict(x)) for x in about.get("relations", ())),
         "report": Report(_text(report["source"], True), tuple(_remark(as_dict(x)) for x in report["remarks"])),
     }
     return Model(**given, **arrays)  # which checks them
@@ -163,6 +168,18 @@ def _visual(x: dict[str, Any]) -> Visual:
     rgba = None if x["rgba"] is None else tuple(_reals(x["rgba"], (4,)).tolist())
     rest: Any = rgba, _text(x["mesh"], True), _text(x["name"], True)
     return Visual(*place, _reals(x["position"], (3,)), _reals(x["rotation"], (3, 3)), *rest)
+
+
+def _loop(x: dict[str, Any]) -> Loop:
+    given: dict[str, Any] = {name: _reals(x[name], (3,)) for name in VECTORS}
+    given |= {name: _reals(x[name], (3, 3)) for name in MATRICES}
+    given |= {name: _text(x[name]) for name in ("name", "joint")} | {k: _whole(x[k]) for k in ("body", "other")}
+    return Loop(**given, pitch=float(x["pitch"]))
+
+
+def _relation(x: dict[str, Any]) -> Relation:
+    joints = tuple(_text(joint) for joint in x["joints"])
+    return Relation(_text(x["name"]), joints, tuple(_reals(x["factors"]).tolist()), float(x["offset"]))
 
 
 def _remark(x: dict[str, Any]) -> Remark:
@@ -197,7 +214,9 @@ def same_model(a: Model, b: Model) -> str | None:
     other = next((name for name in NAMES if tuple(getattr(a, name)) != tuple(getattr(b, name))), None)
     if other is None and not _same_frames(a, b):
         return "frames"
-    return "actuators" if other is None and a.actuator_list != b.actuator_list else other
+    lists = {"actuators": "actuator_list", "loops": "loop_list", "relations": "relation_list"}
+    unlike = (what for what, name in lists.items() if getattr(a, name) != getattr(b, name))
+    return next(unlike, None) if other is None else other
 
 
 def _same_frames(a: Model, b: Model) -> bool:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from supple.exact.energy import kinetic_energy
 from supple.exact.forward import forward_dynamics
+from supple.exact.inverse import inverse_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses, velocities
-from supple.exact.rnea import inverse_dynamics
 from supple.model import parents, trees
 from supple.model.builder import ModelBuilder
 from supple.model.joints import JOINT_NAMES, JointName

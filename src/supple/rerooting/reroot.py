@@ -35,7 +35,16 @@ from supple.model.model import Model
 from supple.model.report import Report
 from supple.once import made_once
 from supple.rerooting.chain import End, chain_end
-from supple.rerooting.reversal import TOGETHER, Columns, Reordered, Together, moved, renumber
+from supple.rerooting.reversal import (
+    TOGETHER,
+    Columns,
+    Reordered,
+    Together,
+    moved,
+    moved_loop,
+    relations_kept,
+    renumber,
+)
 from supple.rerooting.top_joint import NewJoint, TopJoint, fit, top_joint
 
 Floats = NDArray[np.float64]
@@ -232,6 +241,8 @@ def reroot(
         frame_list=moved(model.frame_list, number, shift),
         visuals=moved(model.visuals, number, shift),
         actuator_list=columns.actuators,
+        loop_list=tuple(moved_loop(x, number, shift) for x in model.loop_list),
+        relation_list=relations_kept(model, root),
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
     )
     inherit(new, model, order, number[chain])

@@ -13,6 +13,7 @@ from supple.errors import ModelError
 from supple.model.frozen import frozen
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, SWAPS, UNIT_PART, JointType
+from supple.model.loops import Loop, Relation
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark
 from supple.model.valid import OF_Q, OF_V
@@ -180,6 +181,25 @@ def _placed(part: T, body: int, position: Floats) -> T:
     out: T = object.__new__(type(part))
     vars(out).update(vars(part), body=body, position=position)
     return out
+
+
+def moved_loop(loop: Loop, number: Ints, shift: Floats) -> Loop:
+    """The same joint between the same bodies, relative to their new origins."""
+    ends: dict[str, Any] = {}
+    for body, position in (("body", "position"), ("other", "other_position")):
+        i = getattr(loop, body)
+        if i >= 0:
+            ends |= {body: int(number[i]), position: kept(getattr(loop, position) - shift[i])}
+    return replace(loop, **ends)
+
+
+def relations_kept(model: Model, root: int) -> tuple[Relation, ...]:
+    """The relations between coordinates, which keep their values; refused if one is of the joint that is removed."""
+    gone = model.joint_names[root]
+    for x in model.relation_list:
+        if gone in x.joints:
+            raise ModelError(f"relation {x.name!r} is of joint {gone!r}, which is removed with the old root")
+    return model.relation_list
 
 
 class Reordered(Sequence[str]):

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import SimulationError, StateError, SuppleError
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
+from supple.exact.inverse import inverse_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
-from supple.exact.rnea import inverse_dynamics
 from supple.integrating.chart import chart
 from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853

@@ -170,6 +170,7 @@ class Simulation:
         check_energy: bool = True,
         **options: Any,
     ) -> None:
+        model.require_tree("simulate")
         self._method, self._model = method, model
         self._integrator = _integrator(method, integrator)
         end = np.inf if duration is None else duration

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.forward import forward_dynamics
+from supple.exact.inverse import inverse_dynamics
 from supple.exact.kinematics import poses
-from supple.exact.rnea import inverse_dynamics
 from supple.model.joints import PITCHED
 from supple.model.model import Model
 from supple.rerooting.reroot import Rerooted

@@ -1,0 +1,173 @@
+"""Positions in which loops are closed, and how many degrees of freedom remain there.
+
+close_loops finds the position nearest to a given one, q0: a step is
+
+    dq = -G^+ phi + (1 - G^+ G) d        d = q0 - q, in the coordinates of velocities at q
+
+the first part closes the loops [closure.py], by the least motion where rows are redundant; the second moves back
+towards q0 as far as the loops allow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from supple.arguments import checked
+from supple.errors import StateError, quoted
+from supple.exact.closure import Closure, closure
+from supple.exact.kinematics import POSES
+from supple.model.model import Model, count
+
+Floats = NDArray[np.float64]
+
+CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that are open by no more are closed
+STEPS = 200
+LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a joint moves at most in a step
+RANK = 1e-9  #: singular values of rows of unit length below this belong to redundant rows
+NEAREST = 1e-9  #: how near to the nearest position is near enough
+
+
+@checked
+def close_loops(model: Model, q: ArrayLike, tolerance: float | None = None) -> Floats:
+    """The position nearest to q in which all loops are closed: nearer than all others around it.
+
+    tolerance: how far a loop may stay open, in metres and radians; by default as far as rounding requires. Raises
+    StateError, which names the loop and the gap that is left, if none is found: then the loops cannot be closed, or q
+    is too far from where they can.
+    """
+    start = _one_state(model, q)
+    least = CLOSED * size_of(model) if tolerance is None else tolerance
+    if model.is_tree:
+        return start
+    here, rows = start, closure(model, start)
+    for _ in range(STEPS):
+        inverse = _inverse(rows.G)
+        back = model.difference(here, start)
+        close = -inverse @ rows.phi
+        along = back - inverse @ (rows.G @ back)
+        if np.abs(rows.phi).max() <= least and np.abs(along).max(initial=0.0) <= NEAREST:
+            return here
+        here, rows = _moved(model, here, rows, close, along, least)
+    if np.abs(rows.phi).max() <= least:
+        return here
+    _refuse_open(model, rows)
+
+
+def _one_state(model: Model, q: ArrayLike) -> Floats:
+    arrays, size = POSES.arrays(model, (q, None, None, None))
+    if size is not None:
+        raise StateError("one position at a time: q has a batch")
+    POSES.general(model, arrays[0], None, None, None)  # explains what is wrong with it, if anything is
+    return np.array(arrays[0])
+
+
+def size_of(model: Model) -> float:
+    """The length of its longest body, in metres; at least one."""
+    ends = [x for loop in model.loop_list for x in (loop.position, loop.other_position)]
+    lengths = np.linalg.norm(np.array([*model.position, *ends]), axis=1)
+    return float(max(1.0, lengths.max(initial=0.0)))
+
+
+def _moved(
+    model: Model, q: Floats, rows: Closure, close: Floats, along: Floats, least: float
+) -> tuple[Floats, Closure]:
+    """The next position: a shorter step if the whole one would open the loops."""
+    largest = LARGEST_STEP * size_of(model)
+    close, along = (x / max(1.0, float(np.abs(x).max(initial=0.0)) / largest) for x in (close, along))
+    gap, part = float(np.linalg.norm(rows.phi)), 1.0
+    while True:
+        there = model.integrate(q, part * (close + along))
+        found = closure(model, there)
+        allowed = max((1.0 - 0.1 * part) * gap, least, 0.5 * part * float(np.linalg.norm(along)) ** 2)
+        if np.linalg.norm(found.phi) <= allowed or part < 1e-3:
+            return there, found
+        part *= 0.5
+
+
+def _refuse_open(model: Model, rows: Closure) -> NoReturn:
+    names = row_names(model)
+    worst = names[int(np.argmax(np.abs(rows.phi)))]
+    mine = np.array([name == worst for name in names])
+    slides = rows.f[:, 3:].any(axis=1)
+    gaps = {unit: float(np.linalg.norm(rows.phi[mine & which])) for unit, which in (("m", slides), ("rad", ~slides))}
+    left = " and ".join(f"{gap:.3g} {unit}" for unit, gap in gaps.items() if gap > 0.0)
+    raise StateError(
+        f"{worst} cannot be closed from here: {left} of its gap are left; begin from a q in which it is nearly closed, "
+        "or check where its joint's frames are"
+    )
+
+
+def row_names(model: Model) -> list[str]:
+    """What each row of closure belongs to."""
+    return [f"loop {quoted(x.name)}" for x in model.loop_list for _ in range(x.rows)] + [
+        f"relation {quoted(x.name)}" for x in model.relation_list
+    ]
+
+
+def _scaled(G: Floats) -> tuple[Floats, Floats]:
+    """G with rows of unit length, and the lengths."""
+    lengths = np.linalg.norm(G, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    return G / lengths[:, None], lengths
+
+
+def _inverse(G: Floats) -> Floats:
+    unit, lengths = _scaled(G)
+    return np.asarray(np.linalg.pinv(unit, rcond=RANK) / lengths)
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """How a mechanism can move at a position."""
+
+    degrees: int  #: of freedom that remain
+    rows: int  #: directions that loops and relations forbid, redundant ones included
+    redundant: int  #: how many of those follow from others
+    overconstrained: tuple[str, ...]  #: the loops and relations that redundant rows belong to
+    singular: bool  #: whether it has more freedom here than at positions nearby
+
+    def __repr__(self) -> str:
+        more = f", {self.redundant} redundant" if self.redundant else ""
+        singular = ", singular" if self.singular else ""
+        return f"<Mobility: {count(self.degrees, 'degree')} of freedom, {count(self.rows, 'row')}{more}{singular}>"
+
+
+NEARBY = 1e-3  #: how far from a position others are tried, in radians and metres
+
+
+@checked
+def mobility(model: Model, q: ArrayLike) -> Mobility:
+    """The degrees of freedom that loops leave at a position in which they are closed.
+
+    A position is singular if some rows that are independent nearby depend on each other there: the mechanism can then
+    change from one kind of motion to another, or a joint cannot be moved by the others.
+    """
+    here = _one_state(model, q)
+    rows = closure(model, here)
+    if np.abs(rows.phi).max(initial=0.0) > 1e-6 * size_of(model):
+        raise StateError("the loops are open at this q: close_loops gives a position in which they are closed")
+    unit, _ = _scaled(rows.G)
+    U, s, Vt = np.linalg.svd(unit)
+    rank = int(np.count_nonzero(s > RANK * s.max(initial=0.0)))
+    names, left = row_names(model), np.abs(U[:, rank:]).max(axis=1, initial=0.0)
+    involved = dict.fromkeys(name for name, x in zip(names, left) if x > 1e-6)
+    return Mobility(
+        model.nv - rank, len(names), len(names) - rank, tuple(involved), _rank_nearby(model, here, Vt[rank:].T) > rank
+    )
+
+
+def _rank_nearby(model: Model, q: Floats, N: Floats) -> int:
+    """The largest rank of the rows at a few positions nearby."""
+    rng, most = np.random.default_rng(0), 0
+    for _ in range(3):
+        try:
+            there = close_loops(model, model.integrate(q, NEARBY * (N @ rng.normal(size=N.shape[1]))))
+        except StateError:
+            continue
+        s = np.linalg.svd(_scaled(closure(model, there).G)[0], compute_uv=False)
+        most = max(most, int(np.count_nonzero(s > RANK * s.max(initial=0.0))))
+    return most

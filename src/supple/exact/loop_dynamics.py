@@ -1,0 +1,160 @@
+"""Dynamics of bodies with loops by every method, and the forces that loop joints carry.
+
+    H a + C = tau + G^T x        G a = g        [closure.py]
+
+"aba" is constrained.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
+B = L^-T G^T, the forces x are the smallest with B^T B x = g - G H^-1 (tau - C). "dense" does the same with a dense
+factor, independent of the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import ModelError, SingularError, StateError
+from supple.exact.closure import Closure, closure
+from supple.exact.constrained import CONSTRAINED, WITH_FORCES
+from supple.exact.crba import dense_shape, mass_matrix
+from supple.exact.factor import factorize
+from supple.exact.kinematics import poses
+from supple.exact.rnea import RNEA, WITH_WRENCHES
+from supple.model.model import Model
+
+Floats = NDArray[np.float64]
+
+RANK = 1e-10  #: singular values below this fraction of the largest belong to redundant rows
+
+
+def with_loops(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
+    """Forward dynamics of a model with loops."""
+    if method == "aba":
+        return CONSTRAINED(model, q, v, tau, wrenches)
+    if method not in ("crba", "dense"):
+        raise ModelError(f"method {method!r} is for trees, and this model has loops: use 'aba', 'crba' or 'dense'")
+    arrays, size = CONSTRAINED.arrays(model, (q, v, tau, wrenches))
+    solve = _by_factors if method == "crba" else _at_once
+    if size is None:
+        return solve(model, *arrays)
+    out = np.empty((size, model.nv))
+    for i in range(size):
+        try:
+            out[i] = solve(model, *CONSTRAINED._state(model, arrays, i))
+        except (StateError, SingularError) as e:
+            raise type(e)(f"state {i} of the batch: {e}") from None
+    return out
+
+
+def _parts(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> tuple[Closure, Floats]:
+    """The rows of loops, and tau - C."""
+    bias = RNEA.general(model, q, v, None, wrenches)
+    if tau is not None and not np.isfinite(tau).all():
+        raise StateError("tau has a number that is not finite")
+    return closure(model, q, v), (np.zeros(model.nv) if tau is None else tau) - bias
+
+
+def _at_once(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
+    dense_shape(model)
+    rows, force = _parts(model, q, v, tau, wrenches)
+    try:
+        half = np.linalg.cholesky(mass_matrix(model, q))
+    except np.linalg.LinAlgError:
+        raise SingularError("the mass matrix is singular; method 'aba' names the joint") from None
+    B, free = np.linalg.solve(half, rows.G.T), np.linalg.solve(half, force)
+    return np.asarray(np.linalg.solve(half.T, free + B @ smallest(B, rows.g - B.T @ free)))
+
+
+def _by_factors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
+    rows, force = _parts(model, q, v, tau, wrenches)
+    factor = factorize(mass_matrix(model, q, sparse=True), form="ltl")  # H = L^T L
+    B, free = factor.solve_Lt(rows.G.T), factor.solve_Lt(force)
+    return factor.solve_L(free + B @ smallest(B, rows.g - B.T @ free))
+
+
+def smallest(B: Floats, b: Floats) -> Floats:
+    """The smallest x with B^T B x = b, where columns of B may depend on each other."""
+    lengths = np.linalg.norm(B, axis=0)
+    lengths[lengths == 0.0] = 1.0
+    _, s, Vt = np.linalg.svd(B / lengths, full_matrices=False)
+    kept = s > RANK * s.max(initial=0.0)
+    W = s[kept, None] * Vt[kept] * lengths  # B^T B = W^T W
+    inverse = np.linalg.pinv(W)
+    return np.asarray(inverse @ (inverse.T @ b))
+
+
+def loop_wrenches(model: Model, q: Floats, forces: Floats) -> Floats:
+    """(n_loops, 6) the wrench that each loop joint exerts on `other`, from the forces along all rows: along the
+    world's axes, about the origin of `other` (the world's, if that is the world)."""
+    rows, origins = closure(model, q), np.vstack([poses(model, q).position, np.zeros(3)])
+    out, first = np.zeros((len(model.loop_list), 6)), 0
+    for i, loop in enumerate(model.loop_list):
+        mine = slice(first, first + loop.rows)
+        out[i] = forces[mine] @ rows.f[mine]
+        out[i, :3] += np.cross(rows.P[first] - origins[loop.other], out[i, 3:])
+        first += loop.rows
+    return out
+
+
+def on_bodies(model: Model, q: Floats, carried: Floats) -> Floats:
+    """(n_bodies, 6) what loop joints exert on bodies: each in its body's frame about its origin, as `wrenches`."""
+    pose = poses(model, q)
+    out = np.zeros((model.n_bodies, 6))
+    for loop, w in zip(model.loop_list, carried):
+        at = np.zeros(3) if loop.other < 0 else pose.position[loop.other]
+        for body, sign in ((loop.other, 1.0), (loop.body, -1.0)):
+            if body >= 0:
+                moment = w[:3] + np.cross(at - pose.position[body], w[3:])
+                R = pose.rotation[body]
+                out[body] += sign * np.concatenate([R.T @ moment, R.T @ w[3:]])
+    return out
+
+
+def carried_by_joints(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
+    """(..., n_bodies + n_loops, 6) the wrenches that joints carry, those of loop joints last."""
+    arrays, size = WITH_FORCES.arrays(model, (q, v, tau, wrenches))
+    if size is None:
+        return _carried(model, *arrays)
+    return np.array([_carried(model, *WITH_FORCES._state(model, arrays, i)) for i in range(size)])
+
+
+def _carried(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
+    found = WITH_FORCES.general(model, q, v, tau, wrenches)
+    a, forces = found[: model.nv], found[model.nv :]
+    loops = loop_wrenches(model, q, forces)
+    pushed = on_bodies(model, q, loops) + (0.0 if wrenches is None else wrenches)
+    joints = WITH_WRENCHES(model, q, v, a, pushed)[model.nv :].reshape(model.n_bodies, 6)
+    return np.vstack([joints, loops])
+
+
+def actuated_forces(model: Model, q: Any, v: Any, a: Any, wrenches: Any, actuated: Sequence[str | int]) -> Floats:
+    """The smallest forces of some joints that produce accelerations a, with loops closed; zero at all others.
+
+    N^T S^T tau = N^T (H a + C), where the columns of N are the velocities that loops allow [VW (5)].
+    """
+    arrays, size = RNEA.arrays(model, (q, v, a, wrenches))
+    if size is not None:
+        raise StateError("inverse_dynamics with `actuated` takes one state, not a batch")
+    needed = RNEA.general(model, *arrays)
+    columns = np.concatenate([np.r_[model.joints[joint].v] for joint in actuated] or [np.empty(0, dtype=np.int64)])
+    N = allowed(closure(model, np.asarray(arrays[0])).G)
+    out = np.zeros(model.nv)
+    out[columns] = np.linalg.lstsq(N[columns].T, N.T @ needed, rcond=RANK)[0]
+    left = N.T @ (needed - out)
+    if np.abs(left).max(initial=0.0) > 1e-8 * max(np.abs(needed).max(initial=0.0), np.abs(out).max(initial=0.0)):
+        worst = model.joint_names[int(model.dof_body[int(np.argmax(np.abs(N @ left)))])]
+        raise StateError(
+            f"the actuated joints cannot produce these accelerations: a motion of joint {worst!r} that loops allow is "
+            "beyond them; actuate more joints"
+        )
+    return out
+
+
+def allowed(G: Floats) -> Floats:
+    """(nv, k) an orthonormal basis of the velocities with G v = 0."""
+    lengths = np.linalg.norm(G, axis=1, keepdims=True)
+    lengths[lengths == 0.0] = 1.0
+    _, s, Vt = np.linalg.svd(G / lengths)
+    return np.asarray(Vt[np.count_nonzero(s > RANK * s.max(initial=0.0)) :].T)

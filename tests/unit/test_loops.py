@@ -1,0 +1,357 @@
+"""Loops: rows against finite differences, dynamics against a dense formula, linkages against closed forms."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import supple
+from linkages import CLOSING, allowed_velocity, four_bar, random_linkage
+from supple.exact.closure import closure
+from supple.exact.constrained import WITH_FORCES
+from supple.exact.loop_dynamics import smallest
+
+
+def tree_of(model):
+    return dataclasses.replace(model, loop_list=(), relation_list=())
+
+
+def by_formula(model, q, v, tau):
+    """Accelerations and forces along rows, from the matrices of the tree."""
+    tree, rows = tree_of(model), closure(model, q, v)
+    inverse = np.linalg.inv(supple.mass_matrix(tree, q))
+    free = inverse @ (tau - supple.bias_force(tree, q, v))
+    x = np.linalg.pinv(rows.G @ inverse @ rows.G.T, rcond=1e-11) @ (rows.g - rows.G @ free)
+    return free + inverse @ rows.G.T @ x, x, rows
+
+
+@pytest.mark.parametrize("kind", CLOSING)
+def test_rows_are_derivatives(kind):
+    """G is the derivative of phi, and g the part of its second derivative that velocities cause."""
+    rng = np.random.default_rng(CLOSING.index(kind))
+    model, q = random_linkage(rng, [kind])
+    rows = closure(model, q)
+    assert np.abs(rows.phi).max() < 1e-13
+    h = 1e-6
+    steps = [(closure(model, model.integrate(q, h * e)).phi - closure(model, model.integrate(q, -h * e)).phi) / (2 * h)
+             for e in np.eye(model.nv)]  # fmt: skip
+    np.testing.assert_allclose(rows.G, np.array(steps).T, atol=1e-8)
+    v, h = allowed_velocity(rng, rows.G), 1e-4
+    ahead, behind = (closure(model, model.integrate(q, s * h * v)).phi for s in (1, -1))
+    np.testing.assert_allclose(closure(model, q, v).g, -(ahead + behind) / h**2, atol=1e-5)
+
+
+def test_rows_hold_where_loops_are_open():
+    """phi' = G v also away from closure, up to the first order in phi of rotations, so that Newton's method is one."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        model, q = random_linkage(rng, CLOSING)
+        far = model.integrate(q, 1e-3 * rng.normal(size=model.nv))
+        rows = closure(model, far)
+        step = -np.linalg.lstsq(rows.G, rows.phi, rcond=1e-9)[0]
+        left = closure(model, model.integrate(far, step)).phi
+        assert np.abs(left).max() < 30 * np.abs(rows.phi).max() ** 2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_dynamics_follow_the_formula(seed):
+    """Every method, on mechanisms of all joint types, some with redundant rows; forces are the smallest ones."""
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, CLOSING, n=9, loops=3)
+    v, tau = allowed_velocity(rng, closure(model, q).G), rng.normal(size=model.nv)
+    a, x, rows = by_formula(model, q, v, tau)
+    for method in ("aba", "crba", "dense"):
+        np.testing.assert_allclose(supple.forward_dynamics(model, q, v, tau, method=method), a, atol=1e-9)
+    found = WITH_FORCES(model, q, v, tau, None)
+    np.testing.assert_allclose(found[model.nv :], x, atol=1e-8 * np.abs(x).max())
+    assert np.abs(rows.G @ found[: model.nv] - rows.g).max() < 1e-10
+
+
+def test_tree_loses_nothing():
+    """A model without loops has the dynamics of the tree, by the same calls."""
+    model, q = random_linkage(np.random.default_rng(1), loops=0)
+    assert model.is_tree
+    assert supple.close_loops(model, q).tolist() == q.tolist()
+    assert supple.mobility(model, q) == supple.Mobility(model.nv, 0, 0, (), False)
+
+
+def test_batches_and_odd_arguments():
+    rng = np.random.default_rng(2)
+    model, q = random_linkage(rng)
+    qs, tau = np.array([q, q]), rng.normal(size=(2, model.nv))
+    both = supple.forward_dynamics(model, qs, None, tau)
+    for method in ("aba", "crba", "dense"):
+        again = supple.forward_dynamics(model, qs.tolist(), None, tau, method=method)
+        np.testing.assert_allclose(again, both, atol=1e-9)
+        with pytest.raises(supple.StateError, match="state 1 of the batch"):
+            supple.forward_dynamics(model, qs, None, [tau[0], np.full(model.nv, np.nan)], method=method)
+    with pytest.raises(supple.ModelError, match="'virtual-work' is for trees"):
+        supple.forward_dynamics(model, q, method="virtual-work")
+    for make in (supple.QuasiStatics, supple.AdaptiveDynamics, supple.virtual_work):
+        with pytest.raises(supple.ModelError, match="for trees"):
+            make(model, q)
+
+
+def test_loop_forces_are_joint_wrenches():
+    """Newton's and Euler's laws for each body, with the wrenches of all joints, those of loops included."""
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        model, q = random_linkage(rng, CLOSING, loops=3)
+        v, tau = allowed_velocity(rng, closure(model, q).G), rng.normal(size=model.nv)
+        carried = supple.joint_wrenches(model, q, v, tau)
+        assert carried.shape == (model.n_bodies + 3, 6)
+        a = supple.forward_dynamics(model, q, v, tau)
+        pose, V = supple.poses(model, q), supple.velocities(model, q, v).spatial
+        A = supple.accelerations(model, q, v, a).spatial
+        origin = np.vstack([pose.position, np.zeros(3)])
+        for i in range(model.n_bodies):
+            total = np.zeros(6)  # about the world's origin
+            ends = [(int(model.parent[j]), j, j) for j in range(model.n_bodies)]
+            ends += [(x.body, x.other, model.n_bodies + k) for k, x in enumerate(model.loop_list)]
+            for parent, child, row in ends:
+                w = carried[row].copy()
+                w[:3] += np.cross(origin[child], w[3:])
+                total += w * ((child == i) - (parent == i) * 1.0)
+            R, m = pose.rotation[i], model.mass[i]
+            c, w_i = pose.position[i] + R @ model.com[i], V[i, :3]
+            arm = R @ model.com[i]
+            a_c = A[i, 3:] + np.cross(w_i, V[i, 3:]) + np.cross(A[i, :3], arm) + np.cross(w_i, np.cross(w_i, arm))
+            I = R @ model.inertia[i] @ R.T
+            force = m * (a_c - model.gravity)
+            moment = I @ A[i, :3] + np.cross(w_i, I @ w_i) + np.cross(c, force)
+            np.testing.assert_allclose(total, [*moment, *force], atol=1e-8)
+        by_name = supple.joint_wrenches(model, q, v, tau, joint="loop1", frame="child")
+        other = model.loops["loop1"].other
+        np.testing.assert_allclose(pose.rotation[other] @ by_name[3:], carried[model.n_bodies + 1, 3:], atol=1e-9)
+
+
+def test_power_balance():
+    """The energy changes by what motors give and dampers take: forces of loops do no work."""
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        model, q = random_linkage(rng, CLOSING, loops=2)
+        v, tau = allowed_velocity(rng, closure(model, q).G), rng.normal(size=model.nv)
+        a = supple.forward_dynamics(model, q, v, tau)
+        ahead, behind = (energy_later(model, q, v, a, t) for t in (1e-5, -1e-5))
+        assert (ahead - behind) / 2e-5 == pytest.approx(v @ (tau - model.damping * v), rel=1e-5, abs=1e-5)
+
+
+def energy_later(model, q, v, a, t):
+    q, v = model.integrate(q, v * t + 0.5 * a * t * t), v + a * t
+    return supple.kinetic_energy(model, q, v) + supple.potential_energy(model, q)
+
+
+def test_impact_keeps_loops_closed():
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        model, q = random_linkage(rng, ("revolute", "ball", "universal"), loops=1)
+        v = allowed_velocity(rng, closure(model, q).G)
+        hit = supple.impact(model, q, v, body=str(model.body_names[-1]), joint="ball")
+        rows = closure(hit.model, hit.q)
+        assert np.abs(rows.phi).max() < 1e-12
+        assert np.abs(rows.G @ hit.v).max() < 1e-10
+        assert hit.energy_lost >= 0
+
+
+# --- linkages with closed forms -----------------------------------------------------------------------------------
+
+
+def four_bar_angles(crank, coupler, rocker, base, theta):
+    """Angles of coupler and rocker relative to the body before, by the law of cosines."""
+    A = np.array([crank * np.cos(theta), crank * np.sin(theta)])
+    d = np.array([base, 0.0]) - A
+    length = np.linalg.norm(d)
+    inner = np.arccos((coupler**2 + length**2 - rocker**2) / (2 * coupler * length))
+    first = np.arctan2(d[1], d[0]) + inner
+    B = A + coupler * np.array([np.cos(first), np.sin(first)])
+    second = np.arctan2(-B[1], base - B[0])
+    return np.array([theta, first - theta, second - first])
+
+
+def test_four_bar_closes_as_by_hand():
+    sizes = (0.3, 0.8, 0.6, 0.7)
+    model = four_bar(*sizes)
+    for theta in np.linspace(0.1, 6.0, 7):
+        exact = four_bar_angles(*sizes, theta)
+        q = -exact  # about y, positive angles turn x to -z
+        assert np.abs(closure(model, q).phi).max() < 1e-12
+        again = supple.close_loops(model, q + [0.01, -0.02, 0.015])
+        assert np.abs(closure(model, again).phi).max() < 1e-12
+        found = supple.mobility(model, q)
+        assert (found.degrees, found.rows, found.redundant) == (1, 5, 3)  # a plane linkage of hinges in space
+        assert found.overconstrained == ("loop 'pin'",)
+        assert not found.singular
+
+
+def test_four_bar_accelerates_as_its_crank_angle():
+    """The one equation of motion in the crank's angle: M(t) t'' + M'(t) t'^2 / 2 + V'(t) = tau."""
+    sizes = (0.3, 0.8, 0.6, 0.7)
+    model = four_bar(*sizes)
+
+    def state(theta, rate):
+        h = 1e-6
+        q = -four_bar_angles(*sizes, theta)
+        slope = -(four_bar_angles(*sizes, theta + h) - four_bar_angles(*sizes, theta - h)) / (2 * h)
+        return q, slope * rate
+
+    def M(theta):
+        q, v = state(theta, 1.0)
+        return 2 * supple.kinetic_energy(model, q, v)
+
+    def V(theta):
+        return supple.potential_energy(model, state(theta, 0.0)[0])
+
+    theta, rate, torque, h = 0.8, 1.7, 2.0, 1e-4
+    slope_M, slope_V = ((f(theta + h) - f(theta - h)) / (2 * h) for f in (M, V))
+    expected = (torque - 0.5 * slope_M * rate**2 - slope_V) / M(theta)
+    q, v = state(theta, rate)
+    a = supple.forward_dynamics(model, q, v, [-torque, 0, 0])
+    assert -a[0] == pytest.approx(expected, rel=1e-5)
+
+
+def test_parallelogram_is_singular_when_flat():
+    model = four_bar(0.4, 1.0, 0.4, 1.0)
+    flat = np.array([0.0, 0.0, np.pi])  # crank and coupler along x, the rocker folded back
+    found = supple.mobility(model, flat)
+    assert found.singular
+    assert found.degrees == 2
+    a = supple.forward_dynamics(model, flat)
+    rows = closure(model, flat)
+    assert np.isfinite(a).all()
+    assert np.abs(rows.G @ a - rows.g).max() < 1e-9
+
+
+def test_contradictory_loops_are_named():
+    model = four_bar(0.1, 0.2, 0.1, 5.0)  # too short to reach
+    with pytest.raises(supple.StateError, match=r"loop 'pin' cannot be closed from here: 4\.6\d? m of its gap"):
+        supple.close_loops(model, [0.1, 0.2, 0.3])
+    with pytest.raises(supple.StateError, match="loops are open"):
+        supple.mobility(model, [0.1, 0.2, 0.3])
+
+
+# --- relations ----------------------------------------------------------------------------------------------------
+
+
+def gears(ratio=-3.0):
+    builder = supple.ModelBuilder("gears")
+    builder.add_body("wheel", None, "continuous", axis=(0, 1, 0), mass=2.0, inertia=(1, 0.5, 1))
+    builder.add_body("pinion", None, "continuous", axis=(0, 1, 0), position=(1, 0, 0), mass=0.1, inertia=(1, 0.02, 1))
+    builder.relate({"wheel_joint": ratio, "pinion_joint": -1.0}, offset=0.5, name="mesh")
+    return builder.build()
+
+
+def test_gears_share_torque():
+    """One degree of freedom, with the inertia of both seen through the ratio."""
+    model = gears()
+    q = supple.close_loops(model, np.zeros(2))
+    assert -3 * q[0] - q[1] == pytest.approx(0.5, abs=1e-12)
+    for method in ("aba", "crba", "dense"):
+        a = supple.forward_dynamics(model, q, None, [2.0, 0.5], method=method)
+        assert a[1] == pytest.approx(-3 * a[0], rel=1e-12)
+        assert a[0] == pytest.approx((2.0 - 3 * 0.5) / (0.5 + 9 * 0.02), rel=1e-12)
+    assert supple.mobility(model, q).degrees == 1
+    assert repr(model.relations["mesh"]) == "<Relation 'mesh': -3 'wheel_joint' + -1 'pinion_joint' = 0.5>"
+
+
+# --- inverse dynamics ---------------------------------------------------------------------------------------------
+
+
+def test_actuated_joints_do_it_alone():
+    rng = np.random.default_rng(8)
+    model = four_bar()
+    q = supple.close_loops(model, [-0.8, -0.4, 1.9])
+    rows = closure(model, q)
+    v = allowed_velocity(rng, rows.G)
+    a = supple.forward_dynamics(model, q, v, [1.5, 0, 0])
+    np.testing.assert_allclose(
+        supple.inverse_dynamics(model, q, v, a, actuated=["crank_joint"]), [1.5, 0, 0], atol=1e-9
+    )
+    both = supple.inverse_dynamics(model, q, v, a, actuated=["crank_joint", "rocker_joint"])
+    assert both[1] == 0.0
+    assert np.linalg.norm(both) < 1.5  # shared, and so smaller
+    np.testing.assert_allclose(supple.forward_dynamics(model, q, v, both), a, atol=1e-9)
+
+
+def test_too_few_actuated_joints_are_refused():
+    rng = np.random.default_rng(9)
+    model, q = random_linkage(rng, ("ball",), loops=1)
+    with pytest.raises(supple.StateError, match="actuate more joints"):
+        supple.inverse_dynamics(model, q, a=allowed_velocity(rng, closure(model, q).G), actuated=["b3_joint"])
+
+
+# --- models -------------------------------------------------------------------------------------------------------
+
+
+def test_loops_are_part_of_the_model():
+    model = four_bar()
+    loop = model.loops["pin"]
+    assert (loop.joint, loop.body, loop.other, loop.rows) == ("revolute", 2, -1, 5)
+    assert "pin" in repr(loop)
+    assert dataclasses.replace(model, name="x").loop_list == model.loop_list
+    with pytest.raises(supple.ModelError, match="no loop named 'pn'"):
+        model.loops["pn"]
+    assert not model.is_tree
+
+
+def test_rerooting_keeps_the_mechanism():
+    """Another spanning tree, the same accelerations of bodies."""
+    rng = np.random.default_rng(10)
+    for _ in range(5):
+        model, q = random_linkage(rng, CLOSING, loops=2)
+        v = allowed_velocity(rng, closure(model, q).G)
+        new = supple.reroot(model, q, v, body=str(model.body_names[-1]), joint="free")
+        rows = closure(new.model, new.q, new.v)
+        assert np.abs(rows.phi).max() < 1e-12
+        assert np.abs(rows.G @ new.v).max() < 1e-11
+        a, b = supple.forward_dynamics(model, q, v), supple.forward_dynamics(new.model, new.q, new.v)
+        A, B = supple.accelerations(model, q, v, a), supple.accelerations(new.model, new.q, new.v, b)
+        for name in model.body_names:
+            np.testing.assert_allclose(A[name][:3], B[name][:3], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(joint="free"), "is not a joint that closes a loop"),
+        (dict(joint="hinge"), "is not a joint that closes a loop"),
+        (dict(axis=(0, 0, 0)), "has no direction"),
+        (dict(axis=(0, np.nan, 0)), "axis of loop 'pin'"),
+        (dict(joint="universal", axis2=(0, 1, 0)), "must be perpendicular"),
+        (dict(other=2), "to itself"),
+        (dict(other=7), "numbered from 0"),
+        (dict(name="crank_joint"), "both called 'crank_joint'"),
+        (dict(position=(0, 0)), "position of loop 'pin'"),
+        (dict(pitch=np.inf), "pitch of loop 'pin'"),
+    ],
+)
+def test_loops_are_validated(change, message):
+    model = four_bar()
+    with pytest.raises(supple.ModelError, match=message):
+        dataclasses.replace(model, loop_list=(dataclasses.replace(model.loop_list[0], **change),))
+
+
+@pytest.mark.parametrize(
+    ("factors", "message"),
+    [
+        ({}, "give the factor of each joint"),
+        ({"wheel": 1.0}, "there is no joint 'wheel'"),
+        ({"wheel_joint": np.nan}, "the factor of 'wheel_joint'"),
+        ([1.0], "give the factor of each joint"),
+    ],
+)
+def test_relations_are_validated(factors, message):
+    builder = supple.ModelBuilder()
+    builder.add_body("wheel", None, "continuous", mass=1.0, inertia=(1, 1, 1))
+    with pytest.raises(supple.ModelError, match=message):
+        builder.relate(factors)
+        builder.build()
+
+
+def test_smallest_solution_of_dependent_rows():
+    rng = np.random.default_rng(11)
+    A = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 6)) * [1, 1e3, 1, 1, 1e-3, 1]
+    b = A.T @ A @ rng.normal(size=6)
+    inverse = np.linalg.pinv(A, rcond=1e-12)
+    np.testing.assert_allclose(smallest(A, b), inverse @ inverse.T @ b, rtol=1e-5)
