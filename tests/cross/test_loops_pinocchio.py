@@ -15,6 +15,7 @@ from linkages import CLOSING, allowed_velocity, random_linkage
 from oracle import pinocchio_model
 from supple.exact.closure import closure
 from supple.model.joint_motion import JointShape
+from supple.model.joints import JointType
 
 
 def cut(model, q, v):

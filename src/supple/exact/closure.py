@@ -162,7 +162,7 @@ def loop_rows(loop, A, B, rows):
                 f = Force(z * -pitch, e)
                 phi -= pitch * turned_about(A.R, B.R, phi, pitch)
         row = rows[loop.row + i]
-        row.f, row.P, row.phi = f, B.P, phi
+        row.f, row.P, row.phi, row.rate = f, B.P, phi, along(f, V_J)
         row.g = along(f, c) - along(f, B.zeta) + along(f, zeta_A)
 
 
@@ -201,14 +201,16 @@ def hold_world(loops, zeta):
 
 
 @helper
-def relation_errors(loops, q):
-    """phi and g of relations between coordinates."""
+def find_relations(loops, q, v):
+    """phi, its rate and g of relations between coordinates."""
     for i in range(loops.n_terms):
         row = loops.rows[loops.terms[i].row]
-        row.phi, row.g = -loops.sums[loops.terms[i].row], 0.0
+        row.phi, row.rate, row.g = -loops.sums[loops.terms[i].row], 0.0, 0.0
     for i in range(loops.n_terms):
         term = loops.terms[i]
-        loops.rows[term.row].phi += term.factor * q[term.iq]
+        row = loops.rows[term.row]
+        row.phi += term.factor * q[term.iq]
+        row.rate += term.factor * v[term.iv]
 
 
 @helper
@@ -232,7 +234,7 @@ def _closure(handle, loops, q, v, out, G):
     m, work = call.model, placed_scratch(call)
     move_ends(m, vector(q), vector(v), loops, work)
     find_rows(loops)
-    relation_errors(loops, vector(q))
+    find_relations(loops, vector(q), vector(v))
     for k in range(loops.n_rows):
         row = loops.rows[k]
         out[k, 0], out[k, 1] = row.phi, row.g

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.aba import ROWS, accelerate_joints, eliminate_joints, without_joint
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
-from supple.exact.closure import find_rows, hold_world, relation_errors
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V, scratch_opener
+from supple.exact.closure import find_relations, find_rows, hold_world
 from supple.exact.least_forces import cholesky_solved, least_solution
 from supple.exact.loop_tables import Loops, with_memory
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
@@ -42,16 +42,23 @@ def n_rows(model: Model) -> int:
 def constrained(m, state, out, work):
     """qdd and, if there is room for them, the forces along rows. Returns the smallest D."""
     loops = work.hubs[0]
-    move_bodies(m, state, loops, work)
-    smallest = eliminate_joints(m, state.v, state.known, work)
-    find_rows(loops)
-    relation_errors(loops, state.q)
-    carry_rows(m, loops, work)
+    smallest = prepare_rows(m, state, loops, work)
     solve_rows(m, loops, work)
     push_joints(m, loops, work)
     accelerate_joints(m, state.v, out, work)
     for i in range(m.nv, work.n_out):
         out[i] = loops.x[i - m.nv]
+    return smallest
+
+
+@helper
+def prepare_rows(m, state, loops, work):
+    """ABA's first two passes, then Y, L and b. Returns the smallest D."""
+    move_bodies(m, state, loops, work)
+    smallest = eliminate_joints(m, state.v, state.known, work)
+    find_rows(loops)
+    find_relations(loops, state.q, state.v)
+    carry_rows(m, loops, work)
     return smallest
 
 
@@ -207,6 +214,7 @@ def _inverse_D(model: Model, work: HostWork) -> Floats:
 
 _INPUTS = Q, V, TAU, WRENCHES
 _ROWS = ROWS._replace(hubs=Loops)
+constrained_scratch, _ = scratch_opener(_ROWS)
 CONSTRAINED = Algorithm(
     "aba with loops", constrained, _ROWS, _INPUTS, lambda m: (m.nv,), hubs=with_memory, inverse_D=_inverse_D,
     lanes=False, method="aba",

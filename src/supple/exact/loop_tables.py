@@ -79,6 +79,7 @@ class Row(Struct):
     f = Value(Force)  # unit force on `other`, about P and along world axes
     P = Value(Vec3)  # in the world
     phi = Number()  # how far the loop is open
+    rate = Number()  # how fast it opens
     g = Number()  # the acceleration along it that joints must add, for it to stay closed
 
 

@@ -80,8 +80,8 @@ class Relation:
         return 1
 
     def __repr__(self) -> str:
-        terms = " + ".join(f"{c:.4g} {quoted(j)}" for c, j in zip(self.factors[:4], self.joints))
-        more = " + ..." if len(self.joints) > 4 else ""
+        terms = " + ".join(f"{c:.4g} {quoted(j)}" for c, j in zip(self.factors[:2], self.joints))
+        more = " + ..." if len(self.joints) > 2 else ""
         return f"<Relation {quoted(self.name)}: {terms}{more} = {self.offset:.4g}>"
 
 

@@ -1,0 +1,124 @@
+"""Back to where loops are closed: positions and velocities after a step, by the least motion in the metric of H.
+
+    H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v        [exact/closure.py]
+
+Both are the accelerations of a body at rest under forces along the rows alone, so constrained.py finds them: the
+projection is as exact, as quick and as sure with redundant rows as the dynamics. Steps for positions are repeated until
+the loops are closed as far as rounding allows. Velocities change by what an impact that closes the rows would do: the
+kinetic energy does not grow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from supple.exact.aba import accelerate_joints
+from supple.exact.calls import Call, no_wrenches
+from supple.exact.constrained import CONSTRAINED, constrained_scratch, prepare_rows, push_joints, solve_rows
+from supple.exact.motion import CallState
+from supple.integrating.chart import move_into
+from supple.model.model import Model
+from supple.spatial import fields
+from supple.spatial.compiler import helper, kernel
+from supple.spatial.fields import Integer, Number
+from supple.spatial.held import Held
+from supple.spatial.pointing import Pointing
+from supple.spatial.structs import Link, Struct
+
+Floats = NDArray[np.float64]
+
+MOST = 20  #: steps for positions
+CLOSED, OPEN, LOST = 0, 1, 2  #: what came of it: closed, not closed, or a singular mass matrix
+
+
+class Projection(Struct):
+    """A state, and memory for its projection."""
+
+    call = Link(Call)
+    q = fields.Floats()  # (nq,)
+    v = fields.Floats()  # (nv,)
+    change = fields.Floats()  # (nv,)
+    zeros = fields.Floats()  # (nv,)
+    least = Number()  # how far loops may stay open: metres, radians
+    left = Number()  # how far they do
+    worst = Integer()  # along which row
+
+
+@kernel(types.int64(Projection.type), "closing loops", effort=2)
+def project_kernel(projection):
+    """Project q, then v."""
+    call, q, v = projection.call, projection.q, projection.v
+    m, work, change = call.model, constrained_scratch(call), projection.change
+    loops = work.hubs[0]
+    before = np.inf
+    for _ in range(MOST):
+        state = CallState(q, v, projection.zeros, False, no_wrenches())
+        if not prepare_rows(m, state, loops, work) > 0.0:
+            return LOST
+        find_gap(loops, projection)
+        gap = projection.left
+        if gap <= projection.least or (gap < 1e3 * projection.least and gap >= 0.5 * before):
+            break
+        for r in range(loops.n_rows):
+            loops.b[r] = -loops.rows[r].phi
+        respond(m, loops, work, change)
+        move_into(m, q, change, 1.0, q)
+        before = gap
+    for r in range(loops.n_rows):  # at the last position
+        loops.b[r] = -loops.rows[r].rate
+    respond(m, loops, work, change)
+    for j in range(m.nv):
+        v[j] += change[j]
+    return CLOSED if projection.left <= 1e3 * projection.least else OPEN
+
+
+@helper
+def find_gap(loops, projection):
+    """The widest gap, and its row."""
+    projection.left, projection.worst = 0.0, 0
+    for r in range(loops.n_rows):
+        gap = abs(loops.rows[r].phi)
+        if not gap <= projection.left:
+            projection.left, projection.worst = gap, r
+
+
+@helper
+def respond(m, loops, work, change):
+    """change = H^-1 G^T x, with x so that G change = b."""
+    solve_rows(m, loops, work)
+    for j in range(m.nv):
+        work.dofs[j].u = 0.0
+    push_joints(m, loops, work)
+    accelerate_joints(m, change, change, work)
+
+
+class Projector(Pointing):
+    """Closes the loops of a model. least: how far they may stay open; a thousand times that is refused."""
+
+    _pointers = ("_projection", "_run")
+
+    def __init__(self, model: Model, least: float) -> None:
+        self._model, self._least = model, least
+        self.q, self.v = np.zeros(model.nq), np.zeros(model.nv)
+        self._point()
+
+    def _point(self) -> None:
+        zeros = np.zeros(self._model.nv)
+        self._projection: Held = Projection.of(
+            call=CONSTRAINED.work(self._model).call, q=self.q, v=self.v, change=zeros.copy(), zeros=zeros,
+            least=self._least,
+        )  # fmt: skip
+        self._run = project_kernel.load()
+
+    def __call__(self, q: Floats, v: Floats) -> tuple[Floats, Floats, int]:
+        """q and v with all loops closed; and CLOSED, or what is wrong."""
+        self.q[:], self.v[:] = q, v
+        status = int(self._run(self._projection.address))
+        return self.q.copy(), self.v.copy(), status
+
+    @property
+    def left(self) -> tuple[float, int]:
+        """The widest gap that is left, and its row."""
+        return float(self._projection.left), int(self._projection.worst)
