@@ -40,7 +40,7 @@ class Projection(Struct):
     q = fields.Floats()  # (nq,)
     v = fields.Floats()  # (nv,)
     change = fields.Floats()  # (nv,)
-    zeros = fields.Floats()  # (nv,)
+    still = fields.Floats()  # (nv,) zeros
     least = Number()  # how far loops may stay open: metres, radians
     left = Number()  # how far they do
     worst = Integer()  # along which row
@@ -54,7 +54,7 @@ def project_kernel(projection):
     loops = work.hubs[0]
     before = np.inf
     for _ in range(MOST):
-        state = CallState(q, v, projection.zeros, False, no_wrenches())
+        state = CallState(q, v, projection.still, False, no_wrenches())
         if not prepare_rows(m, state, loops, work) > 0.0:
             return LOST
         find_gap(loops, projection)
@@ -105,9 +105,9 @@ class Projector(Pointing):
         self._point()
 
     def _point(self) -> None:
-        zeros = np.zeros(self._model.nv)
+        still = np.zeros(self._model.nv)
         self._projection: Held = Projection.of(
-            call=CONSTRAINED.work(self._model).call, q=self.q, v=self.v, change=zeros.copy(), zeros=zeros,
+            call=CONSTRAINED.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
             least=self._least,
         )  # fmt: skip
         self._run = project_kernel.load()
