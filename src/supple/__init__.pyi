@@ -27,6 +27,7 @@ from supple.exact.answers import Pose as Pose
 from supple.exact.answers import Poses as Poses
 from supple.exact.assembling import Mobility as Mobility
 from supple.exact.assembling import close_loops as close_loops
+from supple.exact.assembling import close_velocities as close_velocities
 from supple.exact.assembling import mobility as mobility
 from supple.exact.centroidal import momentum_matrix as momentum_matrix
 from supple.exact.crba import mass_matrix as mass_matrix

@@ -19,7 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 from supple.arguments import checked
 from supple.errors import StateError, quoted
 from supple.exact.closure import Closure, closure
+from supple.exact.crba import mass_matrix
+from supple.exact.factor import factorize
 from supple.exact.kinematics import POSES
+from supple.exact.loop_dynamics import smallest
+from supple.model import manifold
 from supple.model.model import Model, count
 
 Floats = NDArray[np.float64]
@@ -55,6 +59,20 @@ def close_loops(model: Model, q: ArrayLike, tolerance: float | None = None) -> F
     if np.abs(rows.phi).max() <= least:
         return here
     _refuse_open(model, rows)
+
+
+@checked
+def close_velocities(model: Model, q: ArrayLike, v: ArrayLike) -> Floats:
+    """The velocities nearest to v that keep loops closed: those after an impact that closes the rows, so that the
+    kinetic energy does not grow. The loops are closed at q."""
+    here = _one_state(model, q)
+    speeds = np.array(manifold.checked("v", v, model.nv))
+    if speeds.ndim != 1 or not np.isfinite(speeds).all():
+        raise StateError(f"v must be {model.nv} finite numbers")
+    rows = closure(model, here)
+    factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
+    B = factor.solve_Lt(rows.G.T)
+    return speeds + factor.solve_L(B @ smallest(B, -rows.G @ speeds))
 
 
 def _one_state(model: Model, q: ArrayLike) -> Floats:

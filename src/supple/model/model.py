@@ -356,7 +356,7 @@ class Model:
     def require_tree(self, what: str) -> None:
         """Refuse loops."""
         if not self.is_tree:
-            raise ModelError(f"{what} is for trees, and this model has loops: forward_dynamics takes them")
+            raise ModelError(f"{what} is for trees, and this model has loops: forward_dynamics and simulate take them")
 
     def _body(self, i: int) -> Body:
         return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])

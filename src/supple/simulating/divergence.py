@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from supple.errors import SimulationError
-from supple.exact.rnea import inverse_dynamics
+from supple.exact.inverse import inverse_dynamics
 from supple.integrating.divergence import FAR, STILL, furthest, reach, turns
 from supple.simulating.dynamics import Dynamics
 from supple.simulating.state import State

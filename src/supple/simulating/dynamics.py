@@ -21,6 +21,7 @@ from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
+from supple.simulating.closing import Closing
 from supple.simulating.forces import Forces, each_state
 from supple.simulating.functions import Force
 from supple.simulating.state import State
@@ -61,11 +62,16 @@ class Dynamics(Pointing):
             raise StateError(unknown("method", method, EXACT))
         self.model, self.method = model, method
         self.forces = Forces(model, forces, tau)
+        self._closing = None if model.is_tree else Closing(model)
         self._point()
 
     def _point(self) -> None:
         self.chart = chart(self.model)
         self.steps = Steps(self.model, self.forces.law)
+
+    def closed(self, time: float, state: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+        """q and v with loops closed, if there are any."""
+        return state if self._closing is None else self._closing(time, state)
 
     def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
         """(nv,) as returned by forward_dynamics; errors state the time and the joint."""
@@ -93,7 +99,7 @@ class Dynamics(Pointing):
 
     def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:
         """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame)."""
-        out = np.empty((len(q), self.model.n_bodies, 6))
+        out = np.empty((len(q), self.model.n_bodies + len(self.model.loop_list), 6))
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
             out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=self.method)  # type: ignore[arg-type]

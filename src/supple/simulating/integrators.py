@@ -125,15 +125,17 @@ class FixedStep:
         self._take, self._f, self._first, self._h = take, f, first, h
         self.begin, self.end = begin, end
         self._inside, self.off = take(f, begin, *first, h)
-        self.last: Pair = self._inside(1.0)
+        self.last: Pair = f.closed(end, self._inside(1.0))
 
     def at(self, time: float) -> Pair:
-        return self.last if time >= self.end else self._inside((time - self.begin) / self._h)
+        if time >= self.end:
+            return self.last
+        return self._f.closed(time, self._inside((time - self.begin) / self._h))
 
     def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
-        return self._take(self._f, self.begin, *self._first, time - self.begin).inside(1.0)
+        return self._f.closed(time, self._take(self._f, self.begin, *self._first, time - self.begin).inside(1.0))
 
 
 # --- adaptive -------------------------------------------------------------------------------------------------------
@@ -148,7 +150,7 @@ class AdaptiveStep:
         self._f, self._h, self._step = f, h, step
         self._q, self._v, self._K = step.q0.copy(), step.v0.copy(), step.K[: step.method.stages].copy()
         self._dy = np.concatenate([step.x, last[1] - self._v])
-        self.begin, self.end, self.last = t, t + h, last
+        self.begin, self.end, self.last = t, t + h, f.closed(t + h, last)
         self._F: Floats | None = None
 
     def at(self, time: float) -> Pair:
@@ -161,13 +163,14 @@ class AdaptiveStep:
         y = np.zeros_like(self._dy)
         for i, row in enumerate(reversed(self._F)):
             y = (y + row) * (s if i % 2 == 0 else 1.0 - s)
-        return self._f.chart.point(self._q, y[:n]), y[n:] + self._v
+        return self._f.closed(time, (self._f.chart.point(self._q, y[:n]), y[n:] + self._v))
 
     def exactly(self, time: float) -> Pair:
         if time >= self.end:
             return self.last
         self._step.begin(self._q, self._v)
-        return slopes(self._f, self._step, self.begin, time - self.begin, range(self._step.method.stages))
+        stages = range(self._step.method.stages)
+        return self._f.closed(time, slopes(self._f, self._step, self.begin, time - self.begin, stages))
 
     def _interpolant(self) -> Floats:
         """F of y(s) = y0 + s (F0 + (1 - s) (F1 + s (F2 + ...)))  [Hairer, Norsett and Wanner 1993, II.6]."""

@@ -22,6 +22,7 @@ from supple.errors import StateError, printable, quoted
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
+from supple.simulating.closing import closed_at_first
 from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard
@@ -170,9 +171,10 @@ class Simulation:
         check_energy: bool = True,
         **options: Any,
     ) -> None:
-        model.require_tree("simulate")
         self._method, self._model = method, model
         self._integrator = _integrator(method, integrator)
+        if self._integrator == "implicit":
+            model.require_tree("integrator 'implicit'")
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
             raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
@@ -181,7 +183,7 @@ class Simulation:
         self._joint_wrenches, self._joint_forces, self._check_energy = joint_wrenches, joint_forces, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
         self._watch = Watch(events, self.dt)
-        q, v = checked_state(model, model.neutral() if q is None else q, v)
+        q, v = closed_at_first(model, *checked_state(model, model.neutral() if q is None else q, v))
         self.cursor = Cursor(model, q, v, h=dt, checked=check_energy)
         self._adaptive: Adaptive | None = None
         if self.integrator == "dop853":
@@ -217,7 +219,7 @@ class Simulation:
             self._make_stepper()
         self._dynamics = self._renewed(model)
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
-        if integrator is None and method == "aba":
+        if integrator is None and method == "aba" and model.is_tree:
             stiff = stiffest(model, self._dynamics.forces.law, q)
             if stiff is not None and stiff.too_stiff(dt):
                 self._integrator, self._stiffness = "implicit", stiff
@@ -410,8 +412,8 @@ class Simulation:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
             return drivers.own_steps(c, self.stepper, grid, self._pushes)
-        compiled = self.method == "aba" and f.forces.at_joints_only and not self._watch.events and c.on(grid)
-        if compiled and self.integrator in FIXED:
+        plain = f.model.is_tree and f.forces.at_joints_only and not self._watch.events and c.on(grid)
+        if plain and self.method == "aba" and self.integrator in FIXED:
             return march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
 

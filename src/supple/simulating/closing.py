@@ -1,0 +1,67 @@
+"""Loops in a run: closed at its beginning, and after every step."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.errors import SimulationError, StateError
+from supple.exact.assembling import CLOSED, row_names, size_of
+from supple.exact.closure import closure
+from supple.integrating.projecting import CLOSED as IS_CLOSED
+from supple.integrating.projecting import Projector
+from supple.model.model import Model
+from supple.spatial.pointing import Pointing
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+
+NEARLY = 1e-6  #: metres, radians (times the size of the model) and those a second by which loops may be open at first
+
+
+class Closing(Pointing):
+    """Brings states back to where the loops of a model are closed."""
+
+    _pointers = ("_project",)
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._point()
+
+    def _point(self) -> None:
+        self._project = Projector(self._model, 0.1 * CLOSED * size_of(self._model))
+
+    def __call__(self, time: float, state: Pair) -> Pair:
+        if not (np.isfinite(state[0]).all() and np.isfinite(state[1]).all()):
+            return state  # reported as divergence
+        q, v, status = self._project(*state)
+        if status != IS_CLOSED:
+            gap, row = self._project.left
+            raise SimulationError(
+                f"at time {time:.6g} s: {row_names(self._model)[row]} breaks open: a gap of {gap:.3g} (metres or "
+                "radians) cannot be closed; use shorter steps, or check whether the mechanism can move this way",
+                time,
+            )
+        return q, v
+
+
+def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:
+    """The state from which a run begins: refused if loops are open, or opened by velocities."""
+    if model.is_tree:
+        return q, v
+    rows, names = closure(model, q, v), row_names(model)
+    least = NEARLY * size_of(model)
+    speed = rows.G @ v
+    if np.abs(rows.phi).max() > least:
+        worst = int(np.argmax(np.abs(rows.phi)))
+        raise StateError(
+            f"{names[worst]} is open by {abs(rows.phi[worst]):.3g} (metres or radians) at the beginning; "
+            "supple.close_loops(model, q) gives a position in which it is closed"
+        )
+    if np.abs(speed).max() > least:
+        worst = int(np.argmax(np.abs(speed)))
+        raise StateError(
+            f"{names[worst]} is opened by the velocities at the beginning, by {abs(speed[worst]):.3g} m/s or rad/s; "
+            "supple.close_velocities(model, q, v) gives velocities that keep it closed"
+        )
+    return Closing(model)(0.0, (q, v))

@@ -1,0 +1,122 @@
+"""Runs of bodies with loops: closed at every instant, with the energy kept, through events and resuming."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import supple
+from linkages import allowed_velocity, four_bar, random_linkage
+from supple.exact.closure import closure
+from supple.integrating.projecting import Projector
+
+
+def widest_gap(run):
+    """Of all recorded states, in position and velocity."""
+    model = run.model
+    rows = [closure(model, q, v) for q, v in zip(run.q, run.v)]
+    return max(np.abs(r.phi).max() for r in rows), max(np.abs(r.G @ v).max() for r, v in zip(rows, run.v))
+
+
+@pytest.fixture(scope="module")
+def linkage():
+    model = four_bar()
+    return model, supple.close_loops(model, [-0.8, -0.4, 1.9])
+
+
+@pytest.mark.parametrize("integrator", ["euler", "semi-implicit", "rk4", "dop853"])
+def test_loops_stay_closed(linkage, integrator):
+    model, q = linkage
+    run = supple.simulate(model, q, duration=0.5, dt=1e-3, integrator=integrator, check_energy=False)
+    gap, speed = widest_gap(run)
+    assert gap < 1e-12
+    assert speed < 1e-12
+    kept = {"euler": 0.2, "semi-implicit": 0.1, "rk4": 1e-8, "dop853": 1e-7}[integrator]
+    assert np.ptp(run.energy) < kept
+
+
+def test_every_method_runs(linkage):
+    model, q = linkage
+    ends = [
+        supple.simulate(model, q, duration=0.05, dt=1e-3, method=method).q[-1] for method in ("aba", "crba", "dense")
+    ]
+    np.testing.assert_allclose(ends, [ends[0]] * 3, atol=1e-11)
+
+
+def test_spatial_mechanism_with_friction_free_joints_keeps_its_energy():
+    rng = np.random.default_rng(1)
+    model, q = random_linkage(rng, ("revolute", "ball", "universal"), n=6, loops=2)
+    for name in model.joint_names:
+        model = model.with_joint(name, damping=0.0)
+    v = 0.3 * allowed_velocity(rng, closure(model, q).G)
+    run = supple.simulate(model, q, v, duration=0.1, dt=5e-4)
+    assert max(widest_gap(run)) < 1e-11
+    assert np.ptp(run.energy) < 1e-6
+
+
+def test_events_and_resuming(linkage, tmp_path):
+    """States at events are closed, too; a recording is continued bit-identically."""
+    model, q = linkage
+    event = supple.Event("level", lambda s: s.q[0] + 0.5)
+    settings = dict(duration=0.4, dt=1e-3, events=[event], integrator="rk4")
+    whole = supple.simulate(model, q, **settings)
+    assert len(whole.events) >= 1
+    assert max(widest_gap(whole)) < 1e-12
+    file = tmp_path / "run.h5"
+    supple.simulate(model, q, **{**settings, "duration": 0.2}, record=file)
+    again = supple.simulate(model, q, **settings, record=file, resume=True)
+    assert again.q[-1].tobytes() == whole.q[-1].tobytes()
+    assert supple.load_run(file).model.loop_list == model.loop_list
+
+
+def test_open_loops_are_refused_at_the_beginning(linkage):
+    model, q = linkage
+    with pytest.raises(supple.StateError, match=r"loop 'pin' is open by .*close_loops"):
+        supple.simulate(model, q + 0.1, duration=0.1)
+    with pytest.raises(supple.StateError, match=r"loop 'pin' is opened by the velocities .*close_velocities"):
+        supple.simulate(model, q, [1.0, 0.0, 0.0], duration=0.1)
+    v = supple.close_velocities(model, q, [1.0, 0.0, 0.0])
+    assert np.abs(closure(model, q).G @ v).max() < 1e-13
+    assert supple.kinetic_energy(model, q, v) < supple.kinetic_energy(model, q, [1.0, 0.0, 0.0])
+    supple.simulate(model, q, v, duration=0.01)
+
+
+def test_a_loop_that_breaks_open_stops_the_run(linkage):
+    """Steps so long that the mechanism cannot follow."""
+    model, q = linkage
+    v = supple.close_velocities(model, q, [40.0, 0.0, 0.0])
+    with pytest.raises(supple.SimulationError):
+        supple.simulate(model, q, v, duration=20.0, dt=0.5, integrator="euler")
+
+
+def test_projection_is_the_least_motion():
+    """Against the same projection by dense matrices."""
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        model, q = random_linkage(rng, loops=3)
+        project = Projector(model, 1e-14)
+        v = rng.normal(size=model.nv)
+        q_2, v_2, _ = project(model.integrate(q, 0.02 * rng.normal(size=model.nv)), v)
+        rows, inverse = closure(model, q_2), np.linalg.inv(supple.mass_matrix(model, q_2))
+        assert np.abs(rows.phi).max() < 1e-13
+        x = np.linalg.pinv(rows.G @ inverse @ rows.G.T, rcond=1e-11) @ (-rows.G @ v)
+        np.testing.assert_allclose(v_2, v + inverse @ rows.G.T @ x, atol=1e-9)
+
+
+def test_gears_in_a_run():
+    builder = supple.ModelBuilder(gravity=(0, 0, 0))
+    for name, inertia in (("wheel", 0.5), ("pinion", 0.02)):
+        builder.add_body(name, None, "continuous", axis=(0, 1, 0), mass=1.0, inertia=(1, inertia, 1))
+    builder.relate({"wheel_joint": 3.0, "pinion_joint": 1.0})
+    run = supple.simulate(builder.build(), duration=1.0, tau=[1.36, 0.0])
+    assert run.q[-1, 0] == pytest.approx(0.5 * 1.36 / (0.5 + 9 * 0.02), rel=1e-9)
+    np.testing.assert_allclose(run.q[:, 1], -3 * run.q[:, 0], atol=1e-12)
+
+
+def test_wrenches_of_loops_are_kept(linkage):
+    model, q = linkage
+    run = supple.simulate(model, q, duration=0.01, joint_wrenches=True)
+    assert run.joint_wrenches.shape == (len(run.times), model.n_bodies + 1, 6)
+    np.testing.assert_allclose(
+        run.joint_wrenches[3], supple.joint_wrenches(model, run.q[3], run.v[3], frame="child"), atol=1e-9
+    )
