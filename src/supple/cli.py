@@ -37,6 +37,7 @@ BENCHES = {
     "virtual-work": "virtual work beside the articulated-body algorithm; links with many joints",
     "quasi-statics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
     "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
+    "loops": "a robot whose feet are held",
 }
 
 #: What `supple` alone shows: things to type, and what they do.

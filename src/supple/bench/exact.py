@@ -28,7 +28,7 @@ CASES = (("Panda", robots.PANDA, False), ("Talos, floating base", robots.TALOS, 
 
 
 def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
-    pin, mujoco = _peer(console, "pinocchio", "pin"), _peer(console, "mujoco", "mujoco")
+    pin, mujoco = peer(console, "pinocchio", "pin"), peer(console, "mujoco", "mujoco")
     for name, robot, floating_base in CASES:
         file = robots.find(robot)
         if file is None:
@@ -50,7 +50,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "Starting up, compiled code in the cache", startup.rows(3 if quick else 7)
 
 
-def _peer(console: Console, module: str, package: str) -> Any:
+def peer(console: Console, module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
