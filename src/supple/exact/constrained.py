@@ -20,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.exact.aba import ROWS, accelerate_joints, eliminate_joints, without_joint
-from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V, scratch_opener
+from supple.exact.call_kernels import scratch_opener
+from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
 from supple.exact.closure import find_relations, find_rows, hold_world
 from supple.exact.least_forces import cholesky_solved, least_solution
 from supple.exact.loop_tables import Loops, with_memory

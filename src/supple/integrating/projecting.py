@@ -15,7 +15,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import accelerate_joints
-from supple.exact.calls import Call, no_wrenches
+from supple.exact.call_kernels import Call, no_wrenches
 from supple.exact.constrained import CONSTRAINED, constrained_scratch, prepare_rows, push_joints, solve_rows
 from supple.exact.motion import CallState
 from supple.integrating.chart import move_into

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError
-from supple.model.frozen import frozen
+from supple.model.frozen import frozen, kept
 from supple.model.geometry import rotation_from_quaternion, rotation_to_z
 from supple.model.joints import NQ, NV, SWAPS, UNIT_PART, JointType
 from supple.model.loops import Loop, Relation
