@@ -94,6 +94,19 @@ def test_a_file_with_forces_from_both_places(arm, tmp_path):
     assert "to 0.3 s" in succeeds("run", "--resume", "run.h5", "--duration", "0.3", cwd=tmp_path)
 
 
+def test_stiff_joints_run_implicitly_and_it_is_said(arm, tmp_path):
+    """One line before the run; the recording is resumed by the same integrator."""
+    words = f"run {arm} --limits 1e9 --at elbow=0.5 --record run.h5 --duration"
+    shown = succeeds(*words.split(), "0.1", cwd=tmp_path)
+    assert shown.count("stiff: the ") == 1 and "integrator 'implicit' is used" in shown
+    assert supple.load_run(tmp_path / "run.h5").about["integrator"] == "implicit"
+    succeeds("run", "--resume", "run.h5", "--duration", "0.2", cwd=tmp_path)
+    model = supple.load(arm)
+    whole = supple.simulate(model, [0.0, 0.5], duration=0.2, dt=1e-3, forces=[supple.Limits(1e9, 1e7)])
+    np.testing.assert_array_equal(supple.load_run(tmp_path / "run.h5").q, whole.q)
+    assert "stiff" not in succeeds("run", arm, "--duration", "0.01", cwd=tmp_path)
+
+
 def test_actuators_of_a_file_are_controlled_from_the_command_line(tmp_path):
     pytest.importorskip("mujoco")
     (tmp_path / "lever.xml").write_text(

@@ -220,11 +220,12 @@ def test_panda_holds_and_moves_by_stiff_controllers():
     hold = supple.simulate(panda, duration=1.0, dt=1e-3, forces=held(panda))
     assert hold.about["integrator"] == "implicit"
     assert np.diff(hold.energy).max() < 1e-9 and np.abs(hold.final.v).max() < 1e-2
-    q = np.full(panda.nq, 0.02)
-    exact = supple.simulate(panda, q, duration=0.2, dt=2e-5, integrator="rk4", forces=held(panda), every=10_000).final
-    for h, allowed in ((1e-3, 1e-5), (1e-2, 1e-3)):
-        r = implicit(panda, q, duration=0.2, dt=h, forces=held(panda)).final
-        assert np.abs(r.q - exact.q).max() < allowed * np.abs(exact.q - q).max() * 10
+    aims = [0.5, -0.4, 0.6, -1.5, 0.3, 1.2, 0.7, 0.02, 0.02]
+    forces = [supple.Controller(joint, 400.0, 40.0, target=aim) for joint, aim in zip(panda.joints, aims)]
+    exact = supple.simulate(panda, duration=0.5, dt=2e-5, integrator="rk4", forces=forces, every=25_000).final
+    for h, allowed in ((1e-3, 1e-5), (1e-2, 5e-4)):
+        r = supple.simulate(panda, duration=0.5, dt=h, forces=forces)
+        assert r.about["integrator"] == "implicit" and np.abs(r.final.q - exact.q).max() < allowed
     with pytest.raises(supple.SimulationError, match=r"diverged.*use integrator 'implicit'"):
         supple.simulate(panda, duration=1.0, dt=1e-3, integrator="rk4", forces=held(panda))
 
@@ -239,6 +240,15 @@ def test_talos_with_its_hands_runs_with_the_defaults():
     exact = supple.simulate(talos, duration=0.5, dt=2e-5, integrator="rk4", every=25_000).final
     here = r[500]
     assert np.abs(here.q - exact.q).max() < 2e-3 and np.abs(here.v - exact.v).max() < 2e-2
+
+
+def test_talos_within_limits_like_walls():
+    """Half of its joints start beyond them; stopping one throws others into theirs. No step adds energy."""
+    talos = robot(TALOS_WITH_HANDS)
+    r = supple.simulate(talos, duration=2.0, forces=[supple.Limits(1e6, 1e3)])
+    assert r.about["integrator"] == "implicit" and np.diff(r.energy).max() < 1e-5 * np.ptp(r.energy)
+    stopped = np.abs(talos.lower) < 1e9
+    assert (r.final.q[stopped] > talos.lower[stopped] - 1e-3).all()
 
 
 def test_an_arm_falls_as_in_mujoco():

@@ -156,6 +156,7 @@ def turns(model: Model) -> NDArray[np.bool_]:
 def body_size(model: Model) -> float:
     """The largest distance of a joint or a centre of mass from its body's joint, or radius of gyration; 1 if all are
     zero."""
-    gyration = np.sqrt(np.trace(model.inertia, axis1=1, axis2=2) / np.where(model.mass > 0.0, model.mass, np.inf))
+    moments = np.maximum(np.trace(model.inertia, axis1=1, axis2=2), 0.0)
+    gyration = np.sqrt(moments / np.where(model.mass > 0.0, model.mass, np.inf))
     sizes = [np.linalg.norm(x, axis=1).max(initial=0.0) for x in (model.position[model.parent >= 0], model.com)]
     return float(max(*sizes, gyration.max(initial=0.0))) or 1.0

@@ -8,6 +8,9 @@ matrices, -d tau / dq and -d tau / dv, the velocity at the end of a part of leng
 
 which is the articulated-body algorithm with an armature of h D + h^2 K more: O(n), and no matrix. For linear forces it
 is the implicit Euler method; gravity, velocity products and all other forces are taken at the beginning of the part.
+If v' runs into a limit that was not engaged, its force is taken as a line through where v' leads, and the part is
+solved again.
+
 A step of length h consists of three parts [Hairer and Wanner 1996, Solving Ordinary Differential Equations II, IV.9]:
 
     y1 = one part of h from y0;   y2 = two parts of h/2 from y0;   y = 2 y2 - y1
@@ -49,6 +52,8 @@ Floats = NDArray[np.float64]
 
 PARTS = 3  #: of a step: the whole of it, its first half, its second half
 WHOLE, FIRST, SECOND = range(PARTS)
+SOLVES = 4  #: most for a part: limits may engage by what others do
+LIMIT = 2.0  #: pieces of the law beyond this have an engaged limit
 
 
 class Implicit(Struct):
@@ -57,16 +62,30 @@ class Implicit(Struct):
     body = Link(UnderForces)  # the model of its `aba` has traits of its own, into which the slopes go
     pushed = Integer()  # whether there are wrenches
     wrenches = Table(Wrench)
-    pieces = fields.Floats()  # (rows of the law) of the law, at the step's beginning
-    crossed = Integer()  # whether a part found another
+    begun = fields.Floats()  # (rows of the law) the pieces of the law at the step's beginning
+    pieces = fields.Floats()  # those for which it is lined up
+    crossed = Integer()  # whether these were ever others
+    through = fields.Floats()  # (rows of the law) the velocities through which its lines are
+    end = fields.Floats()  # (nv,) velocities at the end of a part
     x1 = fields.Floats()  # where the whole step ends
     v1 = fields.Floats()
     off = fields.Floats()  # (nv,) the difference that the halves make to the velocities
 
 
 @helper
-def line_up(implicit, h, part):
-    """The forces of joints and their slopes, for a part of length h: in body.tau, and as armatures."""
+def begin_step(implicit):
+    """The pieces of the law at the step's beginning."""
+    body, step = implicit.body, implicit.body.step
+    implicit.crossed = 0
+    for k in range(0, body.law_size, LAW):
+        law = law_among(body.law, k)
+        implicit.begun[k // LAW] = law_line(law, step.q[int(law.coordinate)], step.v[int(law.dof)])[3]
+
+
+@helper
+def line_up(implicit, h):
+    """The forces of joints as lines in the velocity at the end of a part of length h: in body.tau, and their slopes as
+    armatures."""
     body, step = implicit.body, implicit.body.step
     m, traits = step.model, body.aba.model.dofs
     for j in range(m.nv):
@@ -74,33 +93,65 @@ def line_up(implicit, h, part):
         traits[j].armature = m.dofs[j].armature + h * m.dofs[j].damping
     for k in range(0, body.law_size, LAW):
         law = law_among(body.law, k)
-        j = int(law.dof)
-        x, u, row = step.q[int(law.coordinate)], step.v[j], k // LAW
-        f, stiffness, damper, piece = law_line(law, x + h * u, u)
-        body.tau[j] += f
-        traits[j].armature += h * (damper + h * stiffness)
-        if part == WHOLE:
-            implicit.pieces[row] = law_line(law, x, u)[3]
-        if implicit.pieces[row] != piece:
+        j, row, u = int(law.dof), k // LAW, implicit.through[k // LAW]
+        f, stiffness, damper, piece = law_line(law, step.q[int(law.coordinate)] + h * u, u)
+        slope = damper + h * stiffness
+        body.tau[j] += f + slope * (u - step.v[j])
+        traits[j].armature += h * slope
+        implicit.pieces[row] = piece
+        if implicit.begun[row] != piece:
             implicit.crossed = 1
+
+
+@helper
+def engage(implicit, h):
+    """Let the lines of limits that the velocities in `end` run into, and that were not engaged, be through these.
+    Returns whether there are any."""
+    body, step, found = implicit.body, implicit.body.step, False
+    for k in range(0, body.law_size, LAW):
+        law, row = law_among(body.law, k), k // LAW
+        u = implicit.end[int(law.dof)]
+        piece = law_line(law, step.q[int(law.coordinate)] + h * u, u)[3]
+        if abs(implicit.pieces[row]) < LIMIT <= abs(piece):
+            implicit.through[row], found = u, True
+    return found
+
+
+@helper
+def solve_part(implicit, h):
+    """The velocities at the end of a part of length h, in `end`. Returns the smallest D; they are undefined if that is
+    not positive."""
+    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
+    m, a, D = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0
+    for k in range(0, body.law_size, LAW):
+        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+    for _ in range(SOLVES):
+        line_up(implicit, h)
+        state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
+        D = aba(call.model, state, a, aba_scratch(call))
+        if not D > 0.0:
+            return D
+        for j in range(m.nv):
+            implicit.end[j] = step.v[j] + h * a[j]
+        if not engage(implicit, h):
+            return D
+    return D
 
 
 @helper
 def move_part(implicit, h):
     """A part of length h of step.x, step.v and step.q. Returns the smallest D; nothing moves if that is not
     positive."""
-    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
-    m, slope = step.model, slope_of(step, 0)
-    a = from_entry(slope, m.nv)
-    state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
-    D = aba(call.model, state, a, aba_scratch(call))
+    step = implicit.body.step
+    m, rate = step.model, slope_of(step, 0)
+    D = solve_part(implicit, h)
     if not D > 0.0:
         return D
     for j in range(m.nv):
-        step.v[j] += h * a[j]
-    rate_into(m, step.x, step.q, step.v, slope)
+        step.v[j] = implicit.end[j]
+    rate_into(m, step.x, step.q, step.v, rate)
     for j in range(m.nv):
-        step.x[j] += h * slope[j]
+        step.x[j] += h * rate[j]
     point_into(m, step.q0, step.x, step.q)
     return D
 
@@ -127,14 +178,11 @@ def take_part(implicit, part, h):
     if part == FIRST:
         for j in range(step.model.nv):
             implicit.x1[j], implicit.v1[j] = step.x[j], step.v[j]
-    if part == WHOLE:
-        implicit.crossed = 0
     if part != SECOND:
         place_stage(step, 0, h)
-    if part != WHOLE:
-        h = 0.5 * h
-    line_up(implicit, h, part)
-    D = move_part(implicit, h)
+    if part == WHOLE:
+        begin_step(implicit)
+    D = move_part(implicit, h if part == WHOLE else 0.5 * h)
     if part == SECOND:
         extrapolate(implicit)
     return D
@@ -148,8 +196,9 @@ class ImplicitRoom(StepRoom):
         self.force, self.off, self._law = np.zeros(model.nv), np.zeros(model.nv), law.reshape(-1)
         self._wrenches = np.zeros((model.n_bodies, 6))
         self.implicit: Held = Implicit.of(
-            body=self._body(model), wrenches=self._wrenches, pieces=np.zeros(len(law)), x1=np.zeros(model.nv),
-            v1=np.zeros(model.nv), off=self.off,
+            body=self._body(model), wrenches=self._wrenches, off=self.off,
+            **{name: np.zeros(len(law)) for name in ("begun", "pieces", "through")},
+            **{name: np.zeros(model.nv) for name in ("end", "x1", "v1")},
         )  # fmt: skip
         self._part = take_part.load()
 
