@@ -127,6 +127,21 @@ def test_remedies():
         supple.simulate(model, bent(model), duration=3.0, integrator="implicit", **how)
 
 
+def test_one_step_may_be_too_many():
+    """A force so stiff that the first step overflows: nothing is said of speeds, and nothing of a singular matrix."""
+    model = arm()
+    for force in (supple.Controller(3, 1e200, 0.0, target=1.0), supple.Spring("b3", (0.5, 0, 0), 1e200)):
+        for forces in ([force], [force, zero]):
+            with pytest.raises(
+                supple.SimulationError, match="diverged: the step from time 0 s leads to numbers too"
+            ) as e:
+                supple.simulate(model, bent(model), duration=0.1, integrator="rk4", forces=forces)
+            assert e.value.state.time == 0.0 and len(e.value.result) == 1
+    r = supple.simulate(model, bent(model), duration=0.1, forces=[supple.Controller(3, 1e200, 1e199)])
+    assert r.about["integrator"] == "implicit"
+    assert r.final.q[3] == pytest.approx(0.4 * np.exp(-1.0), rel=1e-3)  # at k / d = 10 per second
+
+
 def test_a_singular_model_is_no_divergence():
     b = supple.ModelBuilder("nothing")
     b.add_body("a", joint="revolute", axis=(0, 0, 1), mass=1.0)

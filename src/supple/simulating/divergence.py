@@ -21,7 +21,8 @@ def diverged(f: Dynamics, now: State, good: State, dt: float, integrator: str) -
 
 def diverged_own(now: State, good: State, dt: float) -> SimulationError:
     """The same, of a method with its own steps."""
-    return _too_fast(now, good, f"Steps of {dt:g} s are too long, or a force is too stiff: use a smaller dt")
+    advice = f"Steps of {dt:g} s are too long, or a force is too stiff: use a smaller dt, or method 'aba'"
+    return _too_fast(now, good, advice)
 
 
 def _too_fast(now: State, good: State, advice: str) -> SimulationError:
@@ -29,13 +30,12 @@ def _too_fast(now: State, good: State, advice: str) -> SimulationError:
     dof = furthest(model, now.v)
     joint = model.joint_names[int(model.dof_body[dof])]
     unit = "rad/s" if turns(model)[dof] else f"{model.units.length}/s"
-    return SimulationError(
-        f"the run diverged: at time {now.time:.6g} s joint {joint!r} moves at {abs(float(now.v[dof])):.3g} {unit}, "
-        f"which no force explains; the last good state, at {good.time:.6g} s, is kept. {advice}",
-        now.time,
-        joint,
-        good,
-    )
+    speed = f"{abs(float(now.v[dof])):.3g} {unit}"
+    what = f"at time {now.time:.6g} s joint {joint!r} moves at {speed}, which no force explains"
+    if now.time == good.time:
+        what = f"the step from time {now.time:.6g} s leads to numbers too large for float64"
+    text = f"the run diverged: {what}; the last good state, at {good.time:.6g} s, is kept. {advice}"
+    return SimulationError(text, now.time, joint, good)
 
 
 def last_steady(states: Sequence[State], dt: float) -> State:

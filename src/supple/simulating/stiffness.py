@@ -64,8 +64,10 @@ def _largest(model: Model, q: Floats, x: Floats, power: float) -> tuple[float, i
     """rho(H^-1 diag(x))^power, and the degree of freedom that moves most, by what it contributes."""
     work = HostWork(ABA, model)
     work.call.model = host_tables(model).tables.but(gravity=np.zeros(3))
-    root, still = np.sqrt(np.minimum(x, 1e300)), np.zeros(model.nv)
-    y, rate = root / np.linalg.norm(root), 0.0
+    largest, still = float(x.max()), np.zeros(model.nv)
+    root = np.sqrt(x / largest)
+    y, rate = root * np.random.default_rng(0).standard_normal(model.nv), 0.0
+    y /= np.linalg.norm(y)
     for _ in range(ITERATIONS):
         a = work.run(q, still, root * y, None)  # with sqrt(x) H^-1 sqrt(x), which is symmetric
         if a.__class__ is int or not np.isfinite(a).all():
@@ -78,4 +80,4 @@ def _largest(model: Model, q: Floats, x: Floats, power: float) -> tuple[float, i
         y = z / size
         if abs(rate - last) <= PRECISION * rate:
             break
-    return rate**power, int(np.argmax(np.abs(y)))
+    return rate**power * largest**power, int(np.argmax(np.abs(y)))
