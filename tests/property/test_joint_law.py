@@ -11,6 +11,8 @@ import supple
 from drawn import SETTINGS, near
 from supple import AdaptiveDynamics, ModelBuilder
 from supple.integrating import joint_law
+from supple.integrating.chart import chart
+from supple.simulating.dynamics import Dynamics
 
 KINDS = ("revolute", "continuous", "prismatic", "screw", "cylindrical", "universal", "planar", "ball", "free")
 CURVED = ("planar", "ball", "free")
@@ -199,6 +201,45 @@ def test_slopes_are_those_of_the_force(seed):
     near((force(*around[2]) - force(*around[3])) / (2 * e), damper, 1e-5)
     most_k, most_d = joint_law.steepest(np.array([law.tolist()]), 1)
     assert most_k[0] >= stiffness * (1 - 1e-12) and most_d[0] >= damper * (1 - 1e-12)
+
+
+def dense_part(model, law, x, v, h, q0, tau):
+    """A part of an implicit step over dense matrices, in the chart about q0: x and v at its end."""
+    moves = chart(model)
+    q = moves.point(q0, x)
+    tau, slope = tau.copy(), model.damping.copy()
+    for row in joint_law.by_name(law).view(np.recarray):
+        j = int(row.dof)
+        f, stiffness, damper, _ = joint_law.law_line.py_func(row, q[int(row.coordinate)] + h * v[j], v[j])
+        tau[j] += f
+        slope[j] += damper + h * stiffness
+    H = supple.mass_matrix(model, q)
+    C = supple.inverse_dynamics(model, q, v, np.zeros(model.nv))  # damping included
+    v = v + h * np.linalg.solve(H + h * np.diag(slope), tau - C)
+    return x + h * moves.rate(x, q, v), v
+
+
+@settings(SETTINGS, max_examples=40)
+@given(st.integers(1, 7), st.integers(0, 2**32 - 1))
+def test_an_implicit_step_solves_the_dense_equations(n, seed):
+    """Trees of every joint type under controllers, springs and friction; in compiled code and in Python."""
+    rng = np.random.default_rng(seed)
+    model = limited_model(rng, n)
+    q, v, tau = model.random(rng), rng.standard_normal(model.nv), rng.standard_normal(model.nv)
+    forces = [f for f in every_kind(model, rng)[0] if isinstance(f, supple.Controller)]
+    h, acting = 10.0 ** rng.uniform(-4, -1.5), Dynamics(model, "aba", forces).forces
+    law, all_tau, still = acting.law, tau + acting.constant, np.zeros(model.nv)  # motors are constant
+    whole = dense_part(model, law, still, v, h, q, all_tau)
+    half = dense_part(model, law, still, v, h / 2, q, all_tau)
+    half = dense_part(model, law, *half, h / 2, q, all_tau)
+    ends = {"order one": half, "order two": [2 * b - a for a, b in zip(whole, half)]}
+    for given_as in ({"tau": tau}, {"tau": lambda t, q, v: tau}):
+        end = supple.simulate(model, q, v, duration=h, dt=h, integrator="implicit", forces=forces, **given_as).final
+        off = []
+        for x, u in ends.values():
+            at = chart(model).point(q, x)
+            off.append(max(np.abs(model.difference(at, end.q)).max() / h, np.abs(u - end.v).max()))
+        assert min(off) < 1e-8 * (1 + np.abs(v).max() + np.abs(end.v).max())
 
 
 @settings(SETTINGS, max_examples=200)
