@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from supple.model.checks import joint_motions
 from supple.model.geometry import rotation_about, rotation_from_quaternion
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.model.physical import joint_motions
 from supple.robots import folder
 
 #: Files of the package that are not robots (Pinocchio refuses them too), and why.
@@ -66,6 +66,6 @@ def joint_pose(model: Model, i: int, q: np.ndarray) -> tuple[np.ndarray, np.ndar
     if kind == JointType.FREE:
         return rotation_from_quaternion(x[3:]), x[:3]
     if kind == JointType.PLANAR:
-        in_plane = joint_motions(kind, axis, axis, 0.0)[3:, :2]
+        in_plane = joint_motions(kind, axis[None], axis[None], np.zeros(1))[0, 3:, :2]
         return rotation_about(axis, np.arctan2(x[3], x[2])), in_plane @ x[:2]
     raise NotImplementedError(kind)

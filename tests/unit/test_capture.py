@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -298,6 +300,7 @@ def test_a_picture_of_it(carried, tmp_path):
     path = tmp_path / "loads.png"
     plot_loads(carried, path=str(path))
     assert not lacking(tmp_path, {"loads.png": COLOURS[:3]})
+    carried.plot(joints=[])  # warnings are errors in tests
     assert leg_joints(carried) == ["LeftUpLeg_joint", "LeftLeg_joint", "LeftFoot_joint"]
 
 
@@ -308,3 +311,62 @@ def test_what_is_refused(walk):
         smooth(walk, 40.0)
     with pytest.raises(supple.StateError, match="feet"):
         find_support(differentiate(Clip(walk.model, walk.times, walk.q)))
+
+
+def feet_apart(k, rng):
+    """Centres of k feet, sometimes on a line or at the same place, and a centre of pressure that may be outside."""
+    c = rng.uniform(0, 1, (k, 2))
+    if rng.random() < 0.2:
+        c[:, 1] = 2.0 * c[:, 0]
+    if rng.random() < 0.2:
+        c[1] = c[0]
+    return c, rng.uniform(-0.3, 1.3, 2) * 10.0 ** rng.uniform(-1, 2)
+
+
+def test_shares_of_many_feet_bring_the_pressure_nearest():
+    """Oracle: the best of all subsets of feet, each without the bound at zero; of equally near ones, the most even."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        k = int(rng.integers(2, 6))
+        c, p = feet_apart(k, rng)
+        best = []
+        for subset in range(1, 2**k):
+            S = np.flatnonzero([subset >> i & 1 for i in range(k)])
+            w = np.zeros(k)
+            w[S] = 1.0 / len(S) + np.linalg.pinv((c[S] - c[S].mean(axis=0)).T) @ (p - c[S].mean(axis=0))
+            if w.min() > -1e-9:
+                best.append((round(float(np.linalg.norm(w @ c - p)), 8), float(w @ w), w))
+        found = shares(c[None], p[None], np.ones((1, k), bool))[0]
+        np.testing.assert_allclose(found, min(best, key=lambda x: x[:2])[2], atol=1e-7)
+
+
+@pytest.mark.parametrize("frame", [1, 50, 90])
+def test_a_gap_is_refused_by_its_place(walk, frame):
+    late = walk.times.copy()
+    late[frame:] += 5.0
+    with pytest.raises(supple.StateError, match=rf"5.02 s pass from frame {frame - 1} to frame {frame}, and 0.02 s"):
+        supple.motion_loads(replace(walk, times=late))
+
+
+def test_times_that_jitter_are_treated_as_even(walk, carried):
+    """By less than a tenth of a frame: as if printed with few digits. The moments stay what they are."""
+    late = walk.times + np.random.default_rng(0).uniform(-0.001, 0.001, len(walk))
+    found = supple.motion_loads(replace(walk, times=late))
+    assert np.ptp(np.diff(found.times)) < 1e-9
+    np.testing.assert_allclose(found.moments, carried.moments, atol=0.03 * np.abs(carried.moments).max())
+
+
+def test_a_body_that_is_not_free_has_no_ground(walk):
+    arm = supple.trees.chain(4)
+    clip = Clip(arm, np.arange(60) / 30, np.zeros((60, 4)), feet=(arm.body_names[3],))
+    with pytest.raises(supple.StateError, match="'link0_joint', must be free"):
+        supple.motion_loads(clip)
+
+
+def test_axes_of_any_length(carried):
+    knee = carried.joints[3]
+    wanted = carried.about(knee, (1, 0, 0))
+    for size in (1e-300, 1e-200, 7.0, 1e200, 1e308):
+        np.testing.assert_allclose(carried.about(knee, (size, 0, 0)), wanted)
+    with pytest.raises(supple.StateError, match="has no direction"):
+        carried.about(knee, (0, 0, 0))

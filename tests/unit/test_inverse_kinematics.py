@@ -139,8 +139,63 @@ def test_with_a_posture_they_go_there_and_within_the_limits(panda):
         (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, [[0.0]]), StateError, "one state"),
         (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, [np.inf]), StateError, "finite"),
         (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, joints=["x"]), ModelError, "no joint named 'x'"),
+        (lambda m: supple.inverse_kinematics(m, {0: (1e200, 0, 0)}), StateError, "position of a Goal is too large"),
+        (lambda m: supple.Goal((0, 0, 1), point=(0, 1e99, 0)), StateError, "point of a Goal is too large"),
+        (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, [1e200]), StateError, "q is too large"),
+        (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, posture=[1e200]), StateError, "posture is too large"),
+        (lambda m: supple.inverse_kinematics(m, {0: (0, 0, 1)}, lever=1e200), StateError, "lever is too large"),
+        (
+            lambda m: supple.inverse_kinematics(m, {"link0": (0, 0, 1), 0: (1, 0, 0)}),
+            StateError,
+            "'link0' and 0 are the same body",
+        ),
     ],
 )
 def test_what_is_refused(call, error, message):
     with pytest.raises(error, match=message):
         call(arm(0.5))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-9, 1.0, 1e60, 1e200, 1e300])
+def test_no_setting_overflows(size):
+    """Only ratios of weights matter, and every tolerance is one: warnings are errors in tests."""
+    model, start = arm(0.5, 0.4, 0.3), [0.3, -0.2, 0.4]
+    near, far = supple.Goal((0.4, 0, -0.9), weight=size), supple.Goal((3.0, 0.0, 0.0), weight=2.0 * size)
+    found = supple.inverse_kinematics(model, {"link2": near, "link1": far}, start, attempts=2)
+    usual = [supple.Goal(goal.position, weight=w) for goal, w in ((near, 1.0), (far, 2.0))]
+    same = supple.inverse_kinematics(model, dict(zip(("link2", "link1"), usual)), start, attempts=2)
+    np.testing.assert_allclose(found.q, same.q, atol=1e-7)
+    for posture in (None, [0.1, 0.2, 0.3]):
+        for lever in (1e-60, 1e60):
+            at = supple.inverse_kinematics(
+                model, {"link2": near}, start, tolerance=size, posture=posture, lever=lever, attempts=2
+            )
+            assert at.reached == (at.misses["link2"].position <= size)
+
+
+def limited_arm(rng):
+    builder, parent = supple.ModelBuilder("arm"), None
+    for i in range(4):
+        parent = builder.add_body(
+            f"link{i}", parent, axis=(0, 1, 0), position=(0, 0, float(i > 0)), mass=1.0, com=(0, 0, 0.5),
+            inertia=np.eye(3) * 0.1, lower=rng.uniform(-2.5, -0.5), upper=rng.uniform(0.5, 2.5),
+        )  # fmt: skip
+    builder.add_frame("tip", parent, (0, 0, 1.0))
+    return builder.build()
+
+
+@pytest.mark.parametrize("seed", [0, 4, 9, 14])
+def test_the_nearest_to_the_posture_is_not_missed(seed):
+    """Four links within limits: no search from elsewhere ends nearer to it."""
+    model = limited_arm(np.random.default_rng(seed))
+    goal, posture = {"tip": supple.poses(model, model.random(seed))["tip"].position}, model.random(seed + 100)
+    found = supple.inverse_kinematics(model, goal, posture=posture)
+    assert found.reached
+    for other in range(4):
+        x = supple.inverse_kinematics(model, goal, model.random(other), posture=posture, attempts=1)
+        assert not x.reached or np.linalg.norm(found.q - posture) <= np.linalg.norm(x.q - posture) + 1e-6
+
+
+def test_one_goal_is_not_goals():
+    model = arm(0.5, 0.4)
+    assert "1 goal reached" in repr(supple.inverse_kinematics(model, {1: (0, 0, -0.5)}))

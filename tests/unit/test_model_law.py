@@ -298,3 +298,22 @@ def test_quasi_statics_says_that_it_does_not_know_them(caplog):
     with caplog.at_level(logging.WARNING, "supple"):
         supple.simulate(sprung_arm(), duration=1e-3, dt=1e-3, method="quasi-statics")
     assert "do not act" in caplog.text
+
+
+def test_joint_forces_of_batches():
+    """Each state of a batch as alone; q or v may be shared; an empty batch is one."""
+    b = supple.ModelBuilder()
+    b.add_body("a", mass=1.0, com=(0.1, 0, 0), inertia=np.eye(3), stiffness=3.0, friction=0.2)
+    b.add_body("c", "a", mass=1.0, com=(0.1, 0, 0), inertia=np.eye(3), stiffness=1.0)
+    b.add_actuator(supple.Actuator("motor", "c_joint", gain=2.0))
+    model, rng = b.build(), np.random.default_rng(0)
+    q, v, controls = rng.normal(size=(5, 2)), rng.normal(size=(5, 2)), {"motor": 0.5}
+    forces = supple.joint_forces(model, q, v, controls)
+    alone = np.array([supple.joint_forces(model, x, u, controls) for x, u in zip(q, v)])
+    np.testing.assert_array_equal(forces, alone)
+    np.testing.assert_array_equal(supple.joint_forces(model, q[0], v, controls)[0], alone[0])
+    np.testing.assert_array_equal(supple.joint_forces(model, q)[3], supple.joint_forces(model, q[3]))
+    assert supple.joint_forces(model, np.zeros((0, 2))).shape == (0, 2)
+    for wrong in ((q, v[:3]), (q[None], v), (q[:, :1], v)):
+        with pytest.raises(supple.StateError):
+            supple.joint_forces(model, *wrong)

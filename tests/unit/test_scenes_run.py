@@ -140,3 +140,14 @@ def test_free_roots_are_always_active_and_do_not_count(crowd):
     ad.run(0.01, 1e-3)
     assert ad.active_joints.tolist() == roots.tolist()
     assert scene.adaptive_dynamics([5]).active_joints.tolist() == [5]  # a list is all that moves
+
+
+def test_a_shorter_last_step_is_a_step():
+    """Quasi-statics over 10.4 steps: eleven, wherever they are counted; and a picture of no joints says nothing."""
+    r = supple.simulate(supple.trees.chain(3), [0.1, 0.2, 0.3], duration=0.0104, dt=1e-3, method="quasi-statics")
+    np.testing.assert_array_equal(r.progress, np.arange(12))
+    assert r.span == "0 to 11 steps" and "11 steps" in repr(r)
+    pytest.importorskip("pandas")
+    assert r.to_frame("pandas")["step"].tolist() == list(range(12))
+    pytest.importorskip("matplotlib")
+    r.plot(joints=[])  # warnings are errors in tests

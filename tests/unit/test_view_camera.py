@@ -76,3 +76,14 @@ def test_cameras_that_are_asked_for() -> None:
     for wrong in ("", "1,2", "1,2,x", "1,2,3:4", "1,2,nan", "1,2,3:1,2,3", "above"):
         with pytest.raises(supple.ViewError, match="camera"):
             asked_view(wrong, points, 1.0)
+
+
+@pytest.mark.parametrize(
+    "text", ["1e300,0,0", "0,-1e308,0:0,0,0", "1,0,0:1e300,0,0", "1e9,0,0", "1e200,1e200,1e200:1e200,0,1e200"]
+)
+def test_what_makes_no_picture_is_refused(text: str) -> None:
+    points = np.array([(0.0, 0.0, 0.0), (1.0, 1.0, 1.0)])
+    with pytest.raises(supple.ViewError, match=r"nothing of it would be seen|cannot look at anything"):
+        asked_view(text, points, 1.5)
+    view = asked_view("1000,0,0:1e9,0,0", points, 1.5)  # a far target is a direction
+    assert np.isfinite(view.see(points, (600, 400))[0]).all()

@@ -19,6 +19,8 @@ from supple.model.manifold import layout
 Floats = NDArray[np.float64]
 
 DEGREE = 5  #: of the splines: accelerations are then smooth
+UNEVEN, ROUNDED = 0.1, 1e-6  #: of a frame: times that are off by more than the first are refused, by less than the
+#: second are even
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,11 @@ class Moving:
 
 
 def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
-    """Remove frequencies above `cutoff` hertz; quaternions keep unit length."""
+    """Remove frequencies above `cutoff` hertz; quaternions keep unit length, and times become evenly spaced."""
     from scipy.signal import butter, sosfiltfilt
 
     _enough(clip)
+    times = _even(clip)
     if not 0 < cutoff < 0.5 * clip.rate:
         raise StateError(
             f"cutoff must be above 0 and below half the frame rate, {0.5 * clip.rate:g} Hz; not {cutoff!r}"
@@ -46,7 +49,23 @@ def smooth(clip: Clip, cutoff: float = 6.0) -> Clip:
         q = sosfiltfilt(butter(2, cutoff, fs=clip.rate, output="sos"), clip.q, axis=0, padlen=min(15, len(clip) - 1))
     except np.linalg.LinAlgError:
         raise StateError(f"cutoff is too low for a filter in float64: {cutoff!r} Hz of {clip.rate:g} Hz") from None
-    return replace(clip, q=clip.model.normalize(q))
+    return replace(clip, times=times, q=clip.model.normalize(q))
+
+
+def _even(clip: Clip) -> Floats:
+    """Evenly spaced times. Where captured ones are off by a part of a frame, that is noise, and filtered as such."""
+    t, frame = clip.times, 1.0 / clip.rate
+    even = np.linspace(t[0], t[-1], len(t))
+    off = np.abs(t - even).max() / frame
+    if off > UNEVEN:
+        steps = np.diff(t)
+        usual = float(np.median(steps))
+        i = int(np.abs(steps - usual).argmax())
+        raise StateError(
+            f"the times of a clip must be evenly spaced: {steps[i]:.4g} s pass from frame {i} to frame {i + 1}, and "
+            f"{usual:.4g} s between most others; cut the clip there, or interpolate it to evenly spaced times"
+        )
+    return t if off < ROUNDED else even
 
 
 def differentiate(clip: Clip) -> Moving:

@@ -64,7 +64,8 @@ def plot_loads(loads: Loads, joints: Sequence[str] | None = None, path: str | Pa
             axes.axvspan(*span, color=shade, lw=0, zorder=0, label=said)
     for axes in (top, bottom):
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False, fontsize=8.5)
+        if axes.get_legend_handles_labels()[0]:  # no joints may be asked for
+            axes.legend(loc="center left", bbox_to_anchor=(1.05, 0.5), frameon=False, fontsize=8.5)
         axes.set_xlim(t[0], t[-1])
     return saved(figure, path)
 

@@ -7,9 +7,10 @@ Without them, that wrench would have to come from nowhere, and the legs would ca
 
 Who carries how much. With F the force, p the centre of pressure and M the moment about it, foot k, whose sole has its
 centre at c_k, carries w_k F and w_k M at p_k = c_k + (p - sum w c). The shares w, not negative, sum up to one and bring
-sum w c as near to p as they can: of two feet, each has the more the nearer the centre of pressure is to it, measured
-along the line between them. Since sum w p_k = p, the feet's forces and moments are together what the ground gives.
-Motion alone does not tell more: how hard two feet press against each other, say, is not in it.
+sum w c as near to p as they can; where several do, they are those nearest to equal shares. Of two feet, each has the
+more the nearer the centre of pressure is to it, measured along the line between them. Since sum w p_k = p, the feet's
+forces and moments are together what the ground gives. Motion alone does not tell more: how hard two feet press against
+each other, say, is not in it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from supple.once import made_once
 Floats = NDArray[np.float64]
 
 LOADED = 0.02  #: of the weight: below this, the ground carries nothing, and there is no centre of pressure
+EVEN = 1e-4  #: weight of equal shares against the distance to the centre of pressure, over that between the feet
 SOLE = 0.06  #: metres around the line from ankle to toe that count as sole
 STRONGEST = 5.0  #: N m per kilogram of body mass: no human joint gives more
 HINGES = (JointType.REVOLUTE, JointType.CONTINUOUS)
@@ -103,7 +105,7 @@ class Loads:
         """(frames,) the moment of a joint about an axis, of the world or of the body that it moves, with its sign."""
         if joint not in self.joints:
             raise StateError(unknown("joint", joint, self.joints))
-        e, clip = np.asarray(axis) / np.linalg.norm(axis), self.moving.clip
+        e, clip = _unit(axis), self.moving.clip
         moments = self.moments[:, self.joints.index(joint)]
         if frame == "world":
             R = poses(clip.model, clip.q).rotation[:, clip.model.joints[joint].index]
@@ -137,6 +139,11 @@ def motion_loads(clip: Clip, cutoff: Positive = 6.0) -> Loads:
 def loads(moving: Moving, support: Support | None = None) -> Loads:
     """Inverse dynamics of every frame, with the feet that stand and, for comparison, without."""
     clip, model = moving.clip, moving.clip.model
+    if model.joint_type[0] != JointType.FREE or (model.parent < 0).sum() != 1:
+        raise StateError(
+            f"the ground carries a body that is free to move: the first joint of {quoted(model.name)}, "
+            f"{model.joint_names[0]!r}, must be free, and all other bodies depend on it"
+        )
     support = find_support(moving) if support is None else support
     if not clip.feet or support.down.shape != (len(clip), len(clip.feet)):
         raise StateError(f"a support says of {len(clip)} frames which of the {len(clip.feet)} feet stand: `down`")
@@ -206,18 +213,53 @@ class _Ground:
 
 def shares(centers: Floats, p: Floats, down: NDArray[np.bool_]) -> Floats:
     """(frames, feet) of the load, for centres of soles (frames, feet, 2), where the centre of pressure is at p (frames,
-    2): w = 1/k + C (C^T C)^+ (p - mean), C being the centres less their mean; where that is negative, zero."""
+    2)."""
     out = np.zeros(down.shape)
     for pattern in np.unique(down, axis=0):
         if not pattern.any():
             continue
         rows = (down == pattern).all(axis=1)
-        c = centers[rows][:, pattern]
-        C, mean = c - c.mean(axis=1, keepdims=True), c.mean(axis=1)
-        w = 1.0 / c.shape[1] + np.einsum("fij,fj->fi", np.linalg.pinv(C.transpose(0, 2, 1)), p[rows] - mean)
+        c, x = centers[rows][:, pattern], p[rows]
+        w = _balanced(c, x)
+        if c.shape[1] > 2:
+            for i in np.flatnonzero((w < 0.0).any(axis=1)).tolist():
+                w[i] = _nearest(c[i], x[i])
         w = np.maximum(w, 0.0)
         out[np.ix_(rows, pattern)] = w / w.sum(axis=1, keepdims=True)
     return out
+
+
+def _balanced(c: Floats, p: Floats) -> Floats:
+    """w = 1/k + C (C^T C)^+ (p - mean), C being the centres less their mean: shares, possibly negative, that bring sum
+    w c nearest to p, and of these the nearest to equal ones."""
+    mean = c.mean(axis=1, keepdims=True)
+    inverse = np.linalg.pinv((c - mean).transpose(0, 2, 1))
+    return np.asarray(1.0 / c.shape[1] + np.einsum("fij,fj->fi", inverse, p - mean[:, 0]))
+
+
+def _nearest(c: Floats, p: Floats) -> Floats:
+    """The same without negative ones. Minimise |Y u|^2 + (1 - sum u)^2 over u >= 0, the columns of Y being c - p. With
+    u = s w and sum w = 1 this is s^2 |Y w|^2 + (1 - s)^2, so u is a multiple of the shares that minimise |Y w|. A small
+    |u|^2 chooses among them. It tells which feet carry something; the shares follow from these feet alone."""
+    from scipy.optimize import nnls
+
+    Y = (c - p).T / max(float(np.abs(c - c.mean(axis=0)).max()), np.finfo(float).tiny)
+    k = len(c)
+    A = np.concatenate([Y, np.ones((1, k)), EVEN * np.eye(k)])
+    u = nnls(A, np.concatenate([np.zeros(2), np.ones(1), np.zeros(k)]))[0]
+    carry = u > 0.0
+    w = np.zeros(k)
+    w[carry] = _balanced(c[None, carry], p[None])[0]
+    return w
+
+
+def _unit(axis: Triple) -> Floats:
+    e = np.asarray(axis)
+    size = float(np.abs(e).max())
+    if size == 0.0:
+        raise StateError("the axis (0, 0, 0) has no direction: give one, such as (0, 1, 0)")
+    e = e / size
+    return np.asarray(e / np.linalg.norm(e))
 
 
 def _weight(model: Model) -> float:

@@ -8,7 +8,8 @@ their weighted squares is minimised by Levenberg-Marquardt steps within the join
 with J the Jacobians of the goals, e their residuals and m the damping, which is reduced after a step that helped and
 raised after one that did not. A posture is a second goal, in the null space of the first: the distance to it decreases
 along the directions that leave the goals where they are, P = 1 - J^+ J over the joints that are not at their limits;
-after every such step the goals are reached again.
+after every such step the goals are reached again. Both searches find local minima, so they are repeated from other
+starts, and the best result is taken.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
-from supple.arguments import Count, NotNegative, Positive, Reals, Seed, Triple, checked
+from supple.arguments import TRIPLE, Count, NotNegative, Positive, Reals, Seed, Triple, checked, take
 from supple.errors import StateError
 from supple.exact.answers import Pose
 from supple.exact.jacobians import jacobian
 from supple.exact.kinematics import poses
 from supple.model import manifold
-from supple.model.model import Frame, Model, listed
+from supple.model.checks import LARGEST
+from supple.model.model import Frame, Model, count, listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -51,6 +53,8 @@ class Goal:
     weight: Positive = 1.0
 
     def __post_init__(self) -> None:
+        _refuse_large("the position of a Goal", self.position)
+        _refuse_large("the point of a Goal", self.point)
         if self.position is None and self.rotation is None:
             raise StateError("a Goal needs a position, a rotation or both")
         if self.rotation is not None:
@@ -86,7 +90,7 @@ class Reached:
         far = max(self.misses.values(), key=max)
         how = "reached" if self.reached else "not reached"
         size = f"at most {far.position:.3g} m and {far.rotation:.3g} rad off"
-        return f"<Reached: {len(self.misses)} goals {how}, {size}, {self.iterations} iterations>"
+        return f"<Reached: {count(len(self.misses), 'goal')} {how}, {size}, {count(self.iterations, 'iteration')}>"
 
 
 @checked
@@ -113,31 +117,35 @@ def inverse_kinematics(
     posture: the preferred position among those that reach the goals equally well; joints that no goal depends on go
     there, and without a posture stay where they are. joints: those that may move (all by default). limits: these stay
     within the model's limits. lever: metres that a radian of rotation counts. tolerance: metres
-    and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q
-    (and at the posture), then at random positions; the best result is returned.
+    and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q,
+    then at random positions; the best result is returned. With a posture it starts there, too, and as often as that
+    even if they are reached: the result nearest to the posture is returned, the nearest of all if one of the starts
+    leads to it. The time grows in proportion: attempts=1 is fastest.
     """
     model.require_tree("inverse_kinematics")
+    _refuse_large("lever", lever)
     search = _Search(model, _goals(model, goals), joints, limits, lever)
     start = manifold.checked("q", model.neutral() if q is None else q, model.nq)
     wanted = None if posture is None else manifold.checked("posture", posture, model.nq)
     for name, given in (("q", start), ("posture", wanted)):
         if given is not None and given.ndim != 1:
             raise StateError(f"inverse_kinematics takes one state; {name} has shape {given.shape}")
+        _refuse_large(name, given)
     start = search.settled(start, start if wanted is None else wanted, search.idle)
     rng, found, spent = np.random.default_rng(seed), [], 0
     starts = [start] if wanted is None else [start, search.settled(start, wanted, search.may)]
     for attempt in range(len(starts) - 1 + attempts):
         begin = starts[attempt] if attempt < len(starts) else search.elsewhere(start, rng)
-        where, error, count = search.reach(search.inside(model.normalize(begin)), tolerance, iterations)
-        spent += count
+        where, error, steps = search.reach(search.inside(model.normalize(begin)), tolerance, iterations)
+        spent += steps
         found.append((search.is_reached(where, tolerance), error, where))
-        if attempt >= len(starts) - 1 and any(reached for reached, _, _ in found):
+        if wanted is None and found[-1][0]:
             break
     if wanted is None:
         where = min(found, key=lambda x: (not x[0], x[1]))[2]
     else:
-        where, count = search.nearest(model.normalize(wanted), found, tolerance)
-        spent += count
+        where, steps = search.nearest(model.normalize(wanted), found, tolerance)
+        spent += steps
     misses = {place.name: miss for place, miss in zip(search.places, search.misses(where))}
     return Reached(where, search.is_reached(where, tolerance), misses, spent)
 
@@ -145,7 +153,23 @@ def inverse_kinematics(
 def _goals(model: Model, goals: Mapping[Any, Any]) -> list[tuple[Frame, Goal]]:
     if not goals:
         raise StateError("inverse_kinematics needs at least one goal: {'hand': (x, y, z)}")
-    return [(model.moving_place(name), _goal(name, goal)) for name, goal in goals.items()]
+    out: dict[str, tuple[Frame, Goal]] = {}
+    keys: dict[str, Any] = {}
+    for name, given in goals.items():
+        place = model.moving_place(name)
+        if place.name in out:
+            raise StateError(
+                f"{keys[place.name]!r} and {name!r} are the same body: give it one goal (for two points of it, a named "
+                "frame for one of them)"
+            )
+        keys[place.name], out[place.name] = name, (place, _goal(name, given))
+    return list(out.values())
+
+
+def _refuse_large(what: str, x: ArrayLike | None) -> None:
+    """Numbers whose squares would overflow."""
+    if x is not None and not (np.abs(np.asarray(x)) <= LARGEST).all():
+        raise StateError(f"{what} is too large for anything real: {listed(x)}; at most {LARGEST:g}")
 
 
 def _goal(name: Any, given: Any) -> Goal:
@@ -154,9 +178,10 @@ def _goal(name: Any, given: Any) -> Goal:
     if isinstance(given, Pose):
         return Goal(given.position, given.rotation)
     try:
-        return Goal(given)
+        position = take("a goal", given, TRIPLE)
     except StateError:
         raise StateError(f"the goal of {name!r} must be three finite numbers, a Pose or a Goal") from None
+    return Goal(position)
 
 
 class _Search:
@@ -172,6 +197,9 @@ class _Search:
     ) -> None:
         self.model, self.goals, self.lever = model, [goal for _, goal in goals], lever
         self.places = [place for place, _ in goals]
+        largest = max(goal.weight for goal in self.goals)
+        self.scales = [float(np.sqrt(goal.weight / largest)) for goal in self.goals]  #: only ratios of weights matter
+        self.most = (1.0 + lever * lever) * len(goals)  #: of the squared tolerance, the error where goals are reached
         may = set(range(model.n_bodies) if joints is None else (model.joints[j].index for j in joints))  # type: ignore[index]
         moved: set[int] = set()
         for place in self.places:
@@ -247,32 +275,32 @@ class _Search:
 
     def residual(self, q: Floats) -> Floats:
         """(6 goals,) weighted."""
-        scales = [np.sqrt(goal.weight) for goal in self.goals]
-        parts = [s * np.concatenate([self.lever * w, x]) for s, (x, w) in zip(scales, self._off(q))]
+        parts = [s * np.concatenate([self.lever * w, x]) for s, (x, w) in zip(self.scales, self._off(q))]
         return np.concatenate(parts)
 
     def matrix(self, q: Floats) -> Floats:
         """(6 goals, columns) its derivative, up to the curvature of rotations, which does not change the gradient."""
         rows = []
-        for place, goal in zip(self.places, self.goals):
+        for place, goal, scale in zip(self.places, self.goals, self.scales):
             body = place.name if place.name in self.model.frames else place.body
             J = jacobian(self.model, q, body, goal.point)[:, self.columns]
             J[:3] *= self.lever * (goal.rotation is not None)
             J[3:] *= goal.position is not None
-            rows.append(np.sqrt(goal.weight) * J)
+            rows.append(scale * J)
         return np.concatenate(rows)
 
     def reach(self, q: Floats, tolerance: float, iterations: int) -> tuple[Floats, float, int]:
         """Levenberg-Marquardt from q: the best position, its squared error, and the number of steps."""
         e = self.residual(q)
         error, damping = float(e @ e), 1e-3
-        for count in range(iterations):
-            if not len(self.columns) or (error <= tolerance**2 and self.is_reached(q, tolerance)):
-                return q, error, count
+        for taken in range(iterations):
+            small = error <= self.most * tolerance * tolerance
+            if not len(self.columns) or (small and self.is_reached(q, tolerance)):
+                return q, error, taken
             J, room = self.matrix(q), self._room(q)
             size = float(np.einsum("ij,ij->j", J, J).max())
             if _is_flat(J, e, size, room):
-                return q, error, count
+                return q, error, taken
             better = None
             while damping < MOST:
                 trial = self.step(q, _bounded(J, e, np.sqrt(damping * size), room))
@@ -283,7 +311,7 @@ class _Search:
                     break
                 damping *= 8.0
             if better is None:  # no step helps: a minimum
-                return q, error, count
+                return q, error, taken
             q, e, error = better
             damping = max(0.125 * damping, LEAST)
         return q, error, iterations
@@ -295,22 +323,24 @@ class _Search:
         spent, best = 0, []
         for reached, error, q in found:
             if reached or (least[0] and error <= least[1] * (1.0 + 1e-6)):
-                q, count = self.towards(posture, q, error, tolerance)
-                spent += count
+                q, steps = self.towards(posture, q, None if reached else error, tolerance)
+                spent += steps
                 best.append(q)
         return min(best, key=lambda q: self._distance(q, posture)), spent
 
-    def towards(self, posture: Floats, q: Floats, error: float, tolerance: float) -> tuple[Floats, int]:
-        """The position nearest to a posture, among those with no larger error: and the number of steps."""
-        most, spent, far, share = max(error * (1.0 + 1e-6), tolerance**2), 0, self._distance(q, posture), 1.0
+    def towards(self, posture: Floats, q: Floats, error: float | None, tolerance: float) -> tuple[Floats, int]:
+        """The position nearest to a posture, among those that reach the goals, or have no larger error: and the number
+        of steps."""
+        spent, far, share = 0, self._distance(q, posture), 1.0
         for _ in range(POSTURE_STEPS):
             d = self._free(q, self.model.difference(q, posture)[self.columns])
             if np.abs(share * d).max(initial=0.0) < NEAR:
                 break
-            trial, new, count = self.reach(self.step(q, share * d), tolerance, 20)
-            spent += count + 1
+            trial, new, steps = self.reach(self.step(q, share * d), tolerance, 20)
+            spent += steps + 1
             distance = self._distance(trial, posture)
-            if new <= most and distance < far:
+            as_good = self.is_reached(trial, tolerance) if error is None else new <= error * (1.0 + 1e-6)
+            if as_good and distance < far:
                 q, far, share = trial, distance, min(1.0, 2.0 * share)
             else:
                 share *= 0.5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -11,6 +9,7 @@ from supple.arguments import take
 from supple.exact.answers import at_rest
 from supple.exact.rnea import RNEA
 from supple.exact.state_errors import MODEL
+from supple.model.changed import changed
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
@@ -30,4 +29,4 @@ def coriolis_force(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Fl
 
 def _weightless(model: Model) -> Model:
     """The same without gravity and damping."""
-    return replace(model, gravity=np.zeros(3), damping=np.zeros(model.nv))
+    return changed(model, gravity=np.zeros(3), damping=np.zeros(model.nv))

@@ -42,13 +42,27 @@ def joint_forces(model: Model, q: ArrayLike, v: ArrayLike | None = None, control
     """(nv,) the forces that the model's own springs, dry friction and actuators exert at its joints in a state, which
     act in runs: what forward_dynamics needs as tau to accelerate alike. Damping is not among them: it is known there.
 
-    controls: of the actuators, by name, or one number for each; zero by default.
+    controls: of the actuators, by name, or one number for each; zero by default. q and v may have a leading batch axis,
+    which controls have not; the result is then (B, nv).
     """
-    q, v = checked_state(model, q, v)
+    x, u = as_floats("q", q), None if v is None else as_floats("v", v)
+    if x.ndim == 2 or (u is not None and u.ndim == 2):
+        return _of_batch(model, x, u, controls)
+    x, u = checked_state(model, x, u)
     actuation = Actuation(model)
     servos, tau = actuation.at(actuation.controls({} if controls is None else controls))
-    law_kernel.load()(np.concatenate([passive_rows(model), servos]).reshape(-1), q, v, tau)
+    law_kernel.load()(np.concatenate([passive_rows(model), servos]).reshape(-1), x, u, tau)
     return tau
+
+
+def _of_batch(model: Model, q: Floats, v: Floats | None, controls: Any) -> Floats:
+    v = np.zeros(model.nv) if v is None else v
+    sizes = [len(x) for x in (q, v) if x.ndim == 2]
+    if len({*sizes}) > 1:
+        raise StateError(f"q and v are of {sizes[0]} and {sizes[1]} states: a batch has one number of them")
+    each_q, each_v = (x if x.ndim == 2 else [x] * sizes[0] for x in (q, v))
+    forces = [joint_forces(model, x, u, controls) for x, u in zip(each_q, each_v)]
+    return np.array(forces).reshape(-1, model.nv)
 
 
 def passive_rows(model: Model) -> Floats:

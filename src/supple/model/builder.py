@@ -34,7 +34,7 @@ from supple.arguments import (
     take,
 )
 from supple.errors import ModelError, quoted
-from supple.model import checks
+from supple.model import checks, physical
 from supple.model.actuators import Actuator
 from supple.model.geometry import as_reals, as_vector
 from supple.model.joints import JOINT_NAMES, NQ, NV, JointName, JointType
@@ -276,7 +276,7 @@ class ModelBuilder:
         columns = self._columns()
         parent = columns.parent
         checks.numbers(columns)
-        remarks = [*self._remarks, *checks.inertias(columns, unphysical_inertia)]
+        unphysical = checks.inertias(columns, unphysical_inertia)
         order = depth_first(parent)
         if len(order) < len(parent):
             _refuse_cycle(columns.name, parent, order)
@@ -306,7 +306,10 @@ class ModelBuilder:
             origin=np.zeros((len(kept.name), 3)),
             **limits,
         )
-        remarks += checks.mass_matrix_regular(kept.name, arrays, singular)
+        singular_ones = physical.singular_remarks(physical.singular_messages(kept.name, arrays), singular)
+        if unphysical:
+            unphysical += physical.merged_remarks(kept.name, merged.inertia, unphysical)
+        remarks = [*self._remarks, *unphysical, *singular_ones]
         frames = merged.frames(self._frames, self._resolve)
         return Model._of(
             name=self.name,

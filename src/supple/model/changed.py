@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from supple.arguments import REALS, take
 from supple.errors import ModelError
-from supple.model.valid import OF_Q, OF_V
+from supple.model.physical import Troubles
+from supple.model.valid import OF_Q, OF_V, check_numbers
 
 if TYPE_CHECKING:
     from supple.model.model import Model
@@ -34,7 +34,7 @@ def with_gravity(model: Model, gravity: Any) -> Model:
     values = take("gravity", gravity, REALS, ModelError)
     if values.shape != (3,):
         raise ModelError(f"gravity must be three numbers, (0, 0, -9.81), not of shape {values.shape}")
-    return replace(model, gravity=values)
+    return changed(model, gravity=values)
 
 
 def _with(model: Model, what: str, places: Mapping[str, Any], given: Mapping[str, Any]) -> Model:
@@ -47,8 +47,21 @@ def _with(model: Model, what: str, places: Mapping[str, Any], given: Mapping[str
         shape = array[places[name]].shape
         if name == "inertia" and values.shape == (3,):
             values = np.diag(values)
-        if values.shape not in (shape, ()) or (name == "inertia" and values.shape == ()):
-            raise ModelError(f"{name} of {what} has shape {values.shape}; it must be {shape}")
+        if values.shape != shape and (name in OF_BODY or values.shape != ()):
+            raise ModelError(f"{name} of {what} has shape {values.shape}; it must be {shape or 'one number'}")
         array[places[name]] = values
         arrays[name] = array
-    return replace(model, **arrays)
+    return changed(model, **arrays)
+
+
+def changed(model: Model, **arrays: Any) -> Model:
+    """A model with other numbers in some of its arrays, checked as by ModelBuilder. What is unphysical or singular
+    already may stay as it is, and what is no longer so leaves the report."""
+    old = model.__getstate__()
+    new = old | arrays
+    check_numbers(new)
+    if arrays.keys() & {"mass", "com", "inertia", "armature"}:
+        before, now = Troubles.of(old), Troubles.of(new)
+        now.refuse_beyond(before)
+        new["report"] = now.still_reported(model.report, before)
+    return type(model)._of(**new)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
 from typing import Any
@@ -12,17 +12,15 @@ from numpy.typing import NDArray
 
 from supple.arguments import shown
 from supple.errors import ModelError
+from supple.model import physical
 from supple.model.actuators import Actuator
-from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector, frames_along
-from supple.model.joints import AXES, DIRECTIONS, KINDS, JointType
+from supple.model.geometry import are_rotations, as_reals, as_rotation, as_vector
+from supple.model.joints import AXES, NQ, NV, JointType
 from supple.model.manifold import PLAIN
 from supple.model.report import Remark
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: Moments may violate the triangle inequality by this fraction of the largest one: the rounding of printed numbers.
-TRIANGLE_SLACK = 1e-5
 
 #: The numbers of a joint, in the order of add_body's arguments: for each of its q, or else of its v.
 OF_Q = ("lower", "upper", "rest")
@@ -82,27 +80,8 @@ class Columns:
         """The per-joint numbers expanded to q (limits) or v (the others)."""
         count = {what: nq if what in OF_Q else nv for what in NUMBERS}
         out = {what: self._spread(what, column, count[what]) for what, column in zip(NUMBERS, self.rest)}
-        for what, column in out.items():
-            self._refuse(what, "is not a number", np.isnan(column), count[what])
-        for what in NOT_NEGATIVE:
-            bad = ~(np.isfinite(out[what]) & (out[what] >= 0))
-            self._refuse(what, "must be finite and not negative", bad, nv)
-        self._refuse("rest", "must be finite", ~np.isfinite(out["rest"]), nq)
-        if out["stiffness"].any():
-            self._refuse("stiffness", SPRING, misplaced_springs(out["stiffness"], self.kind, nv), nv)
-        bad = ~(out["lower"] <= out["upper"])
-        if bad.any():
-            j = int(np.flatnonzero(bad)[0])
-            i = int(np.repeat(np.arange(len(nq)), nq)[j])
-            raise ModelError(
-                f"joint {self.joint_name[i]!r}: lower limit {out['lower'][j]:g} is above the upper {out['upper'][j]:g}"
-            )
+        joint_numbers(self.joint_name, self.kind, out)
         return out
-
-    def _refuse(self, what: str, why: str, bad: NDArray[np.bool_], count: Ints) -> None:
-        if bad.any():
-            i = int(np.repeat(np.arange(len(count)), count)[np.flatnonzero(bad)[0]])
-            raise ModelError(f"joint {self.joint_name[i]!r}: {what} {why}")
 
     def _spread(self, what: str, values: Any, count: Ints) -> Floats:
         if isinstance(values, np.ndarray):
@@ -118,9 +97,29 @@ class Columns:
         return np.concatenate(parts)
 
 
-def misplaced_springs(stiffness: Floats, kind: Ints, nv: Ints) -> NDArray[np.bool_]:
-    """(nv,) where there is stiffness at a joint whose coordinates do not add."""
-    return np.asarray((stiffness != 0) & ~np.isin(np.repeat(kind, nv), PLAIN))
+def joint_numbers(names: Sequence[str], kind: Ints, given: Mapping[str, Floats]) -> None:
+    """Check NUMBERS of joints, one for each of their q or v."""
+    nq, nv = np.asarray(NQ)[kind], np.asarray(NV)[kind]
+
+    def refuse(what: str, bad: NDArray[np.bool_], why: str) -> None:
+        if bad.any():
+            j = int(np.flatnonzero(bad)[0])
+            i = int(np.repeat(np.arange(len(kind)), nq if what in OF_Q else nv)[j])
+            raise ModelError(f"joint {names[i]!r}: {what} {why}")
+
+    for what in NUMBERS:
+        refuse(what, np.isnan(given[what]), "is not a number")
+    for what in NOT_NEGATIVE:
+        refuse(what, ~(np.isfinite(given[what]) & (given[what] >= 0)), "must be finite and not negative")
+    for what in ("velocity_limit", "effort_limit"):
+        refuse(what, given[what] < 0, "must not be negative")
+    refuse("rest", ~np.isfinite(given["rest"]), "must be finite")
+    if given["stiffness"].any():
+        refuse("stiffness", (given["stiffness"] != 0) & ~np.isin(np.repeat(kind, nv), PLAIN), SPRING)
+    over = np.flatnonzero(given["lower"] > given["upper"])
+    if len(over):
+        lower, upper = (given[what][over[0]] for what in ("lower", "upper"))
+        refuse("lower", given["lower"] > given["upper"], f"limit {lower:g} is above the upper {upper:g}")
 
 
 def plain(values: Sequence[Any]) -> Any:
@@ -312,21 +311,8 @@ def _first(bad: NDArray[np.bool_]) -> int | None:
 
 
 def numbers(c: Columns) -> None:
-    """Check numbers: finite, and not so large that products overflow; masses not negative; axes normalised in place."""
-    for what in ("position", "com", "inertia", "pitch", "axis"):
-        column: Floats = getattr(c, what)
-        if np.isfinite(column).all() and column.max() <= LARGEST and column.min() >= -LARGEST:
-            continue
-        flat = np.abs(column.reshape(len(column), -1)).max(axis=1)
-        i = _first(~np.isfinite(flat))
-        if i is not None:
-            raise ModelError(f"body {c.name[i]!r}: {what} is not finite: {column[i].tolist()}")
-        i = _first(flat > LARGEST)
-        if i is not None:
-            raise ModelError(f"body {c.name[i]!r}: {what} is too large for anything real: {column[i].tolist()}")
-    i = _first(~((c.mass <= LARGEST) & (c.mass >= 0)))
-    if i is not None:
-        raise ModelError(f"body {c.name[i]!r}: mass is {c.mass[i]:g}; it must be a number from 0 to {LARGEST:g}")
+    """Check numbers of bodies; axes are normalised in place."""
+    body_numbers(c.name, {what: getattr(c, what) for what in ("position", "com", "inertia", "pitch", "axis", "mass")})
     axes = np.array(AXES)[c.kind]
     for what, column, who in (("axis", c.axis, axes > 0), ("axis2", c.axis2, axes == 2)):
         norm = np.linalg.norm(column, axis=1)
@@ -334,91 +320,45 @@ def numbers(c: Columns) -> None:
         if i is not None:
             raise ModelError(f"joint {c.joint_name[i]!r}: {what} {column[i].tolist()} has no direction")
         column[who] /= norm[who, None]
-    i = _first((axes == 2) & (np.abs(np.sum(c.axis * c.axis2, axis=1)) > 1e-6))
+    perpendicular(c.joint_name, c.kind, c.axis, c.axis2)
+
+
+def body_numbers(names: Sequence[str], given: Mapping[str, Floats]) -> None:
+    """Check numbers of bodies: finite, and not so large that products overflow; masses not negative."""
+    for what, column in given.items():
+        if what == "mass" or (np.isfinite(column).all() and column.max() <= LARGEST and column.min() >= -LARGEST):
+            continue
+        flat = np.abs(column.reshape(len(column), -1)).max(axis=1)
+        i = _first(~np.isfinite(flat))
+        if i is not None:
+            raise ModelError(f"body {names[i]!r}: {what} is not finite: {column[i].tolist()}")
+        i = _first(flat > LARGEST)
+        if i is not None:
+            raise ModelError(f"body {names[i]!r}: {what} is too large for anything real: {column[i].tolist()}")
+    mass = given["mass"]
+    i = _first(~((mass <= LARGEST) & (mass >= 0)))
     if i is not None:
-        name = JointType(int(c.kind[i])).name.lower()
-        raise ModelError(f"joint {c.joint_name[i]!r}: the two axes of a {name} joint must be perpendicular")
+        raise ModelError(f"body {names[i]!r}: mass is {mass[i]:g}; it must be a number from 0 to {LARGEST:g}")
+
+
+def perpendicular(names: Sequence[str], kind: Ints, axis: Floats, axis2: Floats) -> None:
+    """Check the axes of joints that have two."""
+    two = np.array(AXES)[kind] == 2
+    i = _first(two & (np.abs(np.sum(axis * axis2, axis=1)) > 1e-6))
+    if i is not None:
+        name = JointType(int(kind[i])).name.lower()
+        raise ModelError(f"joint {names[i]!r}: the two axes of a {name} joint must be perpendicular")
 
 
 def inertias(c: Columns, unphysical: str) -> list[Remark]:
-    """Check that they are symmetric and physical: principal moments not negative, none larger than the sum of the
-    others."""
-    I = c.inertia
+    """Check that they are symmetric and physical."""
+    symmetric(c.name, c.inertia)
+    c.inertia = 0.5 * (c.inertia + c.inertia.transpose(0, 2, 1))
+    return physical.unphysical_remarks(physical.unphysical(c.name, c.inertia, physical.TRIANGLE_SLACK), unphysical)
+
+
+def symmetric(names: Sequence[str], I: Floats) -> None:
     size = np.abs(I).max(axis=(1, 2))
     i = _first(np.abs(I - I.transpose(0, 2, 1)).max(axis=(1, 2)) > 1e-9 * size)
     if i is not None:
-        raise ModelError(f"body {c.name[i]!r}: the inertia matrix is not symmetric")
-    c.inertia = I = 0.5 * (I + I.transpose(0, 2, 1))
-    suspects = np.flatnonzero(size > 0)
-    if not len(suspects):
-        return []
-    w = np.linalg.eigvalsh(I[suspects])
-    slack = TRIANGLE_SLACK * w[:, 2]
-    bad = suspects[(w[:, 0] < -slack) | (w[:, 0] + w[:, 1] < w[:, 2] - slack) | (w[:, 2] <= 0)]
-    out = []
-    for i in bad:
-        m = np.linalg.eigvalsh(I[i])
-        message = (
-            f"body {c.name[i]!r}: no real body has principal moments of inertia {m[0]:.4g}, {m[1]:.4g}, {m[2]:.4g} "
-            "(none may be negative or exceed the sum of the other two)"
-        )
-        if unphysical == "refuse":
-            raise ModelError(f"{message}; about the centre of mass? (build(unphysical_inertia='report') keeps it)")
-        out.append(Remark("unphysical inertia", message + "; used as given"))
-    return out
-
-
-def mass_matrix_regular(names: list[str], a: dict[str, Any], singular: str) -> list[Remark]:
-    """Every degree of freedom must move something: a branch without inertia makes the mass matrix singular."""
-    n = len(names)
-    heavy = (a["mass"] > 0) | (np.abs(a["inertia"]).max(axis=(1, 2)) > 0)
-    count = np.concatenate([[0], np.cumsum(heavy)])
-    empty = count[a["subtree_end"]] == count[:n]
-    nv = np.diff(np.append(a["v_index"], len(a["armature"])))
-    body = np.repeat(np.arange(n), nv)
-    idle = np.unique(body[empty[body] & (a["armature"] == 0)])
-    leaves = np.flatnonzero(a["subtree_end"] == np.arange(1, n + 1))
-    I = a["inertia"][leaves]
-    thin = np.linalg.eigvalsh(I)[:, 0] <= 1e-14 * np.abs(I).max(axis=(1, 2))
-    suspects = np.setdiff1d(leaves[thin], idle)
-    flat = [int(i) for i in suspects if not _leaf_regular(int(i), a, int(nv[i]))]
-    messages = [
-        f"body {names[i]!r} and everything beyond it has no mass: its joint would move nothing and the mass matrix be "
-        "singular; give it mass, give the joint armature, or make the joint fixed"
-        for i in idle
-    ] + [
-        f"body {names[i]!r} has no inertia about its joint's axis: the mass matrix would be singular; give it inertia, "
-        "give the joint armature, or make the joint fixed"
-        for i in flat
-    ]
-    if messages and singular == "refuse":
-        raise ModelError(messages[0])
-    return [Remark("singular", message + "; until then forward dynamics raises SingularError") for message in messages]
-
-
-def _leaf_regular(i: int, a: dict[str, Any], nv: int) -> bool:
-    """Whether the mass matrix of one leaf alone, S^T I S + armature, is positive definite."""
-    S = joint_motions(JointType(int(a["joint_type"][i])), a["axis"][i], a["axis2"][i], float(a["pitch"][i]))
-    m, c = float(a["mass"][i]), a["com"][i]
-    C = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
-    I = np.block([[a["inertia"][i] + m * C @ C.T, m * C], [m * C.T, m * np.eye(3)]])
-    v = int(a["v_index"][i])
-    armature = a["armature"][v : v + nv]
-    H = S.T @ I @ S + np.diag(armature)
-    # An upper bound over all directions of such a motion; where the exact value is zero, rounding leaves a fraction of
-    # it.
-    largest = np.einsum("ij,ij->j", S, S) * np.abs(I).max() + armature
-    if not np.all(np.diag(H) > 1e-14 * largest):
-        return False
-    scale = np.sqrt(np.diag(H))
-    return bool(np.linalg.eigvalsh(H / np.outer(scale, scale))[0] > 1e-13)
-
-
-def joint_motions(kind: JointType, axis: Floats, axis2: Floats, pitch: float) -> Floats:
-    """(6, nv) the motions that a joint allows at its neutral position, angular first, in the body's frame."""
-    motions = np.zeros((6, 6))
-    motions[:3, :3] = motions[3:, 3:] = frames_along(np.array([AXES[kind]]), axis[None], axis2[None])[0]
-    out = motions[:, [DIRECTIONS.index(x) for x in KINDS[kind].allowed.split()]]
-    if KINDS[kind].pitched:
-        out[3:] += pitch * out[:3]
-    return out
+        raise ModelError(f"body {names[i]!r}: the inertia matrix is not symmetric")

@@ -15,6 +15,7 @@ from supple.model.frozen import kept
 from supple.model.geometry import are_rotations, as_reals
 from supple.model.joints import AXES, NQ, NV, JointType
 from supple.model.loops import valid_loops, valid_relations
+from supple.model.physical import Troubles
 from supple.model.report import Report
 from supple.model.topology import is_depth_first
 
@@ -41,13 +42,14 @@ def valid(given: dict[str, Any]) -> dict[str, Any]:
     shapes = {"gravity": (3,), **{name: (n, *shape) for name, shape in OF_BODIES.items()}}
     shapes.update({name: (nq,) for name in OF_Q} | {name: (nv,) for name in OF_V})
     out.update({name: _numbers(name, given[name], shape) for name, shape in shapes.items()})
-    _check_numbers(out)
     for what in ("body", "joint"):
         out[f"{what}_names"] = _names(what, given[f"{what}_names"], n)
+    check_numbers(out)
     if not isinstance(given["name"], str):
         raise ModelError(f"the name of a model is a string, not {given['name']!r}")
     if not isinstance(given["report"], Report):
         raise ModelError(f"the report of a model is a Report, not {given['report']!r}")
+    _check_physical(out)
     for name in ("frame_list", "visuals"):
         if not isinstance(given[name], (tuple, list)):
             raise ModelError(f"{name} must be a tuple, not {given[name]!r}")
@@ -108,31 +110,32 @@ def _check_tree(out: dict[str, Any], n: int) -> None:
             raise ModelError(f"{name}[{i}] is {out[name][i]}, and the joints before have {right[i]}; {_ADVICE}")
 
 
-def _check_numbers(out: dict[str, Any]) -> None:
-    """Checked as by ModelBuilder, up to rounding."""
-    for name in ("gravity", *OF_BODIES):
-        if not (np.abs(out[name]) <= checks.LARGEST).all():
-            raise ModelError(f"{name} has a number that is not finite, or too large for anything real")
-    for name in ("mass", *OF_V):
-        if not (out[name] >= 0).all():
-            raise ModelError(f"{name} has a number that is negative or none")
-    for name in (*checks.NOT_NEGATIVE, "rest"):
-        if not np.isfinite(out[name]).all():
-            raise ModelError(f"{name} has a number that is not finite")
-    if not (out["lower"] <= out["upper"]).all():
-        raise ModelError("lower has a number that is above that of upper, or none")
-    if not are_rotations(out["rotation"])[1].all():
-        raise ModelError("rotation has a matrix that is none of a rotation: R R^T must be 1 and det R = 1")
-    I = out["inertia"]
-    if not (np.abs(I - I.transpose(0, 2, 1)) <= 1e-9 * np.abs(I).max(axis=(1, 2), keepdims=True, initial=0.0)).all():
-        raise ModelError("inertia has a matrix that is not symmetric")
-    kind = out["joint_type"]
-    if out["stiffness"].any() and checks.misplaced_springs(out["stiffness"], kind, np.array(NV)[kind]).any():
-        raise ModelError(f"stiffness {checks.SPRING}")
+def check_numbers(out: dict[str, Any]) -> None:
+    """The numbers of a model, checked as by ModelBuilder, up to rounding."""
+    if not (np.abs(out["gravity"]) <= checks.LARGEST).all():
+        raise ModelError("gravity has a number that is not finite, or too large for anything real")
+    bodies, joints, kind = out["body_names"], out["joint_names"], out["joint_type"]
+    checks.body_numbers(bodies, {name: out[name] for name in OF_BODIES if name != "rotation"})
+    checks.joint_numbers(joints, kind, out)
+    wrong = np.flatnonzero(~are_rotations(out["rotation"])[1])
+    if len(wrong):
+        raise ModelError(f"body {bodies[wrong[0]]!r}: rotation is not one: R R^T must be 1 and det R = 1")
+    checks.symmetric(bodies, out["inertia"])
     axes = np.array(AXES)[kind]
     for name, who in (("axis", axes > 0), ("axis2", axes == 2)):
-        if not (np.abs(np.linalg.norm(out[name][who], axis=1) - 1.0) <= UNIT).all():
-            raise ModelError(f"{name} has a vector that is not of unit length")
+        wrong = np.flatnonzero(who & ~(np.abs(np.linalg.norm(out[name], axis=1) - 1.0) <= UNIT))
+        if len(wrong):
+            raise ModelError(f"joint {joints[wrong[0]]!r}: {name} is not of unit length")
+    checks.perpendicular(joints, kind, out["axis"], out["axis2"])
+
+
+def _check_physical(out: dict[str, Any]) -> None:
+    """As by ModelBuilder: what its report does not mention is refused. Re-rooted models have other leaves than those
+    that were checked when they were built, and may be found singular only now."""
+    found, known = Troubles.of(out), Troubles.reported(out["report"])
+    if out["origin"].any():
+        known = replace(known, singular=found.singular)
+    found.refuse_beyond(known)
 
 
 def _names(kind: str, given: Any, n: int) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any, get_args
 
@@ -116,7 +115,7 @@ class Dynamics(Pointing):
 
     @cached_property
     def _weightless(self) -> Model:
-        return replace(self.model, gravity=np.zeros(3))
+        return self.model.with_gravity(np.zeros(3))
 
 
 class EnergyGuard:

@@ -19,8 +19,7 @@ def to_frame(result: Result, library: Library | None, joints: Sequence[str] | No
     """See Result.to_frame."""
     make = _library(library).DataFrame
     numbers = range(len(result.segments)) if segment is None else [_known(segment, len(result.segments))]
-    each = result._each if result.progress_unit == "steps" else None
-    tables = [_table(result.segments[i], joints, each) for i in numbers]
+    tables = [_table(result, result.segments[i], joints) for i in numbers]
     if any(list(t) != list(tables[0]) for t in tables):
         raise StateError(
             "events changed the model, so that its coordinates do not fit in one table: take one segment at a time, "
@@ -52,11 +51,11 @@ def _known(segment: int, count: int) -> int:
     return segment
 
 
-def _table(segment: Segment, joints: Sequence[str] | None, each: float | None) -> dict[str, NDArray[Any]]:
-    """Columns by name, in their order. each: what counts as a step in `times`, if these are no time."""
-    times = segment.times
+def _table(result: Result, segment: Segment, joints: Sequence[str] | None) -> dict[str, NDArray[Any]]:
+    """Columns by name, in their order."""
+    times = result._counted(segment.times)
     table: dict[str, NDArray[Any]] = (
-        {"time": times} if each is None else {"step": np.rint(times / each).astype(np.int64)}
+        {"time": times} if result.progress_unit == "s" else {"step": times.astype(np.int64)}
     )
     table |= {"kinetic": segment.kinetic, "potential": segment.potential}
     for name, x in (("error", segment.error), ("active_count", segment.active_counts)):

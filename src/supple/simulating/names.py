@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from supple.adaptive.measures import MEASURES, SQUARED, is_certified, of_quasi_statics
 from supple.record.index import is_number
 
+Floats = NDArray[np.float64]
+
+SHORT = 1e-3  #: of a step: less is rounding
 INTEGRATORS = {"adaptive": "dop853"}
 TEXTS = ("method", "integrator", "error_measure", "stopped")
 NUMBERS = ("dt", "duration", "seconds")
@@ -45,7 +51,12 @@ def when(time: float, about: Mapping[str, Any]) -> str:
     dt = about.get("dt")
     if progress_unit(about) == "s" or not isinstance(dt, int | float) or not dt > 0.0:
         return f"{time:.6g} s"
-    return f"{time / dt:,.6g} steps"
+    return f"{float(whole_steps(np.array(time), float(dt))):,.6g} steps"
+
+
+def whole_steps(times: Floats, dt: float) -> Floats:
+    """How many quasi-static steps lead to these: the last one of a run may be shorter, and is one."""
+    return np.asarray(np.ceil(times / dt - SHORT) + 0.0)  # not -0
 
 
 def measure_of(about: Mapping[str, Any]) -> str:

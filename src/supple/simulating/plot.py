@@ -48,7 +48,8 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
         for axis in axes:
             axis.axvline(event.time / result._each, color="0.8", lw=0.8, zorder=0)
     for axis in axes:
-        axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
+        if axis.get_legend_handles_labels()[0]:  # no joints may be asked for
+            axis.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=8)
         axis.spines[["top", "right"]].set_visible(False)
     axes[-1].set_xlabel(result.progress_unit)
     footnote(figure, _left_out(result, len(curves)))
@@ -58,7 +59,7 @@ def plot(result: Result, path: str | Path | None, joints: Sequence[str] | None) 
 def _plot_curves(axis: Any, result: Result, curves: dict[str, list[tuple[Any, Any]]]) -> None:
     for number, (name, parts) in enumerate(curves.items()):
         for k, (times, values) in enumerate(parts):
-            axis.plot(times / result._each, values, f"C{number % 10}", label=short(name) if k == 0 else None)
+            axis.plot(result._counted(times), values, f"C{number % 10}", label=short(name) if k == 0 else None)
 
 
 def _plot_error(axis: Any, t: Any, error: Any, measure: str) -> None:

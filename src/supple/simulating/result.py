@@ -16,7 +16,7 @@ from supple.errors import StateError, printable, quoted
 from supple.model.clip import Arrows
 from supple.model.model import Model, count, span
 from supple.simulating.events import Happened
-from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when
+from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when, whole_steps
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
@@ -140,7 +140,7 @@ class Result:
     @property
     def progress(self) -> Floats:
         """(k,) how far the run had come, in `progress_unit`: its times, or the numbers of quasi-static steps."""
-        return self.times / self._each
+        return self._counted(self.times)
 
     @property
     def progress_unit(self) -> str:
@@ -153,7 +153,11 @@ class Result:
         times = [s.times for s in self.segments if len(s)]
         if not times:
             return "empty"
-        return f"{times[0][0] / self._each:,.6g} to {when(float(times[-1][-1]), self.about)}"
+        return f"{float(self._counted(times[0][:1])[0]):,.6g} to {when(float(times[-1][-1]), self.about)}"
+
+    def _counted(self, times: Floats) -> Floats:
+        """Times in `progress_unit`."""
+        return times if self.progress_unit == "s" else whole_steps(times, self._each)
 
     @property
     def _each(self) -> float:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from supple.errors import ViewError
 from supple.exact.answers import Poses
+from supple.model.checks import LARGEST
 from supple.model.model import Model
 from supple.viewing.batch import Batch, with_world
 from supple.viewing.shapes import link_length
@@ -33,6 +34,7 @@ NAMED = {  #: from what is looked at to the eye, along the world's axes
     "front": (1.0, 0.0, 0.12), "back": (-1.0, 0.0, 0.12), "left": (0.0, 1.0, 0.12), "right": (0.0, -1.0, 0.12),
     "top": (-0.02, 0.0, 1.0), "corner": (0.75, -0.55, 0.35),
 }  # fmt: skip
+FARTHEST = 1e4  #: of the radius of a motion: from there it would be a seventh of a pixel, of 600
 WAYS = f"{', '.join(NAMED)}, X,Y,Z (the eye) or X,Y,Z:X,Y,Z (the eye, and what it looks at)"
 
 
@@ -119,6 +121,12 @@ def asked_view(text: str, points: Floats, aspect: float) -> View:
     if not 1 <= len(parts) <= 2 or any(p.shape != (3,) or not np.isfinite(p).all() for p in parts):
         raise ViewError(f"a camera is {WAYS}; not {text!r}")
     target = parts[1] if len(parts) == 2 else 0.5 * (points.min(axis=0) + points.max(axis=0))
+    middle, radius = bounds(points)
+    far = float(np.abs(parts[0] - middle).max()) / radius
+    if far > FARTHEST:
+        raise ViewError(f"camera {text!r}: from {far:.3g} times the size of the motion, nothing of it would be seen")
+    if np.abs(target).max() > LARGEST:
+        raise ViewError(f"camera {text!r}: it cannot look at anything beyond {LARGEST:g} m")
     if np.allclose(parts[0], target):
         raise ViewError(f"camera {text!r}: the eye must be somewhere else than what it looks at")
     return View(parts[0], target)
