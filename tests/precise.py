@@ -1,6 +1,7 @@
-"""Forward dynamics at rest in extended precision, by dense matrices: an oracle for what float64 may lose.
+"""Forward dynamics at rest in extended precision: an oracle for what float64 may lose.
 
-Written from the conventions alone (docs/conventions.md). Body frames, 6-vectors angular first. O(n^3).
+Written from the conventions alone (docs/conventions.md). Body frames, 6-vectors angular first. By dense matrices,
+O(n^3); or by articulated bodies [RBDA 7.3], O(n), which also keep their digits where light bodies carry heavy ones.
 """
 
 from __future__ import annotations
@@ -65,6 +66,17 @@ def joint(model: Model, i: int, q):
     return of_quaternion(q[3:]), np.asarray(q[:3], dtype=Long), np.concatenate([eye[:, 3:], eye[:, :3]], axis=1)
 
 
+def link(model: Model, i: int, q):
+    """Of a body: X from its parent, its joint's motion subspace, its inertia."""
+    R, r, S = joint(model, i, q[model.joints[i].q])
+    r = model.position[i].astype(Long) + model.rotation[i].astype(Long) @ r
+    R = model.rotation[i].astype(Long) @ R
+    X = np.block([[R.T, np.zeros((3, 3), dtype=Long)], [-R.T @ skew(r), R.T]])
+    m, C = Long(model.mass[i]), skew(model.com[i].astype(Long))
+    I = np.block([[model.inertia[i].astype(Long) + m * C @ C.T, m * C], [m * C.T, m * np.eye(3, dtype=Long)]])
+    return X, S, I
+
+
 def mass_matrix_and_forces(model: Model, q, wrenches=None):
     """H, and the joint forces that hold the body at rest against gravity and the wrenches on its bodies."""
     n, nv = model.n_bodies, model.nv
@@ -73,17 +85,12 @@ def mass_matrix_and_forces(model: Model, q, wrenches=None):
     H, tau = np.zeros((nv, nv), dtype=Long), np.zeros(nv, dtype=Long)
     for i in range(n):
         part, p = model.joints[i], int(model.parent[i])
-        R, r, S = joint(model, i, q[part.q])
-        r = model.position[i].astype(Long) + model.rotation[i].astype(Long) @ r
-        R = model.rotation[i].astype(Long) @ R
-        X = np.block([[R.T, np.zeros((3, 3), dtype=Long)], [-R.T @ skew(r), R.T]])
+        X, S, I = link(model, i, q)
         up = np.r_[np.zeros(3, dtype=Long), -np.asarray(model.gravity, dtype=Long)] if p < 0 else a[p]
         a[i] = X @ up
         if p >= 0:
             J[i] = X @ J[p]
         J[i][:, part.v] += S
-        m, C = Long(model.mass[i]), skew(model.com[i].astype(Long))
-        I = np.block([[model.inertia[i].astype(Long) + m * C @ C.T, m * C], [m * C.T, m * np.eye(3, dtype=Long)]])
         H += J[i].T @ I @ J[i]
         f = I @ a[i] - (0 if wrenches is None else wrenches[i].astype(Long))
         tau += J[i].T @ f
@@ -108,6 +115,32 @@ def accelerations_at_rest(model: Model, q, tau, wrenches=None):
     """(nv,) in extended precision."""
     H, hold = mass_matrix_and_forces(model, q, wrenches)
     return solve(H, np.asarray(tau, dtype=Long) - hold)
+
+
+def articulated(model: Model, q, tau, wrenches=None):
+    """The same, by articulated bodies."""
+    n, parent, tau = model.n_bodies, model.parent, np.asarray(tau, dtype=Long)
+    links = [link(model, i, q) for i in range(n)]
+    IA = [I.copy() for _, _, I in links]
+    pA = np.zeros((n, 6), dtype=Long) if wrenches is None else -wrenches.astype(Long)
+    joints = [None] * n
+    for i in range(n - 1, -1, -1):
+        X, S, _ = links[i]
+        v = model.joints[i].v
+        U = IA[i] @ S
+        D, u = S.T @ U + np.diag(model.armature[v].astype(Long)), tau[v] - S.T @ pA[i]
+        joints[i] = U, D, u
+        if parent[i] >= 0:
+            IA[parent[i]] += X.T @ (IA[i] - U @ np.stack([solve(D, row) for row in U], axis=1)) @ X
+            pA[parent[i]] += X.T @ (pA[i] + U @ solve(D, u))
+    a, qdd = np.zeros((n, 6), dtype=Long), np.zeros(model.nv, dtype=Long)
+    world = np.r_[np.zeros(3, dtype=Long), -np.asarray(model.gravity, dtype=Long)]
+    for i in range(n):
+        (X, S, _), (U, D, u), v = links[i], joints[i], model.joints[i].v
+        a[i] = X @ (world if parent[i] < 0 else a[parent[i]])
+        qdd[v] = solve(D, u - U.T @ a[i])
+        a[i] += S @ qdd[v]
+    return qdd
 
 
 def norms(model, x):

@@ -16,6 +16,7 @@ from supple.adaptive.outdated import FORCES, MATRICES, mark, mark_all, place_pus
 from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.joints import advance, beside
 from supple.assembly.passes import (
+    absorbed_of,
     closing_of,
     join_down,
     leaf_down,
@@ -27,6 +28,7 @@ from supple.assembly.passes import (
 )
 from supple.assembly.poses import renew_span
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
+from supple.integrating.push_law import length
 from supple.model.joints import SLIDES
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel
@@ -62,6 +64,16 @@ def strain_scale(qs):
                 r = dot(absolute(closing.rows[l].U), largest_product(stretch_of(body, i).Phi1, six(qs.strain[x].f, 0)))
             scale += 4.0 * r * r
     return scale
+
+
+@helper
+def weight_scale(qs):
+    """The scale of weights in balance: the squared accelerations that gravity would cause along the other axes. Of a
+    chain that hangs straight, no weight turns a joint, other than by rounding."""
+    body = qs.body
+    g = length(qs.gravity)
+    x = beside(Vec3(0.0, 0.0, 0.0), Vec3(g, g, g))
+    return dot(absorbed_of(body, body.tree.n_nodes - 1).P_scale, x * x)
 
 
 @helper
@@ -103,7 +115,7 @@ def begin(qs):
     qs.squares = 0.0
     enqueue(qs, root)
     _, scale = total_acceleration(body, root)
-    qs.size = math.sqrt(scale + strain_scale(qs))
+    qs.size = math.sqrt(scale + weight_scale(qs) + strain_scale(qs))
     qs.floor = qs.digits * qs.size
 
 

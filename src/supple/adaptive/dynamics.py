@@ -70,8 +70,9 @@ class AdaptiveDynamics(SimulatedBody):
 
     guaranteed: the mode of AD section 7.3. No joint is stopped and the choice is made at every step, so that the error
     of the accelerations is certified, rounding included: those treated as zero are at most `error`, as a share of all
-    (or, absolute, [rad/s^2]). It holds for the accelerations that change the velocities, in the middle of the step.
-    `error_measure` says what `error` is measured in, and measured_error(dt) measures it.
+    (or, absolute, [rad/s^2]). Where rounding does not allow that (forces in balance, light links that carry heavy
+    ones), `stats.error` is larger, and still an upper bound. It holds for the accelerations that change the velocities,
+    in the middle of the step. `error_measure` says what `error` is measured in, and measured_error(dt) measures it.
 
     Settings may be changed at any time: ad.active, ad.error, ad.update_every, ad.guaranteed, ...
 

@@ -13,6 +13,7 @@ from supple.adaptive import failures
 from supple.adaptive import steps as k
 from supple.adaptive.drives import Drives
 from supple.adaptive.ledger import close_accounts, energy_kernel
+from supple.adaptive.light_bodies import LightBodies
 from supple.adaptive.memory import (
     CURRENT,
     HELD,
@@ -95,6 +96,7 @@ class Hybrid(Pointing):
         must[:] = 0
         must[nodes_above(self.assembly, pinned)] = PASSES
         must[pinned] = PINNED
+        self._light = LightBodies(self.model, self._shared, pins < 0)
 
     def assemble(self, active: Ints | None = None) -> None:
         """Recompute everything from the current state. Moving joints are active, and those given."""
@@ -127,10 +129,12 @@ class Hybrid(Pointing):
         certificate."""
         if not self.settings.guaranteed:
             return USUAL_DIGITS
-        found = tree_digits(self.model, self.q, self.order)
-        if found > FEWEST_DIGITS:
+        return self._enough(max(tree_digits(self.model, self.q, self.order), self._light.digits(self.q)))
+
+    def _enough(self, digits: float) -> float:
+        if digits > FEWEST_DIGITS:
             raise failures.too_few_digits(self.model)
-        return found
+        return digits
 
     # --- the joints that move -------------------------------------------------------------------------------------
 
@@ -217,9 +221,17 @@ class Hybrid(Pointing):
         if self.metrics.vary and not self.settings.all_fixed:
             self._advance_weighing(count, dt)
             return
-        ended = self._kernel(self.memory.address, count, dt)
-        if ended != k.DONE:
-            self.fail(ended, dt)
+        self._run(count, dt)
+
+    def _run(self, count: int, dt: float) -> None:
+        """Steps in compiled code: all at once, unless joints slide, and the digits of a certificate with them."""
+        sliding, memory = self.settings.guaranteed and self._light.slides, self.memory
+        for _ in range(count if sliding else 1):
+            if sliding:
+                memory.digits = self._enough(max(memory.digits, self._light.digits(self.q)))
+            ended = self._kernel(memory.address, 1 if sliding else count, dt)
+            if ended != k.DONE:
+                self.fail(ended, dt)
 
     def _advance_weighing(self, count: int, dt: float) -> None:
         """The same, with the weights evaluated before every choice of the active joints, in the middle of a step."""
@@ -229,9 +241,7 @@ class Hybrid(Pointing):
                 now = min(count, self.settings.every)
             else:
                 now = min(count, self.memory.due)
-            ended = self._kernel(self.memory.address, now, dt)
-            if ended != k.DONE:
-                self.fail(ended, dt)
+            self._run(now, dt)
             count -= now
 
     def fail(self, ended: int, dt: float) -> None:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole_body as wh
 from supple.adaptive.body_poses import poses_kernel
+from supple.adaptive.light_bodies import UNIT, LightBodies
 from supple.adaptive.memory import Strain, quasi_static_memory
 from supple.adaptive.outdated import FORCES, mark_kernel
 from supple.adaptive.pace import Pace
@@ -32,8 +33,8 @@ Ints = NDArray[np.int64]
 
 _ALL = 1 << 62
 _ROUNDING = ("digits", "slid", "amplification", "amplification_in_all")  #: measured from time to time
-UNIT = 2.0**-53
-#: Other forces have shown errors, relative to their scale, up to this many times those of the probe.
+#: Other forces and postures have shown errors, relative to their scale, up to this many times those of the probe,
+#: unless bodies are very unlike [light_bodies.py].
 DIGITS_SAFETY = 8192.0
 USELESS = 1e-3  #: a tree with a larger relative error is not used
 
@@ -53,6 +54,7 @@ class Solver(Pointing):
         self.memory: Held = quasi_static_memory(model, self.tables, q)
         self._n_nodes = self.tables.assembly.n_nodes
         self._pace = Pace(model.n_bodies)
+        self._light = LightBodies(model, self.tables)
         self.stamp = 0  #: changes with every change of forces or state, and with every solution
         self.solved = False  #: whether a step may use the last solution
         self.is_whole = False  #: whether that is one of the whole body
@@ -154,8 +156,10 @@ class Solver(Pointing):
         if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
             ABA.general(self.model, self.q, np.zeros(self.model.nv), qs.body.force, None)  # names what is singular
         self._check()
-        if self._pace.stale_probe(qs.noise_level, math.sqrt(qs.largest), qs.slid / self._length):
-            if self._run_whole(wh.PROBE, wanted) > wh.LUCK:
+        stale = self._pace.stale_probe(qs.noise_level, math.sqrt(qs.largest), qs.slid / self._length)
+        unlike = 0 if self._light.alike(self.q) else wh.UNLIKE
+        if stale or unlike:
+            if self._run_whole(wh.PROBE | unlike, wanted) > wh.LUCK:
                 self._pace.probed = 0
             self._run_whole(wh.SELECT, wanted)
         self.is_whole = True
@@ -195,7 +199,8 @@ class Solver(Pointing):
         """Measure the rounding errors of solutions over the tree, relative to their scale [assembly/rounding.py], by
         comparison with solutions of the whole body under random torques alone. The torques are equal in size at all
         joints, proportional to the joints' inertias, and in between, since light joints may hide the errors of heavy
-        ones, or the reverse."""
+        ones, or the reverse. What light bodies that carry heavy ones do in other postures, and under other forces, is
+        known without measuring [light_bodies.py]."""
         self.changed()
         if not self.pushes.arranged:
             self._arrange()
@@ -208,7 +213,7 @@ class Solver(Pointing):
                     force[:] = torque * inertia**power
                     off = max(off, self._difference(tasks))
                     tasks = k.ALL_FORCES
-        qs.digits, qs.slid = DIGITS_SAFETY * max(off, UNIT), 0.0
+        qs.digits, qs.slid = max(DIGITS_SAFETY * max(off, UNIT), self._light.digits(self.q)), 0.0
         self._run(tasks | k.ALL_FORCES | k.RENEW)
         self._pace.probed_digits(qs.digits < USELESS)
 

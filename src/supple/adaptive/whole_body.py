@@ -11,7 +11,9 @@ and of their moments about it. NOISE is the largest acceleration that u times th
 IN_ALL times that. These two factors are measured from time to time by a second solution, for forces as large as the
 noise and for the residual of the first solution in the equations of motion. If the residual is far larger than the
 noise (LUCK; this happens with light links between heavy ones, at large accelerations), its size is a matter of luck,
-and the result is valid for this solution only. FLOOR is the larger of all that and LEAST u times the accelerations.
+and the result is valid for this solution only. Where bodies are very unlike (UNLIKE) [light_bodies.py], the signs of
+these forces matter: the factors are then the largest for several choices (DRAWS). FLOOR is the larger of all that and
+LEAST u times the accelerations.
 """
 
 from __future__ import annotations
@@ -35,10 +37,10 @@ from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 
-SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS = 1, 2, 4, 8, 16  # tasks of a kernel call
+SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS, UNLIKE = 1, 2, 4, 8, 16, 32  # tasks of a kernel call
 UNIT = 2.0**-53  #: unit roundoff
 SAFETY, LEAST = 32.0, 1024.0
-LUCK = 32.0
+LUCK, DRAWS = 32.0, 8
 
 
 @helper
@@ -59,7 +61,7 @@ def along(kind, z, S, k, f):
 @helper
 def load_bodies(m, qs, state, work):
     """The bias forces of the bodies with zero joint accelerations [exact/aba.py], under gravity and pushes. The
-    magnitudes of pushes are written to `carried`."""
+    magnitudes of pushes are written to `carried`, and of the moments of weights, also of those that hang straight."""
     path, bodies = work.path, work.bodies
     path[0].zeta = world_at_rest(m, 0.0, path[0])
     path[0].X = zero()
@@ -72,12 +74,12 @@ def load_bodies(m, qs, state, work):
         X = above + bodies[b].r
         path[i].X = X
         qs.carried[b].force = 0.0
-        qs.carried[b].moment = 0.0
+        qs.carried[b].moment = length(bodies[b].I.h) * length(qs.gravity)
         if next_ < qs.n_pushed and qs.pushed[next_] == b:
             f = bodies[b].p
             weight, moment = push_sizes(qs, next_, X)
             qs.carried[b].force = weight
-            qs.carried[b].moment = moment
+            qs.carried[b].moment += moment
             for k in range(qs.push_start[next_], qs.push_start[next_ + 1]):
                 push = push_force(qs.pushes[k], R, X, Motion(zero(), zero()))
                 f = f - push
@@ -213,6 +215,14 @@ def probe_forces(m, qs, tau, qdd, work, out):
     return quotient(most, noise)
 
 
+@helper
+def other_signs(x, n, draw):
+    """Change the signs of about half of some numbers."""
+    for k in range(n):
+        if (k + 1) * (2 * draw + 1) * 0x9E3779B1 >> 13 & 1:
+            x[k] = -x[k]
+
+
 _int, _float = types.int64, types.float64
 
 
@@ -233,11 +243,16 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
         elif tasks & WEIGHTLESS:
             for b in range(m.n):
                 work.bodies[b].p = Force(zero(), zero())
-        smallest = with_joints(m, still, tau, out, work)
-        if tasks & PROBE:
-            most, squares = 0.0, 0.0
+        most, squares = 0.0, 0.0
+        for draw in range(DRAWS if tasks & UNLIKE else 1):
+            if draw > 0:
+                other_signs(tau, m.nv, draw)
+            smallest = with_joints(m, still, tau, out, work)
+            total = 0.0
             for j in range(m.nv):
-                most, squares = max(most, abs(out[j])), squares + out[j] * out[j]
+                most, total = max(most, abs(out[j])), total + out[j] * out[j]
+            squares = max(squares, total)
+        if tasks & PROBE:
             qs.amplification = SAFETY * quotient(most, qs.noise_level)
             qs.amplification_in_all = SAFETY * quotient(math.sqrt(squares), qs.noise_level)
         else:
