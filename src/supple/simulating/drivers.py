@@ -36,7 +36,7 @@ from supple.simulating.forces import (
 )
 from supple.simulating.integrators import FIXED, Adaptive, FixedStep, Step
 from supple.simulating.state import State
-from supple.simulating.timed_pushes import TimedPushes
+from supple.simulating.timed_pushes import Switches, TimedPushes
 from supple.simulating.watch import Found, Watch
 
 Floats = NDArray[np.float64]
@@ -195,6 +195,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
              renew: Any = None) -> Iterator[Piece]:  # fmt: skip
     """Single steps, of fixed or adaptive length, with events. renew: makes the Dynamics of another model."""
     rows, steady = Gathered(cursor.model), Steadiness(cursor.model, grid.dt)
+    switches = Switches(f.forces.times, grid.dt)
     calm, kept = replace(cursor), 0  # before the last rough steps: the cursor, and how many rows there were
     try:
         while cursor.time < grid.end and cursor.goes_on:
@@ -204,7 +205,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
             steady.mind(cursor.checked)
             with Keeping(last):
                 try:
-                    step, found = _ahead(cursor, f, grid, integrator, watch, adaptive or steady)
+                    step, found = _ahead(cursor, f, grid, integrator, watch, adaptive or steady, switches)
                 except Diverging as e:
                     rows.cut(kept)
                     cursor.__dict__.update(calm.__dict__)
@@ -224,7 +225,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                     after = watch.happen(found, cursor.state)
                     model = after.state.model
                     f = f if model is f.model else renew(model)
-                steady = Steadiness(model, grid.dt)
+                steady, switches = Steadiness(model, grid.dt), Switches(f.forces.times, grid.dt)
                 rows.happened += after.happened
                 if cursor.kept != until:
                     rows.add(until, cursor.q, cursor.v)
@@ -246,17 +247,17 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
         yield rows.piece()
 
 
-def _ahead(
-    cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, pace: Adaptive | Steadiness
-) -> tuple[Step, Found]:
+def _ahead(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, pace: Adaptive | Steadiness,
+           switches: Switches) -> tuple[Step, Found]:  # fmt: skip
     """The next step, and the first events in it. pace: what chooses the lengths of steps, or follows those of one
     length.
 
     A step goes past the end, so that no step and no event depends on where a run ends. Only if that is impossible,
-    because a function refuses such times, does the step stop at the end.
+    because a function refuses such times, does the step stop at the end. Steps end where a push starts or stops.
     """
 
     def take(until: float) -> tuple[Step, Found]:
+        until = min(until, switches.after(cursor.time))
         if isinstance(pace, Steadiness):
             step: Step = _fixed(cursor, f, grid, integrator, until, pace)
         else:
@@ -278,8 +279,9 @@ class Diverging(Exception):
 
 def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float, steady: Steadiness) -> FixedStep:
     """To the next instant of the grid, or to `until`. Raises Diverging."""
-    end, take = min((cursor.step + 1) * grid.dt, until), FIXED[integrator]
-    h = grid.dt if cursor.on(grid) and end < until else end - cursor.time
+    instant, take = (cursor.step + 1) * grid.dt, FIXED[integrator]
+    end = min(instant, until)
+    h = grid.dt if cursor.on(grid) and end == instant else end - cursor.time
     try:
         step = FixedStep(take, f, cursor.time, end, (cursor.q, cursor.v), h)
     except SimulationError as e:
@@ -321,11 +323,13 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
         last = State(cursor.time, cursor.q, cursor.v, cursor.model)
-        pushes.begin(cursor.step)
+        switch = pushes.begin(cursor.time)
         count = min(grid.every - cursor.step % grid.every, grid.whole - cursor.step, AT_ONCE)
         count = min(count, pushes.unchanged(cursor.step))
         count = max(count, 1) if many and cursor.on(grid) else 1
         end = grid.time(cursor.step + count)
+        if switch < end:
+            count, end = 0, switch  # to within the next step
         try:
             with Keeping(last):
                 if many and count > 1:
@@ -341,7 +345,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
             raise e from e.__cause__
         cursor.step += count
         cursor.time = end
-        kept = grid.kept(cursor.step)
+        kept = count > 0 and grid.kept(cursor.step)
         if kept or not cursor.goes_on:
             cursor.q = stepper.q.copy()
             cursor.v = stepper.v.copy() if has_v else at_rest

@@ -72,9 +72,10 @@ class Dynamics(Pointing):
         """q and v with loops closed, if there are any."""
         return state if self._closing is None else self._closing(time, state)
 
-    def acceleration(self, time: float, q: Floats, v: Floats) -> Floats:
-        """(nv,) as returned by forward_dynamics; errors state the time and the joint."""
-        tau, wrenches = self.forces(time, q, v)
+    def acceleration(self, time: float, q: Floats, v: Floats, within: float | None = None) -> Floats:
+        """(nv,) as returned by forward_dynamics; errors state the time and the joint. within: an instant inside the
+        step that is being taken, whose pushes act."""
+        tau, wrenches = self.forces(time, q, v, within)
         try:
             return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
         except (StateError, ArithmeticError) as e:

@@ -163,9 +163,15 @@ class Forces(Pointing):
         by_function = bool(self.functions) or self._steer is not None
         return not (by_function or self.constant.any() or (motors | moving).any() or pushed)
 
-    def __call__(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
-        """tau and wrenches; None if there are none."""
-        tau, wrenches = self.apart_from_law(time, q, v)
+    @property
+    def times(self) -> tuple[Floats, Floats]:
+        """When each force on a body starts and stops."""
+        return (np.zeros(0), np.zeros(0)) if self.world is None else self.world.times
+
+    def __call__(self, time: float, q: Floats, v: Floats, within: float | None = None) -> tuple[Floats, Floats | None]:
+        """tau and wrenches; None if there are none. within: the pushes are those of this time, an instant inside the
+        step that is being taken."""
+        tau, wrenches = self.apart_from_law(time, q, v, within)
         if len(self.law):
             tau = tau.copy()
             self._law_of(self.law.reshape(-1), q, v, tau)
@@ -179,9 +185,11 @@ class Forces(Pointing):
             self._law_of(self.law[some].reshape(-1), q, v, out)
         return applied, passive, wrenches
 
-    def apart_from_law(self, time: float, q: Floats, v: Floats) -> tuple[Floats, Floats | None]:
+    def apart_from_law(
+        self, time: float, q: Floats, v: Floats, within: float | None = None
+    ) -> tuple[Floats, Floats | None]:
         """The same without the law of joints, which is that of this time afterwards."""
-        wrenches = None if self.world is None else self.world(time, q, v)
+        wrenches = None if self.world is None else self.world(time if within is None else within, q, v)
         if not self.functions and self._steer is None:
             return self.constant, wrenches
         tau = self.constant.copy()
@@ -240,6 +248,7 @@ class WorldForces:
         start = np.array([getattr(end.force, "start", 0.0) for end in ends])
         stop = np.array([getattr(end.force, "stop", np.inf) for end in ends])
         self._pushes = Pushes.of(rows=self._rows, bodies=self._bodies, start=start, stop=stop, count=len(ends))
+        self.times = start, stop
         works = (self._given["kind"] == OWN_PUSH) | (start > 0.0) | (stop < np.inf)
         self.conserve = not (self._given["moment"].any() or self._given["vector"][works].any())
         self._damped = bool(self._given["damping"].any())

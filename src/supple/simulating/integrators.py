@@ -8,7 +8,8 @@
                      tolerances allow; between them an interpolant of order 7
 
 Runge-Kutta methods work in a chart about the step's beginning (integrating/chart.py), so quaternions stay of unit
-length and the order is that of the method. Inside a step there is an interpolant: of order 7 for the adaptive method,
+length and the order is that of the method. Pushes that start or stop do so between steps: those that act in the middle
+of a step act at all its stages. Inside a step there is an interpolant: of order 7 for the adaptive method,
 of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; the others are their own, by shorter steps.
 """
 
@@ -57,12 +58,12 @@ class Step(Protocol):
 
 
 def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
-    a = f.acceleration(t, q, v)
+    a = f.acceleration(t, q, v, t + 0.5 * h)
     return Taken(lambda s: (f.chart.move(q, v, s * h), v + (s * h) * a))
 
 
 def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
-    a = f.acceleration(t, q, v)
+    a = f.acceleration(t, q, v, t + 0.5 * h)
 
     def inside(s: float) -> Pair:
         u = v + (s * h) * a
@@ -76,7 +77,7 @@ def slopes(f: Dynamics, step: StepRoom, t: float, h: float, stages: range) -> Pa
     C, n = step.method.C, step.nv
     for s in stages:
         q, v = step.stage(s, h)
-        step.K[s, n:] = f.acceleration(t + C[s] * h, q, v)
+        step.K[s, n:] = f.acceleration(t + C[s] * h, q, v, t + 0.5 * h)
     return step.stage(stages.stop, h)
 
 
@@ -106,9 +107,9 @@ def implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     room = f.steps["implicit"]
     assert isinstance(room, ImplicitRoom)
     room.begin(q, v)
-    forces = f.forces.apart_from_law(t, q, v)
+    forces = f.forces.apart_from_law(t, q, v, t + 0.5 * h)
     f.require(room.part(WHOLE, h, *forces) and room.part(FIRST, h, *forces), t, q, v)
-    forces = f.forces.apart_from_law(t + 0.5 * h, room.q.copy(), room.v.copy())
+    forces = f.forces.apart_from_law(t + 0.5 * h, room.q.copy(), room.v.copy(), t + 0.5 * h)
     f.require(room.part(SECOND, h, *forces), t + 0.5 * h, q, v)
     last, off = (room.q.copy(), room.v.copy()), WEIGHT * room.off
     return Taken(lambda s: last if s == 1.0 else implicit(f, t, q, v, s * h).inside(1.0), off)
@@ -146,11 +147,11 @@ LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is val
 class AdaptiveStep:
     """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v). `step` is at its end."""
 
-    def __init__(self, f: Dynamics, t: float, h: float, step: StepRoom, last: Pair) -> None:
+    def __init__(self, f: Dynamics, t: float, h: float, end: float, step: StepRoom, last: Pair) -> None:
         self._f, self._h, self._step = f, h, step
         self._q, self._v, self._K = step.q0.copy(), step.v0.copy(), step.K[: step.method.stages].copy()
         self._dy = np.concatenate([step.x, last[1] - self._v])
-        self.begin, self.end, self.last = t, t + h, f.closed(t + h, last)
+        self.begin, self.end, self.last = t, end, f.closed(end, last)
         self._F: Floats | None = None
 
     def at(self, time: float) -> Pair:
@@ -180,7 +181,8 @@ class AdaptiveStep:
         step.K[:stages] = K
         for s in range(stages, rows):
             q, v = step.stage(s, h)
-            step.K[s, step.nv :] = self._f.acceleration(self.begin + step.method.C[s] * h, q, v)
+            time = self.begin + step.method.C[s] * h
+            step.K[s, step.nv :] = self._f.acceleration(time, q, v, self.begin + 0.5 * h)
         F = np.empty((7, len(dy)))
         F[0] = dy
         F[1] = h * K[0] - dy
@@ -225,7 +227,7 @@ class Adaptive:
             if error < 1.0 and not far:
                 cut = h < min(self.h, self.longest) and not rejected  # only to end at `until`: the planned length stays
                 self.h = self.h if cut else h * growth(error, rejected)
-                return AdaptiveStep(f, t, h, step, last)
+                return AdaptiveStep(f, t, h, until if h == until - t else t + h, step, last)
             rejected = True
             h *= 0.5 if far else growth(error, rejected)
 

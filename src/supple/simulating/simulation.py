@@ -429,8 +429,9 @@ class Simulation:
         c = self.cursor
         watched = {"check_energy": self._check_energy} if self.method == "adaptive" else {}
         self._stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
-        self._pushes = TimedPushes(drivers.load_stepper(self._stepper, self._forces, self._tau), self.dt)
-        self._pushes.begin(max(c.step - 1, 0))  # as it was in the last step
+        pushes = drivers.load_stepper(self._stepper, self._forces, self._tau)
+        self._pushes = TimedPushes(pushes, self.dt, whole_steps=not hasattr(self._stepper, "v"))
+        self._pushes.restore(c.time)
         if isinstance(self.stepper, QuasiStatics):
             self.stepper._solver.time, self.stepper._solver.steps = c.time, c.step
             if c.model.stiffness.any() or c.model.friction.any() or c.model.actuator_list:
