@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.ledger import close_accounts
 from supple.adaptive.steps import resettle_kernel
 from supple.integrating.joint_law import LAW, by_name, checked_rows, joint_force, limit_rows
-from supple.integrating.model_law import Actuation, passive_rows
+from supple.integrating.model_law import Actuation, law_energy, passive_rows
 from supple.model.model import Joint, Model
 from supple.spatial.held import Held
 
@@ -101,6 +101,13 @@ class Drives:
         self._room_for(rows)
         self._n_rows += len(rows)
         self.settle()
+
+    def energy(self) -> float:
+        """That stored in springs, controllers, limits and servos, moving or not. Costs O(rows)."""
+        rows, servos = self._rows()[: self._n_rows], self._servos[self._servos < self._n_rows]
+        others = np.delete(rows, servos, axis=0)
+        q = self._q[None]
+        return float((law_energy(others, q) + self._actuation.energy(rows[servos], q))[0])
 
     def settle(self) -> None:
         """Link new rows into the lists, and update the nodes of joints whose forces changed."""

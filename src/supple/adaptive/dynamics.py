@@ -372,7 +372,7 @@ class AdaptiveDynamics(SimulatedBody):
 
     @property
     def energy(self) -> float:
-        """Kinetic and potential energy, J; costs O(active joints), as does each of them."""
+        """Kinetic and potential energy, J, as result.energy; costs O(active joints + forces), as does each of them."""
         return sum(self._hybrid.energies())
 
     @property
@@ -382,7 +382,8 @@ class AdaptiveDynamics(SimulatedBody):
 
     @property
     def potential(self) -> float:
-        """Potential energy, J: of gravity, and of springs attached to the world."""
+        """Potential energy, J: of gravity, springs, controllers, limits, servos, and pushes that keep their direction
+        in the world (minus force times position)."""
         return self._hybrid.energies().potential
 
     @property

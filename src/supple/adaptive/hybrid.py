@@ -47,7 +47,7 @@ class Energies(NamedTuple):
     """The energies of a body."""
 
     kinetic: float
-    potential: float  #: of gravity and of springs
+    potential: float  #: of gravity, and of all forces that store energy
 
 
 class Hybrid(Pointing):
@@ -255,15 +255,18 @@ class Hybrid(Pointing):
         raise error
 
     def energies(self) -> Energies:
-        """Also records the poses of the reduced bodies."""
+        """As those of the exact methods (simulating/dynamics.py)."""
+        total, kinetic = self._record_poses(), self.memory.kinetic
+        return Energies(kinetic, total - kinetic + self.drives.energy())
+
+    def _record_poses(self) -> float:
+        """The poses of the reduced bodies. Returns the energy, without that at joints."""
         self.arrange()
-        total = energy_kernel.load()(self.memory.address)
-        kinetic = self.memory.kinetic
-        return Energies(kinetic, total - kinetic)
+        return float(energy_kernel.load()(self.memory.address))
 
     def poses_into(self, bodies: Ints, rows: Floats) -> None:
         """World poses of bodies, twelve numbers each."""
-        self.energies()
+        self._record_poses()
         k.poses_kernel.load()(self.memory.address, bodies, rows)
 
     # --- going back -----------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from supple.adaptive.reduced import end_way, is_pushed, own_force, without_joint
 from supple.adaptive.reduced_tree import open_reduced
 from supple.assembly.poses import pose_at
 from supple.integrating.joint_law import LAW, law_among, law_work
-from supple.integrating.push_law import END, SPRING, length, push_energy, spring_energy
+from supple.integrating.push_law import END, PUSH, SPRING, length, push_energy, spring_energy
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, dot
 from supple.spatial.compiler import helper, kernel, part
@@ -179,10 +179,16 @@ def close_kernel(hybrid):
 
 @kernel(types.float64(HybridBody.type), "adaptive dynamics, energy")
 def energy_kernel(hybrid):
-    """Kinetic and potential energy; records poses."""
+    """Kinetic energy, and that of gravity, springs on bodies and pushes that keep their direction in the world; records
+    poses."""
     m, _ = open_reduced(hybrid)
     without_joints(hybrid, True, False, True)
     energy, _ = potential(m, hybrid)
+    for rb in range(m.n + 1):
+        R, X = pose_at(hybrid.world, rb)
+        for k in range(hybrid.push_start[rb], hybrid.push_start[rb + 1]):
+            if hybrid.reduced_pushes[k].kind == PUSH:
+                energy += push_energy(hybrid.reduced_pushes[k], R, X)
     return hybrid.kinetic + energy
 
 

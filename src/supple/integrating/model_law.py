@@ -93,6 +93,20 @@ def slip_speeds(model: Model) -> Floats:
         return np.asarray(np.clip(STICK * model.friction * inverse, SLIP, np.finfo(float).max))
 
 
+def law_energy(rows: Floats, q: Floats) -> Floats:
+    """(B,) the energy stored in the springs and walls of a law at positions q (B, nq).
+
+    That of a spring limited to a force F is k d^2 / 2 up to d = F / k, and F (|d| - F / 2k) beyond.
+    """
+    law = by_name(rows)
+    x = q[:, law["coordinate"].astype(np.int64)]
+    beyond = np.maximum(law["lower"] - x, 0.0) + np.maximum(x - law["upper"], 0.0)
+    k, far = law["stiffness"], np.abs(x - law["rest"])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        linear = np.where(k > 0.0, np.minimum(far, law["most"] / k), 0.0)
+    return np.asarray((k * linear * (far - 0.5 * linear) + 0.5 * law["wall"] * beyond**2).sum(axis=1))
+
+
 class Actuation:
     """The actuators of a model, for any controls."""
 
@@ -127,6 +141,25 @@ class Actuation:
             raise StateError(f"controls are {count(n, 'finite number')}, one for each actuator, not {shown(values)}")
         return out
 
+    @property
+    def _center(self) -> Floats:
+        """c of each force_range."""
+        least, most = self._forces
+        limited = np.isfinite(most)
+        return np.asarray(0.5 * (np.where(limited, least, 0.0) + np.where(limited, most, 0.0)))
+
+    def energy(self, rows: Floats, q: Floats) -> Floats:
+        """(B,) the energy stored in servos with stiffness, whose rows these are, at positions q (B, nq).
+
+        With d the distance from where the servo exerts no force, that of its row is k (d + c/k)^2 / 2 where its force
+        is not limited, and the constant force c adds -c d: together, c^2 / 2k more than k d^2 / 2.
+        """
+        law, c = by_name(rows), self._center[self._servo]
+        k = np.where((law["stiffness"] > 0.0) & (c != 0.0), law["stiffness"], np.inf)
+        x = q[:, law["coordinate"].astype(np.int64)]
+        constant = np.where(k < np.inf, -c * (x - law["rest"] - c / k) - 0.5 * c * c / k, 0.0)
+        return law_energy(rows, q) + constant.sum(axis=1)
+
     def at(self, controls: Floats) -> tuple[Floats, Floats]:
         """Rows of a law, of all servos, and constant forces (nv,).
 
@@ -134,8 +167,7 @@ class Actuation:
         clip(f, c - h, c + h) = c + clip(f - c, -h, h).
         """
         least, most = self._forces
-        limited = np.isfinite(most)
-        center = 0.5 * (np.where(limited, least, 0.0) + np.where(limited, most, 0.0))
+        limited, center = np.isfinite(most), self._center
         servo, rows, constant = self._servo, self._rows.copy(), np.zeros(self._nv)
         law, k, d = by_name(rows), self._k[servo], self._d[servo]
         law["stiffness"], law["damper"] = k, d

@@ -21,7 +21,7 @@ from supple.arguments import NOT_NEGATIVE_OR_INFINITE, NotNegative, Row, as_floa
 from supple.errors import StateError, quoted
 from supple.exact.kinematics import poses, velocities
 from supple.integrating import joint_law
-from supple.integrating.model_law import Actuation, passive_rows
+from supple.integrating.model_law import Actuation, law_energy, passive_rows
 from supple.integrating.push_law import (
     END,
     OWN_PUSH,
@@ -213,14 +213,10 @@ class Forces(Pointing):
 
     def energy(self, q: Floats) -> Floats:
         """(B,) energy stored in springs and walls at positions q (B, nq); not in servos that a function moves."""
-        out = np.zeros(len(q))
-        still = self.law if self._steer is None else self.law[: len(self.law) - self._n_servos]
-        if len(still):
-            law = joint_law.by_name(still)
-            x = q[:, law["coordinate"].astype(np.int64)]
-            beyond = np.maximum(law["lower"] - x, 0.0) + np.maximum(x - law["upper"], 0.0)
-            pull = law["stiffness"] * (x - law["rest"]) ** 2
-            out += 0.5 * (pull + law["wall"] * beyond**2).sum(axis=1)
+        own = len(self.law) - self._n_servos
+        out = law_energy(self.law[:own], q)
+        if self._steer is None:
+            out += self._actuation.energy(self.law[own:], q)
         return out if self.world is None else out + self.world.energy(q)
 
 
