@@ -117,7 +117,7 @@ def test_energy_is_conserved_and_counted():
 def test_a_run_that_gains_energy_is_stopped():
     """The spring's energy counts: a stiff one with long steps of Euler's method explodes, and that is said."""
     how = dict(duration=10.0, dt=0.1, forces=[SpringBetween("a", "b", 400.0, length=0.1)])
-    with pytest.raises(supple.SimulationError, match="energy grows although nothing supplies any"):
+    with pytest.raises(supple.SimulationError, match="the run diverged"):
         supple.simulate(sliders(), [0.0, 0.2], integrator="euler", **how)
     with pytest.raises(supple.SimulationError):
         supple.simulate(sliders(), [0.0, 0.2], method="adaptive", active=2, **how)

@@ -24,6 +24,11 @@ All three evaluations use the same positions, so those after the first only prop
 The kick changes the kinetic energy by exactly h a.H (v + v') / 2, with a the mean acceleration, for any forces. The
 work of forces is therefore counted consistently with it (ledger.py): pushes and dampers by the power of their mean
 force at the mean velocity; torques, and controllers and limits, which have a potential, as positions change.
+
+Dry friction is as stiff as its slip speed is small. It is implicit where it holds: with d its slope at the velocity v,
+the accelerations are those with an armature of h d more, and the force of the joint is less by h d a. A joint that
+slides is retarded explicitly, unless friction jumps within the kick (integrating/friction.py): then the kick is made
+again, with friction implicit at all joints.
 """
 
 from __future__ import annotations
@@ -50,6 +55,7 @@ from supple.assembly.poses import pose_at
 from supple.exact.aba import joint_force
 from supple.exact.motion import joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
+from supple.integrating.friction import brake, is_friction, jumps
 from supple.integrating.joint_law import LAW, law_among, law_work
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, cross
@@ -92,26 +98,104 @@ def start(hybrid):
 
 @helper
 def predict(hybrid):
-    """The velocities in the middle of the step, written to x.half. Returns the smallest pivot."""
+    """The velocities in the middle of the step, written to x.half: those at which a step of guaranteed error uses the
+    accelerations. Returns the smallest pivot."""
+    m, x = open_reduced(hybrid)
+    brace(m, hybrid, x, False)
     smallest = start(hybrid)
-    go_on(hybrid, 1)
+    if go_on(hybrid, 1, True) < 0.0:
+        brace(m, hybrid, x, True)
+        smallest = start(hybrid)
+        go_on(hybrid, 1, False)
+    rub(m, hybrid, x)
+    release(m, hybrid)
     return smallest
+
+
+@helper
+def friction_slopes(hybrid, x, j, sliding):
+    """The slope of dry friction at degree of freedom j and its velocity (friction.py, brake), and that at rest."""
+    slope, at_rest, row = 0.0, 0.0, hybrid.controlled[j]
+    while row > 0:
+        law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
+        if is_friction(law):
+            slope, at_rest = slope + brake(law, x.v[j], sliding), at_rest + law.damper
+        row = hybrid.controlled[x.nv + row - 1]
+    return slope, at_rest
+
+
+@helper
+def rub(m, hybrid, x):
+    """At joints that friction holds, or stops within the step, replace the velocity x.half by one at which friction
+    exerts the implicit force d (v + h a): there the step is that of the implicit Euler method."""
+    for b in range(m.n):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
+            _, damper = friction_slopes(hybrid, x, j, False)
+            braced = m.dofs[j].armature - hybrid.body.tree.armature[j]
+            end, whole = 2.0 * x.half[j] - x.v[j], hybrid.dt * damper
+            if braced > 0.0 and (braced > 0.999 * whole or 2.0 * end * x.v[j] < x.v[j] * x.v[j]):
+                x.half[j] = braced / whole * end
 
 
 @helper
 def kick(hybrid):
     """New velocities of all active joints. Returns the smallest pivot, and the sum of squares of the velocities."""
+    m, x = open_reduced(hybrid)
+    brace(m, hybrid, x, False)
     smallest = start(hybrid)
-    return smallest, go_on(hybrid, 2)
+    squares = go_on(hybrid, 2, True)
+    if squares < 0.0:
+        brace(m, hybrid, x, True)
+        smallest = start(hybrid)
+        squares = go_on(hybrid, 2, False)
+    release(m, hybrid)
+    return smallest, squares
 
 
-@kernel(types.float64(HybridBody.type, types.int64), "hybrid body, velocities", effort=2, nogil=True)
-def go_on(hybrid, more):
+@helper
+def brace(m, hybrid, x, sliding):
+    """Armatures by which dry friction is implicit: where it holds, and, if `sliding`, everywhere."""
+    armature = hybrid.body.tree.armature
+    for b in range(m.n):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
+            slope, _ = friction_slopes(hybrid, x, j, sliding)
+            m.dofs[j].armature = armature[j] + hybrid.dt * slope
+
+
+@helper
+def release(m, hybrid):
+    """The model's own armatures again."""
+    armature = hybrid.body.tree.armature
+    for b in range(m.n):
+        iv = m.bodies[b].iv
+        for j in range(iv, iv + DOF[m.bodies[b].kind]):
+            m.dofs[j].armature = armature[j]
+
+
+@helper
+def jumps_at(hybrid, x, j, u, w):
+    """Whether friction at degree of freedom j jumps between two velocities."""
+    row = hybrid.controlled[j]
+    while row > 0:
+        law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
+        if is_friction(law) and jumps(law, u, w):
+            return True
+        row = hybrid.controlled[x.nv + row - 1]
+    return False
+
+
+@kernel(types.float64(HybridBody.type, types.int64, types.int64), "hybrid body, velocities", effort=2, nogil=True)
+def go_on(hybrid, more, unless_jumped):
     """The rest of a kick, with `more` further evaluations: two, and the velocities change; or one, only for its
-    velocities. Returns the sum of squares of the new velocities."""
+    velocities. Returns the sum of squares of the new velocities; or, if unless_jumped and friction jumps, a negative
+    number: no velocity has changed."""
     m, x = open_reduced(hybrid)
     for second in range(more):
-        evaluate_again(m, hybrid, x, second)
+        jumped = evaluate_again(m, hybrid, x, second)
+        if jumped and unless_jumped:
+            return -1.0
     return change_velocities(m, hybrid, x) if more == 2 else 0.0
 
 
@@ -119,8 +203,8 @@ def go_on(hybrid, more):
 def evaluate_again(m, hybrid, x, second):
     """Compute the joint accelerations, and begin the next evaluation, at the resulting velocities, up to the
     elimination of joints: the passes of exact/aba.py without the terms that depend only on positions. second: these
-    accelerations are k2, otherwise k1."""
-    now = x.half if second else x.v
+    accelerations are k2, otherwise k1. Returns whether friction jumps."""
+    jumped, now = False, x.half if second else x.v
     weight, ahead = (0.5, hybrid.dt) if second else (0.25, 0.5 * hybrid.dt)
     world = x.work.path[0]
     world.zeta = world_at_rest(m, 0.0, world)
@@ -133,6 +217,7 @@ def evaluate_again(m, hybrid, x, second):
             x.gain[j] = x.gain[j] + a if second else a
             x.effort[j] = x.effort[j] + force if second else force
             u = x.v[j] + ahead * x.qdd[j]
+            jumped = jumped or jumps_at(hybrid, x, j, now[j], u)
             x.half[j] = u
             x.drive[j] = own_force(hybrid, x, j, u)
         V, zeta = move_again(m, x, b)
@@ -143,6 +228,7 @@ def evaluate_again(m, hybrid, x, second):
     pull_ends(hybrid, x.work.bodies, 0.25 if second else 0.5)
     for b in range(m.n - 1, -1, -1):
         eliminate_again(m, x, b)
+    return jumped
 
 
 @helper
@@ -169,7 +255,8 @@ def change_velocities(m, hybrid, x):
         _, _, kind, iv = joint_of(m, b)
         for j in range(iv, iv + DOF[kind]):
             x.qdd[j] = x.gain[j] + 0.25 * x.qdd[j]
-            force = x.effort[j] + 0.25 * joint_force(m, x.drive, x.half, j)
+            braced = m.dofs[j].armature - hybrid.body.tree.armature[j]
+            force = x.effort[j] + 0.25 * joint_force(m, x.drive, x.half, j) - braced * x.qdd[j]
             taken, square = change_velocity(hybrid, x, j, force)
             drag, squares = drag + taken, squares + square
         if is_pushed(hybrid, b):

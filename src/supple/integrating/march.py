@@ -13,6 +13,7 @@ from supple.exact.aba import ABA
 from supple.exact.call_kernels import NOT_FINITE, SINGULAR, STATE_SHIFT, finite
 from supple.integrating.chart import move_into
 from supple.integrating.divergence import WEIGHT, Growth, Steadiness, change_into, note_step
+from supple.integrating.friction import friction_jumps, friction_rows
 from supple.integrating.implicit import PARTS, Implicit, ImplicitRoom, take_part
 from supple.integrating.runge_kutta import RK4 as RK4_METHOD
 from supple.integrating.stages import StepRoom, UnderForces, place_stage, slope_of, take_stages
@@ -37,8 +38,11 @@ class Marching(Struct):
     """Steps of one length; the current state is the beginning of `body.step`."""
 
     body = Link(UnderForces)
-    implicit = Link(Implicit)  # of the implicit integrator alone
+    implicit = Link(Implicit)  # of the implicit integrator, and of steps in which friction jumps [friction.py]
+    rubs = Integer()  # whether there is friction
     growth = Link(Growth)
+    jumped = Integer()  # whether it did in the last step
+    before = fields.Floats()  # (nv,) velocities of a stage
     off = fields.Floats()  # (nv,) of the last step [divergence.py]
     integrator = Integer()
     dt = Number()
@@ -49,17 +53,47 @@ def take_step(march):
     """Take a step; its end is in step.q and step.v. Returns the smallest D: the step cannot be taken if that is not
     positive."""
     if march.integrator == IMPLICIT:
-        smallest = 1.0e300
-        for part in range(PARTS):
-            D = take_part(march.implicit, part, march.dt)
-            if not D > 0.0:
-                return D
-            smallest = min(smallest, D)
-        return smallest
+        return take_parts(march)
     D = take_stages(march.body, 0, RK4_STAGES if march.integrator == RK4 else 1, march.dt)
-    if D > 0.0:
-        end_explicit(march, march.body.step)
-    return D
+    if not D > 0.0:
+        return D
+    end_explicit(march, march.body.step)
+    march.jumped = march.rubs > 0 and friction_jumped(march, march.body.step)
+    return take_parts(march) if march.jumped else D
+
+
+@helper
+def take_parts(march):
+    """An implicit step."""
+    smallest = 1.0e300
+    for part in range(PARTS):
+        D = take_part(march.implicit, part, march.dt)
+        if not D > 0.0:
+            return D
+        smallest = min(smallest, D)
+    return smallest
+
+
+@helper
+def friction_jumped(march, step):
+    """Whether friction jumps between the velocities of an explicit step: of its stages, and at its end."""
+    nv, stages = step.model.nv, RK4_STAGES if march.integrator == RK4 else 1
+    before, after = march.before, march.off
+    for j in range(nv):
+        before[j] = step.v0[j]
+    for s in range(1, stages + 1):
+        for j in range(nv):
+            after[j] = step.v[j] if s == stages else step.v0[j]
+        if s < stages:
+            for r in range(s):
+                a, k = march.dt * step.A[step.rows * s + r], slope_of(step, r)
+                for j in range(nv):
+                    after[j] += a * k[nv + j]
+        if friction_jumps(march.body.law, march.body.law_size, before, after):
+            return True
+        for j in range(nv):
+            before[j] = after[j]
+    return False
 
 
 @helper
@@ -79,13 +113,13 @@ def end_explicit(march, step):
 def diverges(march, step):
     """Whether the steps diverge, the last one included."""
     nv, off = step.model.nv, march.off
-    if march.integrator == RK4:
+    if march.integrator == IMPLICIT or march.jumped:
+        for j in range(nv):
+            off[j] = WEIGHT * march.implicit.off[j]
+    elif march.integrator == RK4:
         first, last = slope_of(step, 0), slope_of(step, RK4_STAGES - 1)
         for j in range(nv):
             off[j] = march.dt * (last[nv + j] - first[nv + j])
-    elif march.integrator == IMPLICIT:
-        for j in range(nv):
-            off[j] = WEIGHT * march.implicit.off[j]
     else:
         change_into(march.growth, step.v0, step.v, off)
     return note_step(march.growth, step.q0, step.v0, step.v, off)
@@ -136,21 +170,23 @@ class March(Pointing):
         self._point()
 
     def _point(self) -> None:
-        model = self._model
-        more = {}
-        if self._code == IMPLICIT:
+        model, implicit = self._model, self._code == IMPLICIT
+        more, rubs = {}, not implicit and len(friction_rows(self._law)) > 0
+        if implicit or rubs:
             self._room: StepRoom = ImplicitRoom(model, self._law)
             self._room.force[:] = self._force
             body, more = self._room.implicit.body, {"implicit": self._room.implicit}
         else:
             self._room = StepRoom(model, RK4_METHOD)
+        if not implicit:
             body = UnderForces.of(
                 step=self._room.struct, aba=ABA.work(model).call, force=self._force, law=self._law.reshape(-1),
                 law_size=self._law.size, tau=np.zeros(model.nv),
             )  # fmt: skip
         self._marching: Held = Marching.of(
-            body=body, growth=self.steadiness.growth, off=np.zeros(model.nv), integrator=self._code, dt=self._dt, **more
-        )
+            body=body, growth=self.steadiness.growth, before=np.zeros(model.nv), off=np.zeros(model.nv),
+            integrator=self._code, rubs=rubs, dt=self._dt, **more,
+        )  # fmt: skip
         self._run = march_kernel.load()
 
     def run(self, q: Floats, v: Floats, rows: int, every: int) -> tuple[Floats, Floats, int]:

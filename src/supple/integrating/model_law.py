@@ -7,9 +7,10 @@
 
 A joint that sticks creeps: under a load f < F it moves at v_s f / F. The slip speed is SLIP, or more where the joint is
 so light that friction would stop it from there within less than STICK seconds: v_s = max(SLIP, STICK F / M), with M the
-inertia that the joint feels in the neutral position (D of the articulated-body algorithm). So steps of up to about
-2 STICK are stable whatever F and M: longer ones make a joint at rest tremble, at F dt / M at most. A joint of MuJoCo's
-creeps at about the same speed, by its default solimp and solref.
+inertia that the joint feels in the neutral position while its parent is held (D of the articulated-body algorithm). So
+explicit steps of up to about 2 STICK stop such a joint; where they do not, because it is lighter in another posture or
+on a light parent, or because they are longer, steps become implicit (friction.py). A joint of MuJoCo's creeps at about
+the same speed, by its default solimp and solref.
 
 These forces act in simulate and AdaptiveDynamics; forward_dynamics and its relatives take tau, and know damping only.
 """

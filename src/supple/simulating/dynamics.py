@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, get_args
 
 import numpy as np
@@ -16,6 +17,7 @@ from supple.exact.inverse import inverse_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.integrating.chart import chart
+from supple.integrating.friction import friction_rows, jumps_kernel
 from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
@@ -62,6 +64,7 @@ class Dynamics(Pointing):
         self.model, self.method = model, method
         self.forces = Forces(model, forces, tau)
         self._closing = None if model.is_tree else Closing(model)
+        self._friction = friction_rows(self.forces.law).reshape(-1)
         self._point()
 
     def _point(self) -> None:
@@ -82,6 +85,14 @@ class Dynamics(Pointing):
             given = tau if wrenches is None else np.append(tau, wrenches)
             cause = OverflowError(str(e)) if isinstance(e, StateError) and np.isfinite(given).all() else e
             raise SimulationError(f"at time {time:.6g} s: {e}", time) from cause
+
+    def friction_jumps(self, *velocities: Floats) -> bool:
+        """Whether dry friction jumps between velocities that follow each other in a step. Not looked for where loops
+        are closed: they have no implicit steps."""
+        if not len(self._friction) or self._closing is not None:
+            return False
+        jumps = jumps_kernel.load()
+        return any(jumps(self._friction, u, w) for u, w in pairwise(velocities))
 
     def require(self, taken: bool, time: float, q: Floats, v: Floats) -> None:
         """Raises an error, unless a step could be taken: the one of accelerations at the step's beginning, if there is

@@ -9,7 +9,8 @@
 
 Runge-Kutta methods work in a chart about the step's beginning (integrating/chart.py), so quaternions stay of unit
 length and the order is that of the method. Pushes that start or stop do so between steps: those that act in the middle
-of a step act at all its stages. Inside a step there is an interpolant: of order 7 for the adaptive method,
+of a step act at all its stages. An explicit step of fixed length in which dry friction jumps is taken by the implicit
+integrator instead (integrating/friction.py). Inside a step there is an interpolant: of order 7 for the adaptive method,
 of order 3 for the classical one [Hairer, Norsett and Wanner 1993, II.6]; the others are their own, by shorter steps.
 """
 
@@ -59,11 +60,15 @@ class Step(Protocol):
 
 def euler(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     a = f.acceleration(t, q, v, t + 0.5 * h)
+    if f.friction_jumps(v, v + h * a):
+        return implicit(f, t, q, v, h)
     return Taken(lambda s: (f.chart.move(q, v, s * h), v + (s * h) * a))
 
 
 def semi_implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     a = f.acceleration(t, q, v, t + 0.5 * h)
+    if f.friction_jumps(v, v + h * a):
+        return implicit(f, t, q, v, h)
 
     def inside(s: float) -> Pair:
         u = v + (s * h) * a
@@ -85,6 +90,8 @@ def rk4(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     n, step = f.model.nv, f.steps["rk4"]
     step.begin(q, v)
     last = slopes(f, step, t, h, range(RK4.stages))
+    if f.friction_jumps(*(v + h * step.method.A[: RK4.stages + 1] @ step.K[:, n:])):
+        return implicit(f, t, q, v, h)
     K, middle = step.K[[0, 3]], step.K[1] + step.K[2]
 
     def inside(s: float) -> Pair:
