@@ -26,8 +26,8 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Frame Happened Impact Joint Miss Motions Moving Multiplier Named Page Pose Poses Reached Units "
-    "Remark Report RerootedState Sample Segment Step Support TopJoint VirtualWork Visual"
+    "AdaptiveStats Body Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named Page Pose Poses "
+    "Reached Relation Remark Report RerootedState Sample Segment Step Support TopJoint Units VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
 BROWSING = ("view",)  #: calls that may open a browser

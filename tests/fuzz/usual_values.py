@@ -37,7 +37,7 @@ Frame Time: 0.02
 
 VECTORS = (
     "force", "point", "torque", "anchor", "eye", "target", "axis", "axis2", "position", "com", "gravity", "normal",
-    "forward", "other_point",
+    "forward", "other_point", "other_position",
 )  # fmt: skip
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
@@ -52,7 +52,7 @@ NUMBERS = (
     "view_angle", "near", "unseen", "resolution", "time", "least", "clearance", "scale", "slope", "hip_mass",
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
     "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
-    "weight", "lever", "start", "stop",
+    "weight", "lever", "start", "stop", "offset",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 
@@ -84,6 +84,8 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("Controls", "values"): {}, ("controls", "values"): {}, ("add_actuator", "actuator"): supple.Actuator("m", "j"),
     ("Arrows", "names"): ("a",), ("Arrows", "times"): np.arange(4.0), ("Arrows", "points"): np.zeros((4, 1, 3)),
     ("Arrows", "vectors"): np.zeros((4, 1, 3)), ("Arrows", "unit"): "N", ("about", "joint"): "LeftFoot_joint",
+    ("close", "other"): None, ("close", "joint"): "ball", ("close", "body"): 0, ("close", "other_rotation"): np.eye(3),
+    ("relate", "factors"): {"link0_joint": 1.0}, ("inverse_dynamics", "actuated"): None,
     ("pushes", "count"): 1, ("spring_pendulum", "link"): 0, ("control", "target"): 0.1, ("Controller", "target"): 0.1,
 }  # fmt: skip
 

@@ -101,10 +101,10 @@ def test_joints_at_rest_know_the_law(n, seed):
     q = model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.nv))
     v = np.where(np.isin(model.dof_body, rng.integers(n, size=2)), rng.standard_normal(model.nv), 0.0)
     forces, tau = every_kind(model, rng)
-    how = dict(duration=1e-7, dt=1e-7, forces=forces, tau=tau)
+    how = dict(duration=1e-8, dt=1e-8, forces=forces, tau=tau)
     exact = supple.simulate(model, q, v, method="aba", integrator="semi-implicit", **how)
     some = supple.simulate(model, q, v, method="adaptive", error=0.0, guaranteed=True, **how)
-    near((some.final.v - v) / 1e-7, (exact.final.v - v) / 1e-7, 1e-4)
+    near((some.final.v - v) / 1e-8, (exact.final.v - v) / 1e-8, 1e-4)
 
 
 def slider():

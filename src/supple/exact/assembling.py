@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import checked
 from supple.errors import StateError, quoted
+from supple.exact.answers import at_rest
 from supple.exact.closure import Closure, closure
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
@@ -62,11 +63,11 @@ def close_loops(model: Model, q: ArrayLike, tolerance: float | None = None) -> F
 
 
 @checked
-def close_velocities(model: Model, q: ArrayLike, v: ArrayLike) -> Floats:
-    """The velocities nearest to v that keep loops closed: those after an impact that closes the rows, so that the
-    kinetic energy does not grow. The loops are closed at q."""
+def close_velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> Floats:
+    """The velocities nearest to v (None: at rest) that keep loops closed: those after an impact that closes the rows,
+    so that the kinetic energy does not grow. The loops are closed at q."""
     here = _one_state(model, q)
-    speeds = np.array(manifold.checked("v", v, model.nv))
+    speeds = np.array(manifold.checked("v", at_rest(model, v), model.nv))
     if speeds.ndim != 1 or not np.isfinite(speeds).all():
         raise StateError(f"v must be {model.nv} finite numbers")
     rows = closure(model, here)

@@ -122,7 +122,7 @@ def inverse_kinematics(
     even if they are reached: the result nearest to the posture is returned, the nearest of all if one of the starts
     leads to it. The time grows in proportion: attempts=1 is fastest.
     """
-    model.require_tree("inverse_kinematics")
+    model._require_tree("inverse_kinematics")
     _refuse_large("lever", lever)
     search = _Search(model, _goals(model, goals), joints, limits, lever)
     start = manifold.checked("q", model.neutral() if q is None else q, model.nq)

@@ -131,7 +131,7 @@ def virtual_work(
     with what they carry, as pieces of links are. Where digits are lost, results are compared with those of other
     methods and recomputed in 32 digits, or refused (SingularError).
     """
-    model.require_tree("virtual_work")
+    model._require_tree("virtual_work")
     flat = solved(model, q, at_rest(model, v), tau, wrenches, hubs)
     return VirtualWork(flat[..., : model.nv], flat[..., model.nv :].reshape(*flat.shape[:-1], model.n_bodies, 6))
 

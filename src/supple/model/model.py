@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,9 +27,6 @@ from supple.model.loops import Loop, Relation
 from supple.model.report import Report, Units
 from supple.model.valid import ARRAYS, valid
 from supple.once import made_once, refuse
-
-if TYPE_CHECKING:
-    from supple.exact.assembling import Mobility
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -353,7 +350,7 @@ class Model:
         """Whether nothing closes a loop."""
         return not self.loop_list and not self.relation_list
 
-    def require_tree(self, what: str) -> None:
+    def _require_tree(self, what: str) -> None:
         """Refuse loops."""
         if not self.is_tree:
             raise ModelError(f"{what} is for trees, and this model has loops: forward_dynamics and simulate take them")
@@ -387,8 +384,8 @@ class Model:
             raise ModelError(f"frame {name!r} is fixed to the world, which no force moves")
         return place
 
-    def mobility(self, q: ArrayLike) -> Mobility:
-        """The degrees of freedom that loops leave at a position in which they are closed: supple.mobility(model, q)."""
+    def mobility(self, q: ArrayLike) -> Any:
+        """The degrees of freedom that loops leave at q, where they are closed: supple.mobility(model, q)."""
         from supple.exact.assembling import mobility
 
         return mobility(self, q)

@@ -49,6 +49,7 @@ from supple.model.joint_poses import Axis
 from supple.model.model import Model
 from supple.reproduce import sf_listings
 from supple.spatial.addresses import address_of
+from supple.spatial.held import Held
 from supple.spatial.plain_structs import Checked, Table, read_numbers_as
 from supple.spatial.structs import Struct
 from supple.spatial.trig import RING, Turn
@@ -185,9 +186,11 @@ def tables(model: Model) -> Any:
     return Tables.at(host_tables(model).address)
 
 
-def table(struct: type[Struct] | None, rows: NDArray[Any]) -> Any:
+def table(struct: type[Struct] | None, rows: NDArray[Any] | Held) -> Any:
     """Structs as kernels see them."""
-    return None if struct is None else Table(struct, address_of(rows), len(rows))
+    if struct is None:
+        return None
+    return Table(struct, rows.address, 1) if isinstance(rows, Held) else Table(struct, address_of(rows), len(rows))
 
 
 def scratch(algorithm: Algorithm, work: HostWork) -> Scratch:

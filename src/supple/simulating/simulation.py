@@ -174,7 +174,7 @@ class Simulation:
         self._method, self._model = method, model
         self._integrator = _integrator(method, integrator)
         if self._integrator == "implicit":
-            model.require_tree("integrator 'implicit'")
+            model._require_tree("integrator 'implicit'")
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
             raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")

@@ -223,7 +223,7 @@ class _Stance:
     """A model on one foot, ready to step; to: the change of root at the next touchdown, known after the first."""
 
     def __init__(self, walker: Walker, model: Model, feet: tuple[str, str]) -> None:
-        model.require_tree("a walker")
+        model._require_tree("a walker")
         self.model, self.feet, self.walker = model, feet, walker
         self.to: Rerooted | None = None
         self.next: _Stance | None = None
