@@ -5,11 +5,29 @@ A curve of numbers that are not finite, or that are missing, is drawn as nothing
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+LOCK = Path(__file__).parent.parent / "requirements.lock"
+
+
+def drawn_with() -> bool:
+    """Whether Matplotlib is the one that drew the pictures of the documents: others set text differently."""
+    locked = re.search(r"^matplotlib==(\d+\.\d+)", LOCK.read_text(), re.MULTILINE)
+    assert locked
+    try:
+        return version("matplotlib").startswith(f"{locked[1]}.")
+    except PackageNotFoundError:
+        return False
+
+
+#: For tests that compare pictures with those of the documents.
+needs_the_same_matplotlib = pytest.mark.skipif(not drawn_with(), reason="another Matplotlib than that of the lock")
 CURVE = 600  #: pixels, at least, of a curve with its markers; a line in a legend has 300 at most
 
 

@@ -25,6 +25,7 @@ import pytest
 import typer
 
 import supple
+from pictures import needs_the_same_matplotlib
 from supple import cli, scenes
 
 ROOT = Path(__file__).parents[2]
@@ -177,9 +178,10 @@ def test_the_animation_of_the_readme_is_that_of_its_commands(tmp_path: Path, mon
     command: Any = typer.main.get_command(cli.app)
     asked = command.commands["view"].make_context("view", making[1].split()[2:]).params
     size = tuple(int(x) for x in asked["size"].split("x"))
-    result, kept = supple.load_run("crowd.h5"), image.open(ROOT / "docs/pictures" / asked["gif"].name)
+    file = Path(asked["gif"])  # a string, from older versions of typer
+    result, kept = supple.load_run("crowd.h5"), image.open(ROOT / "docs/pictures" / file.name)
     timeline, wanted = Timeline(result), Wanted(fps=asked["fps"], size=size, camera=asked["camera"])
-    frames, _ = schedule(timeline, wanted, asked["gif"].suffix)
+    frames, _ = schedule(timeline, wanted, file.suffix)
     assert (kept.n_frames, kept.size) == (len(frames), size)
     shown = [k for k, frame in enumerate(frames) if timeline.times[frame] <= 1.0][::5]
     for k, new in zip(shown, drawn(timeline, [frames[k] for k in shown], wanted, result.rods, nothing)):
@@ -191,6 +193,7 @@ def test_the_animation_of_the_readme_is_that_of_its_commands(tmp_path: Path, mon
     result.close()
 
 
+@needs_the_same_matplotlib
 def test_the_picture_of_a_run_is_that_of_its_command(tmp_path: Path, monkeypatch) -> None:
     from matplotlib.image import imread
 
@@ -201,6 +204,7 @@ def test_the_picture_of_a_run_is_that_of_its_command(tmp_path: Path, monkeypatch
     assert kept.shape == new.shape and np.abs(kept - new).mean() < 0.01, "run.png is stale"
 
 
+@needs_the_same_matplotlib
 @pytest.mark.parametrize("name", ["gallery-racket", "gallery-walk"])  # the others take longer, and are chaotic
 def test_pictures_of_the_gallery_are_those_of_their_script(name: str, tmp_path: Path) -> None:
     from matplotlib.image import imread

@@ -8,9 +8,9 @@ from fractions import Fraction as F
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import supple
+from pictures import needs_the_same_matplotlib
 
 ROOT = Path(__file__).parents[2]
 G = F(98, 10)
@@ -107,8 +107,8 @@ def test_divide_and_conquer():
     assert np.isclose(a[0], float(top[0, 1] * first)) and f"{a[0]:.3f}" in page
 
 
+@needs_the_same_matplotlib
 def test_the_figures_are_those_of_their_script(tmp_path: Path):
-    pytest.importorskip("matplotlib")
     from matplotlib.image import imread
 
     drawn = runpy.run_path(str(ROOT / "docs/draw/by_hand.py"))

@@ -349,6 +349,18 @@ def test_relations_are_validated(factors, message):
         builder.build()
 
 
+def test_more_loops_than_memory_holds_are_refused():
+    """Rows are dense: the process must not be ended by them."""
+    builder = supple.ModelBuilder()
+    builder.add_bodies(np.full(20_001, -1), mass=1.0, inertia=np.eye(3))
+    for i in range(20_000):
+        builder.close(i, i + 1, "fixed")
+    model = builder.build()
+    for call in (supple.forward_dynamics, supple.close_loops, supple.mobility):
+        with pytest.raises(supple.SuppleError, match="rows"):
+            call(model, model.neutral())
+
+
 def test_smallest_solution_of_dependent_rows():
     rng = np.random.default_rng(11)
     A = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 6)) * [1, 1e3, 1, 1, 1e-3, 1]

@@ -113,9 +113,12 @@ def test_gears_in_a_run():
     np.testing.assert_allclose(run.q[:, 1], -3 * run.q[:, 0], atol=1e-12)
 
 
-def test_wrenches_of_loops_are_kept(linkage):
+def test_wrenches_of_loops_are_kept(linkage, tmp_path):
     model, q = linkage
-    run = supple.simulate(model, q, duration=0.01, joint_wrenches=True)
+    settings = dict(duration=0.01, joint_wrenches=True)
+    run = supple.simulate(model, q, **settings)
+    recorded = supple.simulate(model, q, **settings, record=tmp_path / "run.h5")
+    np.testing.assert_array_equal(recorded.joint_wrenches[:], run.joint_wrenches)
     assert run.joint_wrenches.shape == (len(run.times), model.n_bodies + 1, 6)
     np.testing.assert_allclose(
         run.joint_wrenches[3], supple.joint_wrenches(model, run.q[3], run.v[3], frame="child"), atol=1e-9

@@ -266,7 +266,8 @@ def closure(model: Model, q: Floats, v: Floats | None = None) -> Closure:
     """The rows at a state, which is valid."""
     loops: Held = model._kept(closure, lambda: loop_tables(model))
     n = loops.n_rows
-    memory.require(n * model.nv, f"the {n:,} rows of all loops over {model.nv:,} joints", "use fewer loops")
+    # G, and the factors that callers make of it
+    memory.require(8 * n * model.nv, f"the {n:,} rows of all loops over {model.nv:,} joints", "use fewer loops")
     out, G = np.empty((n, 11)), np.empty((n, model.nv))
     v = np.zeros(model.nv) if v is None else v
     _closure.load()(POSES.work(model).handle, loops.address, q, v, out, G)

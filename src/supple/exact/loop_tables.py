@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from supple import memory
 from supple.exact.tables import aligned
 from supple.model.geometry import frames_along
 from supple.model.joints import AXES, IN_KERNELS
@@ -248,8 +249,9 @@ def _entries_of(model: Model, way: _Way, first: int) -> tuple[list[tuple[int, ..
 def with_memory(model: Model) -> Held:
     """The loops of a model with memory for the dynamics of one state."""
     tables = loop_tables(model)
-    rows, size = entries(model, tables)
     n, nv = tables.n_rows, model.nv
+    memory.require(4 * n * n + 2 * n * nv, f"the dynamics of {n:,} rows that loops forbid", "use fewer loops")
+    rows, size = entries(model, tables)
     square, one, numbers = n * n, n, np.zeros(n, dtype=np.int64)
     room = Room.of(
         R=aligned((square,)), W=aligned((square,)), T=aligned((square,)), y=aligned((one,)), c=aligned((one,)),

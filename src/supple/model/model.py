@@ -288,6 +288,11 @@ class Model:
     def n_joints(self) -> int:
         return self.n_bodies
 
+    @property
+    def _n_carrying(self) -> int:
+        """How many joints carry wrenches: those of the tree, then those that close loops."""
+        return self.n_bodies + len(self.loop_list)
+
     @cached_property
     def nq(self) -> int:
         return len(self.lower)

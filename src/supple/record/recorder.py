@@ -126,7 +126,7 @@ class Recorder:
     ) -> None:
         """States of the open segment, or of a new one if there is none. rods: the points between which the model's
         bodies are drawn."""
-        carried = 0 if joint_wrenches is None else model.n_bodies
+        carried = 0 if joint_wrenches is None else model._n_carrying
         forces = 0 if joint_forces is None else model.nv
         has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None, forces)
         if self._segment is None:

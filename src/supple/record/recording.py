@@ -293,7 +293,7 @@ class RecordedSegment:
     @cached_property
     def model(self) -> Model:
         model, states = self._recording.model(self.number), self._recording.sets[self._states]
-        n = model.nq, states.nv and model.nv, states.wrenches and model.n_bodies, states.forces and model.nv
+        n = model.nq, states.nv and model.nv, states.wrenches and model._n_carrying, states.forces and model.nv
         if n != (states.nq, states.nv, states.wrenches, states.forces):
             raise RecordingError(f"{self._recording.path} is damaged, and refused: its states are not of its models")
         return model

@@ -107,7 +107,9 @@ class InMemory:
         self._run, self._keep = run, keep
         rows, model = run.grid.end / (run.grid.dt * run.grid.every), run.model
         if keep and not run.may_stop and np.isfinite(rows):
-            size = model.nq + model.nv + 3 + 6 * model.n_bodies * run.joint_wrenches + 3 * model.nv * run.joint_forces
+            size = (
+                model.nq + model.nv + 3 + 6 * model._n_carrying * run.joint_wrenches + 3 * model.nv * run.joint_forces
+            )
             size *= int(rows)
             memory.require(size, f"{rows:.3g} states of this run", "keep fewer (every=...), or record it (record=...)")
         self.segments: list[Segment] = []

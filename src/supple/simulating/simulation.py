@@ -472,7 +472,7 @@ class Simulation:
     def _sample(self, piece: Piece) -> Sample:
         f = self._dynamics
         if not len(piece.times):
-            carried = np.zeros((0, piece.model.n_bodies, 6)) if self.joint_wrenches else None
+            carried = np.zeros((0, piece.model._n_carrying, 6)) if self.joint_wrenches else None
             forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
             return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
         kinetic, potential = f.energies(piece.q, piece.v)
