@@ -162,6 +162,17 @@ def test_every_page_has_a_long_token_of_its_own() -> None:
             close_server(server)
 
 
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_nobody_waits_for_connections_in_reserve(said: bytes) -> None:
+    """Browsers open some that they do not use, and keep others: of a page that is closed, nothing goes on."""
+    server = open_server(0)
+    with socket.create_connection((server.get_host(), server.get_port())) as line:
+        line.sendall(said)
+        until(lambda: server.gate._connections)
+        close_server(server)
+        assert not server._websock_server._server_thread.is_alive()
+
+
 def test_whoever_knocks_with_something_else_is_not_heard(
     page: tuple[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,6 +26,7 @@ from typing import Any
 
 from websockets.asyncio import server as sockets
 from websockets.http11 import Request, Response
+from websockets.protocol import OPEN
 
 from supple.viewing.messages import heeded
 
@@ -64,6 +65,7 @@ class Gate:
         self.token = secrets.token_urlsafe(24)
         self.gui: Any = None
         self._protocol, self.stands = protocol, False
+        self._connections: set[sockets.ServerConnection] = set()
 
     @contextmanager
     def before_viser(self) -> Iterator[None]:
@@ -97,6 +99,13 @@ class Gate:
         known = secrets.compare_digest(token.encode("utf-8", "surrogateescape"), self.token.encode())
         return f"/{rest}" if known else None
 
+    def leave(self) -> None:
+        """End connections that are no sockets: browsers hold some in reserve, and a server that closes waits for
+        them."""
+        for connection in list(self._connections):
+            if connection.protocol.state is not OPEN:
+                connection.loop.call_soon_threadsafe(connection.transport.abort)
+
     # --- inside ---------------------------------------------------------------------------------------------------
 
     def _ask(self, viser: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -121,6 +130,14 @@ class Gate:
 
         class Connection(sockets.ServerConnection):
             """Of what comes in, viser gets what it may act on, and nothing else."""
+
+            def connection_made(self, transport: Any) -> None:
+                super().connection_made(transport)
+                gate._connections.add(self)
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                gate._connections.discard(self)
+                super().connection_lost(exc)
 
             async def recv(self, decode: bool | None = None) -> Any:
                 while (message := heeded(await super().recv(decode), gate.gui)) is None:

@@ -63,13 +63,13 @@ def open_server(port: int | None = None, title: str = "Supple") -> Any:
     gate = Gate(f"viser-v{viser.__version__}")
     with contextlib.redirect_stdout(io.StringIO()), gate.before_viser():  # it would print a banner of its own
         server = viser.ViserServer(HOST, PORT if port is None else port, label=printable(title), verbose=False)
+    server.gate, gate.gui = gate, server.gui
     if not gate.stands:
         close_server(server)
         raise ViewError("this version of viser opens pages in a way that cannot be guarded: pip install 'viser~=1.1'")
     # whoever closes a page does so between any two messages to it
     warnings.filterwarnings("ignore", "Queued a .* on a closed connection", UserWarning)
     _share_nothing(server)
-    server.gate, gate.gui = gate, server.gui
     _arrange(server)
     return server
 
@@ -96,6 +96,7 @@ def _share_nothing(server: Any) -> None:
 
 
 def close_server(server: Any) -> None:
+    server.gate.leave()
     with contextlib.redirect_stdout(io.StringIO()):
         server.stop()
 
