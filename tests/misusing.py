@@ -1,6 +1,6 @@
 """Wrong arrays for everything that hands arrays on to compiled code, in a process that may crash of it.
 
-    python tests/misusing.py TARGET SEED ROUNDS
+    python tests/misusing.py SEED TARGET=ROUNDS ...
 
 Run by property/test_misuse.py. Says what it is about to do, so that a crash has a name, and of what was neither done
 nor refused by an error of Supple's own: WRONG, and why.
@@ -152,7 +152,7 @@ def main(target: str, seed: int, rounds: int) -> None:
     wrong = Wrong(seed)
     for number in range(rounds):
         call, what = TARGETS[target](wrong)
-        print(f"{number}: {what!r}".replace("\n", " ")[:600], flush=True)
+        print(f"{target} {number}: {what!r}".replace("\n", " ")[:600], flush=True)
         try:
             call()
         except supple.SuppleError:
@@ -160,8 +160,10 @@ def main(target: str, seed: int, rounds: int) -> None:
         except Exception as e:
             print(f"WRONG {type(e).__name__}: {e}".replace("\n", " "), flush=True)
     gc.collect()
-    print("done", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    for asked in sys.argv[2:]:
+        target, _, rounds = asked.partition("=")
+        main(target, int(sys.argv[1]), int(rounds))
+    print("done", flush=True)

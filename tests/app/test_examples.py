@@ -1,10 +1,12 @@
 """Every example runs as it stands, says what it shows in its first line, and is short. (The README: test_docs.py.)
 
-The notebook shows what was saved with it.
+The notebook shows what was saved with it. Examples run one after the other in a process that has nothing else: most of
+the time of one for each would go into its imports.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -26,12 +28,38 @@ def test_there_are_examples_numbered_without_gaps():
     assert [int(p.name[:2]) for p in EXAMPLES] == list(range(1, len(EXAMPLES) + 1)) != []
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
-def test_an_example_runs_and_says_something(path: Path, tmp_path: Path):
-    words = [sys.executable, "-W", "error", str(path)]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+#: Runs each in a folder of its own; what it printed, or how it failed, is said by its path.
+RUN = """
+import contextlib, io, json, os, runpy, sys, traceback
+said = {}
+for path in sys.argv[1:]:
+    os.makedirs(name := os.path.basename(path) + ".folder")
+    out, wrong = io.StringIO(), ""
+    with contextlib.chdir(name), contextlib.redirect_stdout(out):
+        try:
+            runpy.run_path(path, run_name="__main__")
+        except BaseException:
+            wrong = traceback.format_exc()
+    said[path] = out.getvalue(), wrong
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str]]:
+    """Of each example: what it printed, and how it failed if it did."""
+    words = [sys.executable, "-W", "error", "-c", RUN, *map(str, EXAMPLES)]
+    folder = tmp_path_factory.mktemp("examples")
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_an_example_runs_and_says_something(path: Path, said: dict[str, tuple[str, str]]):
+    printed, wrong = said[str(path)]
+    assert not wrong, wrong
+    assert printed.strip()
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)

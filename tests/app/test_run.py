@@ -1,7 +1,13 @@
-"""`supple run` and `supple export` as a person uses them: real processes, exit codes, bad input, Ctrl-C and kill -9."""
+"""`supple run` and `supple export` as a person uses them: exit codes, bad input, Ctrl-C and kill -9.
+
+What records what others go on with, and what is stopped, are processes; the rest goes through the same entry point
+here, since most of a process's time would go into its imports.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import signal
@@ -15,7 +21,7 @@ import pytest
 
 import supple
 from pictures import lacking
-from supple import scenes
+from supple import cli, scenes
 from supple.record.head import LENGTH, read_head
 
 ARM = """<robot name="arm"><link name="base"/>
@@ -29,19 +35,31 @@ ARM = """<robot name="arm"><link name="base"/>
     <axis xyz="0 1 0"/></joint></robot>
 """
 COMMAND = [sys.executable, "-c", "from supple.cli import main; main()"]
-ENVIRONMENT = os.environ | {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "SUPPLE_QUIET": "1"}
+TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "SUPPLE_QUIET": "1"}
+ENVIRONMENT = os.environ | TERMINAL
 
 
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """A command in a terminal of 100 columns, without colours."""
+def process(*arguments: object, cwd: Path | None = None) -> str:
+    """What a command says that succeeds, in a terminal of 100 columns, without colours."""
     words = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, cwd=cwd, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT, cwd=cwd, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def succeeds(*arguments: object, cwd: Path | None = None) -> str:
-    done = run(*arguments, cwd=cwd)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    """The same in this process."""
+    out, error, code = io.StringIO(), io.StringIO(), None
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
+        patch.chdir(cwd or Path.cwd())
+        for name, value in TERMINAL.items():
+            patch.setenv(name, value)
+        try:
+            cli.main([str(x) for x in arguments])
+        except SystemExit as e:
+            code = e.code
+    assert not code, error.getvalue()
+    return out.getvalue()
 
 
 @pytest.fixture
@@ -58,8 +76,8 @@ def test_the_list_has_every_scene_and_its_parameters():
 
 def test_a_scene_recorded_resumed_and_exported(tmp_path):
     """The way through: run, record, go on for longer, export; the same numbers as from Python."""
-    shown = succeeds("run", "molecule", "--set", "joints=60", "--method", "quasi-statics", "--steps", "10", "--error",
-                     "1e-3", "--record", "run.h5", "--plot", "run.png", cwd=tmp_path)  # fmt: skip
+    shown = process("run", "molecule", "--set", "joints=60", "--method", "quasi-statics", "--steps", "10", "--error",
+                    "1e-3", "--record", "run.h5", "--plot", "run.png", cwd=tmp_path)  # fmt: skip
     assert "quasi-statics" in shown and "active joints" in shown and "recorded in" in shown
     assert "from 0 to 10 steps" in shown and "certified error at most" in shown and "% of the largest joint" in shown
     assert not lacking(tmp_path, {"run.png": ("#1f77b4", "#ff7f0e")})
@@ -115,8 +133,8 @@ def test_actuators_of_a_file_are_controlled_from_the_command_line(tmp_path):
         '<actuator><motor name="m" joint="pivot" gear="9"/></actuator></mujoco>'
     )
     words = "run lever.xml --control m=0.5 --duration 0.2 --dt 0.01 --record run.h5"
-    done = run(*words.split(), cwd=tmp_path)
-    assert done.returncode == 0 and "not simulated" in done.stdout and "contacts" in done.stdout
+    shown = succeeds(*words.split(), cwd=tmp_path)
+    assert "not simulated" in shown and "contacts" in shown
     model = supple.load(tmp_path / "lever.xml")
     wanted = supple.simulate(model, duration=0.2, dt=0.01, tau=[4.5])
     np.testing.assert_allclose(supple.load_run(tmp_path / "run.h5").q, wanted.q, atol=1e-14)

@@ -20,22 +20,21 @@ SCRIPT = Path(__file__).parent.parent / "misusing.py"
 
 
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("target", "rounds"), [("models", 150), ("factors", 800), ("steppers", 300)])
-def test_wrong_arrays(target, rounds, seed):
+def test_wrong_arrays(seed):
     """Done, or refused by an error of ours."""
-    lines = misused(target, seed, rounds)
+    lines = misused(seed, "models=150", "factors=800", "steppers=300")
     wrong = [f"{what} {why}" for what, why in pairwise(lines) if why.startswith("WRONG")]
     assert not wrong, "\n".join(wrong[:5])
 
 
 def test_changes_of_root_put_together_by_hand():
     """Of arrays that nobody is expected to make: NumPy may refuse them, too."""
-    misused("rerooted", 0, 200)
+    misused(0, "rerooted=200")
 
 
-def misused(target, seed, rounds):
+def misused(seed, *rounds):
     """What a child says that is given wrong arrays; it must end as it should."""
-    command = [sys.executable, "-W", "ignore", str(SCRIPT), target, str(seed), str(rounds)]
+    command = [sys.executable, "-W", "ignore", str(SCRIPT), str(seed), *rounds]
     out = subprocess.run(command, capture_output=True, text=True)
     lines = out.stdout.splitlines()
     ended = f"ended by {out.returncode} at {lines[-1:]}: {out.stderr[-2000:]}"
