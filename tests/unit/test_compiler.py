@@ -1,12 +1,14 @@
 """Compiled once, kept for later runs, and compiled again when anything it depends on has changed.
 
-Each test starts processes of its own with a cache folder of its own. The kernel is a small one over a helper from
-another file; one test goes through a public function.
+Each test has processes of its own with a cache folder of its own: new ones with a copy of the package, or, where the
+cache is all that matters, forks of one that has imported the package and compiled something. The kernel is a small one
+over a helper from another file; one test goes through a public function.
 """
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pickle
 import re
@@ -35,6 +37,38 @@ def probe(x):
 
 print(probe.load()(2.0))
 """
+#: Forks for each line that it reads, runs what the line says, and says how that ended and what was written.
+SERVER = """
+import atexit, json, os, sys, tempfile, traceback
+from numba import njit
+from supple.spatial.algebra import Vec3, dot
+import supple.spatial.compiler
+
+njit("float64(float64)")(lambda x: dot(Vec3(x, x, x), Vec3(1.0, 1.0, 1.0)))
+for line in sys.stdin:
+    script, env, folder = json.loads(line)
+    pipes = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 0
+        for number, (_, end) in enumerate(pipes, 1):
+            os.dup2(end, number)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(env)
+        tempfile.tempdir = None
+        try:
+            exec(script, {"__name__": "__main__"})
+        except BaseException:
+            code = traceback.print_exc() or 1
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        os._exit(code)
+    for _, end in pipes:
+        os.close(end)
+    said = [os.fdopen(begin).read() for begin, _ in pipes]
+    print(json.dumps([*said, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]), flush=True)
+"""
 #: What a compilation says.
 SAID = re.compile(r"supple: compiling probe \(once; kept for later runs\) \.\.\. \d+\.\d s\n")
 #: And what is said before, of a file that is there and is not used.
@@ -42,60 +76,108 @@ AGAIN = re.compile(r"supple: the compiled code in \S+/probe\.\w+\.nbc (.*): it i
 
 
 class Runs:
-    """Runs Python on a copy of the package, with a cache of its own."""
+    """Runs Python, with a cache of its own."""
 
-    def __init__(self, folder: Path, cache: Path | None = None) -> None:
-        self.folder, self.cache = folder, folder / "cache"
-        self.package = folder / "install" / "supple"
-        shutil.copytree(PACKAGE, self.package, ignore=shutil.ignore_patterns("__pycache__"))
+    def __init__(self, folder: Path, cache: Path | None, package: Path) -> None:
+        self.folder, self.cache, self.package = folder, folder / "cache", package
         if cache is not None:
             shutil.copytree(cache, self.cache)
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "SUPPLE_", "PYTHON"))}
         temporary = folder / "tmp"
         temporary.mkdir()
         self.env = kept | {
-            "PYTHONPATH": str(self.package.parent),
+            "PYTHONPATH": str(package.parent),
             "PYTHONDONTWRITEBYTECODE": "1",
             "SUPPLE_CACHE_DIR": str(self.cache),
             "TMPDIR": str(temporary),
         }
 
-    def start(self, script: str = PROBE, **env: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-W", "error", "-c", script],
-            env=self.env | env, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        )  # fmt: skip
-
     def __call__(self, script: str = PROBE, **env: str) -> tuple[str, str]:
         """What it wrote on standard output and on standard error."""
-        process = self.start(script, **env)
-        out, error = process.communicate(timeout=300)
-        assert process.returncode == 0, error
+        out, error, code = self.run(script, self.env | env)
+        assert code == 0, error
         return out, error
+
+    def run(self, script: str, env: dict[str, str]) -> tuple[str, str, int]:
+        raise NotImplementedError
 
     def files(self, pattern: str) -> list[Path]:
         return sorted(self.cache.rglob(pattern))
 
 
+class Starts(Runs):
+    """By new processes, on a copy of the package."""
+
+    def __init__(self, folder: Path, cache: Path | None = None) -> None:
+        package = folder / "install" / "supple"
+        shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+        super().__init__(folder, cache, package)
+
+    def start(self, script: str, env: dict[str, str]) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-W", "error", "-c", script],
+            env=env, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, script: str, env: dict[str, str]) -> tuple[str, str, int]:
+        process = self.start(script, env)
+        return *process.communicate(timeout=300), process.returncode
+
+
+class Forks(Runs):
+    """By forks of a process that has imported the package."""
+
+    def __init__(self, server: subprocess.Popen[str], folder: Path, cache: Path | None = None) -> None:
+        super().__init__(folder, cache, PACKAGE)
+        self.server = server
+
+    def run(self, script: str, env: dict[str, str]) -> tuple[str, str, int]:
+        assert self.server.stdin is not None and self.server.stdout is not None
+        self.server.stdin.write(json.dumps([script, env, str(self.folder)]) + "\n")
+        self.server.stdin.flush()
+        out, error, code = json.loads(self.server.stdout.readline())
+        return out, error, code
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    runs = Runs(tmp_path_factory.mktemp("server"), None, PACKAGE)
+    words = [sys.executable, "-W", "error", "-c", SERVER]
+    with subprocess.Popen(words, env=runs.env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
+        process.stdin.close()
+    assert process.returncode == 0 and not runs.files("*")
+
+
 @pytest.fixture
-def runs(tmp_path):
-    return Runs(tmp_path)
+def starts(tmp_path):
+    return Starts(tmp_path)
+
+
+@pytest.fixture
+def runs(tmp_path, server):
+    return Forks(server, tmp_path)
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory):
     """A cache in which the probe is."""
-    runs = Runs(tmp_path_factory.mktemp("filled"))
-    assert compiled(runs())
-    assert not compiled(runs())
-    assert len(runs.files("*.nbc")) == len(runs.files("**/*")) - 2 == 1  # and two folders
-    return runs.cache
+    starts = Starts(tmp_path_factory.mktemp("filled"))
+    assert compiled(starts())
+    assert not compiled(starts())
+    assert len(starts.files("*.nbc")) == len(starts.files("**/*")) - 2 == 1  # and two folders
+    return starts.cache
 
 
 @pytest.fixture
-def warm(tmp_path, filled):
+def warm_starts(tmp_path, filled):
     """Another installation that has seen such a cache: the hash is of the sources, not of where they lie."""
-    return Runs(tmp_path, filled)
+    return Starts(tmp_path, filled)
+
+
+@pytest.fixture
+def warm(tmp_path, server, filled):
+    return Forks(server, tmp_path, filled)
 
 
 def compiled(result):
@@ -106,41 +188,41 @@ def compiled(result):
     return error != ""
 
 
-def test_once(warm):
-    assert not compiled(warm())
+def test_once(warm_starts):
+    assert not compiled(warm_starts())
 
 
-def test_public_functions(runs):
+def test_public_functions(starts):
     """A first process says what it compiles, a second one nothing; the numbers are the same to the last bit."""
     script = """
 import numpy as np, supple
 H = np.array([[4.0, 1, 1], [1, 3, 0], [1, 0, 2]]) / 3
 print(supple.factorize(H, [-1, 0, 0]).values.tolist())
 """
-    first, second = runs(script), runs(script)
+    first, second = starts(script), starts(script)
     assert len(re.findall("compiling factorize ", first[1])) == 1
     assert second == (first[0], "")
 
 
-def test_an_edit_in_another_file(warm):
+def test_an_edit_in_another_file(warm_starts):
     """Numba looks at the kernel's own file only; here the helper it calls is changed."""
-    algebra = warm.package / "spatial" / "algebra.py"
+    algebra = warm_starts.package / "spatial" / "algebra.py"
     before = algebra.read_text()
     after = before.replace("return a.x * b.x + a.y * b.y + a.z * b.z", "return a.x * b.x + a.y * b.y + a.z * b.z * 3.0")
     assert after != before
     algebra.write_text(after)
-    out, error = warm()
+    out, error = warm_starts()
     assert out == "10.0\n" and SAID.fullmatch(error)
-    assert warm() == ("10.0\n", "")
+    assert warm_starts() == ("10.0\n", "")
     algebra.write_text(before)
-    assert not compiled(warm())  # what was compiled before is still there
+    assert not compiled(warm_starts())  # what was compiled before is still there
 
 
-def test_an_edit_above_does_not_matter(warm):
+def test_an_edit_above_does_not_matter(warm_starts):
     """The command line and the loaders cannot change a kernel."""
-    with (warm.package / "files" / "urdf.py").open("a") as f:
+    with (warm_starts.package / "files" / "urdf.py").open("a") as f:
         f.write("\n# a remark\n")
-    assert not compiled(warm())
+    assert not compiled(warm_starts())
 
 
 def flip(file: Path, at: int) -> None:
@@ -328,7 +410,7 @@ def test_nobody_to_tell(runs, stream):
     assert out == "6.0\n"
 
 
-def test_a_thread_with_a_small_stack(warm):
+def test_a_thread_with_a_small_stack(warm_starts):
     """LLVM needs more than 64 KiB: kernels are compiled and loaded where there is room."""
     small = """
 import threading
@@ -339,48 +421,48 @@ def in_a_thread(text):
     thread.join()
 """
     loaded = f"import supple.spatial.algebra\n{small}\nin_a_thread({PROBE!r})\nprint(threading.stack_size())"
-    assert warm(loaded) == ("6.0\n65536\n", "")
-    shutil.rmtree(warm.cache)
-    out, error = warm(loaded)
+    assert warm_starts(loaded) == ("6.0\n65536\n", "")
+    shutil.rmtree(warm_starts.cache)
+    out, error = warm_starts(loaded)
     assert out == "6.0\n65536\n" and SAID.fullmatch(error)
     wrong = loaded.replace("types.float64(types.float64)", "types.float64(types.unicode_type)")
-    _, error = warm(wrong)
+    _, error = warm_starts(wrong)
     assert "TypingError" in error  # of the thread that asked
 
 
-def test_a_read_only_installation(runs):
+def test_a_read_only_installation(starts):
     """Nothing is written beside the sources. (Permissions do not hold back an administrator: files are compared.)"""
-    folders = [runs.package, *(p for p in runs.package.rglob("*") if p.is_dir())]
-    before = sorted(runs.package.rglob("*"))
+    folders = [starts.package, *(p for p in starts.package.rglob("*") if p.is_dir())]
+    before = sorted(starts.package.rglob("*"))
     for folder in folders:
         folder.chmod(0o555)
     try:
-        assert compiled(runs())
-        assert sorted(runs.package.rglob("*")) == before
+        assert compiled(starts())
+        assert sorted(starts.package.rglob("*")) == before
     finally:
         for folder in folders:
             folder.chmod(0o755)
 
 
-def test_two_processes_at_once(runs):
+def test_two_processes_at_once(starts):
     """Both compile, both write, both are right, and what they leave is whole."""
-    both = [runs.start() for _ in range(2)]
+    both = [starts.start(PROBE, starts.env) for _ in range(2)]
     for process in both:
         out, error = process.communicate(timeout=300)
         assert process.returncode == 0, error
         assert out == "6.0\n"
-    assert not compiled(runs())
+    assert not compiled(starts())
 
 
-def test_quiet(runs):
-    assert runs(SUPPLE_QUIET="1") == ("6.0\n", "")
-    assert runs.files("*.nbc")
+def test_quiet(starts):
+    assert starts(SUPPLE_QUIET="1") == ("6.0\n", "")
+    assert starts.files("*.nbc")
 
 
-def test_without_a_compiler(runs):
-    """NUMBA_DISABLE_JIT runs kernels as the Python they are written in."""
-    assert runs(NUMBA_DISABLE_JIT="1") == ("6.0\n", "")
-    assert not runs.files("*.nbc")
+def test_without_a_compiler(starts):
+    """NUMBA_DISABLE_JIT starts kernels as the Python they are written in."""
+    assert starts(NUMBA_DISABLE_JIT="1") == ("6.0\n", "")
+    assert not starts.files("*.nbc")
 
 
 def test_old_generations_are_forgotten(runs):
@@ -397,7 +479,7 @@ def test_old_generations_are_forgotten(runs):
     assert (runs.cache / "other").exists() and len(list(kernels.iterdir())) == compiler.GENERATIONS_KEPT + 1
 
 
-def test_importing_does_not_load_the_compiler(runs):
+def test_importing_does_not_load_the_compiler(starts):
     """Nor does building a model and finding a position for it: only computing does."""
     script = """
 import sys
@@ -409,7 +491,7 @@ assert "numba" not in sys.modules, "building"
 supple.forward_dynamics
 assert "numba" in sys.modules
 """
-    assert runs(script) == ("", "")
+    assert starts(script) == ("", "")
 
 
 def test_sources_of_a_kernel():
