@@ -11,19 +11,26 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+# Two workers; each has files as a whole, but for the last ones, so that what a file's tests share is made once.
+TESTS := pytest -n 2 --dist worksteal
 
-.PHONY: run test docs bench lowest newest lock clean
+.PHONY: run test lint kernels docs bench lowest newest lock clean
 
 run: $(STAMP)
 	$(BIN)/supple demo --out out
 
 test: $(STAMP)
+	$(MAKE) --jobs 2 lint kernels
+	$(BIN)/$(TESTS)
+
+lint: $(STAMP)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+kernels: $(STAMP)
 	$(BIN)/supple compile
-	$(BIN)/pytest -n 2
 
 docs: $(STAMP)
 	$(BIN)/mkdocs build --strict
@@ -39,16 +46,17 @@ lowest newest: $(STAMP)
 	$(BIN)/uv venv --quiet --clear --seed --python $(PYTHON) $(VENV)-$@
 	$(BIN)/uv pip install --quiet --python $(VENV)-$@ --resolution $(RESOLUTION) --editable ".[dev]"
 	$(VENV)-$@/bin/supple compile
-	$(VENV)-$@/bin/pytest -n 2
+	$(VENV)-$@/bin/$(TESTS)
 
 lock: $(STAMP)
 	$(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --python-version 3.11 --extra dev \
 		--custom-compile-command "make lock" --output-file requirements.lock pyproject.toml
 
-# Again only when its versions change: the package itself is installed as a link to src/.
+# Again only when its versions change: the package itself is installed as a link to src/. Of what it needs, a third is
+# ever imported, and becomes bytecode then.
 $(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 

@@ -226,39 +226,45 @@ def test_a_body_that_another_thread_uses_while_the_process_forks():
 
 # --- how many threads -----------------------------------------------------------------------------------------------
 
+#: In a fork for each value of SUPPLE_THREADS: a single state, then a batch.
 BATCH = """
-import numpy as np, supple
+import os, sys, numpy as np, supple
 from supple.exact import threads
 model = supple.trees.chain(3)
-print(supple.forward_dynamics(model, model.neutral(), np.zeros(3)).shape)
-try:
-    print(threads.threads(), supple.forward_dynamics(model, np.zeros((64, 3)), np.zeros((64, 3))).shape)
-except supple.StateError as e:
-    print(e)
+for given in sys.argv[1:]:
+    if os.fork() == 0:
+        os.environ["SUPPLE_THREADS"] = given
+        print(supple.forward_dynamics(model, model.neutral(), np.zeros(3)).shape)
+        try:
+            print(threads.threads(), supple.forward_dynamics(model, np.zeros((64, 3)), np.zeros((64, 3))).shape)
+        except supple.StateError as e:
+            print(e)
+        sys.stdout.flush()
+        os._exit(0)
+    os.wait()
 """
+GIVEN = {
+    "3": r"3 \(64, 3\)",
+    "0": rf"{os.cpu_count()} \(64, 3\)",
+    "": rf"{os.cpu_count()} \(64, 3\)",
+    "abc": "SUPPLE_THREADS must be a whole number from 1 to 1024, not 'abc'",
+    "-1": "SUPPLE_THREADS must be a whole number from 1 to 1024, not '-1'",
+    "1e9": "SUPPLE_THREADS must be a whole number from 1 to 1024, not '1e9'",
+    "9" * 5000: "SUPPLE_THREADS must be a whole number from 1 to 1024, not '9+[.]{3}9+'",
+    "1000000000": "SUPPLE_THREADS must be a whole number from 1 to 1024, not 1000000000",
+}
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("3", r"3 \(64, 3\)"),
-        ("0", rf"{os.cpu_count()} \(64, 3\)"),
-        ("", rf"{os.cpu_count()} \(64, 3\)"),
-        ("abc", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 'abc'"),
-        ("-1", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '-1'"),
-        ("1e9", "SUPPLE_THREADS must be a whole number from 1 to 1024, not '1e9'"),
-        ("9" * 5000, "SUPPLE_THREADS must be a whole number from 1 to 1024, not '9+[.]{3}9+'"),
-        ("1000000000", "SUPPLE_THREADS must be a whole number from 1 to 1024, not 1000000000"),
-    ],
-)
-def test_the_environment_says_how_many_threads(given, said):
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_the_environment_says_how_many_threads():
     """Or a batch says that it does not; single states need none."""
-    out = subprocess.run(
-        [sys.executable, "-c", BATCH], env=os.environ | {"SUPPLE_THREADS": given}, capture_output=True, text=True
-    )
+    env = {name: value for name, value in os.environ.items() if name != "SUPPLE_THREADS"}
+    out = subprocess.run([sys.executable, "-c", BATCH, *GIVEN], env=env, capture_output=True, text=True)
     assert out.returncode == 0, out.stderr
-    single, batch = out.stdout.splitlines()
-    assert single == "(3,)" and re.fullmatch(said, batch)
+    lines = out.stdout.splitlines()
+    assert lines[::2] == ["(3,)"] * len(GIVEN)
+    for batch, said in zip(lines[1::2], GIVEN.values(), strict=True):
+        assert re.fullmatch(said, batch)
 
 
 @pytest.mark.parametrize("count", [0, -3, 2.5, "many", None, True, 10**9, np.inf])
