@@ -26,7 +26,7 @@ def quasi_static_steps(model: supple.Model, q: np.ndarray) -> np.ndarray:
     rope = qs.spring_between(11, 5, 3.0, (0.1, 0.0, 0.0), length=0.2, pulls_only=True)
     joint = model.joints[2]
     qs.torque(2, np.ones(joint.v.stop - joint.v.start))
-    for i in range(4):
+    for i in range(3):
         qs.step(0.02)
         if i == 1:
             push.set(force=(0.0, -1.0, 0.0))
@@ -44,7 +44,7 @@ def adaptive_steps(model: supple.Model, q: np.ndarray, v: np.ndarray, active: in
     hinge = next(i for i in range(model.n_joints) if model.joints[i].type in ("revolute", "prismatic"))
     ad.control(hinge, target=0.5, stiffness=3.0, damping=0.2)
     ad.pin(hinge)
-    for _ in range(5):
+    for _ in range(4):
         ad.step(1e-3)
     R, x = ad.poses()
     return np.concatenate([ad.q, ad.v, [ad.kinetic, ad.potential], ad.active_joints, R.ravel(), x.ravel()])
@@ -54,6 +54,6 @@ def guaranteed_steps(model: supple.Model, q: np.ndarray, v: np.ndarray) -> np.nd
     ad = supple.AdaptiveDynamics(model, q, 0.0 * v, error=0.5, guaranteed=True)
     ad.apply(3, force=(0.0, 0.0, 5.0))
     ad.spring_between(1, 9, 3.0, damping=0.1, pulls_only=True)
-    for _ in range(3):
+    for _ in range(2):
         ad.step(1e-3)
     return np.concatenate([ad.q, ad.v, ad.active_joints])

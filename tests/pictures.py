@@ -31,16 +31,23 @@ needs_the_same_matplotlib = pytest.mark.skipif(not drawn_with(), reason="another
 CURVE = 600  #: pixels, at least, of a curve with its markers; a line in a legend has 300 at most
 
 
-def covered(path: Path, colour: str) -> int:
-    """How many pixels have a colour, "#rrggbb"; those at its edges are mixed with others and do not count."""
+def pixels(path: Path) -> np.ndarray:
+    """Red, green and blue, one after the other, from 0 to 255."""
     from matplotlib.image import imread
 
-    pixels = np.rint(255 * np.asarray(imread(path))[..., :3]).astype(int)
+    return np.rint(255 * np.moveaxis(imread(path)[..., :3], -1, 0)).astype(np.int16)
+
+
+def covered(picture: np.ndarray, colour: str) -> int:
+    """How many pixels have a colour, "#rrggbb"; those at its edges are mixed with others and do not count."""
     wanted = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
-    return int((np.abs(pixels - wanted).max(axis=-1) <= 2).sum())
+    return int(np.logical_and.reduce([np.abs(x - c) <= 2 for x, c in zip(picture, wanted, strict=True)]).sum())
 
 
 def lacking(folder: Path, wanted: Mapping[str, Iterable[str]]) -> dict[tuple[str, str], int]:
     """Of pictures and the colours that each is to show: those that are missing, and how little there is of them."""
-    found = {(name, c): covered(folder / name, c) for name, colours in wanted.items() for c in colours}
-    return {key: pixels for key, pixels in found.items() if pixels < CURVE}
+    out = {}
+    for name, colours in wanted.items():
+        picture = pixels(folder / name)
+        out |= {(name, c): n for c in colours if (n := covered(picture, c)) < CURVE}
+    return out

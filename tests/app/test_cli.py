@@ -23,7 +23,7 @@ import pytest
 import supple
 from robots import robot
 from supple import cli
-from supple.bench import exact, measure
+from supple.bench import exact, measure, startup
 from supple.commands.inspect import PROBLEMS
 from supple.exact import threads
 
@@ -300,6 +300,7 @@ def test_bench_writes_its_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(threads, "_threads", threads._threads)  # the benchmark sets it
     monkeypatch.setattr(measure, "BLOCK", 1e-5)
     monkeypatch.setattr(exact, "BATCH", 64)
+    monkeypatch.setattr(startup, "rows", lambda repeats, rows=startup.rows: rows(1))
     file = tmp_path / "figures.json"
     out = succeeds("bench", "exact", "--quick", "--json", file)
     groups = json.loads(file.read_text())["groups"]

@@ -47,8 +47,8 @@ def process(*arguments: object, cwd: Path | None = None) -> str:
     return done.stdout
 
 
-def succeeds(*arguments: object, cwd: Path | None = None) -> str:
-    """The same in this process."""
+def ended(*arguments: object, cwd: Path | None = None) -> tuple[object, str, str]:
+    """The same in this process: the exit code, and what is on standard output and on standard error."""
     out, error, code = io.StringIO(), io.StringIO(), None
     with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), contextlib.redirect_stderr(error):
         patch.chdir(cwd or Path.cwd())
@@ -58,8 +58,13 @@ def succeeds(*arguments: object, cwd: Path | None = None) -> str:
             cli.main([str(x) for x in arguments])
         except SystemExit as e:
             code = e.code
-    assert not code, error.getvalue()
-    return out.getvalue()
+    return code, out.getvalue(), error.getvalue()
+
+
+def succeeds(*arguments: object, cwd: Path | None = None) -> str:
+    code, out, error = ended(*arguments, cwd=cwd)
+    assert not code, error
+    return out
 
 
 @pytest.fixture
@@ -205,27 +210,18 @@ BAD = {
 
 
 def test_what_is_wrong_is_answered_in_a_sentence(arm, tmp_path):
-    """Exit code 2, one line, no traceback: all in one process, as main() is called."""
+    """Exit code 2, one line, no traceback."""
     (tmp_path / "broken.toml").write_text("scene = \n")
     (tmp_path / "typo.toml").write_text('scene = "arm.urdf"\nduratoin = 3\n')
     (tmp_path / "type.toml").write_text('scene = "arm.urdf"\ndt = "slow"\n')
     (tmp_path / "scene.toml").write_text('scene = "molecule"\n\n[set]\njoint = 5\n')
     (tmp_path / "binary.toml").write_bytes(bytes(range(256)))
     (tmp_path / "folder").mkdir()
-    script = (
-        "import sys\nfrom supple.cli import main\n"
-        "for line in sys.stdin.read().splitlines():\n"
-        "    try:\n        main(line.split())\n"
-        "    except SystemExit as e:\n        print(f'exit {e.code}', file=sys.stderr)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], input="\n".join(BAD), capture_output=True, text=True,
-                          env=ENVIRONMENT, cwd=tmp_path, timeout=300)  # fmt: skip
-    lines = done.stderr.splitlines()
-    assert lines[1::2] == ["exit 2"] * len(BAD), done.stderr
     wrong = {}
-    for (words, message), line in zip(BAD.items(), lines[::2]):
-        if not (line.startswith("supple: ") and message in line):
-            wrong[words] = line
+    for words, message in BAD.items():
+        code, _, line = ended(*words.split(), cwd=tmp_path)
+        if code != 2 or line.count("\n") != 1 or not line.startswith("supple: ") or message not in line:
+            wrong[words] = code, line
     assert not wrong
 
 

@@ -67,6 +67,20 @@ class Place:
         there = is_active(self.browser.picture())
         return int(there.sum()), int(there.sum() - there[3:-3, 3:-3].sum())
 
+    def at_edge(self) -> int:
+        """Pixels of bodies at the picture's edge, as soon as it has bodies."""
+        found = [(0, 0)]
+        self.browser.wait(lambda: found.append(self.seen()) or found[-1][0] > 15)  # type: ignore[func-returns-value]
+        return found[-1][1]
+
+    def is_inside(self) -> bool:
+        there, edge = self.seen()
+        return there > 15 and edge == 0
+
+    def is_cut_off(self) -> bool:
+        there, edge = self.seen()
+        return there == 0 or edge > 0
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
@@ -121,21 +135,19 @@ def test_bodies_are_in_the_picture_from_first_to_last(place: Place, all_active: 
         player._play.playing = False
         for frame in (0, last // 2, last):
             go(place, player, frame)
-            place.browser.wait(lambda: place.seen()[0] > 15)
-            assert place.seen()[1] == 0, (frame, "on a desk")
+            assert place.at_edge() == 0, (frame, "on a desk")
         (client,) = place.server.get_clients().values()
         home = np.array(client.camera.position)
         ahead = np.asarray(client.camera.look_at) - home
         client.camera.position = home + 0.93 * ahead  # the control: so near, some of it is cut off
-        place.browser.wait(lambda: place.seen()[1] > 0 or place.seen()[0] == 0)
+        place.browser.wait(place.is_cut_off)
         place.browser.press("Reset")
-        place.browser.wait(lambda: place.seen()[1] == 0 and place.seen()[0] > 15)
+        place.browser.wait(place.is_inside)
         if name in ("compass", "crowd", "millipede"):
             place.phone()
             place.browser.wait(lambda: client.camera.aspect > 1.15)
             place.browser.settled()
-            place.browser.wait(lambda: place.seen()[0] > 15)
-            assert place.seen()[1] == 0, "on a phone"
+            assert place.at_edge() == 0, "on a phone"
 
 
 LEGEND = """() => [...document.querySelectorAll('span > span')].map(
@@ -233,7 +245,7 @@ def test_buttons_move_the_camera(place: Place, all_active: None) -> None:
         client.camera.position = home + [5.0, 5.0, 1.0]
         place.browser.wait(lambda: place.seen()[0] == 0)
         place.browser.press("Fit")
-        place.browser.wait(lambda: place.seen()[0] > 15 and place.seen()[1] == 0)
+        place.browser.wait(place.is_inside)
         place.browser.press("Reset")
         place.browser.wait(lambda: np.allclose(moved(), 0.0, atol=1e-2))
 

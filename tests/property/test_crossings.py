@@ -61,7 +61,7 @@ def expected(given_: list[tuple[list[float], float, int, object]]) -> list[tuple
 
 
 @given(functions(apart=DT / 4), INTEGRATORS)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_every_crossing_is_found_once_and_in_order(drawn, integrator):
     """Roots farther apart than the resolution, a quarter of dt, and of several events at one instant."""
     given_, _ = drawn
@@ -76,7 +76,7 @@ def test_every_crossing_is_found_once_and_in_order(drawn, integrator):
 
 
 @given(functions(apart=DT / 4), st.lists(st.floats(-2.0, 2.0), min_size=8, max_size=8), INTEGRATORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_what_then_does_to_the_state_changes_no_crossing_of_time(drawn, factors, integrator):
     """Events of functions of time whose `then` changes the velocity (stops it, turns it round, leaves it as it is)."""
     given_, _ = drawn
@@ -102,7 +102,7 @@ def test_what_then_does_to_the_state_changes_no_crossing_of_time(drawn, factors,
 
 
 @given(st.floats(0.05, 0.95), st.floats(-6.0, 0.08).map(lambda x: 10.0**x), st.integers(-1, 1), INTEGRATORS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_there_and_back_within_a_step(middle, width, direction, integrator):
     """A parabola that is below zero for a while, which may be far shorter than a step: down, then up."""
     width *= DT
@@ -114,7 +114,7 @@ def test_there_and_back_within_a_step(middle, width, direction, integrator):
 
 
 @given(st.floats(0.1, 0.9), st.floats(1.02, 8.0), st.sampled_from([None, 0.003]), INTEGRATORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nothing_longer_than_the_resolution_is_missed(begin, length, resolution, integrator):
     """A function that is nothing but a sign: the worst there is to find."""
     end = begin + length * (resolution or DT / 4)
@@ -124,7 +124,7 @@ def test_nothing_longer_than_the_resolution_is_missed(begin, length, resolution,
 
 
 @given(st.floats(0.1, 0.9), st.floats(0.1, 3.0), st.sampled_from([0.01, 0.05]), st.sampled_from(["rk4", "dop853"]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_a_ball_bounces_as_it_must_until_it_is_said_to_come_to_rest(restitution, height, dt, integrator):
     """Bounces at t1, t1 + 2 e t1, t1 + 2 e t1 + 2 e^2 t1, ...: they accumulate at t1 (1 + e) / (1 - e)."""
     fall = np.sqrt(2 * height / 9.81)
@@ -154,7 +154,7 @@ def test_a_ball_bounces_as_it_must_until_it_is_said_to_come_to_rest(restitution,
     INTEGRATORS,
     st.sampled_from([["rises", "falls"], ["falls", "rises"], ["falls", "passes"], ["passes", "falls", "rises"]]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nothing_happens_in_the_other_direction(q, v, dt, integrator, order):
     """A particle only rises. Other events at that instant, give or take rounding, end the step there."""
     directions = {"rises": 1, "falls": -1, "passes": 0}
@@ -164,7 +164,7 @@ def test_nothing_happens_in_the_other_direction(q, v, dt, integrator, order):
 
 
 @given(st.integers(0, 2**32), INTEGRATORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_directions_in_a_box(seed, integrator):
     """Balls between two walls, whose passages through the middle, up and down, are known by unfolding their ways."""
     rng = np.random.default_rng(seed)

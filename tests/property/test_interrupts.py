@@ -18,14 +18,6 @@ Q = MODEL.random(0)
 TRIES = 25
 
 
-@pytest.fixture
-def little_to_collect():
-    """What was there before is left out by the garbage collector."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 def quasi_static():
     qs = supple.QuasiStatics(MODEL, Q, error=1e-3)
     return qs, lambda: qs.set_state(Q)
@@ -84,7 +76,6 @@ def lines_until(call, line):
     return ran
 
 
-@pytest.mark.usefixtures("little_to_collect")
 @pytest.mark.parametrize("made", [quasi_static, adaptive])
 def test_an_interrupt_at_any_line_spoils_nothing(made):
     rng = np.random.default_rng(0)

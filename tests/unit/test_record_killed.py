@@ -17,7 +17,7 @@ import supple
 from recorded import CASES, equal, same
 from supple.record.head import LENGTH, read_head
 
-KILLS = {"march": 20, "function": 8, "adaptive": 8, "events for ever": 8, "quasi-statics": 8, "adaptive dynamics": 8}
+KILLS = {"march": 10, "function": 5, "adaptive": 5, "events for ever": 5, "quasi-statics": 5, "adaptive dynamics": 5}
 STEPS = 100_000  #: more than are ever made
 
 # What the page cache has outlives a process: nothing needs to reach the disk here.
