@@ -2,7 +2,7 @@
 
     H a + C = tau + G^T x        G a = g        [closure.py]
 
-"aba" is constrained.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
+"aba" is fronts.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
 B = L^-T G^T, the forces x are the smallest with B^T B x = g - G H^-1 (tau - C). "dense" does the same with a dense
 factor, independent of the tree.
 """
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from supple.errors import ModelError, SingularError, StateError
 from supple.exact.closure import Closure, closure
-from supple.exact.constrained import CONSTRAINED, WITH_FORCES
 from supple.exact.crba import dense_shape, mass_matrix
 from supple.exact.factor import factorize
+from supple.exact.fronts import WITH_FORCES, WITH_LOOPS
 from supple.exact.kinematics import poses
 from supple.exact.rnea import RNEA, WITH_WRENCHES
 from supple.model.model import Model
@@ -32,17 +32,17 @@ RANK = 1e-10  #: singular values below this fraction of the largest belong to re
 def with_loops(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
     """Forward dynamics of a model with loops."""
     if method == "aba":
-        return CONSTRAINED(model, q, v, tau, wrenches)
+        return WITH_LOOPS(model, q, v, tau, wrenches)
     if method not in ("crba", "dense"):
         raise ModelError(f"method {method!r} is for trees, and this model has loops: use 'aba', 'crba' or 'dense'")
-    arrays, size = CONSTRAINED.arrays(model, (q, v, tau, wrenches))
+    arrays, size = WITH_LOOPS.arrays(model, (q, v, tau, wrenches))
     solve = _by_factors if method == "crba" else _at_once
     if size is None:
         return solve(model, *arrays)
     out = np.empty((size, model.nv))
     for i in range(size):
         try:
-            out[i] = solve(model, *CONSTRAINED._state(model, arrays, i))
+            out[i] = solve(model, *WITH_LOOPS._state(model, arrays, i))
         except (StateError, SingularError) as e:
             raise type(e)(f"state {i} of the batch: {e}") from None
     return out

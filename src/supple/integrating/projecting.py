@@ -2,7 +2,7 @@
 
     H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v        [exact/closure.py]
 
-Both are the accelerations of a body at rest under forces along the rows alone, so constrained.py finds them: the
+Both are the accelerations of a body at rest under forces along the rows alone, so exact/fronts.py finds them: the
 projection is as exact, as quick and as sure with redundant rows as the dynamics. Steps for positions are repeated until
 the loops are closed as far as rounding allows. Velocities change by what an impact that closes the rows would do: the
 kinetic energy does not grow.
@@ -14,9 +14,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.aba import accelerate_joints
 from supple.exact.call_kernels import Call, no_wrenches
-from supple.exact.constrained import CONSTRAINED, constrained_scratch, prepare_rows, push_joints, solve_rows
+from supple.exact.fronts import WITH_LOOPS, collect, factor_state, front_scratch, load_nothing, solve_fronts
 from supple.exact.motion import CallState
 from supple.integrating.chart import move_into
 from supple.model.model import Model
@@ -50,25 +49,29 @@ class Projection(Struct):
 def project_kernel(projection):
     """Project q, then v."""
     call, q, v = projection.call, projection.q, projection.v
-    m, work, change = call.model, constrained_scratch(call), projection.change
-    loops = work.hubs[0]
+    m, work, change = call.model, front_scratch(call), projection.change
+    mech = work.hubs[0]
+    loops = mech.loops
+    load_nothing(mech)
     before = np.inf
     for _ in range(MOST):
         state = CallState(q, v, projection.still, False, no_wrenches())
-        if not prepare_rows(m, state, loops, work) > 0.0:
+        if not factor_state(m, state, mech, work) > 0.0:
             return LOST
         find_gap(loops, projection)
         gap = projection.left
         if gap <= projection.least or (gap < 1e3 * projection.least and gap >= 0.5 * before):
             break
         for r in range(loops.n_rows):
-            loops.b[r] = -loops.rows[r].phi
-        respond(m, loops, work, change)
+            loops.rows[r].g = -loops.rows[r].phi
+        solve_fronts(mech)
+        collect(m, mech, change, work)
         move_into(m, q, change, 1.0, q)
         before = gap
     for r in range(loops.n_rows):  # at the last position
-        loops.b[r] = -loops.rows[r].rate
-    respond(m, loops, work, change)
+        loops.rows[r].g = -loops.rows[r].rate
+    solve_fronts(mech)
+    collect(m, mech, change, work)
     for j in range(m.nv):
         v[j] += change[j]
     return CLOSED if projection.left <= 1e3 * projection.least else OPEN
@@ -84,16 +87,6 @@ def find_gap(loops, projection):
             projection.left, projection.worst = gap, r
 
 
-@helper
-def respond(m, loops, work, change):
-    """change = H^-1 G^T x, with x so that G change = b."""
-    solve_rows(m, loops, work)
-    for j in range(m.nv):
-        work.dofs[j].u = 0.0
-    push_joints(m, loops, work)
-    accelerate_joints(m, change, change, work)
-
-
 class Projector(Pointing):
     """Closes the loops of a model. least: how far they may stay open; a thousand times that is refused."""
 
@@ -107,7 +100,7 @@ class Projector(Pointing):
     def _point(self) -> None:
         still = np.zeros(self._model.nv)
         self._projection: Held = Projection.of(
-            call=CONSTRAINED.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
+            call=WITH_LOOPS.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
             least=self._least,
         )  # fmt: skip
         self._run = project_kernel.load()
