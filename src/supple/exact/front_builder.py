@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +45,13 @@ class _Nodes:
         self.model, self.tree, self.graph = model, tree, graph_of(model)
         self.cut: list[int] = np.setdiff1d(np.arange(len(self.graph.A)), tree.edge).tolist()
         bodies = order(tree.parent)
-        base = _bases(model, self.graph, tree, self.cut)
-        self.n_bases = max(base.values(), default=-1) + 1
+        base, above = _bases(model, self.graph, tree, self.cut)
+        self.n_bases = len(above)
         self.of = np.empty(model.n_bodies, dtype=np.int64)  #: the node of each body
         self.of[bodies] = self.n_bases + np.arange(len(bodies))
         self.table = Node.zeros(self.n_bases + len(bodies))
-        self.table["body"] = self.table["parent"] = self.table["front"] = -1
+        self.table["body"] = self.table["front"] = -1
+        self.table["parent"][: self.n_bases] = above
         mine, up, edge = self.table[self.n_bases :], tree.parent[bodies], tree.edge[bodies]
         mine["body"] = bodies
         mine["parent"] = np.where(up >= 0, self.of[up], [base.get(b, 0) for b in bodies.tolist()])
@@ -57,8 +60,8 @@ class _Nodes:
         mine["sign"] = np.where(self.graph.B[edge] == bodies, 1.0, -1.0)
         self.parent: list[int] = self.table["parent"].tolist()
         self.depth = [0] * len(self.table)
-        for node in range(self.n_bases, len(self.table)):
-            self.depth[node] = self.depth[self.parent[node]] + 1
+        for node, up in enumerate(self.parent):
+            self.depth[node] = 0 if up < 0 else self.depth[up] + 1
         self.dofs = self._dofs()
 
     def _dofs(self) -> NDArray[np.void]:
@@ -98,28 +101,33 @@ class _Nodes:
         return one
 
 
-def _bases(model: Model, graph: Graph, tree: SpanningTree, cut: list[int]) -> dict[int, int]:
-    """The base of each body that is joined to the world: the same for bodies between whose branches a joint is cut, or
-    a relation holds."""
+def _bases(model: Model, graph: Graph, tree: SpanningTree, cut: list[int]) -> tuple[dict[int, int], list[int]]:
+    """The base of each body that is joined to the world, and the base above each base, or -1: neighbours are bases
+    between whose branches a joint is cut or a relation holds, so that their rows meet at one of the two."""
     root = [-1] * model.n_bodies
     for body in order(tree.parent).tolist():
         up = int(tree.parent[body])
         root[body] = body if up == WORLD else root[up]
-    leader = {x: x for x in sorted(set(root))}
-
-    def find(x: int) -> int:
-        while leader[x] != x:
-            leader[x] = x = leader[leader[x]]
-        return x
-
-    joined = [[int(x[e]) for x in (graph.A, graph.B) if x[e] >= 0] for e in cut]
+    beside: dict[int, list[int]] = {x: [] for x in sorted(set(root))}
+    joined = [[root[int(x[e])] for x in (graph.A, graph.B) if x[e] >= 0] for e in cut]
     numbers = {name: i for i, name in enumerate(model.joint_names)} if model.relation_list else {}
-    joined += [[numbers[name] for name in x.joints] for x in model.relation_list]
-    for bodies in joined:
-        for other in bodies[1:]:
-            leader[find(root[other])] = find(root[bodies[0]])
-    number: dict[int, int] = {}
-    return {x: number.setdefault(find(x), len(number)) for x in leader}
+    joined += [[root[numbers[name]] for name in x.joints] for x in model.relation_list]
+    for roots in joined:
+        for one, two in pairwise(roots):
+            if one != two:
+                beside[one].append(two)
+                beside[two].append(one)
+    base: dict[int, int] = {}
+    above: list[int] = []
+    for start in beside:
+        waiting = deque([(start, -1)])
+        while waiting:
+            x, up = waiting.popleft()
+            if x not in base:
+                base[x] = len(above)
+                above.append(up)
+                waiting += [(other, base[x]) for other in beside[x]]
+    return base, above
 
 
 @dataclass
@@ -221,7 +229,7 @@ class _RowsOfNodes:
         else:
             table["front"][node], table["is_new"][node] = len(self.fronts), 1
             self._lay_out(here, n_open, n_closed, is_base)
-        if not is_base:
+        if n_open + here.n_kept:
             self.here[self.nodes.parent[node]].below.append(node)
         first = int(table["dof"][node])
         for k in range(first, first + int(table["n_dofs"][node])):
@@ -272,17 +280,18 @@ class _RowsOfNodes:
         table = aligned_rows(Node, len(nodes.table))
         table[:] = nodes.table
         return Mechanism.of(
-            loops=self.loops.but(rows=Row.zeros(n)), n_nodes=len(table), n_bases=nodes.n_bases,
+            loops=self.loops.but(rows=Row.zeros(n)), n_nodes=len(table), n_dofs=len(nodes.dofs), n_bases=nodes.n_bases,
             n_fronts=len(self.fronts), n_cuts=len(self.cuts), has_loop_joints=int(table["is_loop"].any()), nodes=table,
             dofs=nodes.dofs, ends=_filled(End, ends), directs=_filled(Direct, directs),
             fronts=_filled(Front, [tuple(x[name] for name in _SIZES) for x in self.fronts]),
             cuts=_filled(Cut, self.cuts), node_of=nodes.of, soft=np.array(self.soft), to=np.array(self.to, np.int64),
             pivots=np.zeros(used["b"], np.int64), x=aligned((used["b"],)), Y=aligned((self.n_Y,)),
-            room=aligned((self.room,)), **{name: aligned((size,)) for name, size in used.items()},
+            a=aligned((nodes.model.nv,)), room=aligned((self.room,)),
+            **{name: aligned((size,)) for name, size in used.items()},
         )  # fmt: skip
 
 
-_SIZES = tuple(Front.fields)[: list(Front.fields).index("n_F")]
+_SIZES = tuple(Front.fields)[: list(Front.fields).index("has_begun")]
 
 
 def _filled(struct: type[Struct], rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:

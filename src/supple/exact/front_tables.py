@@ -17,10 +17,10 @@ from supple.spatial.structs import Link, Struct, Table
 
 class Node(Struct):
     """A body, with the joint towards its parent in the spanning tree. The first nodes are the *bases*: the world, once
-    for each part of the mechanism that is connected."""
+    for each body that is joined to it."""
 
     body = Integer()  # -1: a base
-    parent = Integer()  # a node
+    parent = Integer()  # a node; -1: none, of a base
     joint = Integer()  # the body whose joint in the model's tree it is; or the number of a loop
     is_loop = Integer()
     sign = Number()  # 1 if the parent is the first body of the joint, -1 if the second
@@ -93,6 +93,7 @@ class Front(Struct):
     E = Integer()  # w; and the reflections Z
     to = Integer()  # where the rows of the front continue in that of the parent node
     # memory
+    has_begun = Integer()  # whether rows have arrived from below
     n_F = Integer()  # rows of F
     rank = Integer()  # the first of them, which are those of eliminated rows
 
@@ -112,6 +113,7 @@ class Mechanism(Struct):
 
     loops = Link(Loops)
     n_nodes = Integer()
+    n_dofs = Integer()
     n_bases = Integer()
     n_fronts = Integer()
     n_cuts = Integer()
@@ -133,4 +135,5 @@ class Mechanism(Struct):
     H = Floats()
     E = Floats()
     Y = Floats()
+    a = Floats()  # (nv,) accelerations
     room = Floats()

@@ -15,7 +15,7 @@ Rows both of whose ends are below a node are closed. Only six combinations of th
 K = 0, and F^T F x = b gives their forces in terms of the rest: they are eliminated, by orthogonal transformations of F
 [row_elimination.py]. Nothing is subtracted from F^T F or added to IA, so nothing cancels. Where rows depend on each
 other, the smallest forces of those eliminated together are taken. A base is the world, which has no acceleration:
-there all rows are eliminated.
+there all closed rows are eliminated.
 
 Cut joints of the model's own tree are rows, too, and their armatures are a compliance along a row. A loop joint in
 the spanning tree adds c to the accelerations, the particular solution of K c = g [closure.py].
@@ -102,7 +102,7 @@ def factor_state(m, state, mech, work):
 
 @helper
 def place_bodies(m, state, mech, work):
-    """The first pass of aba.py; also the motions of bodies at the ends of loops, and the position of every node."""
+    """The first pass of aba.py, for nodes; also the motions of bodies at the ends of loops."""
     path, loops = work.path, mech.loops
     path[0].zeta = world_at_rest(m, state.q[0], path[0])
     path[0].X = zero_vec(state.q[0])
@@ -115,7 +115,7 @@ def place_bodies(m, state, mech, work):
         X = path[p].X + work.bodies[b].r
         path[i].X = X
         node = mech.nodes[mech.node_of[b]]
-        node.I, node.P = I, X
+        node.I, node.IA, node.f, node.P = I, articulated(I), work.bodies[b].p, X
         if loops.captured[b] >= 0:
             end = loops.motions[loops.captured[b]]
             end.R, end.P, end.V, end.zeta = R, X, path[i].V, path[i].zeta
@@ -230,13 +230,16 @@ def set_force(K, i, f):
 @kernel(types.float64(Mechanism.type), "factors of fronts", effort=2)
 def factor_fronts(mech):
     """IA, U, d, K, Y and F from the leaves to the bases. Returns the smallest D."""
-    clear_fronts(mech)
+    for i in range(mech.n_fronts):
+        mech.fronts[i].n_F = mech.fronts[i].rank = mech.fronts[i].has_begun = 0
     smallest = np.inf
     for a in range(mech.n_nodes - 1, -1, -1):
         node = mech.nodes[a]
         if node.is_new:
             begin_front(node, mech)
         if node.body < 0:
+            if has_rows_above(node, mech):
+                leave_node(node, mech.nodes[node.parent], mech)
             continue
         IA = node.IA
         for k in range(node.dof + node.n_dofs - 1, node.dof - 1, -1):
@@ -251,27 +254,31 @@ def factor_fronts(mech):
         up = mech.nodes[node.parent]
         if up.body >= 0:
             up.IA = up.IA + shift_inertia(node.r, IA)
-        if node.front >= 0:
+        if has_rows_above(node, mech):
             leave_node(node, up, mech)
     return smallest
 
 
 @helper
-def clear_fronts(mech):
-    """No children have arrived yet."""
-    for a in range(mech.n_bases, mech.n_nodes):
-        mech.nodes[a].IA = articulated(mech.nodes[a].I)
-    for i in range(mech.n_fronts):
-        front = mech.fronts[i]
-        front.n_F = front.rank = 0
-        for j in range(6 * front.n):
-            mech.K[front.K + j] = 0.0
+def has_rows_above(node, mech):
+    """Whether rows go on from a node to its parent."""
+    return node.front >= 0 and mech.fronts[node.front].n_open + mech.fronts[node.front].n_kept > 0
+
+
+@helper
+def clear(front, mech):
+    """No rows have arrived yet."""
+    front.has_begun = 1
+    for j in range(6 * front.n):
+        mech.K[front.K + j] = 0.0
 
 
 @helper
 def begin_front(node, mech):
     """Add the rows that enter at a node to those of its children, and eliminate closed ones."""
     front, loops = mech.fronts[node.front], mech.loops
+    if not front.has_begun:
+        clear(front, mech)
     for e in range(node.end, node.end + node.n_ends):
         end = mech.ends[e]
         for i in range(end.n_rows):
@@ -332,6 +339,8 @@ def leave_node(node, up, mech):
             set_force(K, at, shift_force(node.r, force_at(K, at)))
         return
     to = mech.fronts[up.front]
+    if not to.has_begun:
+        clear(to, mech)
     for r in range(m):
         at = to.K + 6 * mech.to[front.to + r]
         set_force(K, at, force_at(K, at) + shift_force(node.r, force_at(K, front.K + 6 * r)))
@@ -349,14 +358,10 @@ def leave_node(node, up, mech):
 
 @helper
 def load_forces(m, state, mech, work):
-    """Bias forces of bodies and forces of joints; those of cut joints act on the two bodies."""
-    for a in range(mech.n_bases, mech.n_nodes):
-        mech.nodes[a].f = work.bodies[mech.nodes[a].body].p
-    for a in range(mech.n_bases, mech.n_nodes):
-        node = mech.nodes[a]
-        for k in range(node.dof, node.dof + node.n_dofs):
-            j = mech.dofs[k].iv
-            mech.dofs[k].tau = joint_force(m, state.known, state.v, j) if j >= 0 else 0.0
+    """Forces of joints; those of cut joints act on the two bodies."""
+    for k in range(mech.n_dofs):
+        j = mech.dofs[k].iv
+        mech.dofs[k].tau = joint_force(m, state.known, state.v, j) if j >= 0 else 0.0
     for i in range(mech.n_cuts):
         cut = mech.cuts[i]
         kind, j = m.bodies[cut.body].kind, m.bodies[cut.body].iv
@@ -374,15 +379,14 @@ def load_nothing(mech):
     """No forces: only rows and loop joints have something to equal."""
     o = Vec3(0.0, 0.0, 0.0)
     for a in range(mech.n_bases, mech.n_nodes):
-        node = mech.nodes[a]
-        node.f = Force(o, o)
-        for k in range(node.dof, node.dof + node.n_dofs):
-            mech.dofs[k].tau = 0.0
+        mech.nodes[a].f = Force(o, o)
+    for k in range(mech.n_dofs):
+        mech.dofs[k].tau = 0.0
 
 
 @kernel(types.void(Mechanism.type), "solutions of fronts", effort=2)
 def solve_fronts(mech):
-    """The accelerations A of all nodes, and of degrees of freedom, in place of their u."""
+    """The accelerations A of all nodes, and a of degrees of freedom."""
     o = Vec3(0.0, 0.0, 0.0)
     for a in range(mech.n_bases):
         mech.nodes[a].A = mech.nodes[a].c = Motion(o, o)
@@ -433,8 +437,17 @@ def gather_forces(node, mech):
             if not front.is_base:
                 rotate_numbers(front, mech, b, False)
             eliminate_numbers(front, mech)
-    if node.body < 0:
-        return
+    if node.body >= 0:
+        pass_force(node, mech)
+    if has_rows_above(node, mech) and mech.nodes[node.parent].front != node.front:
+        front, to = mech.fronts[node.front], mech.fronts[mech.nodes[node.parent].front]
+        for r in range(front.n_open + front.n_kept):
+            b[to.b + mech.to[front.to + r]] += b[front.b + r]
+
+
+@helper
+def pass_force(node, mech):
+    """Pass the bias force of a body through its degrees of freedom, on to its parent."""
     pA = node.pA
     for k in range(node.dof + node.n_dofs - 1, node.dof - 1, -1):
         dof = mech.dofs[k]
@@ -444,14 +457,10 @@ def gather_forces(node, mech):
         if node.front >= 0:
             front = mech.fronts[node.front]
             for r in range(front.n_open + front.n_kept):
-                b[front.b + r] -= mech.Y[dof.y + r] * (dof.d * u)
+                mech.b[front.b + r] -= mech.Y[dof.y + r] * (dof.d * u)
     up = mech.nodes[node.parent]
     if up.body >= 0:
         up.pA = up.pA + shift_force(node.r, pA)
-    if node.front >= 0 and up.front != node.front:
-        front, to = mech.fronts[node.front], mech.fronts[up.front]
-        for r in range(front.n_open + front.n_kept):
-            b[to.b + mech.to[front.to + r]] += b[front.b + r]
 
 
 @helper
@@ -469,13 +478,12 @@ def gather_end(node, end, front, mech):
 def accelerate_node(node, mech):
     """Forces along the rows of a node, and its acceleration, from those of its parent."""
     x = mech.x
+    if has_rows_above(node, mech) and mech.nodes[node.parent].front != node.front:
+        front, above = mech.fronts[node.front], mech.fronts[mech.nodes[node.parent].front]
+        for r in range(front.n_open + front.n_kept):
+            x[front.b + r] = x[above.b + mech.to[front.to + r]]
     if node.body >= 0:
-        up = mech.nodes[node.parent]
-        if node.front >= 0 and up.front != node.front:
-            front, above = mech.fronts[node.front], mech.fronts[up.front]
-            for r in range(front.n_open + front.n_kept):
-                x[front.b + r] = x[above.b + mech.to[front.to + r]]
-        A = shift_motion(node.r, up.A)
+        A = shift_motion(node.r, mech.nodes[node.parent].A)
         for k in range(node.dof, node.dof + node.n_dofs):
             dof = mech.dofs[k]
             u = dof.u - A @ dof.U
@@ -483,8 +491,10 @@ def accelerate_node(node, mech):
                 front = mech.fronts[node.front]
                 for r in range(front.n_open + front.n_kept):
                     u += mech.Y[dof.y + r] * x[front.b + r]
-            dof.u = u * dof.d
-            A = A + dof.s * dof.u
+            a = u * dof.d
+            A = A + dof.s * a
+            if dof.iv >= 0:
+                mech.a[dof.iv] = a
         node.A = A
     if node.is_new:
         front = mech.fronts[node.front]
@@ -500,11 +510,8 @@ def accelerate_node(node, mech):
 @helper
 def collect(m, mech, out, work):
     """Accelerations of the model's coordinates."""
-    for a in range(mech.n_bases, mech.n_nodes):
-        node = mech.nodes[a]
-        for k in range(node.dof, node.dof + node.n_dofs):
-            if mech.dofs[k].iv >= 0:
-                out[mech.dofs[k].iv] = mech.dofs[k].u
+    for j in range(m.nv):
+        out[j] = mech.a[j]
     for i in range(mech.n_cuts):
         cut = mech.cuts[i]
         kind, j, node = m.bodies[cut.body].kind, m.bodies[cut.body].iv, mech.nodes[cut.node]

@@ -98,9 +98,12 @@ def loop_tables(model: Model) -> Held:
 
 def _shapes(model: Model, first: Ints, captured: Ints, world: int) -> NDArray[np.void]:
     out = LoopShape.zeros(len(model.loop_list))
-    turns = inside_turns(model) if len(out) else np.empty((0, 3, 3))
-    for i, x in enumerate(model.loop_list):
-        along = frames_along(np.array([AXES[x._type]]), x.axis[None], x.axis2[None])[0]
+    if not len(out):
+        return out
+    turns = inside_turns(model)
+    axes = (np.array([getattr(x, name) for x in model.loop_list]) for name in ("axis", "axis2"))
+    frames = frames_along(np.array([AXES[x._type] for x in model.loop_list]), *axes)
+    for i, (x, along) in enumerate(zip(model.loop_list, frames)):
         out["kind"][i], out["row"][i], out["pitch"][i] = IN_KERNELS[x._type], first[i], x.pitch
         places = ((x.body, x.position, x.rotation), (x.other, x.other_position, x.other_rotation))
         for side, (body, p, R) in enumerate(places):

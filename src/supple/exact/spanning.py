@@ -94,7 +94,7 @@ def _searched(graph: Graph, backwards: bool) -> SpanningTree:
 
 def _cost(graph: Graph, tree: SpanningTree) -> float:
     """About how many operations a solution takes: for each body the square of the number of unknown forces there, and
-    the cube of those that meet only at the world."""
+    the cube of those between two bodies at the world, where they meet."""
     if not np.isin(graph.required, tree.edge).all():
         return np.inf
     cut = np.setdiff1d(np.arange(len(graph.A)), tree.edge)
@@ -111,7 +111,10 @@ def _cost(graph: Graph, tree: SpanningTree) -> float:
         for x in sums:
             x[up[body]] += x[body]
     here = np.array(sums[0][:-1]) + np.minimum(sums[1][:-1], DENSE)
-    return float((here**2).sum() + rows[between & (meet == WORLD)].sum() ** 3)
+    far = between & (meet == WORLD)
+    roots = _roots(tree.parent)
+    _, pair = np.unique(np.sort([roots[a[far]], roots[b[far]]], axis=0), axis=1, return_inverse=True)
+    return float((here**2).sum() + (np.bincount(pair.ravel(), rows[far]) ** 3).sum())
 
 
 def order(parent: Ints) -> Ints:
@@ -124,6 +127,14 @@ def _lifted(parent: Ints) -> list[Ints]:
     up = [np.append(parent, WORLD)]
     while (up[-1] != WORLD).any():
         up.append(up[-1][up[-1]])
+    return up
+
+
+def _roots(parent: Ints) -> Ints:
+    """The body at the world above each."""
+    up = np.where(parent == WORLD, np.arange(len(parent)), parent)
+    while not np.array_equal(up, up[up]):
+        up = up[up]
     return up
 
 

@@ -52,12 +52,12 @@ def project_kernel(projection):
     m, work, change = call.model, front_scratch(call), projection.change
     mech = work.hubs[0]
     loops = mech.loops
-    load_nothing(mech)
     before = np.inf
     for _ in range(MOST):
         state = CallState(q, v, projection.still, False, no_wrenches())
         if not factor_state(m, state, mech, work) > 0.0:
             return LOST
+        load_nothing(mech)
         find_gap(loops, projection)
         gap = projection.left
         if gap <= projection.least or (gap < 1e3 * projection.least and gap >= 0.5 * before):
