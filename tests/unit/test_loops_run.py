@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import supple
-from linkages import allowed_velocity, four_bar, random_linkage
+from linkages import allowed_velocity, bennett, four_bar, parallel, parallelogram, random_linkage, random_rotation
 from supple.exact.closure import closure
 from supple.integrating.projecting import Projector
 
@@ -123,3 +123,57 @@ def test_wrenches_of_loops_are_kept(linkage, tmp_path):
     np.testing.assert_allclose(
         run.joint_wrenches[3], supple.joint_wrenches(model, run.q[3], run.v[3], frame="child"), atol=1e-9
     )
+
+
+# --- redundant rows and singular positions ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("integrator", "dt", "kept"), [("rk4", 5e-3, 1e-6), ("dop853", 1e-2, 1e-5), ("rk4", 2e-2, 1e-3)]
+)
+def test_rows_that_are_redundant_only_where_loops_are_closed(integrator, dt, kept):
+    """Inside of a step Bennett's linkage is not quite closed: there its rows would not let it move at all."""
+    model, q = bennett()
+    run = supple.simulate(model, q, duration=1.5, dt=dt, integrator=integrator)
+    assert max(widest_gap(run)) < 1e-11
+    assert np.ptp(run.energy) < kept
+    assert np.ptp(run.q[:, 0]) > 1.0  # it swings
+
+
+@pytest.mark.parametrize("rods", [2, 3, 4])
+def test_singular_positions_are_passed(rods):
+    """A parallelogram that turns around goes through the flat position, where it could become an antiparallelogram."""
+    model = parallelogram(rods, turned=random_rotation(np.random.default_rng(rods)))
+    v = np.array([-9.0, 9.0] + [-9.0] * (rods - 1))
+    for begin in (-1.0, 0.0):
+        run = supple.simulate(model, parallel(begin, rods), v, duration=1.0, dt=2e-3)
+        assert max(widest_gap(run)) < 1e-12
+        assert np.abs(run.q[-1, 0]) > 2 * np.pi
+        assert np.abs(np.sin(run.q[:, 0] + run.q[:, 1])).max() < 1e-9  # the coupler stays level
+        assert np.ptp(run.energy) < (1e-5 if begin else 1e-3)  # begun at it, the first stages do not know the branch
+
+
+def test_projection_near_singular_positions():
+    """The nearest state is near, at any distance from the singular position and for any gap."""
+    rng, model = np.random.default_rng(0), parallelogram(3, turned=random_rotation(np.random.default_rng(1)))
+    project, v = Projector(model, 1e-13), np.array([-9.0, 9.0, -9.0, -9.0])
+    for e in 10.0 ** np.arange(-14, -1):
+        for d in 10.0 ** np.arange(-14, -4):
+            q = parallel(e) + d * rng.normal(size=4)
+            there, moving, status = project(q, v)
+            assert status == 0
+            assert np.abs(there - q).max() < 100 * max(d, 1e-7)
+            assert np.abs(moving - v).max() < 0.5
+
+
+def test_long_turning_gears_stay_in_mesh():
+    """After 1e7 radians a coordinate has only nine digits behind the point."""
+    builder = supple.ModelBuilder(gravity=(0, 0, 0))
+    for name in ("wheel", "pinion"):
+        builder.add_body(name, None, "continuous", axis=(0, 1, 0), mass=1.0, inertia=(1, 0.5, 1))
+    builder.relate({"wheel_joint": 3000.0, "pinion_joint": 1000.0})
+    model = builder.build()
+    q = supple.close_loops(model, [1e7, -3e7])
+    run = supple.simulate(model, q, supple.close_velocities(model, q, [10.0, -30.0]), duration=1.0)
+    assert run.q[-1, 0] - q[0] == pytest.approx(10.0, rel=1e-6)
+    np.testing.assert_allclose(run.q[:, 1], -3 * run.q[:, 0], atol=1e-7)

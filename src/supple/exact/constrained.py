@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from supple.exact.aba import ROWS, accelerate_joints, eliminate_joints, without_joint
 from supple.exact.call_kernels import scratch_opener
 from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
-from supple.exact.closure import find_relations, find_rows, hold_world
-from supple.exact.least_forces import cholesky_solved, least_solution
+from supple.exact.closure import find_relations, find_rows, hold_world, reach_of, widest_gap
+from supple.exact.least_forces import cholesky_solved, least_remainder, least_solution
 from supple.exact.loop_tables import Loops, with_memory
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
@@ -59,6 +59,7 @@ def prepare_rows(m, state, loops, work):
     smallest = eliminate_joints(m, state.v, state.known, work)
     find_rows(loops)
     find_relations(loops, state.q, state.v)
+    loops.least = least_remainder(widest_gap(loops))
     carry_rows(m, loops, work)
     return smallest
 
@@ -168,32 +169,43 @@ def leave(loops, entry, r_b):
 def solve_rows(m, loops, work):
     """x, the forces along rows."""
     n = loops.n_rows
+    scale_rows(loops)
+    loops.rank = n
     if not cholesky_solved(loops.L, loops.scale, loops.room.R, loops.b, loops.x, n):
         gather_factor(m, loops, work)
-        least_solution(loops.B, n, m.nv, loops.scale, loops.b, loops.x, loops.room)
+        loops.rank = least_solution(loops.B, n, m.nv, loops.scale, loops.b, loops.x, loops.least, loops.room)
+
+
+@helper
+def scale_rows(loops):
+    """What makes the longest row of B of each loop one of unit length, from the diagonal of L."""
+    n = loops.n_rows
+    for i in range(n):
+        loops.scale[i] = math.sqrt(max(loops.L[i * n + i], 0.0))
+    for i in range(loops.n_loops):
+        loop = loops.loops[i]
+        first, end, most = loop.row, loop.row + 6 - DOF[loop.kind], 0.0
+        for r in range(first, end):
+            most = max(most, loops.scale[r] / reach_of(loops, r))
+        for r in range(first, end):
+            loops.scale[r] = most * reach_of(loops, r)
+    for i in range(n):
+        loops.scale[i] = 1.0 / loops.scale[i] if loops.scale[i] > 0.0 else 0.0
 
 
 @helper
 def gather_factor(m, loops, work):
-    """B = D^-1/2 Y, transposed, its rows scaled to unit length."""
+    """B = D^-1/2 Y, transposed and scaled."""
     n = loops.n_rows
     for i in range(n * m.nv):
         loops.B[i] = 0.0
-    for r in range(n):
-        loops.scale[r] = 0.0
     for e in range(loops.n_entries):
         entry = loops.entries[e]
         _, _, kind, j = joint_of(m, entry.body)
         for k in range(j, j + DOF[kind]):
             root = math.sqrt(max(work.dofs[k].d, 0.0))
             for r in range(entry.row, entry.row + entry.n_rows):
-                y = root * loops.Y[k * n + r]
-                loops.B[r * m.nv + k] = y
-                loops.scale[r] += y * y
-    for r in range(n):
-        loops.scale[r] = 1.0 / math.sqrt(loops.scale[r]) if loops.scale[r] > 0.0 else 0.0
-        for k in range(m.nv):
-            loops.B[r * m.nv + k] *= loops.scale[r]
+                loops.B[r * m.nv + k] = root * loops.Y[k * n + r] * loops.scale[r]
 
 
 @helper
@@ -206,6 +218,11 @@ def push_joints(m, loops, work):
         for k in range(j, j + DOF[kind]):
             for r in range(entry.row, entry.row + entry.n_rows):
                 work.dofs[k].u += loops.Y[k * n + r] * loops.x[r]
+
+
+def were_redundant(model: Model) -> bool:
+    """Whether rows depended on each other in the last state that CONSTRAINED was given."""
+    return bool(CONSTRAINED.work(model).call.hubs.rank < n_rows(model))
 
 
 def _inverse_D(model: Model, work: HostWork) -> Floats:

@@ -1,7 +1,8 @@
 """The smallest x with L x = b, where L = B^T B is known by its factor B, and its rows may depend on each other.
 
 L is what forces along the rows of loops accelerate [constrained.py]; columns of B that depend on others belong to
-redundant rows. Rows are scaled to unit length. If L is far from singular, its Cholesky factor is good enough.
+redundant rows. Rows are scaled so that the longest of each loop has unit length. If L is far from singular, its
+Cholesky factor is good enough.
 Otherwise B is made triangular by orthogonal projections, largest remaining column first: L is never formed, and
 columns whose remainder is rounding are dropped,
 
@@ -9,6 +10,12 @@ columns whose remainder is rounding are dropped,
     W^T = Z T       Z (n, k) orthonormal columns, T (k, k) triangular                   x = Z T^-T T^-1 Z^T b
 
 which is the x of least length among those with the least error |L x - b|.
+
+What counts as rounding depends on how far the loops are open. Rows that depend on each other wherever loops are closed
+(Bricard's linkage) do so no longer beside those positions. Obeying them all would forbid the mechanism its motion. A
+remainder that is not larger than what the gap explains is therefore left out. At a distance e from a singular position,
+where rows are only about e apart, a gap of e d lies d away from where the loops are closed. Rows that are redundant
+there have remainders of d^2 / e: the square root of the gap is between both.
 """
 
 from __future__ import annotations
@@ -17,24 +24,29 @@ import math
 
 from supple.spatial.compiler import helper
 
-REGULAR = 1e-7  #: least pivot of L, scaled to a unit diagonal, for the Cholesky factor to have enough digits
-RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others
+REGULAR = 1e-7  #: least pivot of L, as a fraction of the diagonal, for the Cholesky factor to have enough digits
+SHORT = 1e-6  #: least entry on the diagonal of L, of one, for a row not to be suspected of being rounding
+RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others; more where loops are open
+BY_GAP, COARSEST = 10.0, 1e-2
+
+
+@helper
+def least_remainder(gap):
+    """The remainder that tells a row from others where loops are open by `gap`."""
+    return max(RANK, min(BY_GAP * math.sqrt(gap), COARSEST))
 
 
 @helper
 def cholesky_solved(L, scale, C, b, x, n):
     """Solve by the Cholesky factor of the scaled L, into C; whether all its pivots are large enough."""
     for i in range(n):
-        if not L[i * n + i] > 0.0:
-            return False
-        scale[i] = 1.0 / math.sqrt(L[i * n + i])
-    for i in range(n):
         for j in range(i + 1):
             t = L[i * n + j] * scale[i] * scale[j]
             for k in range(j):
                 t -= C[i * n + k] * C[j * n + k]
             if i == j:
-                if not t > REGULAR:
+                whole = L[i * n + i] * scale[i] * scale[i]
+                if not (whole > SHORT and t > REGULAR * whole):
                     return False
                 C[i * n + i] = math.sqrt(t)
             else:
@@ -103,11 +115,11 @@ def orthogonalise(B, rows, length, R, stride, order, least):
 
 
 @helper
-def least_solution(B, n, length, scale, b, x, room):
-    """The solution for rows that may depend on each other. B (n, length): the columns of the factor as rows, scaled to
-    unit length by `scale`; destroyed. Returns the rank."""
+def least_solution(B, n, length, scale, b, x, least, room):
+    """The solution for rows that may depend on each other, remainders below `least` being none. B (n, length): the
+    columns of the factor as rows, multiplied by `scale`; destroyed. Returns the rank."""
     R, W, T, order, other = room.R, room.W, room.T, room.order, room.other
-    rank = orthogonalise(B, n, length, R, n, order, RANK)
+    rank = orthogonalise(B, n, length, R, n, order, least)
     # the rows of W = R P^T without the scale; then W^T = Z T with Z^T in the place of W
     for i in range(rank):
         for j in range(n):

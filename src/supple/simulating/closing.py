@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.assembling import CLOSED, row_names, size_of
+from supple.exact.assembling import CLOSED, NEARLY, size_of
 from supple.exact.closure import closure
+from supple.exact.loop_dynamics import row_names
 from supple.integrating.projecting import CLOSED as IS_CLOSED
 from supple.integrating.projecting import Projector
 from supple.model.model import Model
@@ -15,8 +16,6 @@ from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-
-NEARLY = 1e-6  #: metres, radians (times the size of the model) and those a second by which loops may be open at first
 
 
 class Closing(Pointing):
@@ -50,7 +49,7 @@ def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:
     if model.is_tree:
         return q, v
     rows, names = closure(model, q, v), row_names(model)
-    least = NEARLY * size_of(model)
+    least = NEARLY * size_of(model)  # also a second
     speed = rows.G @ v
     if np.abs(rows.phi).max() > least:
         worst = int(np.argmax(np.abs(rows.phi)))

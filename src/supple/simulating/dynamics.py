@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.errors import SimulationError, StateError, SuppleError
+from supple.exact.constrained import were_redundant
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
 from supple.exact.inverse import inverse_dynamics
@@ -77,7 +78,19 @@ class Dynamics(Pointing):
 
     def acceleration(self, time: float, q: Floats, v: Floats, within: float | None = None) -> Floats:
         """(nv,) as returned by forward_dynamics; errors state the time and the joint. within: an instant inside the
-        step that is being taken, whose pushes act."""
+        step that is being taken, whose pushes act.
+
+        Stages of a step are a little beside the positions in which loops are closed. Rows that are redundant there are
+        not here, so that accelerations are those of the nearest state with closed loops."""
+        if self._closing is None:
+            return self._acceleration(time, q, v, within)
+        if self.method == "aba":
+            found = self._acceleration(time, q, v, within)
+            if not were_redundant(self.model):
+                return found
+        return self._acceleration(time, *self._closing(time, (q, v)), within)
+
+    def _acceleration(self, time: float, q: Floats, v: Floats, within: float | None) -> Floats:
         tau, wrenches = self.forces(time, q, v, within)
         try:
             return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
