@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Positive, checked
-from supple.errors import StateError
+from supple.errors import SingularError, StateError
 from supple.exact.answers import at_rest
 from supple.exact.closure import Closure, closure
+from supple.exact.constrained import CONSTRAINED
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
 from supple.exact.kinematics import POSES
@@ -78,7 +79,11 @@ def close_velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> 
     if speeds.ndim != 1 or not np.isfinite(speeds).all():
         raise StateError(f"v must be {model.nv} finite numbers")
     rows = closure(model, here)
-    factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
+    try:
+        factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
+    except SingularError:
+        CONSTRAINED.general(model, here, speeds, None, None)  # names the joint
+        raise
     B = factor.solve_Lt(rows.G.T)
     return speeds + factor.solve_L(B @ row_forces(model, rows, B, -rows.G @ speeds))
 

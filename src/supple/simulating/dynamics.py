@@ -100,9 +100,8 @@ class Dynamics(Pointing):
             raise SimulationError(f"at time {time:.6g} s: {e}", time) from cause
 
     def friction_jumps(self, *velocities: Floats) -> bool:
-        """Whether dry friction jumps between velocities that follow each other in a step. Not looked for where loops
-        are closed: they have no implicit steps."""
-        if not len(self._friction) or self._closing is not None:
+        """Whether dry friction jumps between velocities that follow each other in a step."""
+        if not len(self._friction):
             return False
         jumps = jumps_kernel.load()
         return any(jumps(self._friction, u, w) for u, w in pairwise(velocities))
