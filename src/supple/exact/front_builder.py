@@ -30,11 +30,12 @@ def n_rows(model: Model) -> int:
     return sum(x.rows for x in model.loop_list) + len(model.relation_list)
 
 
-def mechanism(model: Model) -> Held:
-    """The mechanism of a model with loops, with memory for one state."""
+def mechanism(model: Model, armature: bool = False) -> Held:
+    """The mechanism of a model with loops, with memory for one state. armature: whether joints may get armatures that
+    the model does not have, as those of implicit steps."""
     small = n_rows(model) <= SMALL
     nodes = _Nodes(model, own_tree(model) if small else spanning_tree(model))
-    rows = _RowsOfNodes(nodes, n_rows(model) if small else MANY)
+    rows = _RowsOfNodes(nodes, n_rows(model) if small else MANY, armature)
     return rows.tables()
 
 
@@ -80,7 +81,6 @@ class _Nodes:
         table["dof"], table["n_dofs"] = first, count
         out = aligned_rows(FrontDof, len(iv))
         out["iv"] = iv
-        out["armature"] = np.where(out["iv"] >= 0, model.armature[out["iv"]] if model.nv else 0.0, 0.0)
         return out
 
     def below(self, joint: int) -> int:
@@ -154,10 +154,11 @@ class _Here:
 
 
 class _RowsOfNodes:
-    """The rows at each node. many: the most closed rows that are passed on as they are."""
+    """The rows at each node. many: the most closed rows that are passed on as they are. armature: whether joints may
+    get armatures that the model does not have."""
 
-    def __init__(self, nodes: _Nodes, many: int) -> None:
-        self.nodes, self.many = nodes, many
+    def __init__(self, nodes: _Nodes, many: int, armature: bool) -> None:
+        self.nodes, self.many, self.armature = nodes, many, armature
         self.loops = loop_tables(nodes.model)
         self.soft = [0.0] * int(self.loops.n_rows)
         self.cuts: list[tuple[int, ...]] = []
@@ -167,6 +168,8 @@ class _RowsOfNodes:
             self._enter(number, group)
         self.fronts: list[dict[str, int]] = []
         self.to: list[int] = []
+        self.row_of: list[int] = []
+        self.block: list[int] = []
         self.used = dict.fromkeys(("K", "F", "b", "H", "E"), 0)
         self.n_Y, self.room = 0, 1
         for node in range(len(nodes.table) - 1, -1, -1):
@@ -182,10 +185,12 @@ class _RowsOfNodes:
             if e >= model.n_bodies:
                 row = int(self.loops.loops["row"][e - model.n_bodies])
             else:
-                row, first = len(self.soft), int(model.v_index[b])
-                heavy = model.armature[first : first + NV[int(model.joint_type[b])]].tolist()
-                self.soft += [0.0] * (6 - len(heavy)) + [1.0 / x for x in heavy if x != 0.0]
-                self.cuts.append((b, int(of[b]), -1 if a < 0 else int(of[a]), row, int(any(heavy))))
+                row, nv = len(self.soft), NV[int(model.joint_type[b])]
+                first = int(model.v_index[b])
+                is_soft = self.armature or bool(model.armature[first : first + nv].any())
+                size = 6 if is_soft else 6 - nv
+                self.soft += [0.0] * (6 - nv) + [-1.0] * nv * is_soft
+                self.cuts.append((b, int(of[b]), -1 if a < 0 else int(of[a]), row, int(is_soft)))
             if size:
                 yield _Group(row, size, ends)
 
@@ -242,14 +247,19 @@ class _RowsOfNodes:
         fronts = [self.fronts[int(self.nodes.table["front"][child])] for child in here.below]
         at = 0
         for g in (*here.opened, *here.closed):
+            row, size = self.groups[g].row, self.groups[g].size
             here.at[g] = at
-            at += self.groups[g].size
+            self.row_of += range(row, row + size)
+            self.block += [at] * size
+            at += size
         for child, front in zip(here.below, fronts):
-            front["to"] = len(self.to)
+            front["to"], kept = len(self.to), self.here[child].n_kept
             for g in self.here[child].opened:
                 self.to += range(here.at[g], here.at[g] + self.groups[g].size)
-            self.to += range(at, at + self.here[child].n_kept)
-            at += self.here[child].n_kept
+            self.to += range(at, at + kept)
+            self.row_of += [-1] * kept
+            self.block += [at] * kept
+            at += kept
         first_rows = sum(front["m"] for front in fronts)
         for g, _, _ in here.ends:
             group = self.groups[g]
@@ -285,6 +295,7 @@ class _RowsOfNodes:
             dofs=nodes.dofs, ends=_filled(End, ends), directs=_filled(Direct, directs),
             fronts=_filled(Front, [tuple(x[name] for name in _SIZES) for x in self.fronts]),
             cuts=_filled(Cut, self.cuts), node_of=nodes.of, soft=np.array(self.soft), to=np.array(self.to, np.int64),
+            row_of=np.array(self.row_of, np.int64), block=np.array(self.block, np.int64), scale=aligned((used["b"],)),
             pivots=np.zeros(used["b"], np.int64), x=aligned((used["b"],)), Y=aligned((self.n_Y,)),
             a=aligned((nodes.model.nv,)), room=aligned((self.room,)),
             **{name: aligned((size,)) for name, size in used.items()},

@@ -48,8 +48,8 @@ class FrontDof(Struct):
 
     iv = Integer()  # among the velocities of the model; -1: of a loop joint
     y = Integer()  # where its numbers in Mechanism.Y begin
-    armature = Number()
     # memory
+    armature = Number()
     s = Value(Motion)  # how it moves the node
     U = Value(Force)
     d = Number()
@@ -105,7 +105,7 @@ class Cut(Struct):
     node = Integer()
     other = Integer()  # the node of its parent, or of the world
     row = Integer()  # its first row
-    compliance = Integer()  # whether rows for armatures follow
+    is_soft = Integer()  # whether rows for armatures follow
 
 
 class Mechanism(Struct):
@@ -118,6 +118,8 @@ class Mechanism(Struct):
     n_fronts = Integer()
     n_cuts = Integer()
     has_loop_joints = Integer()  # whether any is in the spanning tree
+    least = Number()  # rows of which less remains depend on others [row_elimination.py]
+    redundant = Integer()  # how many did so in the last state
     nodes = Table(Node)
     dofs = Table(FrontDof)
     ends = Table(End)
@@ -125,13 +127,16 @@ class Mechanism(Struct):
     fronts = Table(Front)
     cuts = Table(Cut)
     node_of = Integers()  # (n_bodies,)
-    soft = Floats()  # (rows,) compliance of rows: 1 / armature of a cut joint
+    soft = Floats()  # (rows,) compliance of rows: 1 / armature of a cut joint; -1: it has none, and no force
     to = Integers()
+    row_of = Integers()  # by Front.b: the row in each place; -1: a combination of rows that a child passed on
+    block = Integers()  # by Front.b: the first place of the joint or child to which it belongs
     pivots = Integers()  # columns of F in the order of their elimination, by Front.b
     K = Floats()  # six numbers a row
     F = Floats()
     b = Floats()
     x = Floats()
+    scale = Floats()  # of closed rows, by Front.b
     H = Floats()
     E = Floats()
     Y = Floats()

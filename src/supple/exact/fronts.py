@@ -33,16 +33,20 @@ from supple.errors import SingularError
 from supple.exact.aba import ROWS, joint_force, without_joint
 from supple.exact.call_kernels import scratch_opener
 from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
-from supple.exact.closure import FORBIDDEN, along, find_relations, find_rows, frame_at, hold_world
+from supple.exact.closure import FORBIDDEN, along, find_relations, find_rows, frame_at, hold_world, widest_gap
 from supple.exact.front_builder import mechanism, n_rows
 from supple.exact.front_tables import Mechanism
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
 from supple.exact.row_elimination import (
+    apply_scale,
     eliminate_numbers,
     eliminate_rows,
     find_forces,
+    least_remainder,
     rotate_closed,
     rotate_numbers,
+    scale_closed,
+    scale_numbers,
     triangular,
 )
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, SCREW, UNIVERSAL
@@ -90,11 +94,24 @@ def loop_joints(m, state, out, work):
 @helper
 def factor_state(m, state, mech, work):
     """Everything that does not depend on forces. Returns the smallest D."""
+    prepare_state(m, state, mech, work)
+    tell_rows(mech)
+    return factor_fronts(mech)
+
+
+@helper
+def prepare_state(m, state, mech, work):
+    """Bodies, rows and axes."""
     place_bodies(m, state, mech, work)
     find_rows(mech.loops)
     find_relations(mech.loops, state.q, state.v)
     find_axes(m, mech, work)
-    return factor_fronts(mech)
+
+
+@helper
+def tell_rows(mech):
+    """What remains of a row for it not to depend on others."""
+    mech.least = least_remainder(widest_gap(mech.loops))
 
 
 # --- the state --------------------------------------------------------------------------------------------------------
@@ -135,7 +152,9 @@ def find_axes(m, mech, work):
         kind, j = m.bodies[b].kind, m.bodies[b].iv
         shift = node.P - mech.nodes[mech.node_of[b]].P
         for k in range(DOF[kind]):
-            mech.dofs[node.dof + k].s = shift_motion(shift, tree_axis(kind, j + k, b, work)) * node.sign
+            dof = mech.dofs[node.dof + k]
+            dof.s = shift_motion(shift, tree_axis(kind, j + k, b, work)) * node.sign
+            dof.armature = m.dofs[j + k].armature
     for i in range(mech.n_cuts):
         cut_rows(m, mech.cuts[i], mech, work)
 
@@ -192,11 +211,12 @@ def cut_rows(m, cut, mech, work):
             f = Force(z * -m.shapes[b].pitch, z)
         set_row(mech, r, f, P)
         r += 1
-    if cut.compliance:
+    if cut.is_soft:
         for k in range(j, j + DOF[kind]):
-            if m.dofs[k].armature != 0.0:
-                set_row(mech, r, dual(tree_axis(kind, k, b, work)), P)
-                r += 1
+            armature = m.dofs[k].armature
+            mech.soft[r] = 1.0 / armature if armature > 0.0 else -1.0
+            set_row(mech, r, dual(tree_axis(kind, k, b, work)) * (1.0 if armature > 0.0 else 0.0), P)
+            r += 1
 
 
 @helper
@@ -232,6 +252,7 @@ def factor_fronts(mech):
     """IA, U, d, K, Y and F from the leaves to the bases. Returns the smallest D."""
     for i in range(mech.n_fronts):
         mech.fronts[i].n_F = mech.fronts[i].rank = mech.fronts[i].has_begun = 0
+    mech.redundant = 0
     smallest = np.inf
     for a in range(mech.n_nodes - 1, -1, -1):
         node = mech.nodes[a]
@@ -285,9 +306,11 @@ def begin_front(node, mech):
             row, at = loops.rows[end.row + i], front.K + 6 * (end.at + i)
             set_force(mech.K, at, force_at(mech.K, at) + shift_force(row.P - node.P, row.f) * end.sign)
             if end.owns and mech.soft[end.row + i] != 0.0:
-                mech.F[append_zeros(front, mech) + (end.at + i) * front.stride] = math.sqrt(mech.soft[end.row + i])
+                mech.F[append_zeros(front, mech) + (end.at + i) * front.stride] = math.sqrt(abs(mech.soft[end.row + i]))
     if front.n > front.n_open + front.n_kept:
+        scale_closed(front, mech)
         if not front.is_base:
+            apply_scale(front, mech)
             rotate_closed(front, mech)
         eliminate_rows(front, mech)
 
@@ -435,6 +458,7 @@ def gather_forces(node, mech):
                 b[front.b + direct.at] += mech.loops.rows[direct.row].g
         if front.n > front.n_open + front.n_kept:
             if not front.is_base:
+                scale_numbers(front, mech, b)
                 rotate_numbers(front, mech, b, False)
             eliminate_numbers(front, mech)
     if node.body >= 0:
@@ -502,6 +526,7 @@ def accelerate_node(node, mech):
             find_forces(front, mech)
             if not front.is_base:
                 rotate_numbers(front, mech, x, True)
+                scale_numbers(front, mech, x)
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -578,6 +603,11 @@ def _refuse(model: Model, work: HostWork) -> None:
         )
 
 
+def were_redundant(model: Model) -> bool:
+    """Whether rows depended on each other in the last state that WITH_LOOPS was given."""
+    return bool(WITH_LOOPS.work(model).call.hubs.redundant)
+
+
 _INPUTS = Q, V, TAU, WRENCHES
 _ROWS = ROWS._replace(hubs=Mechanism)
 front_scratch, _ = scratch_opener(_ROWS)
@@ -589,4 +619,9 @@ WITH_LOOPS = Algorithm(
 WITH_FORCES = Algorithm(
     "aba with loops and forces", loop_joints, _ROWS, _INPUTS, lambda m: (m.nv + n_rows(m),), hubs=mechanism,
     inverse_D=_inverse_D, refuse=_refuse, lanes=False, like=WITH_LOOPS,
+)  # fmt: skip
+#: For models whose tables are given other armatures.
+WITH_ARMATURES = Algorithm(
+    "aba with loops and armatures", loop_joints, _ROWS, _INPUTS, lambda m: (m.nv,), lanes=False, like=WITH_LOOPS,
+    hubs=lambda model: mechanism(model, armature=True), inverse_D=_inverse_D, refuse=_refuse,
 )  # fmt: skip

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from supple.model.geometry import frames_along
 from supple.model.joints import AXES, IN_KERNELS
 from supple.model.kernel_frames import inside_turns
+from supple.model.loops import Relation
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Mat3, Motion, Vec3
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
@@ -70,6 +71,7 @@ class Loops(Struct):
     n_loops = Integer()
     n_rows = Integer()
     n_terms = Integer()
+    size = Number()  # a length by which gaps in metres are compared with angles
     loops = Table(LoopShape)
     terms = Table(Term)
     sums = Floats()  # (n_rows,) what the terms of a relation add up to; zero for loop joints
@@ -83,17 +85,35 @@ class Loops(Struct):
 def loop_tables(model: Model) -> Held:
     """The loops of a model."""
     loops, relations = model.loop_list, model.relation_list
-    counts = np.array([x.rows for x in loops] + [1] * len(relations), dtype=np.int64)
+    counts = groups(model)
     first = np.cumsum(counts) - counts
     terms = _terms(model, first[len(loops) :])
     sums = np.zeros(int(counts.sum()))
-    sums[first[len(loops) :]] = [x.offset for x in relations]
+    sums[first[len(loops) :]] = [x.offset / largest_factor(x) for x in relations]
     captured, n_ends = _captured(model)
     shapes = _shapes(model, first, captured, n_ends)
     return Loops.of(
         n_loops=len(loops), n_rows=len(sums), n_terms=len(terms), loops=shapes, terms=terms, sums=sums,
-        captured=captured, rows=Row.zeros(len(sums)), motions=EndMotion.zeros(n_ends + 1), n_motions=n_ends + 1,
+        size=extent(model), captured=captured, rows=Row.zeros(len(sums)), motions=EndMotion.zeros(n_ends + 1),
+        n_motions=n_ends + 1,
     )  # fmt: skip
+
+
+def groups(model: Model) -> Ints:
+    """How many rows each loop and each relation has."""
+    return np.array([x.rows for x in model.loop_list] + [1] * len(model.relation_list), dtype=np.int64)
+
+
+def extent(model: Model) -> float:
+    """The length of its longest body, in metres; one, if there is none."""
+    ends = [x for loop in model.loop_list for x in (loop.position, loop.other_position)]
+    lengths = np.linalg.norm(np.array([*model.position, *ends]), axis=1)
+    return float(lengths.max(initial=0.0)) or 1.0
+
+
+def largest_factor(relation: Relation) -> float:
+    """Rows of relations are divided by it: {"wheel": 300, "pinion": 100} is {"wheel": 1, "pinion": 1 / 3}."""
+    return max(map(abs, relation.factors)) or 1.0
 
 
 def _shapes(model: Model, first: Ints, captured: Ints, world: int) -> NDArray[np.void]:
@@ -117,7 +137,7 @@ def _shapes(model: Model, first: Ints, captured: Ints, world: int) -> NDArray[np
 def _terms(model: Model, first: Ints) -> NDArray[np.void]:
     joints = {name: i for i, name in enumerate(model.joint_names)} if len(first) else {}
     rows = [
-        (row, joints[name], factor)
+        (row, joints[name], factor / largest_factor(x))
         for row, x in zip(first.tolist(), model.relation_list)
         for name, factor in zip(x.joints, x.factors)
     ]

@@ -7,17 +7,33 @@
     Q        rotates closed rows, x = Q z, so that only the first six of K Q are not zero
     Z, T     of the eliminated rows, where some depend on others: their part of F is T Z^T
 
-A column of which less than RANK times the longest of all closed rows is left depends on the others.
+Rows are compared after scaling: the longest column of F of each cut joint, and of the rows that each child passed on,
+is made one of unit length; turns count by the size of the model. A column of which too little is left once the others
+have been eliminated depends on them.
+
+How little is too little depends on how far the loops are open. Rows that depend on each other wherever loops are closed
+(Bricard's linkage) do so no longer beside those positions. Obeying them all would forbid the mechanism its motion. A
+remainder that is not larger than what the gap explains is therefore left out. At a distance e from a singular position,
+where rows are only about e apart, a gap of e d lies d away from where the loops are closed. Rows that are redundant
+there have remainders of d^2 / e: the square root of the gap is between both.
 """
 
 from __future__ import annotations
 
 import math
 
+from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper
 
-RANK = 1e-10
+RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others; more where loops are open
+BY_GAP, COARSEST = 10.0, 1e-2
 SIX = 6
+
+
+@helper
+def least_remainder(gap):
+    """The remainder that tells a row from others where loops are open by `gap`."""
+    return max(RANK, min(BY_GAP * math.sqrt(gap), COARSEST))
 
 
 @helper
@@ -130,25 +146,71 @@ def rotate_numbers(front, mechanism, x, back):
 
 
 @helper
+def reach_of(loops, r):
+    """How far a turn of one radian moves along a row: the size of the model, or one for rows that turn themselves."""
+    f = loops.rows[r].f
+    return loops.size if dot(f.lin, f.lin) > 0.0 else 1.0
+
+
+@helper
+def scale_closed(front, mechanism):
+    """What makes closed rows comparable."""
+    F, scale, block = mechanism.F, mechanism.scale, mechanism.block
+    c = front.n_open
+    while c < front.n:
+        stop, most = c, 0.0
+        while stop < front.n and block[front.b + stop] == block[front.b + c]:
+            length = math.sqrt(column_square(F, front.F + stop * front.stride, front.n_F))
+            scale[front.b + stop] = reach_at(mechanism, front.b + stop)
+            most = max(most, length / scale[front.b + stop])
+            stop += 1
+        while c < stop:  # a joint below which nothing can give way yet is compared by its size alone
+            scale[front.b + c] = 1.0 / (scale[front.b + c] * (most if most > 0.0 else 1.0))
+            c += 1
+
+
+@helper
+def reach_at(mechanism, place):
+    """How far a turn of one radian moves along the row in a place."""
+    return reach_of(mechanism.loops, mechanism.row_of[place]) if mechanism.row_of[place] >= 0 else 1.0
+
+
+@helper
+def apply_scale(front, mechanism):
+    """Scale the closed columns of K and F."""
+    for c in range(front.n_open, front.n):
+        s = mechanism.scale[front.b + c]
+        for i in range(6):
+            mechanism.K[front.K + 6 * c + i] *= s
+        for i in range(front.n_F):
+            mechanism.F[front.F + c * front.stride + i] *= s
+
+
+@helper
+def scale_numbers(front, mechanism, x):
+    """Scale a number for each closed row."""
+    for c in range(front.b + front.n_open, front.b + front.n):
+        x[c] *= mechanism.scale[c]
+
+
+@helper
 def eliminate_rows(front, mechanism):
     """Make F triangular in the columns of the eliminated rows, longest remaining column first, and find their rank."""
     F, room, pivots = mechanism.F, mechanism.room, mechanism.pivots
     first, n, stride = front.n_open + front.n_kept, front.n, front.stride
-    gone = n - first
-    longest = 0.0
-    for c in range(front.n_open, n):  # kept ones, too: a rotation leaves their rounding in the others
-        longest = max(longest, column_square(F, front.F + c * stride, front.n_F))
+    gone, rank = n - first, 0
     for j in range(gone):
         pivots[front.b + j] = first + j
-    least, rank = RANK * RANK * longest, 0
     while rank < min(gone, front.n_F):
         left = front.n_F - rank
         best, length = rank, -1.0
         for j in range(rank, gone):
             t = column_square(F, front.F + pivots[front.b + j] * stride + rank, left)
+            if front.is_base:  # elsewhere the columns are scaled
+                t *= mechanism.scale[front.b + pivots[front.b + j]] ** 2
             if t > length:
                 best, length = j, t
-        if not length > least:
+        if not length > mechanism.least * mechanism.least:
             break
         p = pivots[front.b + best]
         pivots[front.b + best] = pivots[front.b + rank]
@@ -166,6 +228,7 @@ def eliminate_rows(front, mechanism):
                 reflect_column(F, front.F + c * stride + rank, room, factor, left)
         rank += 1
     front.rank = rank
+    mechanism.redundant += gone - rank
     if rank < gone:
         reflect_dependent(front, mechanism)
 
