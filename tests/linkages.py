@@ -76,17 +76,71 @@ def allowed_velocity(rng, G):
     return N @ rng.normal(size=N.shape[1])
 
 
-def four_bar(crank=0.3, coupler=0.8, rocker=0.6, base=0.7, mass=1.0) -> Model:
+def four_bar(crank=0.3, coupler=0.8, rocker=0.6, base=0.7, mass=1.0, turned=None) -> Model:
     """A plane linkage in x and z, with hinges about y: crank and coupler in the tree, the rocker's end on the world
-    closed by a loop joint. At q = 0 all rods point along x."""
-    builder = supple.ModelBuilder("four-bar")
-    parent, at = None, (0.0, 0.0, 0.0)
+    closed by a loop joint. At q = 0 all rods point along x. turned: the whole, rotated."""
+    R = np.eye(3) if turned is None else turned
+    builder = supple.ModelBuilder("four-bar", gravity=R @ (0, 0, -9.81))
+    parent, at, rotation = None, (0.0, 0.0, 0.0), R
     for name, length in (("crank", crank), ("coupler", coupler), ("rocker", rocker)):
         about = mass * length**2 / 12
         builder.add_body(
-            name, parent, "continuous", axis=(0, 1, 0), position=at, mass=mass, com=(length / 2, 0, 0),
-            inertia=(1e-3, about, about),
+            name, parent, "continuous", axis=(0, 1, 0), position=at, rotation=rotation, mass=mass,
+            com=(length / 2, 0, 0), inertia=(1e-3, about, about),
         )  # fmt: skip
-        parent, at = name, (length, 0.0, 0.0)
-    builder.close("rocker", None, "revolute", name="pin", axis=(0, 1, 0), position=at, other_position=(base, 0, 0))
+        parent, at, rotation = name, (length, 0.0, 0.0), np.eye(3)
+    builder.close(
+        "rocker", None, "revolute", name="pin", axis=(0, 1, 0), position=at, other_position=R @ (base, 0, 0),
+        other_rotation=R,
+    )  # fmt: skip
     return builder.build()
+
+
+def parallelogram(rods=3, length=0.4, base=1.0, turned=None) -> Model:
+    """Parallel rods of different masses from the world to a coupler: with three of them it moves only because the
+    lengths are what they are. The first rod and the coupler are the tree's, at angles q and -q; the others' ends are
+    closed, at angles pi + q."""
+    R = np.eye(3) if turned is None else turned
+    builder, hinge = supple.ModelBuilder(gravity=R @ (0, 0, -9.81)), dict(joint="continuous", axis=(0, 1, 0))
+    rod = dict(com=(length / 3, 0, 0.05), inertia=(1e-3, length**2 / 12, length**2 / 12))
+    builder.add_body("crank", **hinge, rotation=R, mass=1.0, **rod)
+    about = base**2 / 12
+    builder.add_body(
+        "coupler", "crank", **hinge, position=(length, 0, 0), mass=2.0, com=(base / 3, 0, 0.1),
+        inertia=(1e-3, about, about),
+    )  # fmt: skip
+    for i in range(1, rods):
+        at = np.array([base * i / (rods - 1), 0, 0])
+        builder.add_body(f"rod{i}", "coupler", **hinge, position=at, mass=0.5 * i, **rod)
+        builder.close(
+            f"rod{i}", None, name=f"pin{i}", axis=(0, 1, 0), position=(length, 0, 0), other_position=R @ at,
+            other_rotation=R,
+        )  # fmt: skip
+    return builder.build()
+
+
+def parallel(angle, rods=3):
+    """The position of a parallelogram."""
+    return np.array([angle, -angle] + [np.pi + angle] * (rods - 1))
+
+
+def bennett(twist=0.6, other_twist=1.1) -> tuple[Model, np.ndarray]:
+    """Bennett's linkage: four hinges in space, which move only because sides are as the sines of twists; at a position
+    in which it is closed."""
+    sides, twists = (1.0, np.sin(other_twist) / np.sin(twist)) * 2, (twist, other_twist) * 2
+    about_x = [np.array([[1, 0, 0], [0, np.cos(t), -np.sin(t)], [0, np.sin(t), np.cos(t)]]) for t in twists]
+    builder = supple.ModelBuilder("Bennett", gravity=(0, -3, -9.81))
+    parent, at, R = None, np.zeros(3), np.eye(3)
+    for i in range(3):
+        builder.add_body(
+            f"side{i}", parent, "continuous", axis=(0, 0, 1), position=at, rotation=R, mass=1.0 + i,
+            com=(sides[i] / 2, 0.1 * i, 0), inertia=(0.05, 0.1 * (i + 1), 0.1 * (i + 1)),
+        )  # fmt: skip
+        parent, at, R = f"side{i}", np.array([sides[i], 0, 0]), about_x[i]
+    back = about_x[3].T
+    builder.close(
+        "side2", None, "revolute", name="last", axis=(0, 0, 1), position=at, rotation=R,
+        other_position=back @ (-sides[3], 0, 0), other_rotation=back,
+    )  # fmt: skip
+    model = builder.build()
+    return model, supple.close_loops(model, [1.26, -3.61, -1.26])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import supple
-from linkages import CLOSING, allowed_velocity, four_bar, random_linkage
+from linkages import CLOSING, allowed_velocity, bennett, four_bar, random_linkage, random_rotation
 from supple.exact.closure import closure
-from supple.exact.constrained import WITH_FORCES
+from supple.exact.fronts import WITH_FORCES
 from supple.exact.loop_dynamics import smallest
 
 
@@ -223,6 +223,64 @@ def test_parallelogram_is_singular_when_flat():
     assert np.abs(rows.G @ a - rows.g).max() < 1e-9
 
 
+def test_planes_may_be_tilted():
+    """Rows out of the plane are then not zero, but rounding."""
+    rng, upright = np.random.default_rng(12), four_bar()
+    q = supple.close_loops(upright, [-0.8, -0.4, 1.9])
+    for _ in range(10):
+        model = four_bar(turned=random_rotation(rng))
+        np.testing.assert_allclose(supple.close_loops(model, [-0.8, -0.4, 1.9]), q, atol=1e-9)
+        assert supple.mobility(model, q) == supple.mobility(upright, q)
+        for method in ("aba", "crba", "dense"):
+            np.testing.assert_allclose(
+                supple.forward_dynamics(model, q, method=method), supple.forward_dynamics(upright, q), rtol=1e-9
+            )
+
+
+def test_long_plane_chains_may_be_tilted():
+    """With more joints than rows, those that are rounding would look like independent ones."""
+    rng = np.random.default_rng(13)
+    for R in (np.eye(3), random_rotation(rng)):
+        builder = supple.ModelBuilder(gravity=R @ (0, 0, -9.81))
+        for i in range(12):
+            builder.add_body(
+                f"b{i}", None if i == 0 else i - 1, "continuous", axis=(0, 1, 0), mass=1, inertia=(0.1, 0.1, 0.1),
+                position=(0, 0, 0) if i == 0 else (1, 0, 0), rotation=R if i == 0 else None,
+            )  # fmt: skip
+        builder.close("b11", None, axis=(0, 1, 0), position=(1, 0, 0), other_position=R @ (8, 0, 1), other_rotation=R)
+        model = builder.build()
+        q = supple.close_loops(model, np.linspace(-0.6, 0.5, 12))
+        assert supple.mobility(model, q).degrees == 10
+        if R[0, 0] == 1.0:
+            straight = q, supple.forward_dynamics(model, q)
+    np.testing.assert_allclose(q, straight[0], atol=1e-8)
+    np.testing.assert_allclose(supple.forward_dynamics(model, straight[0]), straight[1], rtol=1e-8)
+
+
+def test_overconstrained_linkage_at_a_rounded_position():
+    """q with six digits is a little beside where Bennett's linkage is closed; it moves there all the same."""
+    model, q = bennett()
+    exact = supple.forward_dynamics(model, q)
+    assert np.abs(exact).max() > 1.0
+    assert supple.mobility(model, q.round(7)) == supple.Mobility(1, 5, 3, ("loop 'last'",), False)
+    for method in ("aba", "crba", "dense"):
+        for digits in (12, 10, 8, 6):
+            a = supple.forward_dynamics(model, q.round(digits), method=method)
+            np.testing.assert_allclose(a, exact, atol=1e3 * 10.0**-digits)
+
+
+def test_parallel_axes_do_not_close_a_universal_joint():
+    """There its row vanishes: it must not be taken for closed."""
+    builder = supple.ModelBuilder()
+    builder.add_body("a", None, "ball", mass=1.0, inertia=(1, 1, 1))
+    turn = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])  # z of `other` along x, which is the first axis
+    builder.close(None, "a", "universal", axis=(1, 0, 0), axis2=(0, 0, 1), other_rotation=turn.T)
+    model = builder.build()
+    assert np.abs(closure(model, model.neutral()).phi).max() > 0.9
+    with pytest.raises(supple.StateError, match="loops are open"):
+        supple.mobility(model, model.neutral())
+
+
 def test_contradictory_loops_are_named():
     model = four_bar(0.1, 0.2, 0.1, 5.0)  # too short to reach
     with pytest.raises(supple.StateError, match=r"loop 'pin' cannot be closed from here: 4\.6\d? m of its gap"):
@@ -255,6 +313,31 @@ def test_gears_share_torque():
     assert repr(model.relations["mesh"]) == "<Relation 'mesh': -3 'wheel_joint' + -1 'pinion_joint' = 0.5>"
 
 
+def test_factors_of_any_size_relate():
+    for size in (1e-200, 1.0, 1e200):
+        builder = supple.ModelBuilder()
+        for name in "ab":
+            builder.add_body(name, None, "continuous", mass=1, inertia=(1, 1, 1))
+        builder.relate({"a_joint": size, "b_joint": size})
+        model = builder.build()
+        np.testing.assert_allclose(supple.close_loops(model, [1e-3, 0.0]), [5e-4, -5e-4], atol=1e-12)
+        for method in ("aba", "crba", "dense"):
+            np.testing.assert_allclose(supple.forward_dynamics(model, [0, 0], None, [1, 0], method=method), [0.5, -0.5])
+
+
+def test_relations_that_contradict_each_other_are_both_named():
+    builder = supple.ModelBuilder()
+    for name in "abc":
+        builder.add_body(name, None, "prismatic", mass=1, inertia=(1, 1, 1))
+    builder.relate({"a_joint": 1.0, "b_joint": 1.0}, name="one")
+    builder.relate({"c_joint": 1.0}, name="innocent")
+    builder.relate({"a_joint": 2.0, "b_joint": 2.0}, offset=1.0, name="two")
+    with pytest.raises(
+        supple.StateError, match=r"relation '(one|two)' cannot .* with relation '(one|two)': 0\.25 of its"
+    ):
+        supple.close_loops(builder.build(), np.zeros(3))
+
+
 # --- inverse dynamics ---------------------------------------------------------------------------------------------
 
 
@@ -271,6 +354,8 @@ def test_actuated_joints_do_it_alone():
     both = supple.inverse_dynamics(model, q, v, a, actuated=["crank_joint", "rocker_joint"])
     assert both[1] == 0.0
     assert np.linalg.norm(both) < 1.5  # shared, and so smaller
+    twice = supple.inverse_dynamics(model, q, v, a, actuated=["crank_joint", 0])
+    np.testing.assert_allclose(twice, [1.5, 0, 0], atol=1e-9)
     np.testing.assert_allclose(supple.forward_dynamics(model, q, v, both), a, atol=1e-9)
 
 
@@ -279,6 +364,13 @@ def test_too_few_actuated_joints_are_refused():
     model, q = random_linkage(rng, ("ball",), loops=1)
     with pytest.raises(supple.StateError, match="actuate more joints"):
         supple.inverse_dynamics(model, q, a=allowed_velocity(rng, closure(model, q).G), actuated=["b3_joint"])
+
+
+def test_accelerations_that_open_loops_are_refused():
+    model = four_bar()
+    q = supple.close_loops(model, [-0.8, -0.4, 1.9])
+    with pytest.raises(supple.StateError, match=r"these accelerations open loop 'pin', by 1\.55 \(m/s"):
+        supple.inverse_dynamics(model, q, None, [1.0, 2.0, 3.0], actuated=["crank_joint"])
 
 
 # --- models -------------------------------------------------------------------------------------------------------
@@ -349,14 +441,15 @@ def test_relations_are_validated(factors, message):
         builder.build()
 
 
-def test_more_loops_than_memory_holds_are_refused():
-    """Rows are dense: the process must not be ended by them."""
+def test_many_loops():
+    """5,000 welds are quick to solve; what needs dense matrices is refused before memory runs out."""
     builder = supple.ModelBuilder()
-    builder.add_bodies(np.full(20_001, -1), mass=1.0, inertia=np.eye(3))
-    for i in range(20_000):
+    builder.add_bodies(np.full(5_001, -1), "free", mass=1.0, inertia=np.eye(3))
+    for i in range(5_000):
         builder.close(i, i + 1, "fixed")
     model = builder.build()
-    for call in (supple.forward_dynamics, supple.close_loops, supple.mobility):
+    np.testing.assert_allclose(supple.forward_dynamics(model, model.neutral()), np.tile([0, 0, -9.81, 0, 0, 0], 5_001))
+    for call in (supple.close_loops, supple.mobility):
         with pytest.raises(supple.SuppleError, match="rows"):
             call(model, model.neutral())
 
@@ -366,4 +459,5 @@ def test_smallest_solution_of_dependent_rows():
     A = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 6)) * [1, 1e3, 1, 1, 1e-3, 1]
     b = A.T @ A @ rng.normal(size=6)
     inverse = np.linalg.pinv(A, rcond=1e-12)
-    np.testing.assert_allclose(smallest(A, b), inverse @ inverse.T @ b, rtol=1e-5)
+    found = smallest(A, b, 1 / np.linalg.norm(A, axis=0), 1e-10)
+    np.testing.assert_allclose(found, inverse @ inverse.T @ b, rtol=1e-5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import supple
-from linkages import allowed_velocity, four_bar, random_linkage
+from linkages import allowed_velocity, bennett, four_bar, parallel, parallelogram, random_linkage, random_rotation
 from supple.exact.closure import closure
 from supple.integrating.projecting import Projector
 
@@ -24,14 +24,14 @@ def linkage():
     return model, supple.close_loops(model, [-0.8, -0.4, 1.9])
 
 
-@pytest.mark.parametrize("integrator", ["euler", "semi-implicit", "rk4", "dop853"])
+@pytest.mark.parametrize("integrator", ["euler", "semi-implicit", "rk4", "implicit", "dop853"])
 def test_loops_stay_closed(linkage, integrator):
     model, q = linkage
     run = supple.simulate(model, q, duration=0.5, dt=1e-3, integrator=integrator, check_energy=False)
     gap, speed = widest_gap(run)
     assert gap < 1e-12
     assert speed < 1e-12
-    kept = {"euler": 0.2, "semi-implicit": 0.1, "rk4": 1e-8, "dop853": 1e-7}[integrator]
+    kept = {"euler": 0.2, "semi-implicit": 0.1, "rk4": 1e-8, "implicit": 1e-4, "dop853": 1e-7}[integrator]
     assert np.ptp(run.energy) < kept
 
 
@@ -85,8 +85,9 @@ def test_a_loop_that_breaks_open_stops_the_run(linkage):
     """Steps so long that the mechanism cannot follow."""
     model, q = linkage
     v = supple.close_velocities(model, q, [40.0, 0.0, 0.0])
-    with pytest.raises(supple.SimulationError):
+    with pytest.raises(supple.SimulationError) as e:
         supple.simulate(model, q, v, duration=20.0, dt=0.5, integrator="euler")
+    assert np.abs(closure(model, e.value.state.q).phi).max() < 1e-12  # the last good one
 
 
 def test_projection_is_the_least_motion():
@@ -123,3 +124,130 @@ def test_wrenches_of_loops_are_kept(linkage, tmp_path):
     np.testing.assert_allclose(
         run.joint_wrenches[3], supple.joint_wrenches(model, run.q[3], run.v[3], frame="child"), atol=1e-9
     )
+
+
+def test_stiff_joints_take_implicit_steps(linkage):
+    """Of order two, as without loops; chosen where explicit steps would not be stable."""
+    model, q = linkage
+    ends = [supple.simulate(model, q, duration=0.5, dt=dt, integrator="implicit").q[-1] for dt in (4e-3, 2e-3, 1e-3)]
+    assert np.linalg.norm(ends[1] - ends[0]) == pytest.approx(4 * np.linalg.norm(ends[2] - ends[1]), rel=0.1)
+    stiff = model.with_joint("coupler_joint", stiffness=1e7, damping=1e4, rest=q[1])
+    assert supple.Simulation(model, q, dt=1e-3).integrator == "rk4"
+    assert supple.Simulation(stiff, q, dt=1e-3).integrator == "implicit"
+    run = supple.simulate(stiff, q, duration=0.1, dt=1e-3)
+    assert max(widest_gap(run)) < 1e-12
+    assert np.abs(run.q - q).max() < 1e-4
+
+
+def test_dry_friction_holds_a_linkage(linkage):
+    """The crank creeps more slowly than it slips; without friction it would fall."""
+    model, q = linkage
+    held = supple.simulate(model.with_joint("crank_joint", friction=50.0), q, duration=0.3, dt=1e-3)
+    assert max(widest_gap(held)) < 1e-12
+    assert np.abs(held.v[:, 0]).max() < 0.1 < np.abs(supple.simulate(model, q, duration=0.3, dt=1e-3).v[:, 0]).max()
+
+
+def test_masses_are_missed_before_the_first_step():
+    builder = supple.ModelBuilder()
+    builder.add_body("crank", None, "continuous", axis=(0, 1, 0), mass=1, inertia=(1, 1, 1))
+    builder.add_body("rod", "crank", "continuous", axis=(0, 1, 0), position=(1, 0, 0))
+    builder.close("rod", None, axis=(0, 1, 0), position=(1, 0, 0), other_position=(1, 0, 1))
+    with pytest.raises(supple.ModelError, match=r"body 'rod' .* has no mass"):
+        builder.build()
+    model = builder.build(singular="report")
+    q = supple.close_loops(model, [0.2, 1.0])
+    for call in (supple.close_velocities, supple.forward_dynamics, lambda m, q: supple.simulate(m, q, duration=0.1)):
+        with pytest.raises(supple.SingularError, match="joint 'rod_joint' moves body 'rod'"):
+            call(model, q)
+
+
+def test_events_must_leave_loops_closed(linkage):
+    model, q = linkage
+    opens = supple.Event("slip", lambda s: s.q[0] + 0.5, then=lambda s: supple.State(s.time, s.q + 0.1, s.v, s.model))
+    with pytest.raises(supple.SimulationError, match=r"event 'slip': .* loop 'pin' is open by"):
+        supple.simulate(model, q, duration=0.2, events=[opens])
+    back = supple.Event("bounce", lambda s: s.q[0] + 0.3, then=lambda s: supple.State(s.time, s.q, -s.v, s.model))
+    run = supple.simulate(model, q, duration=1.0, dt=1e-3, events=[back])
+    assert len(run.events) > 3
+    assert max(widest_gap(run)) < 1e-12
+    assert np.ptp(run.energy) < 1e-8
+
+
+def test_another_root_within_a_run():
+    """Another spanning tree from an event on, the same motion."""
+    rng = np.random.default_rng(1)
+    model, q = random_linkage(rng, ("revolute", "ball", "universal"), n=6, loops=2)
+    v = 0.3 * allowed_velocity(rng, closure(model, q).G)
+
+    def turn_over(s):
+        new = supple.reroot(s.model, s.q, s.v, body="b3", joint="free")
+        return supple.State(s.time, new.q, new.v, new.model)
+
+    events = [supple.Event("turn over", lambda s: s.time - 0.0505, then=turn_over)]
+    settings = dict(duration=0.1, dt=1e-3, integrator="rk4")
+    last = supple.simulate(model, q, v, events=events, **settings).segments[-1]
+    straight = supple.simulate(model, q, v, **settings)
+    assert last.model.parent.tolist() != model.parent.tolist()
+    ours, theirs = masses_at(last.model, last.q[-1]), masses_at(model, straight.q[-1])
+    for name in model.body_names:
+        np.testing.assert_allclose(ours[name], theirs[name], atol=1e-11)
+
+
+def masses_at(model, q):
+    """Centres of mass by name: frames move to other joints with another root, bodies do not."""
+    pose = supple.poses(model, q)
+    return {name: pose[name].position + pose[name].rotation @ model.com[i] for i, name in enumerate(model.body_names)}
+
+
+# --- redundant rows and singular positions ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("integrator", "dt", "kept"), [("rk4", 5e-3, 1e-6), ("dop853", 1e-2, 1e-5), ("rk4", 2e-2, 1e-3)]
+)
+def test_rows_that_are_redundant_only_where_loops_are_closed(integrator, dt, kept):
+    """Inside of a step Bennett's linkage is not quite closed: there its rows would not let it move at all."""
+    model, q = bennett()
+    run = supple.simulate(model, q, duration=1.5, dt=dt, integrator=integrator)
+    assert max(widest_gap(run)) < 1e-11
+    assert np.ptp(run.energy) < kept
+    assert np.ptp(run.q[:, 0]) > 1.0  # it swings
+
+
+@pytest.mark.parametrize("rods", [2, 3, 4])
+def test_singular_positions_are_passed(rods):
+    """A parallelogram that turns around goes through the flat position, where it could become an antiparallelogram."""
+    model = parallelogram(rods, turned=random_rotation(np.random.default_rng(rods)))
+    v = np.array([-9.0, 9.0] + [-9.0] * (rods - 1))
+    for begin in (-1.0, 0.0):
+        run = supple.simulate(model, parallel(begin, rods), v, duration=1.0, dt=2e-3)
+        assert max(widest_gap(run)) < 1e-12
+        assert np.abs(run.q[-1, 0]) > 2 * np.pi
+        assert np.abs(np.sin(run.q[:, 0] + run.q[:, 1])).max() < 1e-9  # the coupler stays level
+        assert np.ptp(run.energy) < (1e-5 if begin else 1e-3)  # begun at it, the first stages do not know the branch
+
+
+def test_projection_near_singular_positions():
+    """The nearest state is near, at any distance from the singular position and for any gap."""
+    rng, model = np.random.default_rng(0), parallelogram(3, turned=random_rotation(np.random.default_rng(1)))
+    project, v = Projector(model, 1e-13), np.array([-9.0, 9.0, -9.0, -9.0])
+    for e in 10.0 ** np.arange(-14, -1):
+        for d in 10.0 ** np.arange(-14, -4):
+            q = parallel(e) + d * rng.normal(size=4)
+            there, moving, status = project(q, v)
+            assert status == 0
+            assert np.abs(there - q).max() < 100 * max(d, 1e-7)
+            assert np.abs(moving - v).max() < 0.5
+
+
+def test_long_turning_gears_stay_in_mesh():
+    """After 1e7 radians a coordinate has only nine digits behind the point."""
+    builder = supple.ModelBuilder(gravity=(0, 0, 0))
+    for name in ("wheel", "pinion"):
+        builder.add_body(name, None, "continuous", axis=(0, 1, 0), mass=1.0, inertia=(1, 0.5, 1))
+    builder.relate({"wheel_joint": 3000.0, "pinion_joint": 1000.0})
+    model = builder.build()
+    q = supple.close_loops(model, [1e7, -3e7])
+    run = supple.simulate(model, q, supple.close_velocities(model, q, [10.0, -30.0]), duration=1.0)
+    assert run.q[-1, 0] - q[0] == pytest.approx(10.0, rel=1e-6)
+    np.testing.assert_allclose(run.q[:, 1], -3 * run.q[:, 0], atol=1e-7)

@@ -16,47 +16,55 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.arguments import checked
-from supple.errors import StateError, quoted
+from supple.arguments import Positive, checked
+from supple.errors import SingularError, StateError
 from supple.exact.answers import at_rest
 from supple.exact.closure import Closure, closure
 from supple.exact.crba import mass_matrix
 from supple.exact.factor import factorize
+from supple.exact.fronts import WITH_LOOPS
 from supple.exact.kinematics import POSES
-from supple.exact.loop_dynamics import smallest
+from supple.exact.loop_dynamics import row_forces, row_names
+from supple.exact.loop_tables import extent
+from supple.exact.row_elimination import RANK
 from supple.model import manifold
 from supple.model.model import Model, count
 
 Floats = NDArray[np.float64]
 
 CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that are open by no more are closed
+LARGE = 100.0  #: coordinates whose rounding is seen: gaps may be larger in proportion
 STEPS = 200
 LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a joint moves at most in a step
-RANK = 1e-9  #: singular values of rows of unit length below this belong to redundant rows
+#: A row counts if more than this share of what tells rows apart is left of it; less after a step that did not help.
+FIRST_SHARE, STUCK, STRICTER = 0.03, 0.5, 0.1
 NEAREST = 1e-9  #: how near to the nearest position is near enough
 
 
 @checked
-def close_loops(model: Model, q: ArrayLike, tolerance: float | None = None) -> Floats:
+def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -> Floats:
     """The position nearest to q in which all loops are closed: nearer than all others around it.
 
     tolerance: how far a loop may stay open, in metres and radians; by default as far as rounding requires. Raises
-    StateError, which names the loop and the gap that is left, if none is found: then the loops cannot be closed, or q
+    StateError, which names the loops and the gap that is left, if none is found: then the loops cannot be closed, or q
     is too far from where they can.
     """
     start = _one_state(model, q)
-    least = CLOSED * size_of(model) if tolerance is None else tolerance
+    usual = CLOSED * size_of(model) * (1.0 + float(np.abs(start).max(initial=0.0)) / LARGE)
+    least = usual if tolerance is None else tolerance
     if model.is_tree:
         return start
-    here, rows = start, closure(model, start)
+    here, rows, share = start, closure(model, start), FIRST_SHARE
     for _ in range(STEPS):
-        inverse = _inverse(rows.G)
+        inverse = _inverse(model, rows, share)
         back = model.difference(here, start)
         close = -inverse @ rows.phi
         along = back - inverse @ (rows.G @ back)
-        if np.abs(rows.phi).max() <= least and np.abs(along).max(initial=0.0) <= NEAREST:
+        gap = np.abs(rows.phi).max()
+        if gap <= least and np.abs(along).max(initial=0.0) <= NEAREST:
             return here
         here, rows = _moved(model, here, rows, close, along, least)
+        share *= STRICTER if np.abs(rows.phi).max() > max(STUCK * gap, least) else 1.0
     if np.abs(rows.phi).max() <= least:
         return here
     _refuse_open(model, rows)
@@ -71,9 +79,13 @@ def close_velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> 
     if speeds.ndim != 1 or not np.isfinite(speeds).all():
         raise StateError(f"v must be {model.nv} finite numbers")
     rows = closure(model, here)
-    factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
+    try:
+        factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
+    except SingularError:
+        WITH_LOOPS.general(model, here, speeds, None, None)  # names the joint
+        raise
     B = factor.solve_Lt(rows.G.T)
-    return speeds + factor.solve_L(B @ smallest(B, -rows.G @ speeds))
+    return speeds + factor.solve_L(B @ row_forces(model, rows, B, -rows.G @ speeds))
 
 
 def _one_state(model: Model, q: ArrayLike) -> Floats:
@@ -86,9 +98,7 @@ def _one_state(model: Model, q: ArrayLike) -> Floats:
 
 def size_of(model: Model) -> float:
     """The length of its longest body, in metres; at least one."""
-    ends = [x for loop in model.loop_list for x in (loop.position, loop.other_position)]
-    lengths = np.linalg.norm(np.array([*model.position, *ends]), axis=1)
-    return float(max(1.0, lengths.max(initial=0.0)))
+    return max(1.0, extent(model))
 
 
 def _moved(
@@ -108,35 +118,30 @@ def _moved(
 
 
 def _refuse_open(model: Model, rows: Closure) -> NoReturn:
-    names = row_names(model)
-    worst = names[int(np.argmax(np.abs(rows.phi)))]
+    names, gaps = row_names(model), np.abs(rows.phi)
+    worst = names[int(np.argmax(gaps))]
+    others = [name for name in dict.fromkeys(n for n, x in zip(names, gaps) if x > 0.01 * gaps.max()) if name != worst]
     mine = np.array([name == worst for name in names])
-    slides = rows.f[:, 3:].any(axis=1)
-    gaps = {unit: float(np.linalg.norm(rows.phi[mine & which])) for unit, which in (("m", slides), ("rad", ~slides))}
-    left = " and ".join(f"{gap:.3g} {unit}" for unit, gap in gaps.items() if gap > 0.0)
+    slides, turns = rows.f[:, 3:].any(axis=1), rows.f[:, :3].any(axis=1)
+    kinds = (" m", slides), (" rad", turns & ~slides), ("", ~slides & ~turns)
+    each = [(float(np.linalg.norm(gaps[mine & which])), unit) for unit, which in kinds]
+    left = " and ".join(f"{gap:.3g}{unit}" for gap, unit in each if gap > 0.0)
+    together = f" together with {' and '.join(others[:3])}" if others else ""
+    check = "whether they contradict each other" if others else "where its joint's frames are"
     raise StateError(
-        f"{worst} cannot be closed from here: {left} of its gap are left; begin from a q in which it is nearly closed, "
-        "or check where its joint's frames are"
+        f"{worst} cannot be closed from here{together}: {left} of its gap is left; begin from a q in which it is "
+        f"nearly closed, or check {check}"
     )
 
 
-def row_names(model: Model) -> list[str]:
-    """What each row of closure belongs to."""
-    return [f"loop {quoted(x.name)}" for x in model.loop_list for _ in range(x.rows)] + [
-        f"relation {quoted(x.name)}" for x in model.relation_list
-    ]
+def _scale(model: Model, rows: Closure) -> Floats:
+    """What makes rows of G comparable."""
+    return rows.scale(model, np.linalg.norm(rows.G, axis=1))
 
 
-def _scaled(G: Floats) -> tuple[Floats, Floats]:
-    """G with rows of unit length, and the lengths."""
-    lengths = np.linalg.norm(G, axis=1)
-    lengths[lengths == 0.0] = 1.0
-    return G / lengths[:, None], lengths
-
-
-def _inverse(G: Floats) -> Floats:
-    unit, lengths = _scaled(G)
-    return np.asarray(np.linalg.pinv(unit, rcond=RANK) / lengths)
+def _inverse(model: Model, rows: Closure, share: float) -> Floats:
+    scale = _scale(model, rows)
+    return np.asarray(np.linalg.pinv(rows.G * scale[:, None], rcond=max(RANK, share * rows.least)) * scale)
 
 
 @dataclass(frozen=True)
@@ -155,6 +160,8 @@ class Mobility:
         return f"<Mobility: {count(self.degrees, 'degree')} of freedom, {count(self.rows, 'row')}{more}{singular}>"
 
 
+NEARLY = 1e-6  #: gaps, times the size of the model, that are closed first
+APART = 1e-7  #: singular values of rows of unit length that are smaller belong to redundant rows
 NEARBY = 1e-3  #: how far from a position others are tried, in radians and metres
 
 
@@ -166,12 +173,12 @@ def mobility(model: Model, q: ArrayLike) -> Mobility:
     change from one kind of motion to another, or a joint cannot be moved by the others.
     """
     here = _one_state(model, q)
-    rows = closure(model, here)
-    if np.abs(rows.phi).max(initial=0.0) > 1e-6 * size_of(model):
+    if np.abs(closure(model, here).phi).max(initial=0.0) > NEARLY * size_of(model):
         raise StateError("the loops are open at this q: close_loops gives a position in which they are closed")
-    unit, _ = _scaled(rows.G)
-    U, s, Vt = np.linalg.svd(unit)
-    rank = int(np.count_nonzero(s > RANK * s.max(initial=0.0)))
+    here = close_loops(model, here)
+    rows = closure(model, here)
+    U, s, Vt = np.linalg.svd(rows.G * _scale(model, rows)[:, None])
+    rank = int(np.count_nonzero(s > APART))
     names, left = row_names(model), np.abs(U[:, rank:]).max(axis=1, initial=0.0)
     involved = dict.fromkeys(name for name, x in zip(names, left) if x > 1e-6)
     return Mobility(
@@ -187,6 +194,7 @@ def _rank_nearby(model: Model, q: Floats, N: Floats) -> int:
             there = close_loops(model, model.integrate(q, NEARBY * (N @ rng.normal(size=N.shape[1]))))
         except StateError:
             continue
-        s = np.linalg.svd(_scaled(closure(model, there).G)[0], compute_uv=False)
-        most = max(most, int(np.count_nonzero(s > RANK * s.max(initial=0.0))))
+        rows = closure(model, there)
+        s = np.linalg.svd(rows.G * _scale(model, rows)[:, None], compute_uv=False)
+        most = max(most, int(np.count_nonzero(s > APART)))
     return most

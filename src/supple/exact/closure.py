@@ -27,8 +27,9 @@ from supple import memory
 from supple.exact.call_kernels import call_at
 from supple.exact.jacobians import axis_of
 from supple.exact.kinematics import POSES, place_world, placed_scratch
-from supple.exact.loop_tables import Loops, loop_tables
+from supple.exact.loop_tables import Loops, groups, loop_tables
 from supple.exact.motion import joint_of, move, turn_ahead, unit_mat, zero_vec
+from supple.exact.row_elimination import least_remainder, reach_of
 from supple.model.joint_poses import DOF, SCREW, UNIVERSAL
 from supple.model.joints import DIRECTIONS, KINDS, NV, JointType
 from supple.model.model import Model
@@ -142,8 +143,7 @@ def loop_rows(loop, A, B, rows):
     c = crm(B.V, V_J)
     if kind == UNIVERSAL:
         c = c - crm(V_J, Motion(x_A * dot(V_J.ang, x_A), o))  # the first axis moves with A
-        y = cross(z, x_A)
-        turn = y * dot(x_A, z)
+        y = turn = cross(z, x_A)
     elif FORBIDDEN[kind][2] == 2:  # all rotations
         turn = B.R @ rotation_between(transpose(A.R) @ B.R)  # the same along B's axes as along A's
     else:
@@ -152,11 +152,10 @@ def loop_rows(loop, A, B, rows):
         k = FORBIDDEN[kind][i]
         if k < 3:
             e = x if k == 0 else (y if k == 1 else z)
-            f, phi = Force(e, o), dot(e, turn)
+            f, phi = Force(e, o), dot(x_A, z) if kind == UNIVERSAL else dot(e, turn)
         else:
-            e = (
-                x_A if k == 3 else (y_axis(A.R) if k == 4 else z_axis(A.R))
-            )  # so that phi' = K V_J also where it is open
+            # along A's axes, so that phi' = K V_J also where it is open
+            e = x_A if k == 3 else (y_axis(A.R) if k == 4 else z_axis(A.R))
             f, phi = Force(o, e), dot(e, d)
             if kind == SCREW and k == 5:
                 f = Force(z * -pitch, e)
@@ -224,17 +223,28 @@ def add_columns(m, work, at, row, sign, G):
         b = m.bodies[b].parent
 
 
+@helper
+def widest_gap(loops):
+    """The largest phi, lengths being measured by the size of the model."""
+    most = 0.0
+    for r in range(loops.n_rows):
+        most = max(most, abs(loops.rows[r].phi) / reach_of(loops, r))
+    return most
+
+
 _f1, _f2 = types.float64[::1], types.float64[:, ::1]
 
 
-@kernel(types.void(types.int64, Loops.type, _f1, _f1, _f2, _f2), "closure of loops")
-def _closure(handle, loops, q, v, out, G):
-    """phi, g, f and P of every row into out (rows, 11); G (rows, nv), unless it has no rows."""
+@kernel(types.void(types.int64, Loops.type, _f1, _f1, _f2, _f2, _f1), "closure of loops")
+def _closure(handle, loops, q, v, out, G, least):
+    """phi, g, f and P of every row into out (rows, 11); G (rows, nv), unless it has no rows; and the least remainder
+    that tells rows apart."""
     call = call_at(handle)
     m, work = call.model, placed_scratch(call)
     move_ends(m, vector(q), vector(v), loops, work)
     find_rows(loops)
     find_relations(loops, vector(q), vector(v))
+    least[0] = least_remainder(widest_gap(loops))
     for k in range(loops.n_rows):
         row = loops.rows[k]
         out[k, 0], out[k, 1] = row.phi, row.g
@@ -253,13 +263,24 @@ def _closure(handle, loops, q, v, out, G):
 
 
 class Closure(NamedTuple):
-    """The rows of all loops at a state: those of loop joints in their order, then those of relations."""
+    """The rows of all loops at a state: those of loop joints in their order, then those of relations, divided by their
+    largest factor."""
 
     phi: Floats  #: (rows,) how far loops are open: metres, radians
     G: Floats  #: (rows, nv) G v is how fast they open
     g: Floats  #: (rows,) they stay closed if G a = g
     f: Floats  #: (rows, 6) unit forces along rows of loop joints, on `other`, along world axes, moment first
     P: Floats  #: (rows, 3) where they act
+    least: float  #: rows of which less remains depend on others [row_elimination.py]
+    reach: Floats  #: (rows,) the size of the model for rows that slide, one for others
+
+    def scale(self, model: Model, lengths: Floats) -> Floats:
+        """What makes rows of these lengths comparable: the longest of each loop, and each relation, is of unit length.
+        Others stay as short as they are: out of the plane of a plane linkage they are nothing but rounding."""
+        counts, moves = groups(model), lengths / self.reach
+        first = np.cumsum(counts) - counts
+        most = np.repeat(np.maximum.reduceat(moves, first), counts) if len(counts) else moves
+        return np.divide(1.0, most * self.reach, out=np.zeros_like(lengths), where=most > 0.0)
 
 
 def closure(model: Model, q: Floats, v: Floats | None = None) -> Closure:
@@ -268,8 +289,9 @@ def closure(model: Model, q: Floats, v: Floats | None = None) -> Closure:
     n = loops.n_rows
     # G, and the factors that callers make of it
     memory.require(8 * n * model.nv, f"the {n:,} rows of all loops over {model.nv:,} joints", "use fewer loops")
-    out, G = np.empty((n, 11)), np.empty((n, model.nv))
+    out, G, least = np.empty((n, 11)), np.empty((n, model.nv)), np.empty(1)
     v = np.zeros(model.nv) if v is None else v
-    _closure.load()(POSES.work(model).handle, loops.address, q, v, out, G)
+    _closure.load()(POSES.work(model).handle, loops.address, q, v, out, G, least)
     phi, g, f, P = np.split(out, (1, 2, 8), axis=1)
-    return Closure(phi[:, 0], G, g[:, 0], f, P)
+    reach = np.where(f[:, 3:].any(axis=1), loops.size, 1.0)
+    return Closure(phi[:, 0], G, g[:, 0], f, P, float(least[0]), reach)

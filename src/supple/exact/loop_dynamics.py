@@ -2,7 +2,7 @@
 
     H a + C = tau + G^T x        G a = g        [closure.py]
 
-"aba" is constrained.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
+"aba" is fronts.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
 B = L^-T G^T, the forces x are the smallest with B^T B x = g - G H^-1 (tau - C). "dense" does the same with a dense
 factor, independent of the tree.
 """
@@ -15,34 +15,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import ModelError, SingularError, StateError
+from supple.errors import ModelError, SingularError, StateError, quoted
 from supple.exact.closure import Closure, closure
-from supple.exact.constrained import CONSTRAINED, WITH_FORCES
 from supple.exact.crba import dense_shape, mass_matrix
 from supple.exact.factor import factorize
+from supple.exact.fronts import WITH_FORCES, WITH_LOOPS
 from supple.exact.kinematics import poses
 from supple.exact.rnea import RNEA, WITH_WRENCHES
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
-RANK = 1e-10  #: singular values below this fraction of the largest belong to redundant rows
+RANK = 1e-10  #: singular values below this fraction of the largest are none
 
 
 def with_loops(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
     """Forward dynamics of a model with loops."""
     if method == "aba":
-        return CONSTRAINED(model, q, v, tau, wrenches)
+        return WITH_LOOPS(model, q, v, tau, wrenches)
     if method not in ("crba", "dense"):
         raise ModelError(f"method {method!r} is for trees, and this model has loops: use 'aba', 'crba' or 'dense'")
-    arrays, size = CONSTRAINED.arrays(model, (q, v, tau, wrenches))
+    arrays, size = WITH_LOOPS.arrays(model, (q, v, tau, wrenches))
     solve = _by_factors if method == "crba" else _at_once
     if size is None:
         return solve(model, *arrays)
     out = np.empty((size, model.nv))
     for i in range(size):
         try:
-            out[i] = solve(model, *CONSTRAINED._state(model, arrays, i))
+            out[i] = solve(model, *WITH_LOOPS._state(model, arrays, i))
         except (StateError, SingularError) as e:
             raise type(e)(f"state {i} of the batch: {e}") from None
     return out
@@ -64,23 +64,27 @@ def _at_once(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     except np.linalg.LinAlgError:
         raise SingularError("the mass matrix is singular; method 'aba' names the joint") from None
     B, free = np.linalg.solve(half, rows.G.T), np.linalg.solve(half, force)
-    return np.asarray(np.linalg.solve(half.T, free + B @ smallest(B, rows.g - B.T @ free)))
+    return np.asarray(np.linalg.solve(half.T, free + B @ row_forces(model, rows, B, rows.g - B.T @ free)))
 
 
 def _by_factors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     rows, force = _parts(model, q, v, tau, wrenches)
     factor = factorize(mass_matrix(model, q, sparse=True), form="ltl")  # H = L^T L
     B, free = factor.solve_Lt(rows.G.T), factor.solve_Lt(force)
-    return factor.solve_L(free + B @ smallest(B, rows.g - B.T @ free))
+    return factor.solve_L(free + B @ row_forces(model, rows, B, rows.g - B.T @ free))
 
 
-def smallest(B: Floats, b: Floats) -> Floats:
-    """The smallest x with B^T B x = b, where columns of B may depend on each other."""
-    lengths = np.linalg.norm(B, axis=0)
-    lengths[lengths == 0.0] = 1.0
-    _, s, Vt = np.linalg.svd(B / lengths, full_matrices=False)
-    kept = s > RANK * s.max(initial=0.0)
-    W = s[kept, None] * Vt[kept] * lengths  # B^T B = W^T W
+def row_forces(model: Model, rows: Closure, B: Floats, b: Floats) -> Floats:
+    """The smallest x with B^T B x = b, for a column of B for each row."""
+    return smallest(B, b, rows.scale(model, np.linalg.norm(B, axis=0)), rows.least)
+
+
+def smallest(B: Floats, b: Floats, scale: Floats, least: float) -> Floats:
+    """The smallest x with B^T B x = b, where columns of B may depend on each other: singular values of scaled columns
+    that are not above `least` are none."""
+    _, s, Vt = np.linalg.svd(B * scale, full_matrices=False)
+    kept = s > least
+    W = s[kept, None] * Vt[kept] * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)  # B^T B = W^T W
     inverse = np.linalg.pinv(W)
     return np.asarray(inverse @ (inverse.T @ b))
 
@@ -138,8 +142,10 @@ def actuated_forces(model: Model, q: Any, v: Any, a: Any, wrenches: Any, actuate
     if size is not None:
         raise StateError("inverse_dynamics with `actuated` takes one state, not a batch")
     needed = RNEA.general(model, *arrays)
-    columns = np.concatenate([np.r_[model.joints[joint].v] for joint in actuated] or [np.empty(0, dtype=np.int64)])
-    N = allowed(closure(model, np.asarray(arrays[0])).G)
+    columns = np.unique([k for joint in actuated for k in np.r_[model.joints[joint].v]]).astype(np.int64)
+    rows = closure(model, *map(np.asarray, arrays[:1] if arrays[1] is None else arrays[:2]))
+    _refuse_opening(model, rows, arrays[2])
+    N = allowed(model, rows)
     out = np.zeros(model.nv)
     out[columns] = np.linalg.lstsq(N[columns].T, N.T @ needed, rcond=RANK)[0]
     left = N.T @ (needed - out)
@@ -152,9 +158,27 @@ def actuated_forces(model: Model, q: Any, v: Any, a: Any, wrenches: Any, actuate
     return out
 
 
-def allowed(G: Floats) -> Floats:
+def _refuse_opening(model: Model, rows: Closure, a: Floats | None) -> None:
+    """Refuse accelerations that loops forbid."""
+    a = np.zeros(model.nv) if a is None else a
+    opens = np.abs(rows.G @ a - rows.g)
+    usual = float(np.linalg.norm(model.gravity)) + (np.abs(rows.G) @ np.abs(a) + np.abs(rows.g)).max(initial=0.0)
+    if opens.max(initial=0.0) > 1e-6 * usual:
+        worst = int(np.argmax(opens))
+        raise StateError(
+            f"these accelerations open {row_names(model)[worst]}, by {opens[worst]:.3g} (m/s^2 or rad/s^2): no forces "
+            "of joints produce them; forward_dynamics gives some that keep it closed"
+        )
+
+
+def allowed(model: Model, rows: Closure) -> Floats:
     """(nv, k) an orthonormal basis of the velocities with G v = 0."""
-    lengths = np.linalg.norm(G, axis=1, keepdims=True)
-    lengths[lengths == 0.0] = 1.0
-    _, s, Vt = np.linalg.svd(G / lengths)
-    return np.asarray(Vt[np.count_nonzero(s > RANK * s.max(initial=0.0)) :].T)
+    _, s, Vt = np.linalg.svd(rows.G * rows.scale(model, np.linalg.norm(rows.G, axis=1))[:, None])
+    return np.asarray(Vt[np.count_nonzero(s > rows.least) :].T)
+
+
+def row_names(model: Model) -> list[str]:
+    """What each row of closure belongs to."""
+    return [f"loop {quoted(x.name)}" for x in model.loop_list for _ in range(x.rows)] + [
+        f"relation {quoted(x.name)}" for x in model.relation_list
+    ]

@@ -24,9 +24,13 @@ An oscillation by other forces, of frequency w, loses (h w)^4 / 16 of its amplit
 A limit that engages or a force that becomes limited within a step is no smooth force, and what is extrapolated could
 have more energy than either. Where a part finds the law in another piece (law_line) than it was in at the beginning,
 the step is y2: order one.
+
+Bodies with loops take the same parts, with forces along rows that keep G a = g at their beginning [fronts.py].
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -34,6 +38,7 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import HostWork
+from supple.exact.fronts import WITH_ARMATURES, front_scratch, loop_joints
 from supple.exact.motion import CallState
 from supple.exact.tables import DofTraits, Wrench, host_tables
 from supple.integrating.chart import point_into, rate_into
@@ -43,7 +48,7 @@ from supple.integrating.stages import StepRoom, UnderForces, place_stage, slope_
 from supple.model.model import Model
 from supple.spatial import fields
 from supple.spatial.addresses import from_entry
-from supple.spatial.compiler import helper, kernel
+from supple.spatial.compiler import Kernel, helper, kernel
 from supple.spatial.fields import Integer
 from supple.spatial.held import Held
 from supple.spatial.structs import Link, Struct, Table
@@ -118,45 +123,6 @@ def engage(implicit, h):
 
 
 @helper
-def solve_part(implicit, h):
-    """The velocities at the end of a part of length h, in `end`. Returns the smallest D; they are undefined if that is
-    not positive."""
-    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
-    m, a, D = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0
-    for k in range(0, body.law_size, LAW):
-        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
-    for _ in range(SOLVES):
-        line_up(implicit, h)
-        state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
-        D = aba(call.model, state, a, aba_scratch(call))
-        if not D > 0.0:
-            return D
-        for j in range(m.nv):
-            implicit.end[j] = step.v[j] + h * a[j]
-        if not engage(implicit, h):
-            return D
-    return D
-
-
-@helper
-def move_part(implicit, h):
-    """A part of length h of step.x, step.v and step.q. Returns the smallest D; nothing moves if that is not
-    positive."""
-    step = implicit.body.step
-    m, rate = step.model, slope_of(step, 0)
-    D = solve_part(implicit, h)
-    if not D > 0.0:
-        return D
-    for j in range(m.nv):
-        step.v[j] = implicit.end[j]
-    rate_into(m, step.x, step.q, step.v, rate)
-    for j in range(m.nv):
-        step.x[j] += h * rate[j]
-    point_into(m, step.q0, step.x, step.q)
-    return D
-
-
-@helper
 def extrapolate(implicit):
     """From the ends of the whole step and of the halves to that of the step."""
     step = implicit.body.step
@@ -170,22 +136,68 @@ def extrapolate(implicit):
     point_into(m, step.q0, step.x, step.q)
 
 
-@kernel(types.float64(Implicit.type, types.int64, types.float64), "parts of an implicit step", effort=2)
-def take_part(implicit, part, h):
-    """One of the PARTS of a step of length h, under the forces body.force and wrenches; the step's end is that of the
-    last. Returns the smallest D; if that is not positive, the step cannot be taken."""
-    step = implicit.body.step
-    if part == FIRST:
-        for j in range(step.model.nv):
-            implicit.x1[j], implicit.v1[j] = step.x[j], step.v[j]
-    if part != SECOND:
-        place_stage(step, 0, h)
-    if part == WHOLE:
-        begin_step(implicit)
-    D = move_part(implicit, h if part == WHOLE else 0.5 * h)
-    if part == SECOND:
-        extrapolate(implicit)
-    return D
+def parts_by(accelerate: Any, opened: Any, name: str) -> Kernel:
+    """The kernel that takes the parts of a step, by the articulated-body algorithm of trees or that of loops."""
+
+    @helper
+    def solve_part(implicit, h):
+        """The velocities at the end of a part of length h, in `end`. Returns the smallest D; they are undefined if that
+        is not positive."""
+        body, step, call = implicit.body, implicit.body.step, implicit.body.aba
+        m, a, D = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0
+        for k in range(0, body.law_size, LAW):
+            implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+        for _ in range(SOLVES):
+            line_up(implicit, h)
+            state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
+            D = accelerate(call.model, state, a, opened(call))
+            if not D > 0.0:
+                return D
+            for j in range(m.nv):
+                implicit.end[j] = step.v[j] + h * a[j]
+            if not engage(implicit, h):
+                return D
+        return D
+
+    @helper
+    def move_part(implicit, h):
+        """A part of length h of step.x, step.v and step.q. Returns the smallest D; nothing moves if that is not
+        positive."""
+        step = implicit.body.step
+        m, rate = step.model, slope_of(step, 0)
+        D = solve_part(implicit, h)
+        if not D > 0.0:
+            return D
+        for j in range(m.nv):
+            step.v[j] = implicit.end[j]
+        rate_into(m, step.x, step.q, step.v, rate)
+        for j in range(m.nv):
+            step.x[j] += h * rate[j]
+        point_into(m, step.q0, step.x, step.q)
+        return D
+
+    @kernel(types.float64(Implicit.type, types.int64, types.float64), name, effort=2)
+    def take_part(implicit, part, h):
+        """One of the PARTS of a step of length h, under the forces body.force and wrenches; the step's end is that of
+        the last. Returns the smallest D; if that is not positive, the step cannot be taken."""
+        step = implicit.body.step
+        if part == FIRST:
+            for j in range(step.model.nv):
+                implicit.x1[j], implicit.v1[j] = step.x[j], step.v[j]
+        if part != SECOND:
+            place_stage(step, 0, h)
+        if part == WHOLE:
+            begin_step(implicit)
+        D = move_part(implicit, h if part == WHOLE else 0.5 * h)
+        if part == SECOND:
+            extrapolate(implicit)
+        return D
+
+    return take_part
+
+
+take_part = parts_by(aba, aba_scratch, "parts of an implicit step")
+take_part_with_loops = parts_by(loop_joints, front_scratch, "parts of an implicit step with loops")
 
 
 class ImplicitRoom(StepRoom):
@@ -200,10 +212,11 @@ class ImplicitRoom(StepRoom):
             **{name: np.zeros(len(law)) for name in ("begun", "pieces", "through")},
             **{name: np.zeros(model.nv) for name in ("end", "x1", "v1")},
         )  # fmt: skip
-        self._part = take_part.load()
+        self._part = (take_part if model.is_tree else take_part_with_loops).load()
 
     def _body(self, model: Model) -> Held:
-        call, traits = HostWork(ABA, model).call, DofTraits.zeros(model.nv)
+        call = HostWork(ABA if model.is_tree else WITH_ARMATURES, model).call
+        traits = DofTraits.zeros(model.nv)
         traits["damping"] = model.damping
         call.model = host_tables(model).tables.but(dofs=traits)
         return UnderForces.of(

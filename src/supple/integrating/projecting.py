@@ -2,10 +2,14 @@
 
     H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v        [exact/closure.py]
 
-Both are the accelerations of a body at rest under forces along the rows alone, so constrained.py finds them: the
-projection is as exact, as quick and as sure with redundant rows as the dynamics. Steps for positions are repeated until
-the loops are closed as far as rounding allows. Velocities change by what an impact that closes the rows would do: the
-kinetic energy does not grow.
+Both are the accelerations of a body at rest under forces along the rows alone, so exact/fronts.py finds them: the
+projection is as exact, as quick and as sure with redundant rows as the dynamics. Velocities change by what an impact
+that closes the rows would do: the kinetic energy does not grow.
+
+Steps for positions are repeated until the loops are closed as far as rounding allows. Which rows count as redundant
+depends on the gap [row_elimination.py]: if it does not become smaller without them, fewer are left out. With redundant
+rows a last step makes it as small as it can be, because a singular position is seen the more sharply, the smaller the
+gap.
 """
 
 from __future__ import annotations
@@ -14,10 +18,20 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from supple.exact.aba import accelerate_joints
 from supple.exact.call_kernels import Call, no_wrenches
-from supple.exact.constrained import CONSTRAINED, constrained_scratch, prepare_rows, push_joints, solve_rows
+from supple.exact.closure import widest_gap
+from supple.exact.fronts import (
+    WITH_LOOPS,
+    collect,
+    factor_fronts,
+    front_scratch,
+    load_nothing,
+    prepare_state,
+    solve_fronts,
+    tell_rows,
+)
 from supple.exact.motion import CallState
+from supple.exact.row_elimination import RANK, least_remainder
 from supple.integrating.chart import move_into
 from supple.model.model import Model
 from supple.spatial import fields
@@ -29,7 +43,11 @@ from supple.spatial.structs import Link, Struct
 
 Floats = NDArray[np.float64]
 
-MOST = 20  #: steps for positions
+MOST = 40  #: steps for positions
+STUCK = 0.5  #: a step that leaves more than this of the gap did not help
+#: What remains of a row for it to count: a share of what tells rows apart; less after a step that did not help.
+FIRST_SHARE, STRICTER, STRICTEST = 0.03, 0.1, 1e-5
+LARGE = 100.0  #: coordinates whose rounding, some 1e-14, is seen
 CLOSED, OPEN, LOST = 0, 1, 2  #: what came of it: closed, not closed, or a singular mass matrix
 
 
@@ -50,28 +68,52 @@ class Projection(Struct):
 def project_kernel(projection):
     """Project q, then v."""
     call, q, v = projection.call, projection.q, projection.v
-    m, work, change = call.model, constrained_scratch(call), projection.change
-    loops = work.hubs[0]
-    before = np.inf
+    m, work, change = call.model, front_scratch(call), projection.change
+    mech = work.hubs[0]
+    loops, mech.redundant = mech.loops, 0
+    before, share, least, polished = np.inf, FIRST_SHARE, least_gap(projection, m.nq), False
     for _ in range(MOST):
-        state = CallState(q, v, projection.still, False, no_wrenches())
-        if not prepare_rows(m, state, loops, work) > 0.0:
-            return LOST
+        prepare_state(m, CallState(q, v, projection.still, False, no_wrenches()), mech, work)
         find_gap(loops, projection)
         gap = projection.left
-        if gap <= projection.least or (gap < 1e3 * projection.least and gap >= 0.5 * before):
+        if gap <= least:
+            if polished or mech.redundant == 0:
+                break
+            polished = True
+        elif share < STRICTEST and gap <= 1e3 * least:
             break
+        if gap > STUCK * before:
+            share *= STRICTER
         for r in range(loops.n_rows):
-            loops.b[r] = -loops.rows[r].phi
-        respond(m, loops, work, change)
+            loops.rows[r].g = -loops.rows[r].phi
+        mech.least = max(RANK, share * least_remainder(widest_gap(loops)))
+        if not factor_fronts(mech) > 0.0:
+            return LOST
+        load_nothing(mech)
+        solve_fronts(mech)
+        collect(m, mech, change, work)
         move_into(m, q, change, 1.0, q)
         before = gap
     for r in range(loops.n_rows):  # at the last position
-        loops.b[r] = -loops.rows[r].rate
-    respond(m, loops, work, change)
+        loops.rows[r].g = -loops.rows[r].rate
+    tell_rows(mech)
+    if not factor_fronts(mech) > 0.0:
+        return LOST
+    load_nothing(mech)
+    solve_fronts(mech)
+    collect(m, mech, change, work)
     for j in range(m.nv):
         v[j] += change[j]
-    return CLOSED if projection.left <= 1e3 * projection.least else OPEN
+    return CLOSED if projection.left <= 1e3 * least else OPEN
+
+
+@helper
+def least_gap(projection, nq):
+    """How far loops may stay open: more where coordinates are so large that their rounding opens them."""
+    most = 0.0
+    for i in range(nq):
+        most = max(most, abs(projection.q[i]))
+    return projection.least * (1.0 + most / LARGE)
 
 
 @helper
@@ -82,16 +124,6 @@ def find_gap(loops, projection):
         gap = abs(loops.rows[r].phi)
         if not gap <= projection.left:
             projection.left, projection.worst = gap, r
-
-
-@helper
-def respond(m, loops, work, change):
-    """change = H^-1 G^T x, with x so that G change = b."""
-    solve_rows(m, loops, work)
-    for j in range(m.nv):
-        work.dofs[j].u = 0.0
-    push_joints(m, loops, work)
-    accelerate_joints(m, change, change, work)
 
 
 class Projector(Pointing):
@@ -107,7 +139,7 @@ class Projector(Pointing):
     def _point(self) -> None:
         still = np.zeros(self._model.nv)
         self._projection: Held = Projection.of(
-            call=CONSTRAINED.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
+            call=WITH_LOOPS.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
             least=self._least,
         )  # fmt: skip
         self._run = project_kernel.load()

@@ -6,17 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.assembling import CLOSED, row_names, size_of
+from supple.exact.assembling import CLOSED, NEARLY, size_of
 from supple.exact.closure import closure
+from supple.exact.fronts import WITH_LOOPS
+from supple.exact.loop_dynamics import row_names
 from supple.integrating.projecting import CLOSED as IS_CLOSED
-from supple.integrating.projecting import Projector
+from supple.integrating.projecting import LOST, Projector
 from supple.model.model import Model
 from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
-
-NEARLY = 1e-6  #: metres, radians (times the size of the model) and those a second by which loops may be open at first
 
 
 class Closing(Pointing):
@@ -35,6 +35,8 @@ class Closing(Pointing):
         if not (np.isfinite(state[0]).all() and np.isfinite(state[1]).all()):
             return state  # reported as divergence
         q, v, status = self._project(*state)
+        if status == LOST:
+            WITH_LOOPS.general(self._model, *state, None, None)  # names the joint that moves no mass
         if status != IS_CLOSED:
             gap, row = self._project.left
             raise SimulationError(
@@ -46,22 +48,23 @@ class Closing(Pointing):
 
 
 def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:
-    """The state from which a run begins: refused if loops are open, or opened by velocities."""
+    """The state from which a run begins, or goes on after an event: refused if loops are open, or opened by
+    velocities."""
     if model.is_tree:
         return q, v
     rows, names = closure(model, q, v), row_names(model)
-    least = NEARLY * size_of(model)
+    least = NEARLY * size_of(model)  # also a second
     speed = rows.G @ v
     if np.abs(rows.phi).max() > least:
         worst = int(np.argmax(np.abs(rows.phi)))
         raise StateError(
-            f"{names[worst]} is open by {abs(rows.phi[worst]):.3g} (metres or radians) at the beginning; "
+            f"{names[worst]} is open by {abs(rows.phi[worst]):.3g} (metres or radians) in this state; "
             "supple.close_loops(model, q) gives a position in which it is closed"
         )
     if np.abs(speed).max() > least:
         worst = int(np.argmax(np.abs(speed)))
         raise StateError(
-            f"{names[worst]} is opened by the velocities at the beginning, by {abs(speed[worst]):.3g} m/s or rad/s; "
+            f"{names[worst]} is opened by the velocities of this state, by {abs(speed[worst]):.3g} m/s or rad/s; "
             "supple.close_velocities(model, q, v) gives velocities that keep it closed"
         )
     return Closing(model)(0.0, (q, v))

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import SimulationError, StateError, SuppleError
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
+from supple.exact.fronts import were_redundant
 from supple.exact.inverse import inverse_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
@@ -77,7 +78,19 @@ class Dynamics(Pointing):
 
     def acceleration(self, time: float, q: Floats, v: Floats, within: float | None = None) -> Floats:
         """(nv,) as returned by forward_dynamics; errors state the time and the joint. within: an instant inside the
-        step that is being taken, whose pushes act."""
+        step that is being taken, whose pushes act.
+
+        Stages of a step are a little beside the positions in which loops are closed. Rows that are redundant there are
+        not here, so that accelerations are those of the nearest state with closed loops."""
+        if self._closing is None:
+            return self._acceleration(time, q, v, within)
+        if self.method == "aba":
+            found = self._acceleration(time, q, v, within)
+            if not were_redundant(self.model):
+                return found
+        return self._acceleration(time, *self._closing(time, (q, v)), within)
+
+    def _acceleration(self, time: float, q: Floats, v: Floats, within: float | None) -> Floats:
         tau, wrenches = self.forces(time, q, v, within)
         try:
             return forward_dynamics(self.model, q, v, tau, wrenches, self.method)  # type: ignore[arg-type]
@@ -87,9 +100,8 @@ class Dynamics(Pointing):
             raise SimulationError(f"at time {time:.6g} s: {e}", time) from cause
 
     def friction_jumps(self, *velocities: Floats) -> bool:
-        """Whether dry friction jumps between velocities that follow each other in a step. Not looked for where loops
-        are closed: they have no implicit steps."""
-        if not len(self._friction) or self._closing is not None:
+        """Whether dry friction jumps between velocities that follow each other in a step."""
+        if not len(self._friction):
             return False
         jumps = jumps_kernel.load()
         return any(jumps(self._friction, u, w) for u, w in pairwise(velocities))

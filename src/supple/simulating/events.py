@@ -12,6 +12,7 @@ import numpy as np
 
 from supple.arguments import TEXT, Kind, Seconds, checked, shown
 from supple.errors import SimulationError, SuppleError, quoted, short
+from supple.simulating.closing import closed_at_first
 from supple.simulating.state import State, checked_state, lent_to, name_of
 
 STOP = "stop"
@@ -102,7 +103,7 @@ def outcome(event: Event, state: State) -> tuple[State, bool]:
             f"event {event.name!r}: `then` must return None, a State or 'stop', not {what}", state.time
         )
     try:
-        q, v = checked_state(got.model, got.q, got.v)
+        q, v = closed_at_first(got.model, *checked_state(got.model, got.q, got.v))
     except SuppleError as e:
         raise SimulationError(
             f"event {event.name!r}: `then` returned a state that cannot be, at time {state.time:.6g} s: {e}", state.time

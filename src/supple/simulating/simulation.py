@@ -173,8 +173,6 @@ class Simulation:
     ) -> None:
         self._method, self._model = method, model
         self._integrator = _integrator(method, integrator)
-        if self._integrator == "implicit":
-            model._require_tree("integrator 'implicit'")
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
             raise StateError(f"{end:g} s are more than {MOST_STEPS:g} steps of {dt:g} s; use longer or fewer steps")
@@ -219,7 +217,7 @@ class Simulation:
             self._make_stepper()
         self._dynamics = self._renewed(model)
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
-        if integrator is None and method == "aba" and model.is_tree:
+        if integrator is None and method == "aba":
             stiff = stiffest(model, self._dynamics.forces.law, q)
             if stiff is not None and stiff.too_stiff(dt):
                 self._integrator, self._stiffness = "implicit", stiff
