@@ -308,7 +308,7 @@ def begin_front(node, mech):
             if end.owns and mech.soft[end.row + i] != 0.0:
                 mech.F[append_zeros(front, mech) + (end.at + i) * front.stride] = math.sqrt(abs(mech.soft[end.row + i]))
     if front.n > front.n_open + front.n_kept:
-        scale_closed(front, mech)
+        scale_closed(front, node, mech)
         if not front.is_base:
             apply_scale(front, mech)
             rotate_closed(front, mech)

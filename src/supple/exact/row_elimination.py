@@ -7,9 +7,9 @@
     Q        rotates closed rows, x = Q z, so that only the first six of K Q are not zero
     Z, T     of the eliminated rows, where some depend on others: their part of F is T Z^T
 
-Rows are compared after scaling: the longest column of F of each cut joint, and of the rows that each child passed on,
-is made one of unit length; turns count by the size of the model. A column of which too little is left once the others
-have been eliminated depends on them.
+Rows are compared after scaling: how far a row gives way to a unit force, if nothing holds the node, is made one for the
+most yielding row of each cut joint, and of those that each child passed on; turns count by the size of the model. A
+column of which too little is left once the others have been eliminated depends on them.
 
 How little is too little depends on how far the loops are open. Rows that depend on each other wherever loops are closed
 (Bricard's linkage) do so no longer beside those positions. Obeying them all would forbid the mechanism its motion. A
@@ -27,6 +27,7 @@ from supple.spatial.compiler import helper
 
 RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others; more where loops are open
 BY_GAP, COARSEST = 10.0, 1e-2
+NOISE = 1e-20  #: rows passed on whose squares are shorter than this, of one, are rounding
 SIX = 6
 
 
@@ -153,20 +154,36 @@ def reach_of(loops, r):
 
 
 @helper
-def scale_closed(front, mechanism):
-    """What makes closed rows comparable."""
-    F, scale, block = mechanism.F, mechanism.scale, mechanism.block
+def scale_closed(front, node, mechanism):
+    """What makes closed rows comparable: how far each gives way to a unit force, if nothing holds the node."""
+    scale, block = mechanism.scale, mechanism.block
     c = front.n_open
     while c < front.n:
         stop, most = c, 0.0
         while stop < front.n and block[front.b + stop] == block[front.b + c]:
-            length = math.sqrt(column_square(F, front.F + stop * front.stride, front.n_F))
-            scale[front.b + stop] = reach_at(mechanism, front.b + stop)
-            most = max(most, length / scale[front.b + stop])
+            square = column_square(mechanism.F, front.F + stop * front.stride, front.n_F)
+            if not front.is_base:
+                square += node_gives(node.IA, mechanism.K, front.K + 6 * stop)
+            reach = reach_at(mechanism, front.b + stop)
+            scale[front.b + stop] = 1.0 / reach
+            most = max(most, square / (reach * reach))
             stop += 1
-        while c < stop:  # a joint below which nothing can give way yet is compared by its size alone
-            scale[front.b + c] = 1.0 / (scale[front.b + c] * (most if most > 0.0 else 1.0))
+        whole = most if most > NOISE or (mechanism.row_of[front.b + c] >= 0 and most > 0.0) else 1.0
+        while c < stop:
+            scale[front.b + c] /= math.sqrt(whole)
             c += 1
+
+
+@helper
+def node_gives(IA, K, k):
+    """About how far the node itself gives way to a force, by the diagonal of its inertia."""
+    out = 0.0
+    J, M = IA.A, IA.M
+    if J.xx > 0.0 and J.yy > 0.0 and J.zz > 0.0:
+        out += K[k] * K[k] / J.xx + K[k + 1] * K[k + 1] / J.yy + K[k + 2] * K[k + 2] / J.zz
+    if M.xx > 0.0 and M.yy > 0.0 and M.zz > 0.0:
+        out += K[k + 3] * K[k + 3] / M.xx + K[k + 4] * K[k + 4] / M.yy + K[k + 5] * K[k + 5] / M.zz
+    return out
 
 
 @helper
