@@ -30,6 +30,11 @@ SMALL: dict[str, tuple[dict[str, Any], float]] = {
     "simplest-walker": ({}, 8.0),
     "spring-pendulum": ({"links": 20}, 0.7),
     "crowd": ({"rows": 1, "columns": 2}, 0.2),
+    "four-bar-chain": ({"windows": 3}, 1.5),
+    "andrews": ({}, 0.03),
+    "bricard": ({}, 2.0),
+    "flyball": ({}, 1.0),
+    "slider-crank": ({}, 1.0),
 }
 PHONE = {"width": 390, "height": 640}
 UPPER = {"x": 0, "y": 0, "width": 390, "height": 320}  #: where the picture is, on a phone

@@ -123,3 +123,39 @@ def test_accelerations(kind, seed):
     for i in range(model.n_bodies):
         joint = tree.joints[tree.body_index(model.body_names[i])]
         np.testing.assert_allclose(ours[model.joints[i].v], a[joint.v], atol=1e-9 * max(1.0, np.abs(a).max()))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("kind", "theirs"), [("ball", pin.ContactType.CONTACT_3D), ("fixed", pin.ContactType.CONTACT_6D)]
+)
+def test_forces(kind, theirs, seed):
+    """What loop joints carry is what Pinocchio's multipliers say, except where it is not unique: there ours are
+    smaller."""
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, [kind], n=7, loops=2)
+    v, tau = allowed_velocity(rng, closure(model, q).G), rng.normal(size=model.nv)
+    other = pinocchio_model(model)
+    rows, memory = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+    for loop in model.loop_list:
+        one = pin.SE3(np.array(loop.rotation), np.array(loop.position))
+        two = pin.SE3(np.array(loop.other_rotation), np.array(loop.other_position))
+        ends = loop.body + 1, one, loop.other + 1, two
+        rows.append(pin.RigidConstraintModel(theirs, other, *ends, pin.ReferenceFrame.LOCAL))
+        memory.append(rows[len(rows) - 1].createData())
+    data = other.createData()
+    pin.initConstraintDynamics(other, data, rows, memory)
+    settings = pin.ProximalSettings(1e-14, 1e-12, 200)
+    a = pin.constraintDynamics(other, data, q, v, tau - model.damping * v, rows, memory, settings)
+    np.testing.assert_allclose(supple.forward_dynamics(model, q, v, tau), a, atol=1e-9)
+    carried, pose = supple.joint_wrenches(model, q, v, tau)[model.n_bodies :], supple.poses(model, q)
+    not_unique, sizes = supple.mobility(model, q).overconstrained, np.zeros(2)
+    for w, loop, found in zip(carried, model.loop_list, memory):
+        R, P = (np.eye(3), np.zeros(3)) if loop.body < 0 else pose[loop.body]
+        at, turned = P + R @ loop.position, R @ loop.rotation
+        force, moment = -turned @ found.contact_force.linear, -turned @ found.contact_force.angular
+        ours = np.concatenate([w[:3] - np.cross(at - pose[loop.other].position, w[3:]), w[3:]])  # about the joint
+        sizes += [ours @ ours, moment @ moment + force @ force]
+        if f"loop {loop.name!r}" not in not_unique:
+            np.testing.assert_allclose(ours, [*moment, *force], atol=1e-7)
+    assert sizes[0] <= sizes[1] * (1 + 1e-9)

@@ -461,3 +461,12 @@ def test_smallest_solution_of_dependent_rows():
     inverse = np.linalg.pinv(A, rcond=1e-12)
     found = smallest(A, b, 1 / np.linalg.norm(A, axis=0), 1e-10)
     np.testing.assert_allclose(found, inverse @ inverse.T @ b, rtol=1e-5)
+
+
+def test_loops_are_closed_from_afar():
+    """Half a radian and half a metre off at every joint, for loop joints of all types."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        model, q = random_linkage(rng, CLOSING, n=8, loops=2)
+        found = supple.close_loops(model, model.integrate(q, 0.5 * rng.uniform(-1, 1, model.nv)))
+        assert np.abs(closure(model, found).phi).max() < 1e-11

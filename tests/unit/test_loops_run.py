@@ -118,6 +118,8 @@ def test_wrenches_of_loops_are_kept(linkage, tmp_path):
     model, q = linkage
     settings = dict(duration=0.01, joint_wrenches=True)
     run = supple.simulate(model, q, **settings)
+    same = supple.simulate(model, q, **settings, method="crba")
+    np.testing.assert_allclose(same.joint_wrenches, run.joint_wrenches, atol=1e-8)
     recorded = supple.simulate(model, q, **settings, record=tmp_path / "run.h5")
     np.testing.assert_array_equal(recorded.joint_wrenches[:], run.joint_wrenches)
     assert run.joint_wrenches.shape == (len(run.times), model.n_bodies + 1, 6)

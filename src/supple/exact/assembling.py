@@ -5,7 +5,7 @@ close_loops finds the position nearest to a given one, q0: a step is
     dq = -G^+ phi + (1 - G^+ G) d        d = q0 - q, in the coordinates of velocities at q
 
 the first part closes the loops [closure.py], by the least motion where rows are redundant; the second moves back
-towards q0 as far as the loops allow.
+towards q0 as far as the loops allow. Where that leads nowhere, it is tried again from positions around q0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ Floats = NDArray[np.float64]
 
 CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that are open by no more are closed
 LARGE = 100.0  #: coordinates whose rounding is seen: gaps may be larger in proportion
-STEPS = 200
+STEPS, PATIENCE = 200, 20  #: at most; and how many may pass without success
+KICKS = 0.0, 0.05, 0.1, 0.2, 0.4  #: how far from the given position it is tried, in radians and metres
 LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a joint moves at most in a step
 #: A row counts if more than this share of what tells rows apart is left of it; less after a step that did not help.
 FIRST_SHARE, STUCK, STRICTER = 0.03, 0.5, 0.1
@@ -54,20 +55,35 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
     least = usual if tolerance is None else tolerance
     if model.is_tree:
         return start
-    here, rows, share = start, closure(model, start), FIRST_SHARE
-    for _ in range(STEPS):
+    rng, left = np.random.default_rng(0), None
+    for size in KICKS:
+        here, rows = _nearest(model, model.integrate(start, size * rng.normal(size=model.nv)), start, least)
+        if np.abs(rows.phi).max() <= least:
+            return here
+        left = left or rows
+    assert left is not None
+    _refuse_open(model, left)
+
+
+def _nearest(model: Model, here: Floats, start: Floats, least: float) -> tuple[Floats, Closure]:
+    """The position nearest to `start` to which steps from `here` lead; its loops may be open, if the steps go no
+    further."""
+    rows, share, before = closure(model, here), FIRST_SHARE, np.inf
+    for step in range(STEPS):
         inverse = _inverse(model, rows, share)
         back = model.difference(here, start)
         close = -inverse @ rows.phi
         along = back - inverse @ (rows.G @ back)
-        gap = np.abs(rows.phi).max()
+        gap = float(np.abs(rows.phi).max())
         if gap <= least and np.abs(along).max(initial=0.0) <= NEAREST:
-            return here
+            break
+        if step % PATIENCE == 0:
+            if gap > max(0.9 * before, least):
+                break
+            before = gap
         here, rows = _moved(model, here, rows, close, along, least)
         share *= STRICTER if np.abs(rows.phi).max() > max(STUCK * gap, least) else 1.0
-    if np.abs(rows.phi).max() <= least:
-        return here
-    _refuse_open(model, rows)
+    return here, rows
 
 
 @checked

@@ -14,6 +14,7 @@ from typing import Any
 from supple.scenes.bicycle_chain import bicycle_chain
 from supple.scenes.compass import compass, compass_scene
 from supple.scenes.crowd import crowd
+from supple.scenes.linkages import andrews, bricard, flyball, four_bar_chain, slider_crank
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
 from supple.scenes.pendulum import pendulum
@@ -27,13 +28,18 @@ __all__ = [
     "Pushes",
     "Scene",
     "Springs",
+    "andrews",
     "bicycle_chain",
+    "bricard",
     "compass",
     "crowd",
+    "flyball",
+    "four_bar_chain",
     "millipede",
     "molecule",
     "pendulum",
     "simplest_walker",
+    "slider_crank",
     "spring_pendulum",
 ]
 
@@ -46,6 +52,11 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "simplest-walker": simplest_walker_scene,
     "spring-pendulum": spring_pendulum,
     "crowd": crowd,
+    "four-bar-chain": four_bar_chain,
+    "andrews": andrews,
+    "bricard": bricard,
+    "flyball": flyball,
+    "slider-crank": slider_crank,
 }
 
 #: How many bodies they have, by their parameters.
@@ -58,6 +69,11 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "simplest-walker": lambda p: 2,
     "spring-pendulum": lambda p: int(p["links"]),
     "crowd": lambda p: int(p["rows"] * p["columns"] * len(skeleton().names)),
+    "four-bar-chain": lambda p: 2 * int(p["windows"]) + 1,
+    "andrews": lambda p: 7,
+    "bricard": lambda p: 5,
+    "flyball": lambda p: 4 if p["springs"] else 6,
+    "slider-crank": lambda p: 3,
 }
 
 

@@ -123,9 +123,10 @@ class Dynamics(Pointing):
     def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:
         """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame)."""
         out = np.empty((len(q), self.model._n_carrying, 6))
+        method: Any = self.method if self._closing is None else "aba"  # which alone knows the forces of loop joints
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
-            out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=self.method)  # type: ignore[arg-type]
+            out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=method)
         return out
 
     def joint_forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
