@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import supple
-from supple.exact.closure import closure
+from supple.exact.closure import closure, gaps
 from supple.exact.front_builder import mechanism
 from supple.exact.fronts import WITH_FORCES
 from supple.exact.spanning import meeting, spanning_tree
@@ -71,6 +71,18 @@ def test_four_bar_chain(windows, hanging):
     model, q, v = large_linkages.four_bar_chain(windows, hanging)
     a = supple.forward_dynamics(model, q, v)
     np.testing.assert_allclose(a, large_linkages.four_bar_acceleration(windows) * v, rtol=0, atol=1e-10)
+
+
+def test_large_mechanisms_are_closed_and_run():
+    """Too large for dense matrices: closed by steps, velocities too, and kept closed in a run."""
+    rng, model = np.random.default_rng(4), large_linkages.ladder(500, True)
+    q = supple.close_loops(model, model.integrate(model.neutral(), 1e-3 * rng.normal(size=model.nv)))
+    assert np.abs(gaps(model, q).phi).max() < 2e-12
+    v = supple.close_velocities(model, q, 0.01 * rng.normal(size=model.nv))
+    assert np.abs(gaps(model, q, v).rate).max() < 1e-10
+    run = supple.simulate(model, q, v, duration=2e-3, dt=1e-3)
+    assert max(np.abs(gaps(model, x).phi).max() for x in run.q) < 1e-11
+    assert abs(run.energy[-1] - run.energy[0]) < 1e-6 * np.abs(run.kinetic).max()
 
 
 def test_gears_between_branches():

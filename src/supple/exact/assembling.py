@@ -17,15 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import Positive, checked
-from supple.errors import SingularError, StateError
+from supple.errors import StateError
 from supple.exact.answers import at_rest
-from supple.exact.closure import Closure, closure
-from supple.exact.crba import mass_matrix
-from supple.exact.factor import factorize
-from supple.exact.fronts import WITH_LOOPS
+from supple.exact.closure import Closure, Gaps, closure, gaps
+from supple.exact.front_builder import n_rows
 from supple.exact.kinematics import POSES
-from supple.exact.loop_dynamics import row_forces, row_names
+from supple.exact.loop_dynamics import row_names
 from supple.exact.loop_tables import extent
+from supple.exact.responses import closing_motion, closing_velocities
 from supple.exact.row_elimination import RANK
 from supple.model import manifold
 from supple.model.model import Model, count
@@ -35,6 +34,7 @@ Floats = NDArray[np.float64]
 CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that are open by no more are closed
 LARGE = 100.0  #: coordinates whose rounding is seen: gaps may be larger in proportion
 STEPS, PATIENCE = 200, 20  #: at most; and how many may pass without success
+DENSE = 4_000_000  #: entries of G up to which dense matrices are used
 KICKS = 0.0, 0.05, 0.1, 0.2, 0.4  #: how far from the given position it is tried, in radians and metres
 LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a joint moves at most in a step
 #: A row counts if more than this share of what tells rows apart is left of it; less after a step that did not help.
@@ -44,7 +44,8 @@ NEAREST = 1e-9  #: how near to the nearest position is near enough
 
 @checked
 def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -> Floats:
-    """The position nearest to q in which all loops are closed: nearer than all others around it.
+    """The position nearest to q in which all loops are closed: nearer than all others around it. Of mechanisms with
+    thousands of rows, one near it: by steps that are the least motion in the metric of the mass matrix.
 
     tolerance: how far a loop may stay open, in metres and radians; by default as far as rounding requires. Raises
     StateError, which names the loops and the gap that is left, if none is found: then the loops cannot be closed, or q
@@ -55,6 +56,8 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
     least = usual if tolerance is None else tolerance
     if model.is_tree:
         return start
+    if n_rows(model) * model.nv > DENSE:
+        return _by_steps(model, start, least)
     rng, left = np.random.default_rng(0), None
     for size in KICKS:
         here, rows = _nearest(model, model.integrate(start, size * rng.normal(size=model.nv)), start, least)
@@ -63,6 +66,26 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
         left = left or rows
     assert left is not None
     _refuse_open(model, left)
+
+
+def _by_steps(model: Model, q: Floats, least: float) -> Floats:
+    """A position near q with all loops closed, by steps of least motion in the metric of the mass matrix."""
+    largest, rows, share = LARGEST_STEP * size_of(model), gaps(model, q), FIRST_SHARE
+    for _ in range(STEPS):
+        gap = np.abs(rows.phi).max()
+        if gap <= least:
+            return q
+        step, part = closing_motion(model, q, share), 1.0
+        step /= max(1.0, float(np.abs(step).max(initial=0.0)) / largest)
+        while True:
+            there = model.integrate(q, part * step)
+            found = gaps(model, there)
+            if np.linalg.norm(found.phi) < (1.0 - 0.1 * part) * np.linalg.norm(rows.phi) or part < 1e-3:
+                break
+            part *= 0.5
+        q, rows = there, found
+        share *= STRICTER if np.abs(rows.phi).max() > STUCK * gap else 1.0
+    _refuse_open(model, rows)
 
 
 def _nearest(model: Model, here: Floats, start: Floats, least: float) -> tuple[Floats, Closure]:
@@ -94,14 +117,7 @@ def close_velocities(model: Model, q: ArrayLike, v: ArrayLike | None = None) -> 
     speeds = np.array(manifold.checked("v", at_rest(model, v), model.nv))
     if speeds.ndim != 1 or not np.isfinite(speeds).all():
         raise StateError(f"v must be {model.nv} finite numbers")
-    rows = closure(model, here)
-    try:
-        factor = factorize(mass_matrix(model, here, sparse=True), form="ltl")  # H = L^T L
-    except SingularError:
-        WITH_LOOPS.general(model, here, speeds, None, None)  # names the joint
-        raise
-    B = factor.solve_Lt(rows.G.T)
-    return speeds + factor.solve_L(B @ row_forces(model, rows, B, -rows.G @ speeds))
+    return speeds if model.is_tree else speeds + closing_velocities(model, here, speeds)
 
 
 def _one_state(model: Model, q: ArrayLike) -> Floats:
@@ -133,7 +149,7 @@ def _moved(
         part *= 0.5
 
 
-def _refuse_open(model: Model, rows: Closure) -> NoReturn:
+def _refuse_open(model: Model, rows: Closure | Gaps) -> NoReturn:
     names, gaps = row_names(model), np.abs(rows.phi)
     worst = names[int(np.argmax(gaps))]
     others = [name for name in dict.fromkeys(n for n, x in zip(names, gaps) if x > 0.01 * gaps.max()) if name != worst]

@@ -237,8 +237,8 @@ _f1, _f2 = types.float64[::1], types.float64[:, ::1]
 
 @kernel(types.void(types.int64, Loops.type, _f1, _f1, _f2, _f2, _f1), "closure of loops")
 def _closure(handle, loops, q, v, out, G, least):
-    """phi, g, f and P of every row into out (rows, 11); G (rows, nv), unless it has no rows; and the least remainder
-    that tells rows apart."""
+    """phi, g, its rate, f and P of every row into out (rows, 12); G (rows, nv), unless it has no rows; and the least
+    remainder that tells rows apart."""
     call = call_at(handle)
     m, work = call.model, placed_scratch(call)
     move_ends(m, vector(q), vector(v), loops, work)
@@ -247,9 +247,9 @@ def _closure(handle, loops, q, v, out, G, least):
     least[0] = least_remainder(widest_gap(loops))
     for k in range(loops.n_rows):
         row = loops.rows[k]
-        out[k, 0], out[k, 1] = row.phi, row.g
+        out[k, 0], out[k, 1], out[k, 2] = row.phi, row.g, row.rate
         for c in range(3):
-            out[k, 2 + c], out[k, 5 + c], out[k, 8 + c] = row.f.ang[c], row.f.lin[c], row.P[c]
+            out[k, 3 + c], out[k, 6 + c], out[k, 9 + c] = row.f.ang[c], row.f.lin[c], row.P[c]
     if G.shape[0] == 0:
         return
     G[:] = 0.0
@@ -283,15 +283,40 @@ class Closure(NamedTuple):
         return np.divide(1.0, most * self.reach, out=np.zeros_like(lengths), where=most > 0.0)
 
 
+class Gaps(NamedTuple):
+    """How far loops are open at a state, row by row as in Closure; no matrices."""
+
+    phi: Floats  #: (rows,) metres, radians
+    rate: Floats  #: (rows,) how fast they open
+    f: Floats  #: (rows, 6)
+    P: Floats  #: (rows, 3)
+
+
 def closure(model: Model, q: Floats, v: Floats | None = None) -> Closure:
     """The rows at a state, which is valid."""
-    loops: Held = model._kept(closure, lambda: loop_tables(model))
-    n = loops.n_rows
+    n = _loops(model).n_rows
     # G, and the factors that callers make of it
     memory.require(8 * n * model.nv, f"the {n:,} rows of all loops over {model.nv:,} joints", "use fewer loops")
-    out, G, least = np.empty((n, 11)), np.empty((n, model.nv)), np.empty(1)
+    G = np.empty((n, model.nv))
+    out, least = _found(model, q, v, G)
+    reach = np.where(out[:, 6:9].any(axis=1), _loops(model).size, 1.0)
+    return Closure(out[:, 0], G, out[:, 1], out[:, 3:9], out[:, 9:], least, reach)
+
+
+def gaps(model: Model, q: Floats, v: Floats | None = None) -> Gaps:
+    """The gaps at a state, which is valid: O(n)."""
+    out, _ = _found(model, q, v, np.empty((0, model.nv)))
+    return Gaps(out[:, 0], out[:, 2], out[:, 3:9], out[:, 9:])
+
+
+def _loops(model: Model) -> Held:
+    loops: Held = model._kept(closure, lambda: loop_tables(model))
+    return loops
+
+
+def _found(model: Model, q: Floats, v: Floats | None, G: Floats) -> tuple[Floats, float]:
+    loops = _loops(model)
+    out, least = np.empty((loops.n_rows, 12)), np.empty(1)
     v = np.zeros(model.nv) if v is None else v
     _closure.load()(POSES.work(model).handle, loops.address, q, v, out, G, least)
-    phi, g, f, P = np.split(out, (1, 2, 8), axis=1)
-    reach = np.where(f[:, 3:].any(axis=1), loops.size, 1.0)
-    return Closure(phi[:, 0], G, g[:, 0], f, P, float(least[0]), reach)
+    return out, float(least[0])

@@ -38,6 +38,7 @@ from supple.exact.front_builder import mechanism, n_rows
 from supple.exact.front_tables import Mechanism
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
 from supple.exact.row_elimination import (
+    RANK,
     apply_scale,
     eliminate_numbers,
     eliminate_rows,
@@ -95,7 +96,7 @@ def loop_joints(m, state, out, work):
 def factor_state(m, state, mech, work):
     """Everything that does not depend on forces. Returns the smallest D."""
     prepare_state(m, state, mech, work)
-    tell_rows(mech)
+    tell_rows(mech, 1.0)
     return factor_fronts(mech)
 
 
@@ -109,9 +110,9 @@ def prepare_state(m, state, mech, work):
 
 
 @helper
-def tell_rows(mech):
-    """What remains of a row for it not to depend on others."""
-    mech.least = least_remainder(widest_gap(mech.loops))
+def tell_rows(mech, share):
+    """What remains of a row for it not to depend on others: what the gap explains, or a share of that."""
+    mech.least = max(RANK, share * least_remainder(widest_gap(mech.loops)))
 
 
 # --- the state --------------------------------------------------------------------------------------------------------

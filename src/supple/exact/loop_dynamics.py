@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import ModelError, SingularError, StateError, quoted
-from supple.exact.closure import Closure, closure
+from supple.exact.closure import Closure, closure, gaps
 from supple.exact.crba import dense_shape, mass_matrix
 from supple.exact.factor import factorize
 from supple.exact.fronts import WITH_FORCES, WITH_LOOPS
@@ -92,7 +92,7 @@ def smallest(B: Floats, b: Floats, scale: Floats, least: float) -> Floats:
 def loop_wrenches(model: Model, q: Floats, forces: Floats) -> Floats:
     """(n_loops, 6) the wrench that each loop joint exerts on `other`, from the forces along all rows: along the
     world's axes, about the origin of `other` (the world's, if that is the world)."""
-    rows, origins = closure(model, q), np.vstack([poses(model, q).position, np.zeros(3)])
+    rows, origins = gaps(model, q), np.vstack([poses(model, q).position, np.zeros(3)])
     out, first = np.zeros((len(model.loop_list), 6)), 0
     for i, loop in enumerate(model.loop_list):
         mine = slice(first, first + loop.rows)

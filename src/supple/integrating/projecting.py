@@ -2,8 +2,8 @@
 
     H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v        [exact/closure.py]
 
-Both are the accelerations of a body at rest under forces along the rows alone, so exact/fronts.py finds them: the
-projection is as exact, as quick and as sure with redundant rows as the dynamics. Velocities change by what an impact
+Both are responses to forces along the rows alone [exact/responses.py]: the projection is as exact, as quick and as sure
+with redundant rows as the dynamics. Velocities change by what an impact
 that closes the rows would do: the kinetic energy does not grow.
 
 Steps for positions are repeated until the loops are closed as far as rounding allows. Which rows count as redundant
@@ -19,19 +19,9 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.call_kernels import Call, no_wrenches
-from supple.exact.closure import widest_gap
-from supple.exact.fronts import (
-    WITH_LOOPS,
-    collect,
-    factor_fronts,
-    front_scratch,
-    load_nothing,
-    prepare_state,
-    solve_fronts,
-    tell_rows,
-)
+from supple.exact.fronts import WITH_LOOPS, front_scratch, prepare_state, tell_rows
 from supple.exact.motion import CallState
-from supple.exact.row_elimination import RANK, least_remainder
+from supple.exact.responses import respond
 from supple.integrating.chart import move_into
 from supple.model.model import Model
 from supple.spatial import fields
@@ -48,6 +38,7 @@ STUCK = 0.5  #: a step that leaves more than this of the gap did not help
 #: What remains of a row for it to count: a share of what tells rows apart; less after a step that did not help.
 FIRST_SHARE, STRICTER, STRICTEST = 0.03, 0.1, 1e-5
 LARGE = 100.0  #: coordinates whose rounding, some 1e-14, is seen
+LARGEST = 1e6  #: coordinates beyond which gaps may be no larger
 CLOSED, OPEN, LOST = 0, 1, 2  #: what came of it: closed, not closed, or a singular mass matrix
 
 
@@ -86,22 +77,16 @@ def project_kernel(projection):
             share *= STRICTER
         for r in range(loops.n_rows):
             loops.rows[r].g = -loops.rows[r].phi
-        mech.least = max(RANK, share * least_remainder(widest_gap(loops)))
-        if not factor_fronts(mech) > 0.0:
+        tell_rows(mech, share)
+        if not respond(m, mech, change, work) > 0.0:
             return LOST
-        load_nothing(mech)
-        solve_fronts(mech)
-        collect(m, mech, change, work)
         move_into(m, q, change, 1.0, q)
         before = gap
     for r in range(loops.n_rows):  # at the last position
         loops.rows[r].g = -loops.rows[r].rate
-    tell_rows(mech)
-    if not factor_fronts(mech) > 0.0:
+    tell_rows(mech, 1.0)
+    if not respond(m, mech, change, work) > 0.0:
         return LOST
-    load_nothing(mech)
-    solve_fronts(mech)
-    collect(m, mech, change, work)
     for j in range(m.nv):
         v[j] += change[j]
     return CLOSED if projection.left <= 1e3 * least else OPEN
@@ -113,7 +98,7 @@ def least_gap(projection, nq):
     most = 0.0
     for i in range(nq):
         most = max(most, abs(projection.q[i]))
-    return projection.least * (1.0 + most / LARGE)
+    return projection.least * (1.0 + min(most, LARGEST) / LARGE)
 
 
 @helper

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
 from supple.exact.assembling import CLOSED, NEARLY, size_of
-from supple.exact.closure import closure
+from supple.exact.closure import gaps
 from supple.exact.fronts import WITH_LOOPS
 from supple.exact.loop_dynamics import row_names
 from supple.integrating.projecting import CLOSED as IS_CLOSED
@@ -52,9 +52,9 @@ def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:
     velocities."""
     if model.is_tree:
         return q, v
-    rows, names = closure(model, q, v), row_names(model)
+    rows, names = gaps(model, q, v), row_names(model)
     least = NEARLY * size_of(model)  # also a second
-    speed = rows.G @ v
+    speed = rows.rate
     if np.abs(rows.phi).max() > least:
         worst = int(np.argmax(np.abs(rows.phi)))
         raise StateError(
