@@ -20,8 +20,16 @@ FEW = {
     "millipede": {"legs": 8, "leg_links": 3, "spine": 20},
     "molecule": {"joints": 60},
     "crowd": {"rows": 1, "columns": 1},
+    "net": {"width": 3, "height": 3},
 }
-LINKAGES = ("four-bar-chain", "andrews", "bricard", "flyball", "slider-crank")  #: test_linkages.py runs them for long
+LINKAGES = (
+    "four-bar-chain",
+    "andrews",
+    "bricard",
+    "flyball",
+    "slider-crank",
+    "net",
+)  #: test_linkages.py runs them for long
 OF_TREES = ("virtual-work", "dca", "adaptive", "quasi-statics")
 WALKERS = ("compass", "simplest-walker")  #: their legs are point masses
 INVERTING = ("virtual-work", "dca")  #: need the inverse of every body's inertia

@@ -1,4 +1,4 @@
-"""`supple bench loops`: a robot whose feet are held, beside Pinocchio with the same rows."""
+"""`supple bench loops`: a robot whose feet are held, beside Pinocchio with the same rows; mechanisms of any size."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 
 import supple
 from supple import robots
+from supple.bench import windows
 from supple.bench.exact import peer
 from supple.bench.measure import agree, minima
 from supple.bench.peers import PeerState, Pinocchio
@@ -23,6 +24,14 @@ SOLES = ("left_sole_link", "right_sole_link")
 
 
 def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+    yield from _held_feet(console, quick)
+    for n in windows.BESIDE[:1] if quick else windows.BESIDE:
+        yield f"A chain of {n:,} four-bar windows", windows.beside_peers(console, n, quick)
+    yield "Longer and longer mechanisms, by their number of windows", windows.growth(quick)
+    yield "Square nets", windows.squares(quick)
+
+
+def _held_feet(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     pin, file = peer(console, "pinocchio", "pin"), robots.find(robots.TALOS)
     if file is None:
         console.print("Talos is left out: pip install example-robot-data brings its file")

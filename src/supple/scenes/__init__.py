@@ -17,6 +17,8 @@ from supple.scenes.crowd import crowd
 from supple.scenes.linkages import andrews, bricard, flyball, four_bar_chain, slider_crank
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
+from supple.scenes.net import n_bodies as bodies_of_net
+from supple.scenes.net import net
 from supple.scenes.pendulum import pendulum
 from supple.scenes.scene import Pushes, Scene, Springs
 from supple.scenes.simplest_walker import simplest_walker, simplest_walker_scene
@@ -37,6 +39,7 @@ __all__ = [
     "four_bar_chain",
     "millipede",
     "molecule",
+    "net",
     "pendulum",
     "simplest_walker",
     "slider_crank",
@@ -57,6 +60,7 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "bricard": bricard,
     "flyball": flyball,
     "slider-crank": slider_crank,
+    "net": net,
 }
 
 #: How many bodies they have, by their parameters.
@@ -74,6 +78,7 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "bricard": lambda p: 5,
     "flyball": lambda p: 4 if p["springs"] else 6,
     "slider-crank": lambda p: 3,
+    "net": lambda p: bodies_of_net(int(p["width"]), int(p["height"])),
 }
 
 
