@@ -58,6 +58,7 @@ FORBIDDEN = tuple(
     tuple(k for k, name in enumerate(DIRECTIONS) if name in KINDS[JointType(t)].forbidden.split()) + (-1,) * NV[t]
     for t in range(len(JointType))
 )
+NOISE = 1e-11  #: radians, or parts of the size of the model, by which rows of G are longer than rounding
 SMALL = 1e-9  #: sine of an angle whose direction is not determined
 
 
@@ -275,12 +276,16 @@ class Closure(NamedTuple):
     reach: Floats  #: (rows,) the size of the model for rows that slide, one for others
 
     def scale(self, model: Model, lengths: Floats) -> Floats:
-        """What makes rows of these lengths comparable: the longest of each loop, and each relation, is of unit length.
-        Others stay as short as they are: out of the plane of a plane linkage they are nothing but rounding."""
-        counts, moves = groups(model), lengths / self.reach
+        """What makes rows of these lengths, of G or of another matrix that has a row for each of its rows, comparable:
+        as long as they are in G, where the longest of each loop, and each relation, is of unit length. Rows out of the
+        plane of a plane linkage, and all rows of a second hinge on the same axis, are nothing but rounding there."""
+        own = np.linalg.norm(self.G, axis=1)
+        counts, moves = groups(model), own / self.reach
         first = np.cumsum(counts) - counts
         most = np.repeat(np.maximum.reduceat(moves, first), counts) if len(counts) else moves
-        return np.divide(1.0, most * self.reach, out=np.zeros_like(lengths), where=most > 0.0)
+        kept = (most > NOISE) & (lengths > 0.0)
+        out: Floats = np.divide(moves, most * lengths, out=np.zeros_like(lengths), where=kept)
+        return out
 
 
 class Gaps(NamedTuple):

@@ -128,6 +128,8 @@ class Mechanism(Struct):
     cuts = Table(Cut)
     node_of = Integers()  # (n_bodies,)
     soft = Floats()  # (rows,) compliance of rows: 1 / armature of a cut joint; -1: it has none, and no force
+    n_all_rows = Integer()  # those of cut joints included
+    gives = Floats()  # (rows,) how far each gives way to a unit force, by its ends' inertias alone
     to = Integers()
     row_of = Integers()  # by Front.b: the row in each place; -1: a combination of rows that a child passed on
     block = Integers()  # by Front.b: the first place of the joint or child to which it belongs

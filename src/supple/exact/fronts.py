@@ -43,6 +43,8 @@ from supple.exact.row_elimination import (
     eliminate_numbers,
     eliminate_rows,
     find_forces,
+    force_at,
+    gives_way,
     least_remainder,
     rotate_closed,
     rotate_numbers,
@@ -238,11 +240,6 @@ def dual(s):
 
 
 @helper
-def force_at(K, i):
-    return Force(Vec3(K[i], K[i + 1], K[i + 2]), Vec3(K[i + 3], K[i + 4], K[i + 5]))
-
-
-@helper
 def set_force(K, i, f):
     K[i], K[i + 1], K[i + 2] = f.ang.x, f.ang.y, f.ang.z
     K[i + 3], K[i + 4], K[i + 5] = f.lin.x, f.lin.y, f.lin.z
@@ -253,6 +250,8 @@ def factor_fronts(mech):
     """IA, U, d, K, Y and F from the leaves to the bases. Returns the smallest D."""
     for i in range(mech.n_fronts):
         mech.fronts[i].n_F = mech.fronts[i].rank = mech.fronts[i].has_begun = 0
+    for i in range(mech.n_all_rows):
+        mech.gives[i] = 0.0
     mech.redundant = 0
     smallest = np.inf
     for a in range(mech.n_nodes - 1, -1, -1):
@@ -305,7 +304,10 @@ def begin_front(node, mech):
         end = mech.ends[e]
         for i in range(end.n_rows):
             row, at = loops.rows[end.row + i], front.K + 6 * (end.at + i)
-            set_force(mech.K, at, force_at(mech.K, at) + shift_force(row.P - node.P, row.f) * end.sign)
+            f = shift_force(row.P - node.P, row.f)
+            set_force(mech.K, at, force_at(mech.K, at) + f * end.sign)
+            if node.body >= 0:
+                mech.gives[end.row + i] += gives_way(node.IA, f)
             if end.owns and mech.soft[end.row + i] != 0.0:
                 mech.F[append_zeros(front, mech) + (end.at + i) * front.stride] = math.sqrt(abs(mech.soft[end.row + i]))
     if front.n > front.n_open + front.n_kept:

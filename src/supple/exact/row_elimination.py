@@ -8,8 +8,9 @@
     Z, T     of the eliminated rows, where some depend on others: their part of F is T Z^T
 
 Rows are compared after scaling: how far a row gives way to a unit force, if nothing holds the node, is made one for the
-most yielding row of each cut joint, and of those that each child passed on; turns count by the size of the model. A
-column of which too little is left once the others have been eliminated depends on them.
+most yielding row of each cut joint, and of those that each child passed on; turns count by the size of the model. If
+next to nothing is left of how far the two ends of a joint would give way alone, its rows are rounding: a door's second
+hinge. A column of which too little is left once the others have been eliminated depends on them.
 
 How little is too little depends on how far the loops are open. Rows that depend on each other wherever loops are closed
 (Bricard's linkage) do so no longer beside those positions. Obeying them all would forbid the mechanism its motion. A
@@ -22,12 +23,13 @@ from __future__ import annotations
 
 import math
 
-from supple.spatial.algebra import dot
+from supple.spatial.algebra import Force, Vec3, dot
 from supple.spatial.compiler import helper
 
 RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others; more where loops are open
 BY_GAP, COARSEST = 10.0, 1e-2
 NOISE = 1e-20  #: rows passed on whose squares are shorter than this, of one, are rounding
+CANCELLED = 1e-22  #: so are rows, if no more than this is left of the square of how far their ends would give way alone
 SIX = 6
 
 
@@ -159,31 +161,35 @@ def scale_closed(front, node, mechanism):
     scale, block = mechanism.scale, mechanism.block
     c = front.n_open
     while c < front.n:
-        stop, most = c, 0.0
+        stop, most, free = c, 0.0, 0.0
         while stop < front.n and block[front.b + stop] == block[front.b + c]:
             square = column_square(mechanism.F, front.F + stop * front.stride, front.n_F)
             if not front.is_base:
-                square += node_gives(node.IA, mechanism.K, front.K + 6 * stop)
+                square += gives_way(node.IA, force_at(mechanism.K, front.K + 6 * stop))
             reach = reach_at(mechanism, front.b + stop)
             scale[front.b + stop] = 1.0 / reach
             most = max(most, square / (reach * reach))
+            row = mechanism.row_of[front.b + stop]
+            free = max(free, mechanism.gives[row] / (reach * reach) if row >= 0 else NOISE / CANCELLED)
             stop += 1
-        whole = most if most > NOISE or (mechanism.row_of[front.b + c] >= 0 and most > 0.0) else 1.0
+        whole = 1.0 / math.sqrt(most) if most > CANCELLED * free else 0.0
         while c < stop:
-            scale[front.b + c] /= math.sqrt(whole)
+            scale[front.b + c] *= whole
             c += 1
 
 
 @helper
-def node_gives(IA, K, k):
-    """About how far the node itself gives way to a force, by the diagonal of its inertia."""
-    out = 0.0
-    J, M = IA.A, IA.M
-    if J.xx > 0.0 and J.yy > 0.0 and J.zz > 0.0:
-        out += K[k] * K[k] / J.xx + K[k + 1] * K[k + 1] / J.yy + K[k + 2] * K[k + 2] / J.zz
-    if M.xx > 0.0 and M.yy > 0.0 and M.zz > 0.0:
-        out += K[k + 3] * K[k + 3] / M.xx + K[k + 4] * K[k + 4] / M.yy + K[k + 5] * K[k + 5] / M.zz
-    return out
+def force_at(K, i):
+    return Force(Vec3(K[i], K[i + 1], K[i + 2]), Vec3(K[i + 3], K[i + 4], K[i + 5]))
+
+
+@helper
+def gives_way(IA, f):
+    """About how far a body gives way to a force, by its largest inertias: a thin rod has none about itself."""
+    J, M = max(IA.A.xx, IA.A.yy, IA.A.zz), max(IA.M.xx, IA.M.yy, IA.M.zz)
+    turns = dot(f.ang, f.ang) / J if J > 0.0 else 0.0
+    slides = dot(f.lin, f.lin) / M if M > 0.0 else 0.0
+    return turns + slides
 
 
 @helper
