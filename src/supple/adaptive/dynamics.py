@@ -345,14 +345,17 @@ class AdaptiveDynamics(SimulatedBody):
     def save(self) -> dict[str, NDArray[Any]]:
         """The data that, besides q, v and forces, determine how the run continues: the active joints, and the position
         between updates."""
-        return self._hybrid.save()
+        return restoring.with_state(self._hybrid.save(), self._hybrid.q, self._hybrid.v)
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Continue exactly as the object that saved this: one of the same model, at its q and v, with the same settings
-        and forces. The results are bit-identical. Costs O(n)."""
+        and forces. The results are bit-identical. To go back: set_state(q, v) to those of that time, then this. Costs
+        O(n)."""
         hybrid = self._hybrid
         active = np.union1d(hybrid.moving, hybrid.settings.always)
-        hybrid.restore(restoring.of_adaptive_dynamics(saved, hybrid.save(), hybrid.assembly, active))
+        given = restoring.of_adaptive_dynamics(saved, hybrid.save(), hybrid.assembly, active)
+        restoring.refuse_another_state(saved, hybrid.q, hybrid.v)
+        hybrid.restore(given)
 
     # --- inspection -----------------------------------------------------------------------------------------------
 

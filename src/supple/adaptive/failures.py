@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from supple.adaptive.steps import NOT_FINITE
 from supple.errors import SimulationError, SingularError
 from supple.model.model import Model
@@ -18,16 +16,13 @@ def singular(model: Model, body: int | None) -> SingularError:
     )
 
 
-def too_few_digits(model: Model) -> SingularError:
-    """Names the body that carries most, relative to its own mass."""
-    mass = model.mass
-    summed = np.append(0.0, np.cumsum(mass))
-    carried = summed[model.subtree_end] - summed[:-1]
-    body = int(np.argmax(carried / np.maximum(mass, 1e-300)))
+def too_few_digits(model: Model, worst: tuple[int, float, float]) -> SingularError:
+    """worst: of LightBodies."""
+    body, own, carried = worst
     return SingularError(
         "guaranteed=True takes accelerations from the assembly tree, which has too few digits here: body "
-        f"{model.body_names[body]!r} of {mass[body]:.3g} kg carries {carried[body]:.3g} kg; leave guaranteed out, or "
-        "use simulate(method='aba')"
+        f"{model.body_names[body]!r} has a moment of inertia of {own:.3g} kg m^2 and carries up to {carried:.3g} kg "
+        "m^2 (a mass times the square of the longest lever); leave guaranteed out, or use simulate(method='aba')"
     )
 
 

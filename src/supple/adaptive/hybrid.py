@@ -133,7 +133,7 @@ class Hybrid(Pointing):
 
     def _enough(self, digits: float) -> float:
         if digits > FEWEST_DIGITS:
-            raise failures.too_few_digits(self.model)
+            raise failures.too_few_digits(self.model, self._light.worst(self.q))
         return digits
 
     # --- the joints that move -------------------------------------------------------------------------------------

@@ -49,9 +49,8 @@ class LightBodies:
         if locked is not None and locked.any():
             heaviest, mass = _welded(_tops(model.parent, locked), heaviest, mass, links / (self._length or 1.0))
         on_path = ~tables.lone[tables.assembly.leaf_of]
-        self._moments, self._masses = (
-            _largest(_largest_below(x, model.subtree_end)[on_path], lightest[on_path]) for x in (heaviest, mass)
-        )
+        self._own, self._carried = lightest, [_largest_below(x, model.subtree_end) for x in (heaviest, mass)]
+        self._moments, self._masses = (_largest(x[on_path], lightest[on_path]) for x in self._carried)
         self._slots, self._metres = _sliding(model, inner)
 
     @property
@@ -61,9 +60,20 @@ class LightBodies:
 
     def ratio(self, q: Floats) -> float:
         """r, with the levers at q."""
-        slid = float(np.max(self._metres * np.abs(q[self._slots]), initial=0.0))
-        lever = self._length + 3.0**0.5 * slid  # a joint slides along three axes at most
+        lever = self._lever(q)
         return max(self._moments, self._masses * lever * lever)
+
+    def _lever(self, q: Floats) -> float:
+        """The longest lever L at q."""
+        slid = float(np.max(self._metres * np.abs(q[self._slots]), initial=0.0))
+        return self._length + 3.0**0.5 * slid  # a joint slides along three axes at most
+
+    def worst(self, q: Floats) -> tuple[int, float, float]:
+        """The body that carries most, relative to its own: its number, I_i, and the largest of I_j and m_j L^2."""
+        moments, masses = self._carried
+        carried = np.maximum(moments, masses * self._lever(q) ** 2)
+        body = int(np.argmax(carried / np.maximum(self._own, 1e-300)))
+        return body, float(self._own[body]), float(carried[body])
 
     def digits(self, q: Floats) -> float:
         """The error of solutions over the tree, relative to their scale, that certificates allow for."""

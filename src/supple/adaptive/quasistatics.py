@@ -196,12 +196,13 @@ class QuasiStatics(SimulatedBody):
     def save(self) -> dict[str, NDArray[Any]]:
         """The data that, besides q and forces, determine how it continues: the out-of-date nodes, and when the tree
         was last used."""
-        return self._solver.save()
+        return restoring.with_state(self._solver.save(), self._q)
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Continue exactly as the object that saved this: one of the same model, at its q, with the same settings and
-        forces. The results are bit-identical. Costs O(n)."""
-        given = restoring.of_quasi_statics(saved, self.save(), self._solver.tables.assembly)
+        forces. The results are bit-identical. To go back: set_state(q) to that of that time, then this. Costs O(n)."""
+        given = restoring.of_quasi_statics(saved, self._solver.save(), self._solver.tables.assembly)
+        restoring.refuse_another_state(saved, self._q)
         self._solver.restore(given, self._error)
 
     @checked

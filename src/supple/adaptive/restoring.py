@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,27 @@ from supple.errors import StateError
 
 Ints = NDArray[np.int64]
 Saved = dict[str, NDArray[Any]]
+
+STATE = "of_state"  #: in what is saved: a checksum of the state that it belongs to
+
+
+def with_state(saved: Saved, *state: NDArray[np.float64]) -> Saved:
+    """The saved data, with a checksum of the state they belong to."""
+    return saved | {STATE: np.array(_checksum(*state))}
+
+
+def _checksum(*state: NDArray[np.float64]) -> int:
+    return zlib.crc32(b"".join(x.tobytes() for x in state))
+
+
+def refuse_another_state(saved: Saved, *state: NDArray[np.float64]) -> None:
+    """The accounts of energy, and what is out of date, are those of the state at which they were saved."""
+    if STATE in saved and not np.array_equal(saved[STATE], _checksum(*state)):
+        names = "q and v" if len(state) > 1 else "q"
+        raise StateError(
+            f"what was saved belongs to another state: first set_state({names.replace(' and', ',')}) with the {names} "
+            "of that time, which save() does not include"
+        )
 
 
 def of_adaptive_dynamics(saved: Any, like: Saved, assembly: Assembly, active: Ints) -> Saved:
