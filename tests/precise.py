@@ -66,6 +66,17 @@ def joint(model: Model, i: int, q):
     return of_quaternion(q[3:]), np.asarray(q[:3], dtype=Long), np.concatenate([eye[:, 3:], eye[:, :3]], axis=1)
 
 
+def precise_pose(model: Model, i: int, q):
+    """Rotation and position of a body in the world."""
+    R, r = np.eye(3, dtype=Long), np.zeros(3, dtype=Long)
+    while i >= 0:
+        turn, slide, _ = joint(model, i, q[model.joints[i].q])
+        up = model.rotation[i].astype(Long)
+        R, r = up @ turn @ R, model.position[i].astype(Long) + up @ (slide + turn @ r)
+        i = int(model.parent[i])
+    return R, r
+
+
 def link(model: Model, i: int, q):
     """Of a body: X from its parent, its joint's motion subspace, its inertia."""
     R, r, S = joint(model, i, q[model.joints[i].q])

@@ -5,12 +5,14 @@ The oracle is a dense solution in extended precision, which is good to 1e-9 and 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import supple
 from oracle import random_model
-from precise import accelerations_at_rest, needs_extended, true_error
+from precise import Long, accelerations_at_rest, needs_extended, precise_pose, true_error
 from supple import QuasiStatics, trees
 from supple.adaptive.quasistatics import MEASURES
 
@@ -354,3 +356,80 @@ def test_a_guaranteed_error_is_refused_where_the_tree_has_no_digits():
         supple.SingularError, match=r"'dummy' has a moment of inertia of 1e-10 kg m\^2 and carries up to 2.25e\+06 kg"
     ):
         supple.AdaptiveDynamics(b.build(), error=1e-3, guaranteed=True)
+
+
+# --- guaranteed dynamics where forces are in balance ------------------------------------------------------------------
+
+
+def said_and_true(ad, exact):
+    """The error certified of a step so short that nothing moves, and the true one, as a share."""
+    ad.step(2.0**-100)
+    off = np.linalg.norm((ad.v * 2.0**100 - exact).astype(np.float64))
+    return ad.stats.error, float(off / np.linalg.norm(exact.astype(np.float64)))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_guaranteed_error_is_met(seed: int):
+    """However many joints it takes; with all of them by the articulated-body algorithm, where the tree has too few
+    digits left."""
+    model = trees.chain(100, gravity=(0, 0, 0), seed=seed)
+    for error in (1e-2, 1e-7, 1e-9):
+        ad = supple.AdaptiveDynamics(model, model.random(seed), error=error, guaranteed=True)
+        ad.apply(seed, force=(1, 2, 3), point=(0.1, 0.2, 0.3))
+        ad.step(1e-6)
+        assert ad.stats.error <= error
+    model, q, tau, exact = held_chain(60 * (1 + seed), 1e-4)
+    ad = supple.AdaptiveDynamics(model, q, error=1e-2, guaranteed=True)
+    for j in range(model.nv):
+        ad.torque(j, tau[j])
+    said, true = said_and_true(ad, exact)
+    assert true <= said <= 1e-2
+
+
+@needs_extended
+@pytest.mark.parametrize("off", [1e-12, 1e-9, 1e-6])
+def test_a_pendulum_that_hangs_nearly_straight(off: float):
+    """Its weight turns it by the small difference of large moments."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        b = supple.ModelBuilder(gravity=5.0 * rng.standard_normal(3))
+        b.add_body(
+            "b", None, axis=rng.standard_normal(3), mass=1.0, com=0.3 * rng.standard_normal(3), inertia=[0.02] * 3
+        )
+        model, q = b.build(), np.zeros(1)
+        for _ in range(60):  # to where it hangs
+            slope = (supple.gravity_force(model, q + 1e-5) - supple.gravity_force(model, q - 1e-5)) / 2e-5
+            q -= np.clip(supple.gravity_force(model, q) / max(abs(slope[0]), 0.1), -0.5, 0.5)
+        q += off
+        ad = supple.AdaptiveDynamics(model, q, error=1e-3, guaranteed=True)
+        said, true = said_and_true(ad, accelerations_at_rest(model, q, np.zeros(1)))
+        assert true <= said * (1 + 1e-6)
+
+
+@needs_extended
+@pytest.mark.parametrize("how", ["controller", "spring"])
+@pytest.mark.parametrize("seed", range(12))
+def test_forces_of_one_joint_or_body_in_balance(how: str, seed: int):
+    """A controller against a torque, and a stiff spring near its anchor: the error is that of their terms, not of their
+    sum."""
+    rng = np.random.default_rng(seed)
+    kinds = ("revolute", "prismatic", "universal")
+    model = replace(random_model(rng, int(rng.choice([1, 2, 6, 15])), kinds, extras=False), gravity=np.zeros(3))
+    q, j, stiffness = model.random(rng), int(rng.integers(model.n_bodies)), 10.0 ** rng.uniform(0, 7)
+    ad = supple.AdaptiveDynamics(model, q, error=1e-3, guaranteed=True)
+    tau, W, part = np.zeros(model.nv, dtype=Long), np.zeros((model.n_bodies, 6), dtype=Long), model.joints[j]
+    if how == "controller":
+        torque = stiffness * rng.uniform(0.5, 1.0, part.v.stop - part.v.start)
+        target = q[part.q] - torque / stiffness * (1.0 + 10.0 ** rng.uniform(-12, -3))
+        ad.torque(j, torque)
+        ad.control(j, stiffness, target=target)
+        tau[part.v] = torque + Long(stiffness) * (target.astype(Long) - q[part.q])
+    else:
+        (R, x), point = precise_pose(model, j, q), 0.3 * rng.standard_normal(3)
+        x = x + R @ point
+        anchor = x.astype(np.float64) + 10.0 ** rng.uniform(-12, -4) * rng.standard_normal(3)
+        ad.spring(j, anchor, stiffness, point)
+        force = R.T @ (Long(stiffness) * (anchor - x))
+        W[j] = np.concatenate([np.cross(point, force), force])
+    said, true = said_and_true(ad, accelerations_at_rest(model, q, tau, W))
+    assert true <= said * (1 + 1e-6)

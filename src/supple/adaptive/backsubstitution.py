@@ -9,6 +9,7 @@ import math
 
 from numba import types
 
+from supple.adaptive.balance import strain, weight_scale
 from supple.adaptive.certificate import certify, seems_enough
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import QuasiStaticBody
@@ -16,8 +17,6 @@ from supple.adaptive.outdated import FORCES, MATRICES, mark, mark_all, place_pus
 from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.joints import advance, beside
 from supple.assembly.passes import (
-    absorbed_of,
-    closing_of,
     join_down,
     leaf_down,
     light_down,
@@ -28,52 +27,21 @@ from supple.assembly.passes import (
 )
 from supple.assembly.poses import renew_span
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
-from supple.integrating.push_law import length
 from supple.model.joints import SLIDES
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel
-from supple.spatial.cpu import absolute, dot, make_six, six
+from supple.spatial.cpu import six
 
 BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # tasks of a kernel call
 
 
 @helper
-def largest_product(A, x):
-    """Upper bound of A x, given the magnitudes of x."""
-    return make_six(
-        dot(absolute(A[0]), x), dot(absolute(A[1]), x), dot(absolute(A[2]), x),
-        dot(absolute(A[3]), x), dot(absolute(A[4]), x), dot(absolute(A[5]), x),
-    )  # fmt: skip
-
-
-@helper
 def strain_scale(qs):
-    """The scale of pushes on the same body that cancel each other: the squared accelerations that they would cause at
-    the joints of these bodies without cancellation. The total of a node only contains their sum."""
-    body, tree = qs.body, qs.body.tree
+    """The scale of pushes on the same body that cancel each other. The total of a node only contains their sum."""
     scale = 0.0
     for x in range(qs.n_pushed):
-        b = qs.pushed[x]
-        i, k, closing = tree.leaf_of[b], 6 - tree.forbidden[b], closing_of(body, tree.node_of[b])
-        for l in range(k):
-            r = 0.0
-            if tree.lone[i]:  # through G, the inverse of the joint's own inertia
-                for e in range(k):
-                    r += abs(closing.rows[l].G[e]) * qs.strain[x].f[6 - k + e]
-            else:  # U Phi
-                r = dot(absolute(closing.rows[l].U), largest_product(stretch_of(body, i).Phi1, six(qs.strain[x].f, 0)))
-            scale += 4.0 * r * r
+        scale += strain(qs.body, qs.pushed[x], six(qs.strain[x].f, 0))
     return scale
-
-
-@helper
-def weight_scale(qs):
-    """The scale of weights in balance: the squared accelerations that gravity would cause along the other axes. Of a
-    chain that hangs straight, no weight turns a joint, other than by rounding."""
-    body = qs.body
-    g = length(qs.gravity)
-    x = beside(Vec3(0.0, 0.0, 0.0), Vec3(g, g, g))
-    return dot(absorbed_of(body, body.tree.n_nodes - 1).P_scale, x * x)
 
 
 @helper
@@ -115,7 +83,7 @@ def begin(qs):
     qs.squares = 0.0
     enqueue(qs, root)
     _, scale = total_acceleration(body, root)
-    qs.size = math.sqrt(scale + weight_scale(qs) + strain_scale(qs))
+    qs.size = math.sqrt(scale + weight_scale(body, qs.gravity) + strain_scale(qs))
     qs.floor = qs.digits * qs.size
 
 

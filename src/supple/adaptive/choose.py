@@ -12,16 +12,27 @@ import math
 from numba import types
 
 from supple.adaptive.articulated import evaluate, is_passive, prepare_parts, set_move
+from supple.adaptive.balance import scale_of_all
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PASSES, UPDATE, HybridBody
 from supple.adaptive.total_acceleration import total_acceleration
-from supple.assembly.passes import join_down, leaf_down, light_down, lone_down, renew, stretch_of, sum_down, told
+from supple.assembly.passes import (
+    join_down,
+    leaf_down,
+    light_down,
+    lone_down,
+    renew,
+    stretch_of,
+    sum_down,
+    told,
+)
 from supple.assembly.rounding import nothing
 from supple.assembly.tree import JOIN, LEAF, LIGHT, SUM
 from supple.spatial.compiler import helper, kernel
 
 LARGEST = 1.7976931348623157e308  #: the key of a metric that is not finite
-RELATIVE = 8  # a mode of a run (steps.py and keeping.py have the others): errors allowed are shares of the total
+GUARANTEED, RELATIVE = 1, 8  # modes of a run (steps.py and keeping.py have the others): the error of accelerations is
+# certified; errors allowed are shares of the total
 
 
 @helper
@@ -97,6 +108,13 @@ def less(squares, rounding):
 
 
 @helper
+def more(squares, rounding):
+    """The largest one."""
+    root = math.sqrt(squares) + math.sqrt(rounding)
+    return root * root
+
+
+@helper
 def joint_metric(x, weight, tree, i):
     """x.A x of node i's own joint, with A its weight."""
     j = tree.item[i]
@@ -159,9 +177,9 @@ def find_update_region(hybrid):
     rest = enqueue(hybrid, root)
     hybrid.acceleration_total = rest
     total, scale = total_acceleration(body, root)
-    rounding = hybrid.digits**2 * scale  # of the computed accelerations
+    rounding = hybrid.digits**2 * (scale_of_all(hybrid) if hybrid.ways & GUARANTEED else scale)  # of accelerations
     least, squares = less(max(total - hybrid.digits * scale, 0.0), rounding), 0.0
-    error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
+    error = less(allowed(hybrid, hybrid.reach_error, least), rounding)
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
@@ -184,7 +202,7 @@ def find_update_region(hybrid):
             squares += joint_metric(body.qdd, tree.weight, tree, i)
             if squares > least:
                 least = max(least, less(squares, rounding))
-                error = max(allowed(hybrid, hybrid.reach_error, least) - rounding, 0.0)
+                error = less(allowed(hybrid, hybrid.reach_error, least), rounding)
         child = l
         while child >= 0:
             rest += enqueue(hybrid, child)
@@ -192,8 +210,26 @@ def find_update_region(hybrid):
         rest = is_left(hybrid, rest, error)
     hybrid.n_reached = reached
     hybrid.acceleration_least = least
-    hybrid.acceleration_rest = left_over(hybrid) + rounding
+    hybrid.acceleration_rest = more(left_over(hybrid), rounding)
     return 0.0
+
+
+@helper
+def is_met(hybrid):
+    """Whether the acceleration metric of the other joints, rounding included, is at most the one allowed."""
+    return hybrid.acceleration_rest <= allowed(hybrid, hybrid.reach_error, hybrid.acceleration_least)
+
+
+@helper
+def certify_whole(hybrid, m):
+    """The same totals where all joints were reached, and body.qdd is by the articulated-body algorithm on all of
+    them."""
+    body, tree = hybrid.body, hybrid.body.tree
+    rounding, squares = hybrid.whole_digits**2 * scale_of_all(hybrid), 0.0
+    for b in range(m.n):
+        squares += joint_metric(body.qdd, tree.weight, tree, tree.node_of[hybrid.joints[b]])
+    hybrid.acceleration_least = less(squares, rounding)
+    hybrid.acceleration_rest = more(left_over(hybrid), rounding)
 
 
 @helper

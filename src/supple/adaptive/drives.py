@@ -119,6 +119,7 @@ class Drives:
                 links[nv + row] = links[dof]
                 links[dof] = 1 + row
             self._n_linked = row + 1
+        self._memory.n_rows = self._n_linked
         while self._unsettled:
             j = next(iter(self._unsettled))
             resettle_kernel.load()(self._memory.address, int(self._node_of[j]))

@@ -170,6 +170,8 @@ class HybridBody(Struct):
     drive = Floats()  # current forces of the joints
     controls = Floats()  # forces of actuators; then rows of integrating/joint_law.py
     controlled = Integers()  # 1 + the first of these rows; then, for each row, 1 + the next one
+    n_rows = Integer()
+    dof_joint = Integers()  # the joint of each
     momentum = Floats()
     half = Floats()  # velocities within a kick
     gain = Floats()  # mean accelerations of a kick, accumulated
@@ -195,6 +197,7 @@ class HybridBody(Struct):
     velocity_total = Number()  # the velocity metric of the joints that moved ...
     velocity_rest = Number()  # ... and of those of them that were stopped
     digits = Number()  # relative error of totals
+    whole_digits = Number()  # the same where all joints have been reached, and the articulated-body algorithm is run
     worst = Integer()  # the node or joint that an error refers to
     # the last good state [keeping.py]
     kept_q = Floats()
@@ -231,8 +234,8 @@ LEDGER = (
 #: ... and the other numbers.
 SAVED_NUMBERS = (
     "dt", "time", "steps", "updates", "due", "n_reached", "acceleration_total", "acceleration_least",
-    "acceleration_rest", "velocity_total", "velocity_rest", "digits", "kept_time", "kept_removed", "n_dropped",
-    "kinetic", "removed", "unchecked", *LEDGER,
+    "acceleration_rest", "velocity_total", "velocity_rest", "digits", "whole_digits", "kept_time", "kept_removed",
+    "n_dropped", "kinetic", "removed", "unchecked", *LEDGER,
 )  # fmt: skip
 
 
@@ -271,6 +274,7 @@ def hybrid_memory(model: Model, tables: TreeTables, reduced: ReducedTables, q: V
         paths=none,
         v=v,
         controlled=np.zeros(nv, dtype=np.int64),
+        dof_joint=model.dof_body.astype(np.int64),
         kept_q=np.zeros(model.nq),
         kept_v=np.zeros(nv),
         dropped=np.zeros(n, dtype=np.int64),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.adaptive.balance import sizes_in_basis
 from supple.adaptive.memory import QuasiStaticBody
 from supple.assembly.load_cases import force_in_basis
 from supple.assembly.passes import renew
@@ -70,8 +71,7 @@ def place_pushes(qs):
             size, moment = push_size(qs.pushes[k], r)
             pushing, turning = pushing + size, turning + moment
         body.external[b].f = force_in_basis(tree, b, f)
-        sizes = Force(Vec3(turning, turning, turning), Vec3(pushing, pushing, pushing))
-        set_six(qs.strain[x].f, 0, force_in_basis(tree, b, sizes))
+        set_six(qs.strain[x].f, 0, sizes_in_basis(tree, b, pushing, turning))
         mark(qs, tree.leaf_of[b], FORCES)
 
 

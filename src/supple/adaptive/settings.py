@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive.choose import RELATIVE
+from supple.adaptive.choose import GUARANTEED, RELATIVE
 from supple.adaptive.keeping import UNWATCHED
-from supple.adaptive.steps import FIXED, GUARANTEED
+from supple.adaptive.steps import FIXED
 from supple.arguments import FLAG, NOT_NEGATIVE, Kind, take, whole
 from supple.errors import StateError
 from supple.model.joints import JointType

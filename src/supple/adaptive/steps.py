@@ -11,7 +11,7 @@ import math
 from numba import types
 
 from supple.adaptive.articulated import rest_force, update_articulated_body
-from supple.adaptive.choose import choose_active_region, find_update_region
+from supple.adaptive.choose import GUARANTEED, certify_whole, choose_active_region, find_update_region, is_met
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     drift,
@@ -32,7 +32,7 @@ from supple.spatial.compiler import helper, kernel
 from supple.spatial.rows import store_mat, store_vec
 
 DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ended
-GUARANTEED, FIXED = 1, 2  # modes of a run: certified error; fixed set of active joints
+FIXED = 2  # a mode of a run (choose.py and keeping.py have the others): a fixed set of active joints
 
 
 @kernel(types.float64(HybridBody.type, types.int64), "hybrid body", effort=2, nogil=True)
@@ -131,7 +131,7 @@ def update_active_region(hybrid):
     if is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
         m, x = open_reduced(hybrid)
-    if ways & GUARANTEED:  # accelerations of the articulated body, and zero elsewhere
+    if ways & GUARANTEED and is_met(hybrid):  # accelerations of the articulated body, and zero elsewhere
         for b in range(m.n):
             flags = hybrid.flags[tree.node_of[hybrid.joints[b]]]
             for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -140,18 +140,21 @@ def update_active_region(hybrid):
                 if flags & (CURRENT | HELD) != CURRENT:
                     x.half[k] = 0.0
         squares = imposed_kick(hybrid)
+    else:
+        smallest, squares = kick(hybrid)
+    if ways & GUARANTEED:
         for k in range(hybrid.n_seen):
             i = hybrid.seen[k]
             if hybrid.flags[i]:
                 hybrid.flags[i] = CURRENT if hybrid.flags[i] & UPDATE else hybrid.flags[i]
-    else:
-        smallest, squares = kick(hybrid)
+        if not is_met(hybrid):  # all joints were reached: only rounding is left
+            certify_whole(hybrid, m)
     if not math.isfinite(squares):
         hybrid.worst = fastest(m, hybrid, x)
         return NOT_FINITE
+    if not smallest > 0.0:
+        return SINGULAR
     if not ways & GUARANTEED:
-        if not smallest > 0.0:
-            return SINGULAR
         count = choose_active_region(hybrid)
         if not rigidify(hybrid, count < m.n) > 0.0:
             return SINGULAR

@@ -75,6 +75,20 @@ def law_force(law, x, u):
 
 
 @helper
+def law_size(law, x, u):
+    """The sum of the magnitudes of the terms of law_force."""
+    pull = law.stiffness * (law.rest - x) + law.damper * (law.rate - u)
+    size = law.most
+    if abs(pull) <= law.most:
+        size = law.stiffness * (abs(law.rest) + abs(x)) + law.damper * (abs(law.rate) + abs(u))
+    if x < law.lower:
+        size += law.wall * (abs(law.lower) + abs(x)) + law.loss * abs(u)
+    elif x > law.upper:
+        size += law.wall * (abs(law.upper) + abs(x)) + law.loss * abs(u)
+    return size
+
+
+@helper
 def law_line(law, x, u):
     """The force of a row at x and u; its slopes there, -df/dx and -df/du; and the piece of the law, within which the
     force is linear or limited.

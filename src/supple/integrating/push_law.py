@@ -147,6 +147,8 @@ def push_size(push, X):
     p, f = length(push.point), length(push.vector)
     if push.kind == SPRING:
         f = (f + p + length(X) + push.length) * push.stiffness
+    elif push.kind == END:  # of a length far above this, it is as large as its force
+        f = 2.0 * (p + length(X) + push.length) * push.stiffness
     return f, p * f + length(push.moment)
 
 
