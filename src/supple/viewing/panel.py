@@ -36,6 +36,7 @@ class Panel:
         self.server, self._changed = server, changed
         self.stage = Stage(server, self.pick)
         self.picked: str | None = None  #: the name of a body: its number changes with the root
+        self._unknown = False  #: whether the name that was given last is no body's
         self.measure = ""  #: what the error is measured in
         self.about: Mapping[str, Any] = {}  #: of the run: what its progress is counted in
         self.refused = ""  #: what the page asked for last, and why it cannot be had
@@ -75,6 +76,7 @@ class Panel:
         model = self.stage.model
         if model is not None:
             self.picked = self._name.value = model.body_names[body]
+            self._unknown = False
         self._changed()
 
     def show(
@@ -91,7 +93,7 @@ class Panel:
         by = stage.by if state.active_joints is not None else "own"
         self._legend.content = legend(entries(by, stage.acts, stage.picked is not None))
         self._said.content = said(state, energy, self.measure, self.refused, self.about)
-        if stage.picked is not None:
+        if stage.picked is not None and not self._unknown:
             wrench = None if joint_wrench is None else joint_wrench(stage.picked)
             self._numbers.content = numbers(state, stage.picked, pose, wrench)
         self.cameras.moved(centre_of(model, pose) if stage.picked is None else pose.position[stage.picked])
@@ -101,6 +103,7 @@ class Panel:
         model, name = self.stage.model, self._name.value.strip()
         if model is None:
             return
+        self._unknown = False
         if not name:
             self.picked, self._numbers.content = None, remark(CLICK)
             self._changed()
@@ -108,6 +111,7 @@ class Panel:
         number = int(name) if name.isascii() and name.isdecimal() else -1
         found = model.bodies[name].index if name in model.bodies else number if number < model.n_bodies else -1
         if found < 0:
+            self._unknown = True  # said until another name is given, also while the run plays
             self._numbers.content = remark(f"There is no body {name!r}.")
         elif model.body_names[found] != self.picked:
             self.picked = model.body_names[found]
