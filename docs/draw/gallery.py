@@ -114,7 +114,29 @@ def walk() -> Any:
     return figure
 
 
-FIGURES = {"gallery-rope": rope, "gallery-chaos": chaos, "gallery-racket": racket, "gallery-walk": walk}
+def linkages() -> Any:
+    """Mechanisms with closed loops: windows that fall over, Andrews' squeezer, a net that is let go."""
+    figure = new_figure(9, 3.2)
+    left, middle, right = figure.subplots(1, 3, width_ratios=(1.5, 1, 1.2))
+    scene = scenes.four_bar_chain(3)
+    run = supple.simulate(scene.model, scene.q0, scene.v0, duration=0.9, dt=1e-3, every=90)
+    strobe(left, points(scene.model, scene.rods, run.q)[..., [0, 2]], BLUE, 1.6)
+    left.plot(range(4), [0] * 4, "s", color=INK, markersize=5)
+    plain(left, "Three windows fall over, every 90 ms")
+    scene = scenes.andrews()
+    run = supple.simulate(scene.model, scene.q0, forces=scene.forces, duration=0.03, dt=2e-5, every=100)
+    ends = points(scene.model, scene.rods, run.q)[..., :2]
+    strobe(middle, ends, ORANGE, 1.4)
+    plain(middle, "Andrews' squeezer, every 2 ms")
+    scene = scenes.net(7, 5)
+    run = supple.simulate(scene.model, scene.q0, duration=0.6, dt=2e-3, every=100)
+    view = np.array([[0.95, 0.3, 0.0], [0.1, -0.32, 0.95]])  # from before and above
+    strobe(right, points(scene.model, scene.rods, run.q) @ view.T, GREEN, 1.2)
+    plain(right, "A net of 58 threads, every 0.2 s")
+    return figure
+
+
+FIGURES = {"gallery-rope": rope, "gallery-chaos": chaos, "gallery-racket": racket, "gallery-walk": walk, "loops": linkages}
 
 
 def main(folder: Path = PICTURES, names: Iterable[str] = FIGURES) -> None:

@@ -210,7 +210,7 @@ def test_the_picture_of_a_run_is_that_of_its_command(tmp_path: Path, monkeypatch
 
 
 @needs_the_same_matplotlib
-@pytest.mark.parametrize("name", ["gallery-racket", "gallery-walk"])  # the others take longer, and are chaotic
+@pytest.mark.parametrize("name", ["gallery-racket", "gallery-walk", "loops"])  # the others take longer, and are chaotic
 def test_pictures_of_the_gallery_are_those_of_their_script(name: str, tmp_path: Path) -> None:
     from matplotlib.image import imread
 
