@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import supple
+from supple.integrating.joint_law import new_rows
 from supple.integrating.model_law import slip_speeds
 
 METHODS: list[dict[str, Any]] = [
@@ -94,3 +95,45 @@ def test_a_joint_that_slides_is_retarded_to_the_order_of_the_integrator() -> Non
         if how.get("integrator", "implicit") != "implicit" or how.get("method"):
             went = run(model, None, [1.0], 1.0, how)
             np.testing.assert_allclose(went.v[:, 0], 1.0 - 0.4 * went.times, rtol=1e-12)
+
+
+def wheel_on_a_frame(friction: float = 0.0) -> supple.Model:
+    builder = supple.ModelBuilder("drone", gravity=(0, 0, 0))
+    builder.add_body("frame", joint="free", mass=1.0, inertia=np.eye(3) * 1e-4)
+    builder.add_body("wheel", "frame", axis=(0, 0, 1), mass=1.0, inertia=np.eye(3), friction=friction)
+    return builder.build()
+
+
+def test_a_controller_that_becomes_friction_stops_its_joint() -> None:
+    """As friction of the model does, to the last bit: a limited damper in the place of a spring is found out."""
+    slip = slip_speeds(wheel_on_a_frame(1.0))[6]
+    v = [0.0] * 6 + [0.1]
+    rubbed = supple.AdaptiveDynamics(wheel_on_a_frame(1.0), v=v, active=2)
+    held = supple.AdaptiveDynamics(wheel_on_a_frame(), v=v, active=2)
+    held.control("wheel_joint", 5.0, 0.1)
+    held.control("wheel_joint", 0.0, 1.0 / slip, most=1.0)
+    for ad in (rubbed, held):
+        ad.run(0.2, 1e-3)
+    assert abs(held.v[6]) <= 1.01e-3
+    np.testing.assert_array_equal(held.v, rubbed.v)
+
+
+@pytest.mark.parametrize("guaranteed", [False, True])
+def test_a_body_without_friction_moves_as_if_it_were_looked_for(guaranteed: bool) -> None:
+    """Kernels skip friction, and laws of joints, where there are none: the same numbers as of a look at each joint."""
+    scene = supple.scenes.crowd(1, 2, puppets=False)
+    ends = []
+    for looked_for in (0, 1):
+        how = {"error": 0.1, "guaranteed": True} if guaranteed else {"active": 12}
+        ad = supple.AdaptiveDynamics(scene.model, scene.q0, update_every=3, **how)
+        for b, force in zip(scene.pushes.bodies.tolist(), scene.pushes.forces):
+            ad.apply(b, force=force, frame="body")
+        memory = ad._hybrid.memory
+        assert memory.n_rows == memory.has_friction == 0
+        if looked_for:
+            ad.joint_law(new_rows(scene.model, np.array([20])))  # of a law that does nothing
+            memory.has_friction = 1
+        ad.run(0.02, 1e-3)
+        ends.append((ad.q.copy(), ad.v.copy(), ad.energy))
+    for one, other in zip(*ends):
+        np.testing.assert_array_equal(one, other)

@@ -95,7 +95,7 @@ def test_steps_of_adaptive_dynamics_are_compared_with_full_ones(tmp_path, monkey
     monkeypatch.setattr(dynamics, "SIZES", {"pendulum": (30,), "crowd": (1, 2, 0, False), "molecule": (400,)})
     monkeypatch.setattr(dynamics, "PENDULUM", {1: dynamics.PENDULUM[1], 10: dynamics.PENDULUM[20]})
     monkeypatch.setattr(dynamics, "WARM", 40)
-    monkeypatch.setattr(dynamics, "time", SimpleNamespace(perf_counter=count().__next__))
+    monkeypatch.setattr(dynamics, "time", SimpleNamespace(thread_time=count().__next__))
     monkeypatch.setattr(threads, "_threads", threads._threads)  # the benchmark sets it
     pendulum, crowd, molecule = figures("dynamics", tmp_path).values()
     steps = {"1 active": 200, "10 active": 20}
@@ -115,7 +115,7 @@ def test_of_each_slice_the_least_time_counts(monkeypatch):
     """Two candidates of two slices, three rounds; a slow slice of one round is not made up for by a quick one."""
     durations = iter([5.0, 1.0, 3.0, 3.0, 2.0, 9.0, 4.0, 2.0, 7.0, 7.0, 6.0, 6.0])
     readings = iter(x for duration in durations for x in (0.0, duration))
-    monkeypatch.setattr(dynamics, "time", SimpleNamespace(perf_counter=readings.__next__))
+    monkeypatch.setattr(dynamics, "time", SimpleNamespace(thread_time=readings.__next__))
     order = []
     stretches = {
         name: dynamics.Stretch(lambda name=name: order.append(name), lambda: None, steps, 2)

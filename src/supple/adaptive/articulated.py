@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.adaptive.fetching import AHEAD, POSE_LINES, fetch_coefficients, fetch_joint, fetch_link, fetch_loads
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
 from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
@@ -25,6 +26,7 @@ from supple.integrating.push_law import END, end_parts, push_force
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Motion, cross
 from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.cpu import fetch
 
 
 @helper
@@ -155,12 +157,11 @@ def update_articulated_body(hybrid):
         active = hybrid.flags[i] & CURRENT
         if hybrid.flags[i] & HELD:
             rest_force(hybrid, x, tree.item[i])
-        if not active or tree.kind[i] == LEAF:
+        if active and tree.kind[i] == LEAF:
             find_piece_move(hybrid, i)
-            if active:
-                resist(hybrid, i)
-            elif not hybrid.on_path[i]:
-                evaluate(hybrid, i)
+            resist(hybrid, i)
+        elif not active and hybrid.on_path[i]:
+            find_piece_move(hybrid, i)
     for k in range(paths - 1, -1, -1):  # rigid nodes above forces, from the top
         i = hybrid.paths[k]
         if not hybrid.flags[i] & CURRENT:
@@ -174,10 +175,29 @@ def update_articulated_body(hybrid):
         if not hybrid.flags[i] & CURRENT:
             renew(body, i, True, False)
     for k in range(seen - 1, -1, -1):
+        if k >= AHEAD:
+            fetch_update(hybrid, hybrid.seen[k - AHEAD])
         i = hybrid.seen[k]
         if hybrid.flags[i] & CURRENT:
             smallest = min(smallest, renew(body, i, True, True))
+        elif not hybrid.on_path[i]:
+            find_piece_move(hybrid, i)
+            evaluate(hybrid, i)
     return smallest
+
+
+@helper
+def fetch_update(hybrid, i):
+    """Prefetch what the last loop of update_articulated_body needs for node i."""
+    fetch_coefficients(hybrid.body, i)
+    if hybrid.flags[i] & CURRENT:
+        fetch_joint(hybrid.body, i)
+        fetch_link(hybrid.body.tree, i)
+    else:
+        fetch_loads(hybrid.body, i)
+        fetch(hybrid.motion, i, POSE_LINES)
+        fetch(hybrid.piece_pose, i, POSE_LINES)
+        fetch(hybrid.body.spans, i, POSE_LINES)
 
 
 @helper

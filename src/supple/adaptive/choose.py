@@ -13,6 +13,7 @@ from numba import types
 
 from supple.adaptive.articulated import evaluate, is_passive, prepare_parts, set_move
 from supple.adaptive.balance import scale_of_all
+from supple.adaptive.fetching import fetch_to_expand
 from supple.adaptive.heap import pop, push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PASSES, UPDATE, HybridBody
 from supple.adaptive.total_acceleration import total_acceleration
@@ -183,6 +184,8 @@ def find_update_region(hybrid):
     count, reached = 0, 0
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
+        if hybrid.queue_length > 0:
+            fetch_to_expand(body, hybrid.queue[0])  # probably the next one
         expand(hybrid, i, UPDATE)
         rest -= hybrid.amount[i]
         reached += counts_as_joint(tree, i)

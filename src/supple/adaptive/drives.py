@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from supple.adaptive.ledger import close_accounts
 from supple.adaptive.steps import resettle_kernel
+from supple.integrating.friction import friction_rows
 from supple.integrating.joint_law import LAW, by_name, checked_rows, joint_force, limit_rows
 from supple.integrating.model_law import Actuation, law_energy, passive_rows
 from supple.model.model import Joint, Model
@@ -57,7 +58,7 @@ class Drives:
         self._motors = constant
         self._memory.controls[: self._model.nv] = self._torques + constant
         if len(self._servos) and self._servos[-1] < self._n_rows:
-            self._rows()[self._servos] = rows
+            self._write(self._servos, rows)
         else:
             self._servos = self._room_for(rows)
             self._n_rows += len(rows)
@@ -76,7 +77,7 @@ class Drives:
         self._begin_change({joint})
         known = self._controllers.get(joint)
         if known is not None and known[-1] < self._n_rows:
-            self._rows()[known] = rows
+            self._write(known, rows)
         else:
             self._controllers[joint] = self._room_for(rows)
             self._n_rows += len(rows)
@@ -87,7 +88,7 @@ class Drives:
         rows = limit_rows(self._model, stiffness, damping)
         self._begin_change(self._feeling(rows))
         if len(self._walls) and self._walls[-1] < self._n_rows:
-            self._rows()[self._walls] = rows
+            self._write(self._walls, rows)
         else:
             self._walls = self._room_for(rows)
             self._n_rows += len(rows)
@@ -157,5 +158,10 @@ class Drives:
             memory.controls = np.concatenate([memory.controls, np.zeros(LAW * more)])
             memory.controlled = np.concatenate([memory.controlled, np.zeros(more, dtype=np.int64)])
         added = np.arange(self._n_rows, end)
-        self._rows()[added] = rows
+        self._write(added, rows)
         return added
+
+    def _write(self, numbers: Ints, rows: Floats) -> None:
+        if len(friction_rows(rows)):
+            self._memory.has_friction = 1
+        self._rows()[numbers] = rows

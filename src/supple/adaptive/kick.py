@@ -41,6 +41,7 @@ from supple.adaptive.momenta import NEEDED, project
 from supple.adaptive.next_evaluation import accelerate_joint, eliminate_again, move_again
 from supple.adaptive.reduced import (
     drive_joints,
+    first_law,
     is_pushed,
     joint_passes,
     own_force,
@@ -50,7 +51,6 @@ from supple.adaptive.reduced import (
     zero,
 )
 from supple.adaptive.reduced_tree import open_reduced
-from supple.assembly.joints import advance
 from supple.assembly.poses import pose_at
 from supple.exact.aba import joint_force
 from supple.exact.motion import joint_of, world_at_rest
@@ -58,6 +58,7 @@ from supple.exact.rnea import rigid_force
 from supple.integrating.friction import brake, is_friction, jumps
 from supple.integrating.joint_law import LAW, law_among, law_work
 from supple.model.joint_poses import DOF
+from supple.model.moving import move_joint
 from supple.spatial.algebra import Motion, cross
 from supple.spatial.compiler import helper, kernel
 
@@ -65,7 +66,7 @@ from supple.spatial.compiler import helper, kernel
 @helper
 def own_work(hybrid, x, j, way):
     """The work of the torque, controllers and limits of degree of freedom j, at zero velocity, over a displacement."""
-    work, row = hybrid.controls[j] * way, hybrid.controlled[j]
+    work, row = hybrid.controls[j] * way, first_law(hybrid, j)
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
         q = x.q[int(law.coordinate)]
@@ -77,13 +78,12 @@ def own_work(hybrid, x, j, way):
 @helper
 def drift(hybrid, m, x, dt):
     """Move all active joints with their velocities, and count the work of torques, controllers and limits."""
-    body, tree = hybrid.body, hybrid.body.tree
     work = 0.0
     for b in range(m.n):
-        iv = m.bodies[b].iv
-        for j in range(iv, iv + DOF[m.bodies[b].kind]):
+        kind, iv = m.bodies[b].kind, m.bodies[b].iv
+        for j in range(iv, iv + DOF[kind]):
             work += own_work(hybrid, x, j, dt * x.v[j])
-        advance(tree, hybrid.joints[b], body.q, hybrid.v, dt)
+        move_joint(kind, x.q, m.bodies[b].iq, x.v, iv, dt, x.q)
     hybrid.work += work
 
 
@@ -115,7 +115,7 @@ def predict(hybrid):
 @helper
 def friction_slopes(hybrid, x, j, sliding):
     """The slope of dry friction at degree of freedom j and its velocity (friction.py, brake), and that at rest."""
-    slope, at_rest, row = 0.0, 0.0, hybrid.controlled[j]
+    slope, at_rest, row = 0.0, 0.0, first_law(hybrid, j)
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
         if is_friction(law):
@@ -128,11 +128,13 @@ def friction_slopes(hybrid, x, j, sliding):
 def rub(m, hybrid, x):
     """At joints that friction holds, or stops within the step, replace the velocity x.half by one at which friction
     exerts the implicit force d (v + h a): there the step is that of the implicit Euler method."""
+    if not hybrid.has_friction:
+        return
     for b in range(m.n):
         iv = m.bodies[b].iv
         for j in range(iv, iv + DOF[m.bodies[b].kind]):
             _, damper = friction_slopes(hybrid, x, j, False)
-            braced = m.dofs[j].armature - hybrid.body.tree.armature[j]
+            braced = braced_by(m, hybrid, j)
             end, whole = 2.0 * x.half[j] - x.v[j], hybrid.dt * damper
             if braced > 0.0 and (braced > 0.999 * whole or 2.0 * end * x.v[j] < x.v[j] * x.v[j]):
                 x.half[j] = braced / whole * end
@@ -156,6 +158,8 @@ def kick(hybrid):
 @helper
 def brace(m, hybrid, x, sliding):
     """Armatures by which dry friction is implicit: where it holds, and, if `sliding`, everywhere."""
+    if not hybrid.has_friction:
+        return
     armature = hybrid.body.tree.armature
     for b in range(m.n):
         iv = m.bodies[b].iv
@@ -165,8 +169,16 @@ def brace(m, hybrid, x, sliding):
 
 
 @helper
+def braced_by(m, hybrid, j):
+    """The armature that degree of freedom j has been given."""
+    return m.dofs[j].armature - hybrid.body.tree.armature[j] if hybrid.has_friction else 0.0
+
+
+@helper
 def release(m, hybrid):
     """The model's own armatures again."""
+    if not hybrid.has_friction:
+        return
     armature = hybrid.body.tree.armature
     for b in range(m.n):
         iv = m.bodies[b].iv
@@ -177,7 +189,7 @@ def release(m, hybrid):
 @helper
 def jumps_at(hybrid, x, j, u, w):
     """Whether friction at degree of freedom j jumps between two velocities."""
-    row = hybrid.controlled[j]
+    row = first_law(hybrid, j) if hybrid.has_friction else 0
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
         if is_friction(law) and jumps(law, u, w):
@@ -219,7 +231,8 @@ def evaluate_again(m, hybrid, x, second):
             u = x.v[j] + ahead * x.qdd[j]
             jumped = jumped or jumps_at(hybrid, x, j, now[j], u)
             x.half[j] = u
-            x.drive[j] = own_force(hybrid, x, j, u)
+            if hybrid.n_rows > 0:
+                x.drive[j] = own_force(hybrid, x, j, u)
         V, zeta = move_again(m, x, b)
         f = rigid_force(x.work.bodies[b].I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))  # [RBDA 7.37]
         if is_pushed(hybrid, b):
@@ -255,8 +268,8 @@ def change_velocities(m, hybrid, x):
         _, _, kind, iv = joint_of(m, b)
         for j in range(iv, iv + DOF[kind]):
             x.qdd[j] = x.gain[j] + 0.25 * x.qdd[j]
-            braced = m.dofs[j].armature - hybrid.body.tree.armature[j]
-            force = x.effort[j] + 0.25 * joint_force(m, x.drive, x.half, j) - braced * x.qdd[j]
+            last = joint_force(m, x.drive, x.half, j)
+            force = x.effort[j] + 0.25 * last - braced_by(m, hybrid, j) * x.qdd[j]
             taken, square = change_velocity(hybrid, x, j, force)
             drag, squares = drag + taken, squares + square
         if is_pushed(hybrid, b):
@@ -275,7 +288,7 @@ def change_velocity(hybrid, x, j, force):
     dampers. Returns the power of the dampers at the mean velocity, and the square of the new velocity."""
     before = x.v[j]
     after = before + hybrid.dt * x.qdd[j]
-    damper = force - own_force(hybrid, x, j, 0.0)
+    damper = force - (own_force(hybrid, x, j, 0.0) if hybrid.n_rows > 0 else x.drive[j])
     x.drive[j] = damper
     x.v[j] = after
     return 0.5 * damper * (before + after), after * after

@@ -170,7 +170,8 @@ class HybridBody(Struct):
     drive = Floats()  # current forces of the joints
     controls = Floats()  # forces of actuators; then rows of integrating/joint_law.py
     controlled = Integers()  # 1 + the first of these rows; then, for each row, 1 + the next one
-    n_rows = Integer()
+    n_rows = Integer()  # number of these rows; without any, `controlled` is not read
+    has_friction = Integer()  # whether there has been dry friction among them
     dof_joint = Integers()  # the joint of each
     momentum = Floats()
     half = Floats()  # velocities within a kick

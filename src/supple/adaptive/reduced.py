@@ -165,9 +165,15 @@ def without_joints(hybrid, moving, pushed, note):
 
 
 @helper
+def first_law(hybrid, j):
+    """1 + the first row of the law of degree of freedom j; 0 if it has none."""
+    return hybrid.controlled[j] if hybrid.n_rows > 0 else 0
+
+
+@helper
 def own_force(hybrid, x, j, v):
     """The force of degree of freedom j's own joint: its actuator, controllers and limits."""
-    f, row = hybrid.controls[j], hybrid.controlled[j]
+    f, row = hybrid.controls[j], first_law(hybrid, j)
     while row > 0:
         law = law_among(hybrid.controls, x.nv + LAW * (row - 1))
         f += law_force(law, x.q[int(law.coordinate)], v)

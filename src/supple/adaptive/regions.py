@@ -8,6 +8,7 @@ the start of a run.
 
 from __future__ import annotations
 
+from supple.adaptive.fetching import fetch_piece
 from supple.adaptive.memory import HELD, UPDATE
 from supple.adaptive.reduced import turn_rigid
 from supple.assembly.joints import identity, pose_of_joint
@@ -123,6 +124,8 @@ def build_reduced(hybrid, m, angles, mask, stack):
                 S, q = span_of(body, i)
                 R, r = compose(R, r, S, q)
         elif kind == JOIN:
+            fetch_piece(hybrid, tree.left[i])
+            fetch_piece(hybrid, tree.right[i])
             stack[top + 1] = 2 * i + 1
             stack[top + 2] = 2 * tree.left[i]
             top += 2
@@ -143,6 +146,8 @@ def build_reduced(hybrid, m, angles, mask, stack):
             else:
                 R, r = beyond_joint(tree, j, body.q, R, r)
         else:
+            fetch_piece(hybrid, tree.left[i])
+            fetch_piece(hybrid, tree.right[i])
             stack[top + 1] = 2 * tree.right[i]
             stack[top + 2] = 2 * tree.left[i]
             top += 2

@@ -21,7 +21,7 @@ from supple.adaptive.kick import (
     swap_velocities,
 )
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, UPDATE, HybridBody
-from supple.adaptive.momenta import IMPULSE, momenta, project, velocities_of
+from supple.adaptive.momenta import IMPULSE, MOMENTUM, momenta, project, velocities_of
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
 from supple.assembly.passes import renew
@@ -80,7 +80,7 @@ def rigidify(hybrid, dropped):
     m, x = open_reduced(hybrid)
     before, more = 0.0, 0.0
     if dropped:
-        before = momenta(hybrid)
+        before = 0.5 * project(hybrid, MOMENTUM)  # the kick has placed the bodies
         more = project(hybrid, IMPULSE)
     changed = False
     for k in range(hybrid.n_seen - 1, -1, -1):
