@@ -136,7 +136,13 @@ def linkages() -> Any:
     return figure
 
 
-FIGURES = {"gallery-rope": rope, "gallery-chaos": chaos, "gallery-racket": racket, "gallery-walk": walk, "loops": linkages}
+FIGURES = {
+    "gallery-rope": rope,
+    "gallery-chaos": chaos,
+    "gallery-racket": racket,
+    "gallery-walk": walk,
+    "loops": linkages,
+}
 
 
 def main(folder: Path = PICTURES, names: Iterable[str] = FIGURES) -> None:
