@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import supple
+from large_linkages import four_bar_chain
 from linkages import CLOSING, allowed_velocity, bennett, four_bar, random_linkage, random_rotation
+from supple.drawing import tree
 from supple.exact.closure import closure
 from supple.exact.fronts import WITH_FORCES
 from supple.exact.loop_dynamics import smallest
@@ -469,3 +471,23 @@ def test_loops_are_closed_from_afar():
         model, q = random_linkage(rng, CLOSING, n=8, loops=2)
         found = supple.close_loops(model, model.integrate(q, 0.5 * rng.uniform(-1, 1, model.nv)))
         assert np.abs(closure(model, found).phi).max() < 1e-11
+
+
+def test_loops_are_drawn_and_listed():
+    """Dashed, in a colour that nothing else has; in a line each below the tree."""
+    model = four_bar()
+    assert "⟲ rocker to the world  [pin: revolute]" in model.tree()
+    assert "⟲" not in tree_of(model).tree()
+    for n, closed in ((1, model), (40, four_bar_chain(60)[0])):
+        drawn = [closing_pixels(x) for x in (closed, tree_of(closed))]
+        assert drawn[0] > 30 * n and drawn[1] == 0
+
+
+def closing_pixels(model) -> int:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas = FigureCanvasAgg(model.plot())
+    canvas.draw()
+    seen = np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
+    colour = [int(tree.CLOSING[i : i + 2], 16) for i in (1, 3, 5)]
+    return int((np.abs(seen - colour).max(axis=-1) < 20).sum())

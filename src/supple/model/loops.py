@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import FINITE, TEXT, shown, take
-from supple.errors import ModelError, quoted
+from supple.errors import ModelError, quoted, short
 from supple.model import checks
 from supple.model.frozen import frozen_arrays, kept
 from supple.model.geometry import as_vector
@@ -61,6 +61,11 @@ class Loop:
             np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__
         )
 
+    def described(self, bodies: Sequence[str]) -> str:
+        """In a line, with the names of its bodies."""
+        one, two = ("the world" if i < 0 else short(bodies[i]) for i in (self.body, self.other))
+        return f"{one} to {two}  [{short(self.name)}: {self.joint}]"
+
     def __repr__(self) -> str:
         return f"<Loop {quoted(self.name)}: {self.joint} between bodies {self.body} and {self.other}>"
 
@@ -78,6 +83,10 @@ class Relation:
     @property
     def rows(self) -> int:
         return 1
+
+    def described(self, bodies: Sequence[str]) -> str:
+        """In a line."""
+        return repr(self)[1:-1]
 
     def __repr__(self) -> str:
         terms = " + ".join(f"{c:.4g} {quoted(j)}" for c, j in zip(self.factors[:2], self.joints))

@@ -438,7 +438,8 @@ class Model:
 
     @checked
     def tree(self, most: Whole = 40) -> str:
-        """The bodies as an indented tree, one per line: for reading, cut off after `most` lines."""
+        """The bodies as an indented tree, one per line, and what closes loops: for reading, each cut off after `most`
+        lines."""
         unit, lines, indent = self.units.mass, [short(self.name)], {-1: ""}  # what precedes the children of a body
         for i in range(min(self.n_bodies, most)):
             p = int(self.parent[i])
@@ -448,16 +449,21 @@ class Model:
             lines.append(f"{indent[p]}{'└' if last else '├'} {name}  {self.mass[i]:.4g} {unit}")
         if self.n_bodies > most:
             lines.append(f"... and {self.n_bodies - most} more")
+        closing = self.loop_list + self.relation_list
+        lines += [f"⟲ {x.described(self.body_names)}" for x in closing[:most]]
+        if len(closing) > most:
+            lines.append(f"... and {len(closing) - most} more that close loops")
         return "\n".join(lines)
 
     @checked
     def plot(self, path: str | Path | None = None, mark: Sequence[Whole] | None = None) -> Any:
         """The tree as a matplotlib figure, saved if a path is given: bodies by name, or only the overall shape if there
-        are many. mark: indices of joints to be shown in orange."""
+        are many. Joints that close loops are dashed. mark: indices of joints to be shown in orange."""
         from supple.drawing import saved, tree
 
         kinds = [JointType(k).name.lower() for k in self.joint_type.tolist()]
-        figure = tree.tree(repr(self)[1:-1], self.parent, self.body_names, self.joint_names, kinds, mark)
+        closed = [(x.body, x.other, x.name, x.joint) for x in self.loop_list]
+        figure = tree.tree(repr(self)[1:-1], self.parent, self.body_names, self.joint_names, kinds, mark, closed)
         return saved(figure, path)
 
     def _repr_html_(self) -> str:
