@@ -10,8 +10,8 @@ import pytest
 import supple
 from supple.exact.closure import closure, gaps
 from supple.exact.front_builder import mechanism
-from supple.exact.fronts import WITH_FORCES
 from supple.exact.spanning import meeting, spanning_tree
+from supple.exact.with_loops import WITH_FORCES
 from tests import large_linkages, linkages
 
 

@@ -12,8 +12,8 @@ from large_linkages import four_bar_chain
 from linkages import CLOSING, allowed_velocity, bennett, four_bar, random_linkage, random_rotation
 from supple.drawing import tree
 from supple.exact.closure import closure
-from supple.exact.fronts import WITH_FORCES
 from supple.exact.loop_dynamics import smallest
+from supple.exact.with_loops import WITH_FORCES
 
 
 def tree_of(model):

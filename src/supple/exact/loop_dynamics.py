@@ -2,7 +2,7 @@
 
     H a + C = tau + G^T x        G a = g        [closure.py]
 
-"aba" is fronts.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
+"aba" is with_loops.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
 B = L^-T G^T, the forces x are the smallest with B^T B x = g - G H^-1 (tau - C). "dense" does the same with a dense
 factor, independent of the tree.
 """
@@ -19,9 +19,9 @@ from supple.errors import ModelError, SingularError, StateError, quoted
 from supple.exact.closure import Closure, closure, gaps
 from supple.exact.crba import dense_shape, mass_matrix
 from supple.exact.factor import factorize
-from supple.exact.fronts import WITH_FORCES, WITH_LOOPS
 from supple.exact.kinematics import poses
 from supple.exact.rnea import RNEA, WITH_WRENCHES
+from supple.exact.with_loops import WITH_FORCES, WITH_LOOPS
 from supple.model.model import Model
 
 Floats = NDArray[np.float64]

@@ -12,17 +12,11 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.call_kernels import call_at, no_wrenches
-from supple.exact.fronts import (
-    WITH_LOOPS,
-    collect,
-    factor_fronts,
-    front_scratch,
-    load_nothing,
-    prepare_state,
-    solve_fronts,
-    tell_rows,
-)
+from supple.exact.front_rows import prepare_state, tell_rows
+from supple.exact.front_solution import collect, load_nothing, solve_fronts
+from supple.exact.fronts import factor_fronts
 from supple.exact.motion import CallState
+from supple.exact.with_loops import WITH_LOOPS, front_scratch
 from supple.model.model import Model
 from supple.spatial.addresses import vector
 from supple.spatial.compiler import helper, kernel

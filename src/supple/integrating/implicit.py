@@ -25,7 +25,7 @@ A limit that engages or a force that becomes limited within a step is no smooth 
 have more energy than either. Where a part finds the law in another piece (law_line) than it was in at the beginning,
 the step is y2: order one.
 
-Bodies with loops take the same parts, with forces along rows that keep G a = g at their beginning [fronts.py].
+Bodies with loops take the same parts, with forces along rows that keep G a = g at their beginning [with_loops.py].
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
 from supple.exact.calls import HostWork
-from supple.exact.fronts import WITH_ARMATURES, front_scratch, loop_joints
 from supple.exact.motion import CallState
 from supple.exact.tables import DofTraits, Wrench, host_tables
+from supple.exact.with_loops import WITH_ARMATURES, front_scratch, loop_joints
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.joint_law import LAW, law_among, law_line
 from supple.integrating.runge_kutta import RK4

@@ -19,9 +19,10 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.call_kernels import Call, no_wrenches
-from supple.exact.fronts import WITH_LOOPS, front_scratch, prepare_state, tell_rows
+from supple.exact.front_rows import prepare_state, tell_rows
 from supple.exact.motion import CallState
 from supple.exact.responses import respond
+from supple.exact.with_loops import WITH_LOOPS, front_scratch
 from supple.integrating.chart import move_into
 from supple.model.model import Model
 from supple.spatial import fields

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from supple.errors import SimulationError, StateError
 from supple.exact.assembling import CLOSED, NEARLY, size_of
 from supple.exact.closure import gaps
-from supple.exact.fronts import WITH_LOOPS
 from supple.exact.loop_dynamics import row_names
+from supple.exact.with_loops import WITH_LOOPS
 from supple.integrating.projecting import CLOSED as IS_CLOSED
 from supple.integrating.projecting import LOST, Projector
 from supple.model.model import Model

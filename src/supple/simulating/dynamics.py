@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import SimulationError, StateError, SuppleError
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
-from supple.exact.fronts import were_redundant
 from supple.exact.inverse import inverse_dynamics
 from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
+from supple.exact.with_loops import were_redundant
 from supple.integrating.chart import chart
 from supple.integrating.friction import friction_rows, jumps_kernel
 from supple.integrating.implicit import ImplicitRoom

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from supple.exact.aba import ABA
 from supple.exact.calls import HostWork
-from supple.exact.fronts import WITH_LOOPS
 from supple.exact.tables import host_tables
+from supple.exact.with_loops import WITH_LOOPS
 from supple.integrating.joint_law import steepest
 from supple.model.model import Model
 
