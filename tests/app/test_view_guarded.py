@@ -124,6 +124,7 @@ def test_page_of_another_origin_gets_nothing(context: Any) -> None:
     """Not even one that was told the address."""
     with playing(result_of(["a", "b"])) as (url, player), foreign() as other:
         server, host = player._panel.server, url.split("/")[2]
+        player._play.playing = False  # the page itself, which the other may open, would begin to play
         opened: list[Any] = []
         server._websock_server.on_client_connect(lambda client: opened.append(client))
         for name in ("127.0.0.1", REBOUND):

@@ -42,17 +42,18 @@ VECTORS = (
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
     "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets", "pulls_only", "joint_forces",
+    "springs",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
-    "link", "length", "per_node", "spine", "active", "most", "iterations", "attempts",
+    "link", "length", "per_node", "spine", "active", "most", "iterations", "attempts", "windows", "width", "height",
 )  # fmt: skip
 NUMBERS = (
     "error", "stiffness", "damping", "rate", "dt", "duration", "rtol", "atol", "tolerance", "mass", "pitch", "focal",
     "view_angle", "near", "unseen", "resolution", "time", "least", "clearance", "scale", "slope", "hip_mass",
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
     "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
-    "weight", "lever", "start", "stop", "offset",
+    "weight", "lever", "start", "stop", "offset", "crank", "rod", "speed",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 
