@@ -412,6 +412,8 @@ def test_rerooting_keeps_the_mechanism():
         (dict(joint="hinge"), "is not a joint that closes a loop"),
         (dict(axis=(0, 0, 0)), "has no direction"),
         (dict(axis=(0, np.nan, 0)), "axis of loop 'pin'"),
+        (dict(joint="ball", axis=np.array([b"1", b"0", b"0"])), "axis of loop 'pin'"),
+        (dict(joint=np.zeros(2)), "is not a joint that closes a loop"),
         (dict(joint="universal", axis2=(0, 1, 0)), "must be perpendicular"),
         (dict(other=2), "to itself"),
         (dict(other=7), "numbered from 0"),

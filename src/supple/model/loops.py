@@ -111,8 +111,8 @@ def relation(name: str, factors: Mapping[str, Any], offset: float) -> Relation:
 def _axes(x: Loop, what: str) -> tuple[Floats, Floats]:
     """The axes of a loop joint as unit vectors; zeros where its type has none."""
     out = np.zeros((2, 3))
-    for i, name in enumerate(("axis", "axis2")[: AXES[x._type]]):
-        vector = as_vector(f"{name} of {what}", getattr(x, name))
+    vectors = [as_vector(f"{name} of {what}", getattr(x, name)) for name in ("axis", "axis2")]
+    for i, (name, vector) in enumerate(zip(("axis", "axis2"), vectors[: AXES[x._type]])):
         length = np.linalg.norm(vector)
         if not length > 1e-9:
             raise ModelError(f"{what}: {name} {vector.tolist()} has no direction")
@@ -137,7 +137,7 @@ def _valid_loop(x: Any, n: int) -> Loop:
     if not isinstance(x, Loop):
         raise ModelError(f"loop_list has {shown(x)}, which is no Loop")
     what = f"loop {x.name!r}"
-    if x.joint not in JOINT_NAMES or x.joint == "free":
+    if not isinstance(x.joint, str) or x.joint not in JOINT_NAMES or x.joint == "free":
         known = ", ".join(name for name in JOINT_NAMES if name != "free")
         raise ModelError(f"{what}: {shown(x.joint)} is not a joint that closes a loop; there are {known}")
     for body in (x.body, x.other):
