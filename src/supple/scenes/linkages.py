@@ -33,7 +33,7 @@ ABOUT_Y: Hinge = dict(joint="continuous", axis=(0.0, 1.0, 0.0))
 ABOUT_Z: Hinge = dict(joint="continuous", axis=(0.0, 0.0, 1.0))
 
 
-def _bar(length: Floats | tuple[float, ...], mass: float, width: float = 0.0) -> dict[str, Any]:
+def bar(length: Floats | tuple[float, ...], mass: float, width: float = 0.0) -> dict[str, Any]:
     """Mass, centre and inertia of a bar of square section, from the origin to a point."""
     to = np.asarray(length, dtype=float)
     d2, w2 = float(to @ to), width * width
@@ -59,9 +59,9 @@ def four_bar_chain(windows: Some = 2) -> Scene:
     room(2 * n + 1)
     b = ModelBuilder("four-bar chain")
     for i in range(n + 1):
-        b.add_body(f"rod{i}", None, **ABOUT_Y, position=(i, 0, 0), **_bar((0, 0, 1), 1.0))
+        b.add_body(f"rod{i}", None, **ABOUT_Y, position=(i, 0, 0), **bar((0, 0, 1), 1.0))
     for i in range(n):
-        b.add_body(f"coupler{i}", f"rod{i}", **ABOUT_Y, position=(0, 0, 1), **_bar((1, 0, 0), 1.0))
+        b.add_body(f"coupler{i}", f"rod{i}", **ABOUT_Y, position=(0, 0, 1), **bar((1, 0, 0), 1.0))
         b.close(
             f"coupler{i}", f"rod{i + 1}", name=f"pin{i}", axis=(0, 1, 0), position=(1, 0, 0), other_position=(0, 0, 1)
         )
@@ -131,7 +131,7 @@ def bricard() -> Scene:
     b = ModelBuilder("Bricard's linkage", gravity=(0, -9.81, 0))
     for i in range(5):
         parent, at = (None, corners[0]) if i == 0 else (f"rod{i - 1}", sides[i - 1])
-        b.add_body(f"rod{i}", parent, "continuous", axis=axes[i], position=at, **_bar(sides[i], 1.0, 0.1))
+        b.add_body(f"rod{i}", parent, "continuous", axis=axes[i], position=at, **bar(sides[i], 1.0, 0.1))
     b.close("rod4", None, name="last hinge", axis=axes[5], position=sides[4], other_position=corners[5])
     model = b.build()
     return _scene(model, np.zeros(model.nq), sides[:5], 2e-3)
@@ -144,15 +144,15 @@ def flyball(springs: bool = False) -> Scene:
 
     springs: in place of these rods, of 8e5 N/m with dampers of 4e4 N s/m. That is A05: stiff, and without loops."""
     hub, density, arm, width = 0.05, 3000.0, 1.0, 0.01
-    bar = density * width * width
+    line = density * width * width  # mass of a metre
     b = ModelBuilder("flyball governor")
-    b.add_body("shaft", None, **ABOUT_Z, **_bar((0, 0, 1), bar, width))
+    b.add_body("shaft", None, **ABOUT_Z, **bar((0, 0, 1), line, width))
     b.add_body("slider", "shaft", "prismatic", axis=(0, 0, 1), mass=3.0, inertia=(5e-3, 5e-3, 5e-3))
     forces: list[SpringBetween] = []
     for i, side in enumerate((1.0, -1.0)):
-        b.add_body(f"arm{i}", "shaft", **ABOUT_Y, position=(side * hub, 0, 1), **_ball_arm(side * arm, bar, width))
+        b.add_body(f"arm{i}", "shaft", **ABOUT_Y, position=(side * hub, 0, 1), **_ball_arm(side * arm, line, width))
         if not springs:
-            coupler = _bar((side * 0.5, 0, 0), 0.5 * bar, width)
+            coupler = bar((side * 0.5, 0, 0), 0.5 * line, width)
             b.add_body(f"coupler{i}", f"arm{i}", **ABOUT_Y, position=(side * 0.5, 0, 0), **coupler)
             b.close(
                 f"coupler{i}", "slider", name=f"pin{i}", axis=(0, 1, 0), position=(side * 0.5, 0, 0),
@@ -174,11 +174,11 @@ def flyball(springs: bool = False) -> Scene:
 
 def _ball_arm(length: float, mass: float, width: float) -> dict[str, Any]:
     """An arm along x with a ball of 5 kg, a point, at its end."""
-    bar = _bar((length, 0, 0), mass, width)
+    rod = bar((length, 0, 0), mass, width)
     whole = mass + 5.0
-    com = (mass * bar["com"] + 5.0 * np.array([length, 0, 0])) / whole
-    across = mass * (bar["com"] - com)[0] ** 2 + 5.0 * (length - com[0]) ** 2
-    return dict(mass=whole, com=com, inertia=bar["inertia"] + across * np.diag([0.0, 1.0, 1.0]))
+    com = (mass * rod["com"] + 5.0 * np.array([length, 0, 0])) / whole
+    across = mass * (rod["com"] - com)[0] ** 2 + 5.0 * (length - com[0]) ** 2
+    return dict(mass=whole, com=com, inertia=rod["inertia"] + across * np.diag([0.0, 1.0, 1.0]))
 
 
 @checked
@@ -186,8 +186,8 @@ def slider_crank(crank: Positive = 0.2, rod: Positive = 0.6, angle: float = 1.0,
     """A crank, a connecting rod, and a slider along x in line with the crank's shaft. angle, speed: of the crank,
     upwards from x."""
     b = ModelBuilder("slider-crank")
-    b.add_body("crank", None, **ABOUT_Y, **_bar((crank, 0, 0), 1.0, 0.02))
-    b.add_body("rod", "crank", **ABOUT_Y, position=(crank, 0, 0), **_bar((rod, 0, 0), 1.0, 0.02))
+    b.add_body("crank", None, **ABOUT_Y, **bar((crank, 0, 0), 1.0, 0.02))
+    b.add_body("rod", "crank", **ABOUT_Y, position=(crank, 0, 0), **bar((rod, 0, 0), 1.0, 0.02))
     b.add_body("slider", None, "prismatic", axis=(1, 0, 0), mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
     b.close("rod", "slider", name="pin", axis=(0, 1, 0), position=(rod, 0, 0))
     model = b.build()

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from supple.arguments import checked
 from supple.model.builder import ModelBuilder
 from supple.model.parents import room
+from supple.scenes.linkages import bar
 from supple.scenes.scene import NO_PUSHES, Scene, Some
 
 Floats = NDArray[np.float64]
 
-KNOT: dict[str, Any] = dict(mass=0.02, inertia=(2e-5,) * 3)
-THREAD: dict[str, Any] = dict(mass=0.05, inertia=(1e-3,) * 3)
+KNOT: dict[str, Any] = dict(mass=0.02, inertia=(2e-6,) * 3)  #: a ball of 3 cm
+THREAD = 0.05, 0.01  #: kilograms, and metres across
 FOLD = 0.1 * pi  #: how far the threads of the first row rise and fall at first, in radians
 LENGTH = 0.25  #: of a thread, in metres
 
@@ -42,7 +43,7 @@ def net(width: Some = 9, height: Some = 7) -> Scene:
         if name.startswith("thread"):
             _, _, column, *across = name.split()
             rods[k, 1] = _along(int(column), bool(across))
-    return Scene(model, model.neutral(), NO_PUSHES, 2e-3, rods, duration=4.0)
+    return Scene(model, model.neutral(), NO_PUSHES, 1e-3, rods, duration=4.0)
 
 
 def n_bodies(width: int, height: int) -> int:
@@ -56,11 +57,11 @@ def _hang(b: ModelBuilder, i: int, j: int) -> None:
     at = _along(j, across)
     before = f"knot 0 {j - 1}" if across else f"knot {i - 1} {j}"
     thread = f"thread {i} {j}" + " across" * across
-    b.add_body(thread, before, "ball", com=0.5 * at, **THREAD)
+    b.add_body(thread, before, "ball", **bar(at, *THREAD))
     b.add_body(f"knot {i} {j}", thread, "ball", position=at, **KNOT)
     if i and j:
         at = _along(j, True)
-        b.add_body(f"thread {i} {j} across", f"knot {i} {j - 1}", "ball", com=0.5 * at, **THREAD)
+        b.add_body(f"thread {i} {j} across", f"knot {i} {j - 1}", "ball", **bar(at, *THREAD))
         b.close(f"thread {i} {j} across", f"knot {i} {j}", "ball", name=f"loop {i} {j}", position=at)
 
 
