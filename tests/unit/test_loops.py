@@ -91,7 +91,7 @@ def test_batches_and_odd_arguments():
             supple.forward_dynamics(model, qs, None, [tau[0], np.full(model.nv, np.nan)], method=method)
     with pytest.raises(supple.ModelError, match="'virtual-work' is for trees"):
         supple.forward_dynamics(model, q, method="virtual-work")
-    for make in (supple.QuasiStatics, supple.AdaptiveDynamics, supple.virtual_work):
+    for make in (supple.AdaptiveDynamics, supple.virtual_work):
         with pytest.raises(supple.ModelError, match="for trees"):
             make(model, q)
 

@@ -32,7 +32,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.cpu import six
 
-BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES = 1, 2, 4, 8, 16, 32, 64  # tasks of a kernel call
+BUILD, RENEW, BEGIN, GO_ON, ADVANCE, SPANS, ALL_FORCES, MARK_ALL = 1, 2, 4, 8, 16, 32, 64, 128  # tasks of a kernel call
 
 
 @helper
@@ -84,7 +84,7 @@ def begin(qs):
     enqueue(qs, root)
     _, scale = total_acceleration(body, root)
     qs.size = math.sqrt(scale + weight_scale(body, qs.gravity) + strain_scale(qs))
-    qs.floor = qs.digits * qs.size
+    qs.floor = qs.digits * qs.size + qs.left_open
 
 
 @helper
@@ -173,7 +173,7 @@ def step_kernel(qs, tasks, error, measure, most, factor):
     """Perform the given tasks. Returns the smallest pivot of the recomputed nodes."""
     tree = qs.body.tree
     smallest = 1.0e300
-    if tasks & BUILD:
+    if tasks & (BUILD | MARK_ALL):
         mark_all(qs)
     if tasks & ALL_FORCES:
         for i in range(tree.n_nodes):

@@ -98,6 +98,7 @@ class AdaptiveDynamics(SimulatedBody):
         order: str | ArrayLike = "balanced",
         check_energy: bool = True,
     ) -> None:
+        model._require_tree("AdaptiveDynamics")
         super().__init__(model, Pushes(model))
         settings = Settings(
             **which_move(model, active, error, guaranteed),

@@ -18,6 +18,7 @@ from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
 from supple.assembly.tables import TreeTables
 from supple.assembly.tree import LEAF, LIGHT, SUM
+from supple.exact.loop_tables import groups
 from supple.integrating.push_law import PushRow
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, RigidInertia, Vec3
@@ -41,6 +42,13 @@ class Strain(Struct):
     """Summed magnitudes of the pushes on a body, in its basis."""
 
     f = Numbers(6)
+
+
+class Pulls(Struct):
+    """The forces on a pushed body, along world axes, about its origin."""
+
+    pushes = Value(Force)
+    loops = Value(Force)  # those of loops that end at it
 
 
 class QuasiStaticBody(Struct):
@@ -74,6 +82,7 @@ class QuasiStaticBody(Struct):
     push_start = Integers()  # start of the pushes of each of them
     pushes = Table(PushRow)
     strain = Table(Strain)  # of pushed bodies
+    pulls = Table(Pulls)  # likewise
     paths = Integers()  # the nodes above those bodies, ascending
     n_paths = Integer()
     world = Table(Pose)  # [poses.py]
@@ -86,6 +95,7 @@ class QuasiStaticBody(Struct):
     floor = Number()  # rounding error of the computed accelerations
     digits = Number()  # the relative error of coefficients [assembly/rounding.py]
     size = Number()  # the root of the scale of the whole
+    left_open = Number()  # accelerations, in all, by which the forces of loops are wrong [loop_forces.py]
     slid = Number()  # sliding displacement of joints inside the body since `digits` was measured
     # for the whole body [whole_body.py]
     noise = Floats()  # (nv,) magnitude of the terms of a joint's own equation
@@ -94,6 +104,7 @@ class QuasiStaticBody(Struct):
     noise_level = Number()
     amplification = Number()
     amplification_in_all = Number()
+    closed = Floats()  # (nv + rows,) accelerations with loops closed, and the forces of loops [whole_loops.py]
 
 
 # --- adaptive dynamics ------------------------------------------------------------------------------------------------
@@ -300,9 +311,11 @@ def quasi_static_memory(model: Model, tables: TreeTables, q: Vector) -> Held:
         push_start=np.zeros(1, dtype=np.int64),
         pushes=PushRow.zeros(0),
         strain=Strain.zeros(0),
+        pulls=Pulls.zeros(0),
         paths=np.zeros(0, dtype=np.int64),
         world=Pose.zeros(m),
         noise=np.zeros(model.nv),
         probe=np.zeros(model.nv),
         carried=Carried.zeros(n),
+        closed=np.zeros(0 if model.is_tree else model.nv + int(groups(model).sum())),
     )

@@ -151,9 +151,9 @@ class Pushes:
         if self.arranged:
             self._rows[push.at] = row[0]
 
-    def arrangement(self, assembly: Assembly) -> Arrangement:
+    def arrangement(self, assembly: Assembly, also: Ints | None = None) -> Arrangement:
         """For the kernels, whose rows are changed in place from now on. The caller sets `arranged` when they have
-        it."""
+        it. also: bodies to be among the pushed ones in any case."""
         pushes = sorted(self.acting, key=lambda push: push.body)
         for i, push in enumerate(pushes):
             push.at = i
@@ -162,9 +162,10 @@ class Pushes:
             assert push.other is not None
             push.row["body"], push.row["other"] = push.body, push.other.at
         bodies = np.array([p.body for p in pushes], dtype=np.int64)
-        unique, starts = np.unique(bodies, return_index=True)
+        unique = np.unique(bodies if also is None else np.concatenate([bodies, also]))
         self._rows = np.concatenate([PushRow.zeros(0), *(p.row for p in pushes)])
         paths = nodes_above(assembly, assembly.leaf_of[unique])
+        starts = np.searchsorted(bodies, unique)
         return Arrangement(unique, np.append(starts, len(pushes)).astype(np.int64), self._rows, paths)
 
 

@@ -22,6 +22,7 @@ from supple.adaptive.solver import Solver
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.errors import quoted
+from supple.integrating.closing import closed_at_first
 from supple.integrating.joint_law import joint_force
 from supple.integrating.push_law import SPRING
 from supple.integrating.states import checked_state
@@ -76,7 +77,7 @@ class QuasiStatics(SimulatedBody):
     ) -> None:
         super().__init__(model, Pushes(model, SPRING))
         self._error, self._measure, self._order = error, measure, order
-        self._q = checked_state(model, q, None)[0]
+        self._q = self._closed(q)
         self._solver = Solver(model, self._q, order, self._pushes, _CODES[measure])
 
     def __repr__(self) -> str:
@@ -130,16 +131,21 @@ class QuasiStatics(SimulatedBody):
 
     def set_state(self, q: ArrayLike) -> None:
         """Set the positions of all joints; everything is recomputed, O(n)."""
-        self._q[:] = checked_state(self.model, q, None)[0]
+        self._q[:] = self._closed(q)
         self._solver.assemble()
+
+    def _closed(self, q: ArrayLike | None) -> Floats:
+        """A position, with its loops closed; refused if they are open."""
+        state = checked_state(self.model, q, None)[0]
+        return closed_at_first(self.model, state, np.zeros(self.model.nv))[0]
 
     # --- forces ---------------------------------------------------------------------------------------------------
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """Set the force that a joint's actuator exerts from now on: one number per degree of freedom."""
         part = self.model.joints[joint]  # type: ignore[index]
-        self._solver.memory.body.force[part.v] = joint_force(part, value)
-        self._solver.mark(int(self._solver.tables.assembly.node_of[part.index]))
+        node = int(self._solver.tables.assembly.node_of[part.index])
+        self._solver.drive(part.v, joint_force(part, value), node)
 
     # --- solving --------------------------------------------------------------------------------------------------
 

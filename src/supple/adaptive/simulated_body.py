@@ -32,7 +32,6 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
     _q: Floats
 
     def __init__(self, model: Model, pushes: Pushes) -> None:
-        model._require_tree(type(self).__name__)
         self._model = model
         self._begin_turns()
         self._pushes = pushes

@@ -15,15 +15,17 @@ from supple.adaptive import backsubstitution as k
 from supple.adaptive import whole_body as wh
 from supple.adaptive.body_poses import poses_kernel
 from supple.adaptive.light_bodies import UNIT, LightBodies
-from supple.adaptive.memory import Strain, quasi_static_memory
+from supple.adaptive.memory import Pulls, Strain, quasi_static_memory
 from supple.adaptive.outdated import FORCES, mark_kernel
 from supple.adaptive.pace import Pace
 from supple.adaptive.pushes import Pushes
+from supple.adaptive.quasi_static_loops import QuasiStaticLoops
 from supple.assembly.nodes import Absorbed
 from supple.assembly.tables import tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import SimulationError
 from supple.exact.aba import ABA
+from supple.exact.with_loops import WITH_LOOPS
 from supple.model.model import Model
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
@@ -52,6 +54,8 @@ class Solver(Pointing):
         self.time, self.steps = 0.0, 0
         self.tables = tree_tables(model, assemble(model, order))
         self.memory: Held = quasi_static_memory(model, self.tables, q)
+        self._loops = None if model.is_tree else QuasiStaticLoops(model, self.tables, self.memory)
+        pushes.arranged = model.is_tree  # bodies at the ends of loops are among the pushed ones
         self._n_nodes = self.tables.assembly.n_nodes
         self._pace = Pace(model.n_bodies)
         self._light = LightBodies(model, self.tables)
@@ -80,6 +84,13 @@ class Solver(Pointing):
         self.solved = self.is_whole = False
         self.stamp += 1
 
+    def drive(self, dofs: slice, forces: ArrayLike, node: int) -> None:
+        """Set the forces of the joint of a node."""
+        self.memory.body.force[dofs] = forces
+        if self._loops is not None:
+            self._loops.own[dofs] = forces
+        self.mark(node)
+
     def mark(self, node: int) -> None:
         """The forces in a node have changed."""
         mark_kernel.load()(self.memory.address, node, FORCES)
@@ -92,9 +103,12 @@ class Solver(Pointing):
     def _arrange(self) -> None:
         """Pass the pushes to the kernels."""
         qs = self.memory
-        qs.pushed, qs.push_start, qs.pushes, qs.paths = self.pushes.arrangement(self.tables.assembly)
+        also = None if self._loops is None else self._loops.bodies
+        qs.pushed, qs.push_start, qs.pushes, qs.paths = self.pushes.arrangement(self.tables.assembly, also)
         qs.n_pushed, qs.n_paths = len(qs.pushed), len(qs.paths)
-        qs.strain = Strain.zeros(len(qs.pushed))
+        qs.strain, qs.pulls = Strain.zeros(len(qs.pushed)), Pulls.zeros(len(qs.pushed))
+        if self._loops is not None:
+            self._loops.among_pushed(qs.pushed)
         self.pushes.arranged = True
 
     # --- solving --------------------------------------------------------------------------------------------------
@@ -143,26 +157,47 @@ class Solver(Pointing):
         """Solve over the assembly tree, for at most `most` joints; false if the result is unusable. again: continue the
         last solution."""
         qs = self.memory
+        if self._loops is not None and not self._loops.are_few:
+            return False
         if not again and (self._pace.digits_due() or qs.slid > self._length):
             self._probe_digits(k.ALL_FORCES)
         self.changed()
-        smallest = self._run(k.GO_ON if again else k.RENEW | k.BEGIN | k.GO_ON, wanted, most)
+        if not again and not (self._run(k.RENEW) > 0.0 and (self._loops is None or self._loops.find())):
+            return False
+        smallest = self._run(k.GO_ON if again else k.BEGIN | k.GO_ON, wanted, most)
         return smallest > 0.0 and math.isfinite(qs.root + qs.largest)
 
     def whole(self, wanted: float) -> None:
         """Solve for all joints at once."""
         self.changed()
         qs = self.memory
-        if not self._run_whole(wh.SOLVE | wh.SELECT, wanted) > 0.0:
+        if not self._solve_whole(wanted) > 0.0:
             ABA.general(self.model, self.q, np.zeros(self.model.nv), qs.body.force, None)  # names what is singular
         self._check()
         stale = self._pace.stale_probe(qs.noise_level, math.sqrt(qs.largest), qs.slid / self._length)
-        unlike = 0 if self._light.alike(self.q) else wh.UNLIKE
-        if stale or unlike:
-            if self._run_whole(wh.PROBE | unlike, wanted) > wh.LUCK:
+        unlike = not self._light.alike(self.q)
+        if stale or unlike or self._loops is not None:
+            if self._probe_whole(unlike) > wh.LUCK:
                 self._pace.probed = 0
             self._run_whole(wh.SELECT, wanted)
         self.is_whole = True
+
+    def _solve_whole(self, wanted: float) -> float:
+        """Returns the smallest D."""
+        if self._loops is None:
+            return self._run_whole(wh.SOLVE | wh.SELECT, wanted)
+        self._run_whole(wh.NOTE)
+        if not self._loops.find_whole() > 0.0:
+            WITH_LOOPS.general(self.model, self.q, np.zeros(self.model.nv), None, None)  # names what is singular
+        return self._run_whole(wh.SOLVE | wh.CLOSED | wh.SELECT, wanted)
+
+    def _probe_whole(self, unlike: bool) -> float:
+        """Returns the residual of the equations of motion, relative to the noise."""
+        if self._loops is None:
+            return self._run_whole(wh.PROBE | (wh.UNLIKE if unlike else 0))
+        left = self._run_whole(wh.PROBE | wh.CLOSED)
+        self._loops.probe_whole(wh.DRAWS if unlike else 1)
+        return left
 
     def _check(self) -> None:
         if not math.isfinite(self.memory.root):
@@ -183,10 +218,21 @@ class Solver(Pointing):
             self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
         else:
             self._run(k.ADVANCE, 0.0, 0, factor)
+        if self._loops is not None:
+            self._close()
         self.changed()
         self._pace.moved += moved
         self.time += dt
         self.steps += 1
+
+    def _close(self) -> None:
+        """Close loops after a step."""
+        assert self._loops is not None
+        if self.is_whole:
+            self._run(k.SPANS)
+        if not self._loops.close():
+            self._loops.close_whole(self.time, self.q)
+            self._run(k.MARK_ALL)
 
     def poses_into(self, bodies: Ints, rows: Floats) -> None:
         """World poses of bodies, twelve numbers each."""
@@ -266,9 +312,12 @@ class Solver(Pointing):
             setattr(qs, name, value)
         self.solved, self.is_whole = (bool(x) for x in saved["solved"])
         if self.solved and self.is_whole:
-            self._run_whole(wh.SOLVE | wh.SELECT, error)
+            self._solve_whole(error)
         elif self.solved:
-            self._run(k.RENEW | k.BEGIN | k.GO_ON, error, self._pace.budget)
+            self._run(k.RENEW)
+            if self._loops is not None:
+                self._loops.find()
+            self._run(k.BEGIN | k.GO_ON, error, self._pace.budget)
 
 
 def tree_digits(model: Model, q: Floats, order: str | ArrayLike) -> float:

@@ -37,7 +37,8 @@ from supple.spatial.addresses import float_vector
 from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 
-SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS, UNLIKE = 1, 2, 4, 8, 16, 32  # tasks of a kernel call
+#: Tasks of a kernel call.
+SOLVE, SELECT, ADVANCE_ALL, PROBE, WEIGHTLESS, UNLIKE, NOTE, CLOSED = 1, 2, 4, 8, 16, 32, 64, 128
 UNIT = 2.0**-53  #: unit roundoff
 SAFETY, LEAST = 32.0, 1024.0
 LUCK, DRAWS = 32.0, 8
@@ -80,10 +81,14 @@ def load_bodies(m, qs, state, work):
             weight, moment = push_sizes(qs, next_, X)
             qs.carried[b].force = weight
             qs.carried[b].moment += moment
+            pushes = Force(zero(), zero())
             for k in range(qs.push_start[next_], qs.push_start[next_ + 1]):
-                push = push_force(qs.pushes[k], R, X, Motion(zero(), zero()))
-                f = f - push
-            bodies[b].p = f
+                pushes = pushes + push_force(qs.pushes[k], R, X, Motion(zero(), zero()))
+            pulls = qs.pulls[next_]
+            qs.carried[b].force += length(pulls.loops.lin)
+            qs.carried[b].moment += length(pulls.loops.ang)
+            pulls.pushes = pushes
+            bodies[b].p = f - pushes - pulls.loops
             next_ += 1
 
 
@@ -223,6 +228,13 @@ def other_signs(x, n, draw):
             x[k] = -x[k]
 
 
+@helper
+def note_amplification(qs, most, squares):
+    """From the largest acceleration that a probe caused, and the sum of their squares."""
+    qs.amplification = SAFETY * quotient(most, qs.noise_level)
+    qs.amplification_in_all = SAFETY * quotient(math.sqrt(squares), qs.noise_level)
+
+
 _int, _float = types.int64, types.float64
 
 
@@ -234,11 +246,16 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
     call = call_at(handle)
     m, work = call.model, aba_scratch(call)
     smallest, left = 1.0e300, 0.0
+    if tasks & NOTE:
+        still = float_vector(m.zero_v, m.nv)
+        load_bodies(m, qs, CallState(body.q, still, still, False, no_wrenches()), work)
     if tasks & (SOLVE | PROBE):
         still, tau, out = float_vector(m.zero_v, m.nv), body.force, body.qdd
         load_bodies(m, qs, CallState(body.q, still, still, False, no_wrenches()), work)
         if tasks & PROBE:
             left = probe_forces(m, qs, tau, out, work, qs.probe)
+            if tasks & CLOSED:
+                return left
             tau, out = qs.probe, qs.noise
         elif tasks & WEIGHTLESS:
             for b in range(m.n):
@@ -252,9 +269,11 @@ def whole_kernel(handle, qs, tasks, error, measure, factor):
             for j in range(m.nv):
                 most, total = max(most, abs(out[j])), total + out[j] * out[j]
             squares = max(squares, total)
+        if tasks & CLOSED:  # the same, by fronts
+            for j in range(m.nv):
+                out[j] = qs.closed[j]
         if tasks & PROBE:
-            qs.amplification = SAFETY * quotient(most, qs.noise_level)
-            qs.amplification_in_all = SAFETY * quotient(math.sqrt(squares), qs.noise_level)
+            note_amplification(qs, most, squares)
         else:
             add_up(qs)
             qs.noise_level = UNIT * measure_noise(m, qs, tau, work)

@@ -32,6 +32,7 @@ from supple.model.model import Model, count
 Floats = NDArray[np.float64]
 
 CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that are open by no more are closed
+ROUNDING = 1e-15  #: of the lengths of all bodies together: that of the position of the last one in a chain of them
 LARGE = 100.0  #: coordinates whose rounding is seen: gaps may be larger in proportion
 STEPS, PATIENCE = 200, 20  #: at most; and how many may pass without success
 DENSE = 4_000_000  #: entries of G up to which dense matrices are used
@@ -52,7 +53,7 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
     is too far from where they can.
     """
     start = _one_state(model, q)
-    usual = CLOSED * size_of(model) * (1.0 + float(np.abs(start).max(initial=0.0)) / LARGE)
+    usual = closed_gap(model) * (1.0 + float(np.abs(start).max(initial=0.0)) / LARGE)
     least = usual if tolerance is None else tolerance
     if model.is_tree:
         return start
@@ -131,6 +132,11 @@ def _one_state(model: Model, q: ArrayLike) -> Floats:
 def size_of(model: Model) -> float:
     """The length of its longest body, in metres; at least one."""
     return max(1.0, extent(model))
+
+
+def closed_gap(model: Model) -> float:
+    """The gap, in metres and radians, up to which loops are closed: what rounding explains in long chains."""
+    return CLOSED * size_of(model) + ROUNDING * float(np.linalg.norm(model.position, axis=1).sum())
 
 
 def _moved(

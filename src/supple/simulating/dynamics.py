@@ -18,12 +18,12 @@ from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses
 from supple.exact.with_loops import were_redundant
 from supple.integrating.chart import chart
+from supple.integrating.closing import Closing
 from supple.integrating.friction import friction_rows, jumps_kernel
 from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
-from supple.simulating.closing import Closing
 from supple.simulating.forces import Forces, each_state
 from supple.simulating.functions import Force
 from supple.simulating.state import State

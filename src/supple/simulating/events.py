@@ -12,7 +12,7 @@ import numpy as np
 
 from supple.arguments import TEXT, Kind, Seconds, checked, shown
 from supple.errors import SimulationError, SuppleError, quoted, short
-from supple.simulating.closing import closed_at_first
+from supple.integrating.closing import closed_at_first
 from supple.simulating.state import State, checked_state, lent_to, name_of
 
 STOP = "stop"

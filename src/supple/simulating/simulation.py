@@ -19,10 +19,10 @@ from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
 from supple.errors import StateError, printable, quoted
+from supple.integrating.closing import closed_at_first
 from supple.model.model import Model, count, span
 from supple.simulating import drivers
 from supple.simulating.carrying import carried
-from supple.simulating.closing import closed_at_first
 from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.assembling import CLOSED, NEARLY, size_of
+from supple.exact.assembling import NEARLY, closed_gap, size_of
 from supple.exact.closure import gaps
 from supple.exact.loop_dynamics import row_names
 from supple.exact.with_loops import WITH_LOOPS
@@ -29,7 +29,7 @@ class Closing(Pointing):
         self._point()
 
     def _point(self) -> None:
-        self._project = Projector(self._model, 0.1 * CLOSED * size_of(self._model))
+        self._project = Projector(self._model, 0.1 * closed_gap(self._model))
 
     def __call__(self, time: float, state: Pair) -> Pair:
         if not (np.isfinite(state[0]).all() and np.isfinite(state[1]).all()):

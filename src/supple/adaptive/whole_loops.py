@@ -1,0 +1,71 @@
+"""Quasi-statics of a whole body with loops at once: accelerations and the forces of loops by fronts [exact/fronts.py].
+
+The forces then act on the tree like all others, and rounding errors are found as without loops [whole_body.py]: only
+the response to what is left of the equations of motion is that of a body with loops. An error of the forces is then
+without effect, as it should be: loops take up whatever acts along their rows.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.adaptive.loop_forces import LoopForces, hold_bodies, hold_joints
+from supple.adaptive.memory import QuasiStaticBody
+from supple.adaptive.whole_body import note_amplification, other_signs
+from supple.exact.call_kernels import call_at, no_wrenches
+from supple.exact.front_rows import prepare_state, tell_rows
+from supple.exact.front_solution import collect, collect_forces, load_forces, load_nothing, solve_fronts
+from supple.exact.fronts import factor_fronts
+from supple.exact.motion import CallState
+from supple.exact.with_loops import front_scratch
+from supple.spatial.compiler import kernel
+
+
+@kernel(types.float64(types.int64, QuasiStaticBody.type, LoopForces.type), "quasi-statics, loops of the whole body")
+def whole_loops_kernel(handle, qs, held):
+    """The accelerations of all joints with loops closed, under the pushes that whole_kernel has noted, and the forces
+    of loops, which then act on bodies and joints. handle: of WITH_LOOPS. Returns the smallest D."""
+    body, call = qs.body, call_at(handle)
+    m, work = call.model, front_scratch(call)
+    mech = work.hubs[0]
+    state = CallState(body.q, held.still, held.own, False, no_wrenches())
+    prepare_state(m, state, mech, work)
+    for x in range(qs.n_pushed):
+        node = mech.nodes[mech.node_of[qs.pushed[x]]]
+        node.f = node.f - qs.pulls[x].pushes
+    tell_rows(mech, 1.0)
+    smallest = factor_fronts(mech)
+    load_forces(m, state, mech, work)
+    solve_fronts(mech)
+    collect(m, mech, qs.closed, work)
+    collect_forces(m, mech, qs.closed)
+    for r in range(mech.loops.n_rows):
+        held.x[r] = qs.closed[m.nv + r]
+    hold_bodies(mech.loops, held)
+    hold_joints(body, held)
+    for k in range(held.n_bodies):
+        qs.pulls[held.bodies[k].pushed].loops = held.bodies[k].f
+    qs.left_open = 0.0
+    return smallest
+
+
+@kernel(types.void(types.int64, QuasiStaticBody.type, LoopForces.type, types.int64), "quasi-statics, probes of loops")
+def probe_loops_kernel(handle, qs, held, draws):
+    """The response to the forces qs.probe, after whole_loops_kernel; the largest for several choices of their signs."""
+    call = call_at(handle)
+    m, work = call.model, front_scratch(call)
+    mech, most, squares = work.hubs[0], 0.0, 0.0
+    for r in range(mech.loops.n_rows):
+        mech.loops.rows[r].g = 0.0
+    for draw in range(draws):
+        if draw > 0:
+            other_signs(qs.probe, m.nv, draw)
+        load_nothing(mech)
+        load_forces(m, CallState(qs.body.q, held.still, qs.probe, False, no_wrenches()), mech, work)
+        solve_fronts(mech)
+        collect(m, mech, qs.noise, work)
+        total = 0.0
+        for j in range(m.nv):
+            most, total = max(most, abs(qs.noise[j])), total + qs.noise[j] * qs.noise[j]
+        squares = max(squares, total)
+    note_amplification(qs, most, squares)
