@@ -36,6 +36,7 @@ SMALL: dict[str, tuple[dict[str, Any], float]] = {
     "flyball": ({}, 1.0),
     "slider-crank": ({}, 1.0),
     "net": ({"width": 3, "height": 3}, 0.5),
+    "chain-drive": ({"links": 24}, 0.3),
 }
 PHONE = {"width": 390, "height": 640}
 UPPER = {"x": 0, "y": 0, "width": 390, "height": 320}  #: where the picture is, on a phone

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import supple
 from supple import robots
-from supple.bench import windows
+from supple.bench import closed_chain, windows
 from supple.bench.exact import peer
 from supple.bench.measure import agree, minima
 from supple.bench.peers import PeerState, Pinocchio
@@ -27,6 +27,8 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     yield from _held_feet(console, quick)
     for n in windows.BESIDE[:1] if quick else windows.BESIDE:
         yield f"A chain of {n:,} four-bar windows", windows.beside_peers(console, n, quick)
+    links, error = f"{closed_chain.LINKS:,}", "relative joint error 2^-19"
+    yield f"Quasi-statics of a closed chain of {links} links, one force, {error}", closed_chain.rows(quick)
     yield "Longer and longer mechanisms, by their number of windows", windows.growth(quick)
     yield "Square nets", windows.squares(quick)
 

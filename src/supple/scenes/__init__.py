@@ -12,6 +12,7 @@ from inspect import signature
 from typing import Any
 
 from supple.scenes.bicycle_chain import bicycle_chain
+from supple.scenes.chain_drive import TEETH, chain_drive
 from supple.scenes.compass import compass, compass_scene
 from supple.scenes.crowd import crowd
 from supple.scenes.linkages import andrews, bricard, flyball, four_bar_chain, slider_crank
@@ -33,6 +34,7 @@ __all__ = [
     "andrews",
     "bicycle_chain",
     "bricard",
+    "chain_drive",
     "compass",
     "crowd",
     "flyball",
@@ -61,6 +63,7 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "flyball": flyball,
     "slider-crank": slider_crank,
     "net": net,
+    "chain-drive": chain_drive,
 }
 
 #: How many bodies they have, by their parameters.
@@ -79,6 +82,7 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "flyball": lambda p: 4 if p["springs"] else 6,
     "slider-crank": lambda p: 3,
     "net": lambda p: bodies_of_net(int(p["width"]), int(p["height"])),
+    "chain-drive": lambda p: int(p["links"]) - TEETH + 2,
 }
 
 
