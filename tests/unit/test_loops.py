@@ -11,6 +11,7 @@ import supple
 from large_linkages import four_bar_chain
 from linkages import CLOSING, allowed_velocity, bennett, four_bar, random_linkage, random_rotation
 from supple.drawing import tree
+from supple.exact import assembling
 from supple.exact.closure import closure
 from supple.exact.loop_dynamics import smallest
 from supple.exact.with_loops import WITH_FORCES
@@ -446,15 +447,16 @@ def test_relations_are_validated(factors, message):
 
 
 def test_many_loops():
-    """5,000 welds are quick to solve; what needs dense matrices is refused before memory runs out."""
+    """5,000 welds are quick to solve, and leave one body; dense matrices are refused before memory runs out."""
     builder = supple.ModelBuilder()
     builder.add_bodies(np.full(5_001, -1), "free", mass=1.0, inertia=np.eye(3))
     for i in range(5_000):
         builder.close(i, i + 1, "fixed")
     model = builder.build()
     np.testing.assert_allclose(supple.forward_dynamics(model, model.neutral()), np.tile([0, 0, -9.81, 0, 0, 0], 5_001))
+    assert supple.mobility(model, model.neutral()).degrees == 6
     with pytest.raises(supple.SuppleError, match="rows"):
-        supple.mobility(model, model.neutral())
+        closure(model, model.neutral())
 
 
 def test_smallest_solution_of_dependent_rows():
@@ -493,3 +495,20 @@ def closing_pixels(model) -> int:
     seen = np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
     colour = [int(tree.CLOSING[i : i + 2], 16) for i in (1, 3, 5)]
     return int((np.abs(seen - colour).max(axis=-1) < 20).sum())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mobility_of_many_loops_is_found_along_fronts(seed: int, monkeypatch):
+    """Large mechanisms are not given to dense matrices; the numbers are the same."""
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, n=int(rng.integers(4, 20)), loops=int(rng.integers(1, 6)))
+    if seed == 0:
+        scene = supple.scenes.four_bar_chain(6)
+        model, q = scene.model, np.full(scene.model.nq, 0.0)
+        q[: scene.model.nq] = np.where([n.startswith("rod") for n in model.body_names], np.pi / 2, -np.pi / 2)
+    dense = model.mobility(q)
+    monkeypatch.setattr(assembling, "DENSE", 0)
+    fronts = model.mobility(q)
+    assert (fronts.degrees, fronts.rows, fronts.redundant) == (dense.degrees, dense.rows, dense.redundant)
+    assert fronts.singular == dense.singular and set(fronts.overconstrained) <= set(dense.overconstrained)
+    assert seed or dense.singular

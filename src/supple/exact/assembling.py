@@ -26,6 +26,7 @@ from supple.exact.loop_dynamics import row_names
 from supple.exact.loop_tables import extent
 from supple.exact.responses import closing_motion, closing_velocities
 from supple.exact.row_elimination import RANK
+from supple.exact.with_loops import dependent_rows
 from supple.model import manifold
 from supple.model.model import Model, count
 
@@ -211,9 +212,11 @@ def mobility(model: Model, q: ArrayLike) -> Mobility:
     change from one kind of motion to another, or a joint cannot be moved by the others.
     """
     here = _one_state(model, q)
-    if np.abs(closure(model, here).phi).max(initial=0.0) > NEARLY * size_of(model):
+    if np.abs(gaps(model, here).phi).max(initial=0.0) > NEARLY * size_of(model):
         raise StateError("the loops are open at this q: close_loops gives a position in which they are closed")
     here = close_loops(model, here)
+    if n_rows(model) * model.nv > DENSE:
+        return _mobility_by_fronts(model, here)
     rows = closure(model, here)
     U, s, Vt = np.linalg.svd(rows.G * _scale(model, rows)[:, None])
     rank = int(np.count_nonzero(s > APART))
@@ -222,6 +225,22 @@ def mobility(model: Model, q: ArrayLike) -> Mobility:
     return Mobility(
         model.nv - rank, len(names), len(names) - rank, tuple(involved), _rank_nearby(model, here, Vt[rank:].T) > rank
     )
+
+
+def _mobility_by_fronts(model: Model, q: Floats) -> Mobility:
+    """The same for many loops: rows that depend on others are found where they are eliminated, along fronts. Of rows
+    that depend on each other, only those that were eliminated last are named."""
+    rng, redundant, rows = np.random.default_rng(0), dependent_rows(model, q), n_rows(model)
+    names, nearby = row_names(model), []
+    for _ in range(3):
+        v = close_velocities(model, q, rng.normal(size=model.nv))
+        try:
+            nearby.append(len(dependent_rows(model, close_loops(model, model.integrate(q, NEARBY * v)))))
+        except StateError:
+            continue
+    involved = dict.fromkeys(names[r] for r in redundant if 0 <= r < rows)
+    singular = min(nearby, default=len(redundant)) < len(redundant)
+    return Mobility(model.nv - rows + len(redundant), rows, len(redundant), tuple(involved), singular)
 
 
 def _rank_nearby(model: Model, q: Floats, N: Floats) -> int:

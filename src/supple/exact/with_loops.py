@@ -66,6 +66,19 @@ def were_redundant(model: Model) -> bool:
     return bool(WITH_LOOPS.work(model).call.hubs.redundant)
 
 
+def dependent_rows(model: Model, q: Floats) -> list[int]:
+    """The rows that depend on others at a position, in the order of closure; those of joints of the model's tree that
+    are cut come after these, and -1 is a combination of several."""
+    WITH_LOOPS.general(model, q, np.zeros(model.nv), None, None)
+    mech, found = WITH_LOOPS.work(model).call.hubs, []
+    for front in mech.fronts[: mech.n_fronts]:
+        first, n = int(front["b"]), int(front["n"])
+        gone = n - int(front["n_open"]) - int(front["n_kept"])
+        for place in mech.pivots[first + int(front["rank"]) : first + gone]:
+            found.append(int(mech.row_of[first + place]))
+    return found
+
+
 _INPUTS = Q, V, TAU, WRENCHES
 _ROWS = ROWS._replace(hubs=Mechanism)
 front_scratch, _ = scratch_opener(_ROWS)
