@@ -253,3 +253,24 @@ def test_long_turning_gears_stay_in_mesh():
     run = supple.simulate(model, q, supple.close_velocities(model, q, [10.0, -30.0]), duration=1.0)
     assert run.q[-1, 0] - q[0] == pytest.approx(10.0, rel=1e-6)
     np.testing.assert_allclose(run.q[:, 1], -3 * run.q[:, 0], atol=1e-7)
+
+
+@pytest.mark.parametrize("integrator", ["euler", "semi-implicit", "rk4", "implicit"])
+@pytest.mark.parametrize("name", ["bricard", "slider_crank"])
+def test_compiled_steps_are_those_of_plain_python(name: str, integrator: str):
+    """A run with an event, which never happens, is taken step by step; a plain one in compiled code."""
+    scene = getattr(supple.scenes, name)()
+    how = dict(duration=0.2, dt=1e-3, integrator=integrator)
+    plain = supple.simulate(scene.model, scene.q0, scene.v0, **how)
+    watched = supple.simulate(scene.model, scene.q0, scene.v0, events=[supple.Event("never", lambda s: 1.0)], **how)
+    np.testing.assert_allclose(plain.q, watched.q, atol=1e-12)
+    np.testing.assert_allclose(plain.v, watched.v, atol=1e-9)
+
+
+def test_a_loop_that_breaks_open_in_compiled_steps_is_named():
+    """A crank that is turned beyond the reach of its rod, in one long step."""
+    scene = supple.scenes.slider_crank()
+    v = supple.close_velocities(scene.model, scene.q0, np.full(scene.model.nv, 400.0))
+    with pytest.raises(supple.SimulationError, match="'pin' breaks open") as caught:
+        supple.simulate(scene.model, scene.q0, v, duration=50.0, dt=0.5)
+    assert caught.value.state is not None and np.isfinite(caught.value.state.q).all()

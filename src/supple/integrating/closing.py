@@ -19,6 +19,11 @@ Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
 
+def projector(model: Model) -> Projector:
+    """That of the loops of a model, as far as they are to be closed in runs."""
+    return Projector(model, 0.1 * closed_gap(model))
+
+
 class Closing(Pointing):
     """Brings states back to where the loops of a model are closed."""
 
@@ -29,7 +34,7 @@ class Closing(Pointing):
         self._point()
 
     def _point(self) -> None:
-        self._project = Projector(self._model, 0.1 * closed_gap(self._model))
+        self._project = projector(self._model)
 
     def __call__(self, time: float, state: Pair) -> Pair:
         if not (np.isfinite(state[0]).all() and np.isfinite(state[1]).all()):

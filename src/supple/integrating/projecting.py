@@ -115,7 +115,7 @@ def find_gap(loops, projection):
 class Projector(Pointing):
     """Closes the loops of a model. least: how far they may stay open; a thousand times that is refused."""
 
-    _pointers = ("_projection", "_run")
+    _pointers = ("memory", "_run")
 
     def __init__(self, model: Model, least: float) -> None:
         self._model, self._least = model, least
@@ -124,7 +124,7 @@ class Projector(Pointing):
 
     def _point(self) -> None:
         still = np.zeros(self._model.nv)
-        self._projection: Held = Projection.of(
+        self.memory: Held = Projection.of(
             call=WITH_LOOPS.work(self._model).call, q=self.q, v=self.v, change=still.copy(), still=still,
             least=self._least,
         )  # fmt: skip
@@ -133,10 +133,10 @@ class Projector(Pointing):
     def __call__(self, q: Floats, v: Floats) -> tuple[Floats, Floats, int]:
         """q and v with all loops closed; and CLOSED, or what is wrong."""
         self.q[:], self.v[:] = q, v
-        status = int(self._run(self._projection.address))
+        status = int(self._run(self.memory.address))
         return self.q.copy(), self.v.copy(), status
 
     @property
     def left(self) -> tuple[float, int]:
         """The widest gap that is left, and its row."""
-        return float(self._projection.left), int(self._projection.worst)
+        return float(self.memory.left), int(self.memory.worst)

@@ -16,6 +16,7 @@ from supple.simulating import drivers
 from supple.simulating.divergence import diverged
 from supple.simulating.drivers import Cursor, Grid, Piece, stepping
 from supple.simulating.dynamics import Dynamics
+from supple.simulating.integrators import FIXED
 from supple.simulating.state import State
 from supple.simulating.watch import Watch
 
@@ -110,6 +111,8 @@ def _failure(f: Dynamics, ahead: Ahead, steady: Steadiness, dt: float, integrato
     if not steady.rough:
         try:
             f.acceleration(now.time, now.q, now.v)
+            if not f.model.is_tree:  # a loop may break open
+                f.closed(now.time + dt, FIXED[integrator](f, now.time, now.q, now.v, dt).inside(1.0))
         except SimulationError as e:
             e.state = now
             return e

@@ -410,7 +410,7 @@ class Simulation:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
             return drivers.own_steps(c, self.stepper, grid, self._pushes)
-        plain = f.model.is_tree and f.forces.at_joints_only and not self._watch.events and c.on(grid)
+        plain = f.forces.at_joints_only and not self._watch.events and c.on(grid)
         if plain and self.method == "aba" and self.integrator in FIXED:
             return march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
