@@ -299,12 +299,12 @@ class Gaps(NamedTuple):
 
 def closure(model: Model, q: Floats, v: Floats | None = None) -> Closure:
     """The rows at a state, which is valid."""
-    n = _loops(model).n_rows
+    n = loops_of(model).n_rows
     # G, and the factors that callers make of it
     memory.require(8 * n * model.nv, f"the {n:,} rows of all loops over {model.nv:,} joints", "use fewer loops")
     G = np.empty((n, model.nv))
     out, least = _found(model, q, v, G)
-    reach = np.where(out[:, 6:9].any(axis=1), _loops(model).size, 1.0)
+    reach = np.where(out[:, 6:9].any(axis=1), loops_of(model).size, 1.0)
     return Closure(out[:, 0], G, out[:, 1], out[:, 3:9], out[:, 9:], least, reach)
 
 
@@ -314,13 +314,14 @@ def gaps(model: Model, q: Floats, v: Floats | None = None) -> Gaps:
     return Gaps(out[:, 0], out[:, 2], out[:, 3:9], out[:, 9:])
 
 
-def _loops(model: Model) -> Held:
+def loops_of(model: Model) -> Held:
+    """The loops of a model, and memory for one state."""
     loops: Held = model._kept(closure, lambda: loop_tables(model))
     return loops
 
 
 def _found(model: Model, q: Floats, v: Floats | None, G: Floats) -> tuple[Floats, float]:
-    loops = _loops(model)
+    loops = loops_of(model)
     out, least = np.empty((loops.n_rows, 12)), np.empty(1)
     v = np.zeros(model.nv) if v is None else v
     _closure.load()(POSES.work(model).handle, loops.address, q, v, out, G, least)

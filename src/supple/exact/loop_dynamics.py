@@ -19,8 +19,10 @@ from supple.errors import ModelError, SingularError, StateError, quoted
 from supple.exact.closure import Closure, closure, gaps
 from supple.exact.crba import dense_shape, mass_matrix
 from supple.exact.factor import factorize
+from supple.exact.front_builder import SMALL
 from supple.exact.kinematics import poses
 from supple.exact.rnea import RNEA, WITH_WRENCHES
+from supple.exact.smallest_forces import smallest_forces
 from supple.exact.with_loops import WITH_FORCES, WITH_LOOPS
 from supple.model.model import Model
 
@@ -127,6 +129,8 @@ def carried_by_joints(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> 
 def _carried(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     found = WITH_FORCES.general(model, q, v, tau, wrenches)
     a, forces = found[: model.nv], found[model.nv :]
+    if len(forces) > SMALL and WITH_FORCES.work(model).call.hubs.redundant:  # with fewer rows, they are the smallest
+        forces = smallest_forces(model, q, forces)
     loops = loop_wrenches(model, q, forces)
     pushed = on_bodies(model, q, loops) + (0.0 if wrenches is None else wrenches)
     joints = WITH_WRENCHES(model, q, v, a, pushed)[model.nv :].reshape(model.n_bodies, 6)
