@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 import supple
 from large_linkages import four_bar_chain
@@ -314,7 +315,7 @@ def test_gears_share_torque():
         assert a[1] == pytest.approx(-3 * a[0], rel=1e-12)
         assert a[0] == pytest.approx((2.0 - 3 * 0.5) / (0.5 + 9 * 0.02), rel=1e-12)
     assert supple.mobility(model, q).degrees == 1
-    assert repr(model.relations["mesh"]) == "<Relation 'mesh': -3 'wheel_joint' + -1 'pinion_joint' = 0.5>"
+    assert repr(model.relations["mesh"]) == "<Relation 'mesh': - 3 'wheel_joint' - 'pinion_joint' = 0.5>"
 
 
 def test_factors_of_any_size_relate():
@@ -543,3 +544,37 @@ def test_joint_wrenches_have_the_smallest_forces_of_large_mechanisms():
     for i in range(len(loops)):
         mine = slice(5 * i, 5 * i + 5)
         np.testing.assert_allclose(loops[i, 3:], smallest_ones[mine] @ rows.f[mine, 3:], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_hangs_loosely_is_closed_from_anywhere(seed):
+    """A free body pinned to the end of an arm: far from closed, and curved, so that whole steps back lead away."""
+    rng = np.random.default_rng(seed)
+    builder = supple.ModelBuilder()
+    for i in range(4):
+        builder.add_body(
+            f"b{i}", i - 1 if i else None, "revolute", axis=rng.normal(size=3), position=rng.normal(size=3), mass=1,
+            inertia=(1, 1, 1),
+        )  # fmt: skip
+    builder.add_body("free", joint="free", mass=1, inertia=(1, 1, 1))
+    p, r = rng.normal(size=(2, 3))
+    builder.close("b3", "free", "ball", position=p, other_position=r)
+    model = builder.build()
+    start = model.random(rng)
+    q = supple.close_loops(model, start)
+
+    def gap(x):
+        poses = supple.poses(model, model.integrate(q, x))
+        arm, free = poses["b3"], poses["free"]
+        return arm.position + arm.rotation @ p - free.position - free.rotation @ r
+
+    assert np.abs(gap(np.zeros(model.nv))).max() < 1e-11
+
+    def far(x):
+        here = model.integrate(q, x)
+        back, free = model.difference(start, here), model.joints["free_joint"]
+        back[free.v.start : free.v.start + 3] = (here - start)[free.q.start : free.q.start + 3]
+        return float(back @ back)
+
+    best = minimize(far, np.zeros(model.nv), constraints={"type": "eq", "fun": gap}, method="SLSQP", tol=1e-13)
+    assert far(np.zeros(model.nv)) <= best.fun + 1e-6

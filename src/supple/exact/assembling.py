@@ -1,11 +1,18 @@
 """Positions in which loops are closed, and how many degrees of freedom remain there.
 
-close_loops finds the position nearest to a given one, q0: a step is
+close_loops finds the position nearest to a given one, q0. Steps
 
-    dq = -G^+ phi + (1 - G^+ G) d        d = q0 - q, in the coordinates of velocities at q
+    dq = -G^+ phi
 
-the first part closes the loops [closure.py], by the least motion where rows are redundant; the second moves back
-towards q0 as far as the loops allow. Where that leads nowhere, it is tried again from positions around q0.
+close the loops [closure.py], by the least motion where rows are redundant. Then others move back towards q0 as far as
+the loops allow, each followed by steps that close them again:
+
+    dq = s p        p = (1 - G^+ G) d        d = q0 - q, in the coordinates of velocities at q
+
+(of planar and free joints, d has how far the body is from where it was and by which angle it is turned, so that |d| is
+a distance whose gradient is -d).
+The length s is that of Barzilai and Borwein, p.p / p.(p - p') for p' after a step with s = 1: where loops curve, s = 1
+may lead away. Where loops do not close, it is tried again from positions around q0.
 """
 
 from __future__ import annotations
@@ -28,6 +35,7 @@ from supple.exact.responses import closing_motion, closing_velocities
 from supple.exact.row_elimination import RANK
 from supple.exact.with_loops import dependent_rows
 from supple.model import manifold
+from supple.model.geometry import rotation_from_quaternion
 from supple.model.model import Model, count
 
 Floats = NDArray[np.float64]
@@ -42,6 +50,7 @@ LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a j
 #: A row counts if more than this share of what tells rows apart is left of it; less after a step that did not help.
 FIRST_SHARE, STUCK, STRICTER = 0.03, 0.5, 0.1
 NEAREST = 1e-9  #: how near to the nearest position is near enough
+SHORTEST, SAME = 1e-3, 1e-12  #: part of the way back below which steps stop; relative errors of distances
 
 
 @checked
@@ -54,8 +63,7 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
     is too far from where they can.
     """
     start = _one_state(model, q)
-    usual = closed_gap(model) * (1.0 + float(np.abs(start).max(initial=0.0)) / LARGE)
-    least = usual if tolerance is None else tolerance
+    least = closed_to(model, start) if tolerance is None else tolerance
     if model.is_tree:
         return start
     if n_rows(model) * model.nv > DENSE:
@@ -93,22 +101,56 @@ def _by_steps(model: Model, q: Floats, least: float) -> Floats:
 def _nearest(model: Model, here: Floats, start: Floats, least: float) -> tuple[Floats, Closure]:
     """The position nearest to `start` to which steps from `here` lead; its loops may be open, if the steps go no
     further."""
-    rows, share, before = closure(model, here), FIRST_SHARE, np.inf
+    here, rows, share = _closed(model, here, least, FIRST_SHARE)
+    length, along = 1.0, np.zeros(model.nv)
+    for _ in range(STEPS):
+        back = _way_back(model, here, start)
+        along, last = back - _inverse(model, rows, share) @ (rows.G @ back), along
+        if np.abs(rows.phi).max() > least or np.abs(along).max(initial=0.0) <= NEAREST:
+            break
+        bend = float(last @ (last - along))
+        length = length * float(last @ last) / bend if bend > 0.0 else 1.0
+        before = float(np.linalg.norm(back))
+        longest = LARGEST_STEP * size_of(model) / float(np.abs(along).max())
+        while (length := min(length, longest)) > SHORTEST:
+            there, found, _ = _closed(model, model.integrate(here, length * along), least, share)
+            distance = float(np.linalg.norm(_way_back(model, there, start)))
+            if np.abs(found.phi).max() <= least and distance <= before * (1.0 + SAME):
+                break
+            length *= 0.5
+        else:
+            break
+        here, rows = there, found
+    return here, rows
+
+
+def _way_back(model: Model, here: Floats, start: Floats) -> Floats:
+    """From here to the start, in the coordinates of velocities here."""
+    out, at = model.difference(here, start), manifold.layout(model)
+    if at.free_p.size:
+        R = rotation_from_quaternion(here[at.free_q])
+        out[at.free_lin] = np.einsum("...ji,...j->...i", R, start[at.free_p] - here[at.free_p])
+    if at.planar_q.size:
+        x, y, c, s = here[at.planar_q].T
+        dx, dy = start[at.planar_q[:, 0]] - x, start[at.planar_q[:, 1]] - y
+        out[at.planar_v[:, :2]] = np.stack([c * dx + s * dy, c * dy - s * dx], axis=-1)
+    return out
+
+
+def _closed(model: Model, here: Floats, least: float, share: float) -> tuple[Floats, Closure, float]:
+    """The position to which steps that close loops lead from `here`, the rows there, and the share that counts."""
+    rows, before = closure(model, here), np.inf
     for step in range(STEPS):
-        inverse = _inverse(model, rows, share)
-        back = model.difference(here, start)
-        close = -inverse @ rows.phi
-        along = back - inverse @ (rows.G @ back)
         gap = float(np.abs(rows.phi).max())
-        if gap <= least and np.abs(along).max(initial=0.0) <= NEAREST:
+        if gap <= least:
             break
         if step % PATIENCE == 0:
-            if gap > max(0.9 * before, least):
+            if gap > 0.9 * before:
                 break
             before = gap
-        here, rows = _moved(model, here, rows, close, along, least)
+        here, rows = _moved(model, here, rows, -_inverse(model, rows, share) @ rows.phi)
         share *= STRICTER if np.abs(rows.phi).max() > max(STUCK * gap, least) else 1.0
-    return here, rows
+    return here, rows, share
 
 
 @checked
@@ -140,18 +182,19 @@ def closed_gap(model: Model) -> float:
     return CLOSED * size_of(model) + ROUNDING * float(np.linalg.norm(model.position, axis=1).sum())
 
 
-def _moved(
-    model: Model, q: Floats, rows: Closure, close: Floats, along: Floats, least: float
-) -> tuple[Floats, Closure]:
-    """The next position: a shorter step if the whole one would open the loops."""
-    largest = LARGEST_STEP * size_of(model)
-    close, along = (x / max(1.0, float(np.abs(x).max(initial=0.0)) / largest) for x in (close, along))
+def closed_to(model: Model, q: Floats) -> float:
+    """How far loops may be open at q and count as closed, by rounding: metres and radians."""
+    return closed_gap(model) * (1.0 + float(np.abs(q).max(initial=0.0)) / LARGE)
+
+
+def _moved(model: Model, q: Floats, rows: Closure, step: Floats) -> tuple[Floats, Closure]:
+    """The next position: a shorter step if the whole one does not help."""
+    step = step / max(1.0, float(np.abs(step).max(initial=0.0)) / (LARGEST_STEP * size_of(model)))
     gap, part = float(np.linalg.norm(rows.phi)), 1.0
     while True:
-        there = model.integrate(q, part * (close + along))
+        there = model.integrate(q, part * step)
         found = closure(model, there)
-        allowed = max((1.0 - 0.1 * part) * gap, least, 0.5 * part * float(np.linalg.norm(along)) ** 2)
-        if np.linalg.norm(found.phi) <= allowed or part < 1e-3:
+        if np.linalg.norm(found.phi) <= (1.0 - 0.1 * part) * gap or part < 1e-3:
             return there, found
         part *= 0.5
 

@@ -7,7 +7,7 @@ body to a point of the other, a fixed joint welds them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -86,12 +86,22 @@ class Relation:
 
     def described(self, bodies: Sequence[str]) -> str:
         """In a line."""
-        return repr(self)[1:-1]
+        return f"{self._equation(short)}  [{short(self.name)}: relation]"
+
+    def _equation(self, named: Callable[[str], str]) -> str:
+        """Its first two terms, the first without a plus, and factors of one left out."""
+        terms = "".join(f" {_factor(c)}{named(j)}" for c, j in zip(self.factors[:2], self.joints))
+        more = " + ..." if len(self.joints) > 2 else ""
+        return f"{terms.removeprefix(' + ').removeprefix(' ')}{more} = {self.offset:.4g}"
 
     def __repr__(self) -> str:
-        terms = " + ".join(f"{c:.4g} {quoted(j)}" for c, j in zip(self.factors[:2], self.joints))
-        more = " + ..." if len(self.joints) > 2 else ""
-        return f"<Relation {quoted(self.name)}: {terms}{more} = {self.offset:.4g}>"
+        return f"<Relation {quoted(self.name)}: {self._equation(quoted)}>"
+
+
+def _factor(c: float) -> str:
+    """The sign of a factor, and what else it has."""
+    size = "" if abs(c) == 1.0 else f"{abs(c):.4g} "
+    return f"{'-' if c < 0.0 else '+'} {size}"
 
 
 def relation(name: str, factors: Mapping[str, Any], offset: float) -> Relation:
