@@ -1,15 +1,12 @@
 """Inverse kinematics: positions of joints that bring bodies or named frames to given places.
 
 Each goal has a residual: the position it is off by, and the rotation vector it is off by, along world axes. The sum of
-their weighted squares is minimised by Levenberg-Marquardt steps within the joint limits:
-
-    minimise |J d + e|^2 + m |d|^2    subject to lower <= q + d <= upper
-
-with J the Jacobians of the goals, e their residuals and m the damping, which is reduced after a step that helped and
-raised after one that did not. A posture is a second goal, in the null space of the first: the distance to it decreases
-along the directions that leave the goals where they are, P = 1 - J^+ J over the joints that are not at their limits;
-after every such step the goals are reached again. Both searches find local minima, so they are repeated from other
-starts, and the best result is taken.
+their weighted squares is minimised by Levenberg-Marquardt steps within the joint limits [levenberg.py], with J the
+Jacobians of the goals. The rows of loops are held [closure.py], and after each step the same kind of steps closes them
+again. A posture is a second goal, in the null space of the first: the distance to it decreases along the directions
+that leave the goals where they are, P = 1 - J^+ J over the joints that are not at their limits; after every such step
+the goals are reached again. Both searches find local minima, so they are repeated from other starts, and the best
+result is taken.
 """
 
 from __future__ import annotations
@@ -20,14 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from supple.arguments import TRIPLE, Count, NotNegative, Positive, Reals, Seed, Triple, checked, take
 from supple.errors import StateError
 from supple.exact.answers import Pose
+from supple.exact.columns import ClosedBy, Columns, coupled, path_to
 from supple.exact.jacobians import jacobian
 from supple.exact.kinematics import poses
+from supple.exact.levenberg import Room, free_part, minimised
 from supple.model import manifold
 from supple.model.checks import LARGEST
 from supple.model.model import Frame, Model, count, listed
@@ -35,9 +33,6 @@ from supple.model.model import Frame, Model, count, listed
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LEAST, MOST = 1e-14, 1e8  #: damping, relative to the largest column of J
-STUCK = 1e-12  #: relative decrease of the squared error below which steps no longer help
-FLAT = 1e-8  #: |J^T e| over |J| |e| below which the squared error is smallest
 POSTURE_STEPS, NEAR = 100, 1e-9  #: steps towards the posture; [rad, m] the last of them
 
 
@@ -120,34 +115,34 @@ def inverse_kinematics(
     and radians within which a goal is reached. attempts: how often the search starts until the goals are reached, at q,
     then at random positions; the best result is returned. With a posture it starts there, too, and as often as that
     even if they are reached: the result nearest to the posture is returned, the nearest of all if one of the starts
-    leads to it. The time grows in proportion: attempts=1 is fastest.
+    leads to it. The time grows in proportion: attempts=1 is fastest. Loops are closed in the result, whether the goals
+    are reached or not; StateError if these joints cannot close them from q.
     """
-    model._require_tree("inverse_kinematics")
     _refuse_large("lever", lever)
-    search = _Search(model, _goals(model, goals), joints, limits, lever)
+    search = _Search(model, _goals(model, goals), joints, limits, lever, tolerance)
     start = manifold.checked("q", model.neutral() if q is None else q, model.nq)
     wanted = None if posture is None else manifold.checked("posture", posture, model.nq)
     for name, given in (("q", start), ("posture", wanted)):
         if given is not None and given.ndim != 1:
             raise StateError(f"inverse_kinematics takes one state; {name} has shape {given.shape}")
         _refuse_large(name, given)
-    start = search.settled(start, start if wanted is None else wanted, search.idle)
+    start = search.closed_first(search.settled(start, start if wanted is None else wanted, search.idle))
     rng, found, spent = np.random.default_rng(seed), [], 0
     starts = [start] if wanted is None else [start, search.settled(start, wanted, search.may)]
     for attempt in range(len(starts) - 1 + attempts):
         begin = starts[attempt] if attempt < len(starts) else search.elsewhere(start, rng)
-        where, error, steps = search.reach(search.inside(model.normalize(begin)), tolerance, iterations)
+        where, error, steps = search.reach(search.columns.inside(model.normalize(begin)), iterations)
         spent += steps
-        found.append((search.is_reached(where, tolerance), error, where))
+        found.append((error < np.inf and search.is_reached(where), error, where))
         if wanted is None and found[-1][0]:
             break
     if wanted is None:
         where = min(found, key=lambda x: (not x[0], x[1]))[2]
     else:
-        where, steps = search.nearest(model.normalize(wanted), found, tolerance)
+        where, steps = search.nearest(model.normalize(wanted), found)
         spent += steps
     misses = {place.name: miss for place, miss in zip(search.places, search.misses(where))}
-    return Reached(where, search.is_reached(where, tolerance), misses, spent)
+    return Reached(where, search.is_reached(where), misses, spent)
 
 
 def _goals(model: Model, goals: Mapping[Any, Any]) -> list[tuple[Frame, Goal]]:
@@ -194,40 +189,30 @@ class _Search:
         joints: Sequence[str | int] | None,
         limits: bool,
         lever: float,
+        tolerance: float,
     ) -> None:
         self.model, self.goals, self.lever = model, [goal for _, goal in goals], lever
+        self._tolerance = tolerance
         self.places = [place for place, _ in goals]
         largest = max(goal.weight for goal in self.goals)
         self.scales = [float(np.sqrt(goal.weight / largest)) for goal in self.goals]  #: only ratios of weights matter
         self.most = (1.0 + lever * lever) * len(goals)  #: of the squared tolerance, the error where goals are reached
         may = set(range(model.n_bodies) if joints is None else (model.joints[j].index for j in joints))  # type: ignore[index]
-        moved: set[int] = set()
-        for place in self.places:
-            b = place.body
-            while b >= 0:
-                moved.add(b)
-                b = int(model.parent[b])
-        self.columns: Ints = np.flatnonzero(np.isin(model.dof_body, sorted(may & moved)))
+        moved = coupled(model, set[int]().union(*(path_to(model, place.body) for place in self.places)))
+        self.columns = Columns(model, may & moved, limits)
+        self._loops, self._all_loops = ClosedBy(self.columns), ClosedBy(Columns(model, may, limits))
         self.may, self.idle = sorted(may), sorted(may - moved)  #: joints that may move; on which no goal depends
         self._limits = limits
-        layout = manifold.layout(model)
-        self.coordinate = np.full(model.nv, -1)  #: of q, for degrees of freedom that are added to it
-        self.coordinate[layout.plain_v] = layout.plain_q
-        self.bounded = (self.coordinate >= 0)[self.columns] & limits
 
-    def _room(self, q: Floats) -> tuple[Floats, Floats]:
-        """How far each column may move, down and up."""
-        down, up = np.full(len(self.columns), -np.inf), np.full(len(self.columns), np.inf)
-        at = self.coordinate[self.columns[self.bounded]]
-        down[self.bounded] = np.minimum(self.model.lower[at] - q[at], 0.0)
-        up[self.bounded] = np.maximum(self.model.upper[at] - q[at], 0.0)
-        return down, up
-
-    def inside(self, q: Floats) -> Floats:
-        """q with the joints that may move within their limits."""
-        q, at = q.copy(), self.coordinate[self.columns[self.bounded]]
-        q[at] = np.clip(q[at], self.model.lower[at], self.model.upper[at])
-        return q
+    def closed_first(self, q: Floats) -> Floats:
+        """q with loops closed by all joints that may move, also those on which no goal depends."""
+        closed = self._all_loops.closed(q)
+        if closed is None:
+            raise StateError(
+                "the joints that may move cannot close the loops of this model within their limits, from this q; begin "
+                "from supple.close_loops(model, q), or let more joints move"
+            )
+        return closed
 
     def settled(self, q: Floats, posture: Floats, joints: list[int]) -> Floats:
         """q with some joints at a posture, and within their limits."""
@@ -235,30 +220,24 @@ class _Search:
         for b in joints:
             part = self.model.joints[b]  # type: ignore[index]
             q[part.q] = posture[part.q]
-            if self._limits and (self.coordinate[part.v] >= 0).all():
+            if self._limits and (self.columns.coordinate[part.v] >= 0).all():
                 q[part.q] = np.clip(q[part.q], part.lower, part.upper)
         return q
 
     def elsewhere(self, q: Floats, rng: np.random.Generator) -> Floats:
         """q with the joints that may move at random positions."""
         q, other = q.copy(), manifold.random(self.model, rng)
-        for b in np.unique(self.model.dof_body[self.columns]).tolist():
+        for b in np.unique(self.model.dof_body[self.columns.dofs]).tolist():
             at = self.model.joints[b].q
             q[at] = other[at]
         return q
-
-    def step(self, q: Floats, d: Floats) -> Floats:
-        """q after the columns have moved by d; exactly at a limit rather than beyond it by rounding."""
-        v = np.zeros(self.model.nv)
-        v[self.columns] = d
-        return self.inside(self.model.integrate(q, v))
 
     def misses(self, q: Floats) -> list[Miss]:
         lengths = [(float(np.linalg.norm(x)), float(np.linalg.norm(w))) for x, w in self._off(q)]
         return [Miss(*each) for each in lengths]
 
-    def is_reached(self, q: Floats, tolerance: float) -> bool:
-        return all(max(miss) <= tolerance for miss in self.misses(q))
+    def is_reached(self, q: Floats) -> bool:
+        return all(max(miss) <= self._tolerance for miss in self.misses(q))
 
     def _off(self, q: Floats) -> list[tuple[Floats, Floats]]:
         """Position and rotation vector by which each goal is off."""
@@ -283,63 +262,55 @@ class _Search:
         rows = []
         for place, goal, scale in zip(self.places, self.goals, self.scales):
             body = place.name if place.name in self.model.frames else place.body
-            J = jacobian(self.model, q, body, goal.point)[:, self.columns]
+            J = jacobian(self.model, q, body, goal.point)[:, self.columns.dofs]
             J[:3] *= self.lever * (goal.rotation is not None)
             J[3:] *= goal.position is not None
             rows.append(scale * J)
         return np.concatenate(rows)
 
-    def reach(self, q: Floats, tolerance: float, iterations: int) -> tuple[Floats, float, int]:
-        """Levenberg-Marquardt from q: the best position, its squared error, and the number of steps."""
-        e = self.residual(q)
-        error, damping = float(e @ e), 1e-3
-        for taken in range(iterations):
-            small = error <= self.most * tolerance * tolerance
-            if not len(self.columns) or (small and self.is_reached(q, tolerance)):
-                return q, error, taken
-            J, room = self.matrix(q), self._room(q)
-            size = float(np.einsum("ij,ij->j", J, J).max())
-            if _is_flat(J, e, size, room):
-                return q, error, taken
-            better = None
-            while damping < MOST:
-                trial = self.step(q, _bounded(J, e, np.sqrt(damping * size), room))
-                e_trial = self.residual(trial)
-                new = float(e_trial @ e_trial)
-                if new < error * (1.0 - STUCK):
-                    better = trial, e_trial, new
-                    break
-                damping *= 8.0
-            if better is None:  # no step helps: a minimum
-                return q, error, taken
-            q, e, error = better
-            damping = max(0.125 * damping, LEAST)
-        return q, error, iterations
+    def held(self, q: Floats) -> Floats:
+        return self._loops.rows(q)
 
-    def nearest(self, posture: Floats, found: list[tuple[bool, float, Floats]], tolerance: float) -> tuple[Floats, int]:
+    def room(self, q: Floats) -> Room:
+        return self.columns.room(q)
+
+    def moved(self, q: Floats, d: Floats) -> Floats | None:
+        return self._loops.closed(self.columns.step(q, d))
+
+    def is_done(self, q: Floats, error: float) -> bool:
+        small = error <= self.most * self._tolerance * self._tolerance
+        return not len(self.columns) or (small and self.is_reached(q))
+
+    def reach(self, q: Floats, iterations: int) -> tuple[Floats, float, int]:
+        """From q: the best position, its squared error, and the number of steps. The error is infinite if loops cannot
+        be closed."""
+        closed = self._loops.closed(q)
+        return (q, np.inf, 0) if closed is None else minimised(self, closed, iterations)
+
+    def nearest(self, posture: Floats, found: list[tuple[bool, float, Floats]]) -> tuple[Floats, int]:
         """The position nearest to a posture that can be reached from the best of those found; and the number of
         steps."""
         least = min((not reached, error) for reached, error, _ in found)
         spent, best = 0, []
         for reached, error, q in found:
             if reached or (least[0] and error <= least[1] * (1.0 + 1e-6)):
-                q, steps = self.towards(posture, q, None if reached else error, tolerance)
+                q, steps = self.towards(posture, q, None if reached else error)
                 spent += steps
                 best.append(q)
         return min(best, key=lambda q: self._distance(q, posture)), spent
 
-    def towards(self, posture: Floats, q: Floats, error: float | None, tolerance: float) -> tuple[Floats, int]:
+    def towards(self, posture: Floats, q: Floats, error: float | None) -> tuple[Floats, int]:
         """The position nearest to a posture, among those that reach the goals, or have no larger error: and the number
         of steps."""
         spent, far, share = 0, self._distance(q, posture), 1.0
         for _ in range(POSTURE_STEPS):
-            d = self._free(q, self.model.difference(q, posture)[self.columns])
+            d = self._free(q, self.model.difference(q, posture)[self.columns.dofs])
             if np.abs(share * d).max(initial=0.0) < NEAR:
                 break
-            trial, new, steps = self.reach(self.step(q, share * d), tolerance, 20)
+            trial, new, steps = self.reach(self.columns.step(q, share * d), 20)
             spent += steps + 1
             distance = self._distance(trial, posture)
-            as_good = self.is_reached(trial, tolerance) if error is None else new <= error * (1.0 + 1e-6)
+            as_good = self.is_reached(trial) if error is None else new <= error * (1.0 + 1e-6)
             if as_good and distance < far:
                 q, far, share = trial, distance, min(1.0, 2.0 * share)
             else:
@@ -347,38 +318,8 @@ class _Search:
         return q, spent
 
     def _distance(self, q: Floats, posture: Floats) -> float:
-        return float(np.linalg.norm(self.model.difference(q, posture)[self.columns]))
+        return float(np.linalg.norm(self.model.difference(q, posture)[self.columns.dofs]))
 
     def _free(self, q: Floats, d: Floats) -> Floats:
-        """The part of d that leaves the goals where they are and respects the limits."""
-        J, (down, up) = self.matrix(q), self._room(q)
-        free = np.ones(len(d), dtype=bool)
-        while True:
-            out = np.zeros(len(d))
-            A = J[:, free]
-            out[free] = d[free] - np.linalg.pinv(A, rcond=1e-9) @ (A @ d[free])
-            blocked = free & (((out < 0.0) & (down == 0.0)) | ((out > 0.0) & (up == 0.0)))
-            if not blocked.any():
-                return out
-            free &= ~blocked
-
-
-def _is_flat(J: Floats, e: Floats, size: float, room: tuple[Floats, Floats]) -> bool:
-    """Whether no direction within the limits reduces the squared error."""
-    g, (down, up) = J.T @ e, room
-    blocked = ((g > 0.0) & (down == 0.0)) | ((g < 0.0) & (up == 0.0))
-    return bool(np.abs(g[~blocked]).max(initial=0.0) <= FLAT * np.sqrt(size * (e @ e)))
-
-
-def _bounded(J: Floats, e: Floats, damping: float, room: tuple[Floats, Floats]) -> Floats:
-    """d that minimises |J d + e|^2 + |damping d|^2 within its bounds."""
-    A = np.concatenate([J, damping * np.eye(J.shape[1])])
-    b = np.concatenate([-e, np.zeros(J.shape[1])])
-    d: Floats = np.linalg.lstsq(A, b, rcond=None)[0]
-    down, up = room
-    if ((d >= down) & (d <= up)).all():
-        return d
-    held = up - down <= 0.0
-    d = np.zeros(len(d))
-    d[~held] = lsq_linear(A[:, ~held], b, (down[~held], up[~held]), method="bvls").x
-    return d
+        """The part of d that leaves the goals where they are, keeps loops closed and respects the limits."""
+        return free_part(np.concatenate([self.held(q), self.matrix(q)]), d, self.room(q))

@@ -358,7 +358,10 @@ class Model:
     def _require_tree(self, what: str) -> None:
         """Refuse loops."""
         if not self.is_tree:
-            raise ModelError(f"{what} is for trees, and this model has loops: forward_dynamics and simulate take them")
+            raise ModelError(
+                f"{what} is for trees, and this model has loops: load(..., loops=False), or dataclasses.replace(model, "
+                "loop_list=(), relation_list=()), leaves them out; forward_dynamics and simulate take them"
+            )
 
     def _body(self, i: int) -> Body:
         return Body(self.body_names[i], i, int(self.parent[i]), float(self.mass[i]), self.com[i], self.inertia[i])
