@@ -20,7 +20,7 @@ import typer
 import supple
 from supple.commands.console import new_console, plain, say, show_remarks
 from supple.commands.export import export
-from supple.commands.inspect import File, inspect
+from supple.commands.inspect import File, Tree, inspect
 from supple.commands.run import run
 from supple.commands.view import view
 from supple.errors import SuppleError, printable
@@ -130,13 +130,14 @@ def convert(
     split: Annotated[
         bool, typer.Option("--split", help="Write joints that URDF lacks as two joints, where two will do.")
     ] = False,
+    no_loops: Tree = False,
 ) -> None:
     """Read a URDF or MJCF file and write it as URDF."""
     from supple.files import load_quietly
 
     _check_urdf(output)
     console = new_console()
-    model = load_quietly(file)
+    model = load_quietly(file, loops=not no_loops)
     lost = supple.save_urdf(model, output, split=split)
     show_remarks(console, "Read, but not used", tuple(model.report))
     show_remarks(console, "Has no place in URDF", tuple(lost), everything=True)
@@ -161,11 +162,12 @@ def reroot(
     fixed_base: Annotated[
         bool, typer.Option("--fixed-base", help="The file's root is the world, and no part of the robot.")
     ] = False,
+    no_loops: Tree = False,
 ) -> None:
     """Write a robot as URDF with another body as its root."""
     _check_urdf(output)
     console = new_console()
-    model = supple.load(file, floating_base=not fixed_base)
+    model = supple.load(file, floating_base=not fixed_base, loops=not no_loops)
     new = supple.reroot(model, model.neutral(), body=body, point=point, joint=joint, axis=axis).model  # type: ignore[arg-type]
     lost = supple.save_urdf(new, output)
     show_remarks(console, "Read, but not used, or lost on the way", tuple(new.report))

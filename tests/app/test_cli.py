@@ -186,23 +186,33 @@ def test_inspect_shows_names_with_brackets_as_they_are(tmp_path: Path):
 def test_inspect_says_all_of_a_file_in_groups():
     """Talos has more than two hundred remarks: a line each for what is the same, names of a few elements or of all."""
     path = robot("talos_full_v2.urdf")
-    short, full = succeeds("inspect", path), succeeds("inspect", path, "--all")
-    kinds = Counter(remark.subject for remark in supple.load(path).report if remark.subject not in PROBLEMS)
+    short, full = succeeds("inspect", path, "--no-loops"), succeeds("inspect", path, "--all", "--no-loops")
+    remarks = supple.load(path, loops=False).report
+    kinds = Counter(remark.subject for remark in remarks if remark.subject not in PROBLEMS)
     assert kinds.total() > 200
     said = short.split("Changes how it moves")[1].split("No problems")[0]
     assert len(said.strip().split("\n")) < 14
     acting, rest = said.split("Read, but not used as the file says")
-    assert f"{kinds['mimic']} x <mimic>" in acting and f"{kinds['collision']} x <collision>" in acting
+    assert f"{kinds['free mimic']} x <mimic>" in acting and f"{kinds['collision']} x <collision>" in acting
     assert f"{kinds['transmission']} x transmission" in rest
     assert "and 6 more" in acting and "more" not in full.split("Changes how it moves")[1].split("No problems")[0]
 
 
 def test_load_says_in_one_line_what_changes_the_physics(caplog):
     with caplog.at_level("WARNING", "supple"):
+        supple.load(robot("talos_full_v2.urdf"), loops=False)
         supple.load(robot("talos_full_v2.urdf"))
-    (line,) = caplog.messages
-    assert all(word in line for word in ("talos_full_v2.urdf", "contacts", "mimic", "limits")) and "\n" not in line
-    assert "transmission" not in line and "gazebo" not in line
+    tree, line = caplog.messages
+    assert all(word in tree for word in ("talos_full_v2.urdf", "contacts", "mimic", "limits")) and "\n" not in tree
+    assert "transmission" not in tree and "gazebo" not in tree
+    assert "contacts" in line and "mimic" not in line
+
+
+def test_inspect_shows_what_closes_loops():
+    out = succeeds("inspect", robot("panda.urdf"))
+    assert "0, 1" in out and "8 with loops closed" in out
+    assert "panda_finger_joint2 - panda_finger_joint1 = 0" in out.split("⟲")[1]
+    assert "⟲" not in succeeds("inspect", robot("panda.urdf"), "--no-loops")
 
 
 def test_inspect_writes_formulas_with_this_robots_numbers(arm: Path):

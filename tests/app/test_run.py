@@ -272,3 +272,56 @@ def test_a_run_is_stopped_and_resumed(how, tmp_path):
     assert len(recorded) == len(whole)
     np.testing.assert_array_equal(recorded.final.q, whole.final.q)
     np.testing.assert_array_equal(recorded.final.v, whole.final.v)
+
+
+GRIPPER = (
+    '<robot name="gripper"><link name="palm"/>'
+    + "".join(
+        f'<link name="f{i}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+        f'</inertial></link><joint name="j{i}" type="continuous"><parent link="palm"/><child link="f{i}"/>'
+        f'<axis xyz="0 1 0"/><dynamics damping="0.1"/>{mimic}</joint>'
+        for i, mimic in enumerate(["", '<mimic joint="j0" multiplier="2" offset="0.3"/>'])
+    )
+    + "</robot>"
+)
+
+
+def test_a_file_with_loops_begins_where_they_are_closed(tmp_path, caplog):
+    (tmp_path / "gripper.urdf").write_text(GRIPPER)
+    words = "run gripper.urdf --torque j0=1 --duration 0.1 --dt 0.01 --record run.h5"
+    assert "not simulated" not in succeeds(*words.split(), cwd=tmp_path)
+    (line,) = caplog.messages
+    assert line == "gripper: begins where its loops are closed: 2 joints moved, 'j0' by 0.12 (m or rad)"
+    r = supple.load_run(tmp_path / "run.h5")
+    assert r.model.relation_list[0].offset == 0.3 and r.q[-1, 0] != r.q[0, 0]
+    np.testing.assert_allclose(r.q[:, 1], 2 * r.q[:, 0] + 0.3, atol=1e-12)
+    caplog.clear()
+    succeeds("run", "--resume", "run.h5", "--duration", "0.2", cwd=tmp_path)
+    assert not caplog.messages
+    whole = supple.simulate(supple.load(tmp_path / "gripper.urdf"), duration=0.2, dt=0.01, tau=[1.0, 0.0])
+    np.testing.assert_array_equal(supple.load_run(tmp_path / "run.h5").q, whole.q)
+
+
+def test_joints_stay_where_they_are_put_if_loops_allow_it(tmp_path, caplog):
+    (tmp_path / "gripper.urdf").write_text(GRIPPER)
+    run = "run gripper.urdf --duration 0.01 --dt 0.01 --record run.h5 --overwrite --at"
+    for at, first in (("j0=0.5", [0.5, 1.3]), ("j1=0.7", [0.2, 0.7]), ("j0=0.1 --at j1=9", [0.1, 0.5])):
+        succeeds(*run.split(), *at.split(), cwd=tmp_path)
+        np.testing.assert_allclose(supple.load_run(tmp_path / "run.h5").q[0], first, atol=1e-12)
+    caplog.clear()
+    shown = succeeds(*run.split(), "j1=9", "--no-loops", cwd=tmp_path)
+    assert "mimic joints, which move on their own" in shown and not caplog.messages
+    assert supple.load_run(tmp_path / "run.h5").q[0].tolist() == [0.0, 9.0]
+
+
+def test_loops_that_cannot_be_closed_say_what_to_do(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "short.xml").write_text(
+        '<mujoco><worldbody><body name="a"><joint axis="0 1 0"/><geom size=".1"/><site name="s" pos="1 0 0"/></body>'
+        '<site name="t" pos="3 0 0"/></worldbody>'
+        '<equality><connect name="far" site1="s" site2="t"/></equality></mujoco>'
+    )
+    code, _, said = ended("run", "short.xml", cwd=tmp_path)
+    assert code == 2 and "loop 'far' cannot be closed" in said and "--at" in said and "--no-loops" in said
+    assert "loop 'far' cannot be closed" in succeeds("inspect", "short.xml", cwd=tmp_path)
+    succeeds("run", "short.xml", "--no-loops", "--duration", "0.01", cwd=tmp_path)

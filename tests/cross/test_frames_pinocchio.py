@@ -26,7 +26,7 @@ def both(name, floating):
     path = robot(name)
     root = (pin.JointModelFreeFlyer(),) if floating else ()
     peer = pin.buildModelFromUrdf(str(path), *root)
-    return supple.load(path, floating_base=floating), peer, peer.createData()
+    return supple.load(path, floating_base=floating, loops=False), peer, peer.createData()
 
 
 def six(motion):

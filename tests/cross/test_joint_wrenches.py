@@ -60,7 +60,7 @@ def test_every_joint_type_against_pinocchio(kinds):
 @pytest.mark.parametrize(("name", "floating"), REAL)
 def test_robots_against_pinocchio(name, floating):
     path = robot(name)
-    model = supple.load(path, floating_base=floating)
+    model = supple.load(path, floating_base=floating, loops=False)
     peer = pin.buildModelFromUrdf(str(path), *([pin.JointModelFreeFlyer()] if floating else []))
     data = peer.createData()
     rng = np.random.default_rng(3)
@@ -78,7 +78,7 @@ def test_robots_against_pinocchio(name, floating):
 
 @pytest.mark.parametrize(("name", "floating"), REAL)
 def test_robots_against_mujoco(name, floating):
-    state = PeerState(supple.load(robot(name), floating_base=floating))
+    state = PeerState(supple.load(robot(name), floating_base=floating, loops=False))
     model, peer = state.model, Mujoco(mujoco, state)
     peer.acceleration()
     mujoco.mj_rnePostConstraint(peer.model, peer.data)

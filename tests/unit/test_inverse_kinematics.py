@@ -12,7 +12,7 @@ from supple.errors import ModelError, StateError
 
 @pytest.fixture(scope="module")
 def panda():
-    return supple.load(robot("panda.urdf"))
+    return supple.load(robot("panda.urdf"), loops=False)
 
 
 def arm(*lengths):

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 
 import supple
 from linkages import CLOSING, four_bar, random_linkage
+from robots import robot
 from supple.errors import StateError
 
 RODS = dict(crank=0.3, coupler=0.8, rocker=0.6, base=0.7)
@@ -95,6 +96,30 @@ def test_loops_of_every_type(seed):
     nearest = supple.close_loops(model, found.q, 1e-10)
     assert np.abs(model.difference(found.q, nearest)).max() < 1e-14  # nothing had to move
     np.testing.assert_allclose(supple.poses(model, found.q)[5].position, goal.position, atol=2e-9)
+
+
+def test_panda_opens_both_fingers():
+    panda = supple.load(robot("panda.urdf"))
+    goal = supple.poses(panda, panda.random(0))["panda_hand_tcp"]
+    found = supple.inverse_kinematics(panda, {"panda_hand_tcp": goal}, panda.random(1), attempts=30)
+    assert found.reached and found.q[7] == pytest.approx(found.q[8], abs=1e-12)
+    assert (found.q >= panda.lower).all() and (found.q <= panda.upper).all()
+    hand, finger = supple.poses(panda, found.q)["panda_hand"], supple.poses(panda, found.q)["panda_leftfinger"]
+    aim = finger.position + 0.01 * hand.rotation[:, 1]
+    again = supple.inverse_kinematics(panda, {"panda_leftfinger": aim, "panda_hand": hand}, found.q)
+    assert again.reached and again.q[7] == pytest.approx(again.q[8], abs=1e-12)
+    assert again.q[7] == pytest.approx(found.q[7] + 0.01, abs=1e-7)
+
+
+def test_loops_of_which_no_goal_knows_are_closed_and_else_stay():
+    panda = supple.load(robot("panda.urdf"))
+    q = np.array([0.1, 0.2, 0.3, -1.0, 0.5, 1.0, 0.2, 0.01, 0.03])
+    found = supple.inverse_kinematics(panda, {"panda_link3": supple.poses(panda, q)["panda_link3"].position}, q)
+    np.testing.assert_array_equal(found.q[:7], q[:7])
+    np.testing.assert_allclose(found.q[7:], 0.02, atol=1e-12)
+    q[7:] = 0.01
+    held = supple.inverse_kinematics(panda, {"panda_hand_tcp": (0.4, 0.1, 0.5)}, q)
+    np.testing.assert_array_equal(held.q[7:], q[7:])
 
 
 def test_joints_that_cannot_close_loops_are_named(linkage):

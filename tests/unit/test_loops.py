@@ -546,6 +546,18 @@ def test_joint_wrenches_have_the_smallest_forces_of_large_mechanisms():
         np.testing.assert_allclose(loops[i, 3:], smallest_ones[mine] @ rows.f[mine, 3:], atol=1e-9)
 
 
+def test_what_is_far_from_closed_is_closed_all_the_same():
+    """Many turns away, or a hundred metres."""
+    builder = supple.ModelBuilder()
+    for i, kind in enumerate(("continuous", "continuous", "prismatic")):
+        builder.add_body(f"b{i}", None, kind, joint_name=f"j{i}", mass=1, inertia=(1, 1, 1))
+    builder.relate({"j1": 1, "j0": -2}, 0.3)
+    builder.relate({"j0": 1}, 0.1)
+    builder.relate({"j2": 1, "j0": 5})
+    q = supple.close_loops(builder.build(), [0.1, 40.0, -100.0])
+    np.testing.assert_allclose(q, [0.1, 0.5, -0.5], atol=1e-11)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_what_hangs_loosely_is_closed_from_anywhere(seed):
     """A free body pinned to the end of an arm: far from closed, and curved, so that whole steps back lead away."""

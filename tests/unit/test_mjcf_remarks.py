@@ -85,9 +85,15 @@ TABLE = [
     (dict(joint='actuatorfrcrange="-4 4"', more='<actuator><motor name="m" joint="j"/><motor name="n" joint="j"/>'
           '</actuator>'), "actuator", ("actuator 'm', 'n'", "together")),
     (dict(more=TENDON), "tendon", ("tendon 't'",)),
-    (dict(more='<equality><joint name="e" joint1="j" joint2="k"/></equality>'), "equality", ("equality 'e'",)),
-    (dict(more='<equality><weld name="e" body1="a"/></equality>'), "equality", ("equality 'e'",)),
-    (dict(more='<equality><connect name="e" body1="b" anchor="0 0 0"/></equality>'), "equality", ("equality 'e'",)),
+    (dict(more=EQUALITY), "hard equality", ("'equality0'", "exactly", "solref")),
+    (dict(more='<equality><weld name="e" body1="a"/></equality>'), "hard equality", ("equality 'e'", "torquescale")),
+    (dict(more='<equality><connect name="e" body1="b" anchor="0 0 0"/></equality>'), "hard equality", ("'e'",)),
+    (dict(more='<equality><joint name="e" joint1="j" joint2="k" polycoef="0 1 2 0 0"/></equality>'), "equality",
+     ("equality 'e'", "linear", "polycoef")),
+    (dict(more='<equality><joint name="e" joint1="j" joint2="k" active="false"/></equality>'), "idle equality",
+     ("equality 'e'", "active")),
+    (dict(inside='<body name="c"/>', more='<equality><weld name="e" body1="a" body2="c"/></equality>'),
+     "idle equality", ("equality 'e'", "holds nothing")),
     (dict(more='<contact><exclude name="x" body1="a" body2="b"/></contact>'), "exclude", ("exclude 'x'",)),
     (dict(more='<sensor><jointpos name="s" joint="j"/></sensor>'), "sensor", ("sensor 's'",)),
     (dict(more='<keyframe><key name="home" qpos="1 2"/></keyframe>'), "keyframe", ("keyframe 'home'",)),
@@ -239,8 +245,8 @@ def test_what_acts_alike_is_not_remarked_upon(tmp_path, name):
 
 #: Subjects of what changes accelerations; the others are about looks, data and MuJoCo's solver
 ACTING = {
-    "actuator", "tendon", "equality", "contact", "flex", "plugin", "stiffness", "frictionloss", "armature",
-    "range", "gravcomp", "fluid", "dampingpoly",
+    "actuator", "tendon", "equality", "hard equality", "contact", "flex", "plugin", "stiffness", "frictionloss",
+    "armature", "range", "gravcomp", "fluid", "dampingpoly",
 }  # fmt: skip
 PIECES = {
     "joint": ('damping="1.5"', 'armature=".5"', 'frictionloss="2"', 'stiffness="5"', 'user="1"', 'margin=".1"'),
@@ -296,6 +302,7 @@ USED = """
     solref solimp margin gap adhesion surfacevel
     site: pos quat bodyid type size rgba matid user
     mat: rgba emission specular shininess reflectance metallic roughness texrepeat texuniform
+    eq: type objtype obj1id obj2id active0 data solref solimp
 """
 NO_REMARK = """
     body: rootid weldid dofnum dofadr treeid geomnum geomadr simple sameframe subtreemass invweight0 margin contype
@@ -317,6 +324,6 @@ def test_no_part_of_a_compiled_model_is_forgotten():
         for word in text.split():
             prefix = word[:-1] if word.endswith(":") else prefix
             known.add(f"{prefix}_{word}")
-    prefixes = ("body_", "jnt_", "dof_", "geom_", "site_", "mat_")
+    prefixes = ("body_", "jnt_", "dof_", "geom_", "site_", "mat_", "eq_")
     fields = {name for name in dir(mujoco.MjModel) if name.startswith(prefixes)}
     assert len(fields) > 80 and fields - known == set()

@@ -159,13 +159,6 @@ def test_the_largest_number_is_no_limit(read) -> None:
     assert (model.lower[0], model.upper[0], model.effort_limit[0]) == (-np.inf, 7, np.inf)
 
 
-def test_mimic_moves_on_its_own_and_says_so(read) -> None:
-    model = read(two_links(LIMIT + '<mimic joint="other" multiplier="2" offset="1"/>'))
-    assert model.nv == 1
-    (remark,) = model.report.about("mimic")
-    assert "'j'" in remark.message and "'other'" in remark.message and remark.line == 4
-
-
 def test_fixed_joints_are_merged(read) -> None:
     tool = f'<link name="tool">{INERTIAL}</link>'
     ends = '<parent link="arm"/><child link="tool"/>'
@@ -263,7 +256,7 @@ def test_unused_elements_of_a_link(read, tag: str) -> None:
     assert "link 'arm'" in remark.message
 
 
-@pytest.mark.parametrize("tag", ["axis", "limit", "dynamics", "mimic"])
+@pytest.mark.parametrize("tag", ["axis", "limit", "dynamics"])
 def test_parts_that_mean_nothing_on_a_fixed_joint(read, tag: str) -> None:
     model = read(two_links(f"<{tag}/>", "fixed"), floating_base=True)
     (remark,) = model.report
@@ -685,6 +678,8 @@ def test_nothing_heavy_is_imported(tmp_path: Path) -> None:
 def test_panda() -> None:
     model = load(robot("panda.urdf"))
     assert model.nv == 9
-    assert model.report.about("mimic")[0].line is not None
+    (relation,) = model.relation_list
+    assert relation.joints == ("panda_finger_joint2", "panda_finger_joint1") and relation.factors == (1, -1)
+    assert not model.report.about("free mimic")
     assert all(Path(v.mesh or "").is_file() for v in model.visuals)
     assert len(model.visuals) == 11

@@ -52,6 +52,7 @@ def assert_same(a: Model, b: Model) -> None:
         assert frame.body < 0 or a.body_names[frame.body] == b.body_names[other.body]
         np.testing.assert_array_equal(frame.position, other.position)
         np.testing.assert_allclose(frame.rotation, other.rotation, rtol=0, atol=ANGLES)
+    assert set(a.relation_list) == set(b.relation_list)
     assert {f.name for f in b.frame_list} - {f.name for f in a.frame_list} <= {"world", "world_"}
 
 

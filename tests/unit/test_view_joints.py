@@ -155,3 +155,25 @@ def test_page_is_open_until_it_is_closed() -> None:
     with pytest.raises(OSError):
         knock(page.url)
     page.close()
+
+
+def test_sliders_keep_loops_closed(tmp_path: Path) -> None:
+    """Two joints that follow each other: whichever was moved last is where it was put, and the other follows."""
+    b = supple.ModelBuilder("gripper")
+    for i in range(3):
+        b.add_body(f"f{i}", joint="revolute", joint_name=f"j{i}", mass=1, inertia=(1, 1, 1), lower=-2, upper=2)
+    b.relate({"j1": 1, "j0": -2}, 0.3)
+    model = b.build()
+    result, _, _ = shown_as(model)
+    start = result.q[0]
+    np.testing.assert_allclose(start, [-0.12, 0.06, 0], atol=1e-12)
+    gui = Gui()
+    joints = Joints(gui, model, lambda: None)
+    for k, value, wanted in ((0, 0.5, [0.5, 1.3, 0]), (1, 0.7, [0.2, 0.7, 0]), (2, 1, [0.2, 0.7, 1])):
+        gui.sliders[k].then(Moved(gui.sliders[k], value))
+        q = joints.applied(start)
+        np.testing.assert_allclose(q, wanted, atol=1e-11)
+        joints.show(q)
+        np.testing.assert_allclose([slider.value for slider in gui.sliders], wanted, atol=1e-6)
+    gui.button.then(None)
+    np.testing.assert_array_equal(joints.applied(start), start)

@@ -34,7 +34,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         if file is None:
             console.print(f"{name} is left out: pip install example-robot-data brings its file")
             continue
-        state = PeerState(load_quietly(file, floating_base=floating_base))
+        state = PeerState(load_quietly(file, floating_base=floating_base, loops=False))
         pinocchio = None if pin is None else Pinocchio(pin, file, floating_base, state)
         yield (
             f"One call: {name}",

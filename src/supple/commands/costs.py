@@ -15,6 +15,7 @@ from supple.errors import SuppleError
 from supple.exact.forward import Method, forward_dynamics
 from supple.model.joints import NV
 from supple.model.model import Model
+from supple.simulating.starting import closed_if_possible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +63,7 @@ def timed(model: Model) -> dict[str, float]:
     from supple.bench.measure import minima
 
     rng = np.random.default_rng(0)
-    q, v = model.random(rng), rng.standard_normal(model.nv)
+    q, v = closed_if_possible(model, model.random(rng)), rng.standard_normal(model.nv)
     calls: dict[str, Callable[[], Any]] = {}
     for method in METHODS:
         if method == "crba" and model.nv + costs.D1(model.expanded_parent) > FACTORS_UP_TO:
@@ -79,6 +80,8 @@ def show_costs(console: Console, model: Model, time: bool) -> None:
     """The formulas with this model's numbers; then times, or else what the formulas let expect."""
     say(console, "\n[bold]What a call of forward_dynamics costs[/]: multiplications (m), additions (a), divisions")
     _table(console, ours(model))
+    if not model.is_tree:
+        say(console, "  of the tree alone: what its loops cost is not counted; --timings measures it")
     split = costs.split(model.parent, costs.floating_bases(model))
     numbers = {"n": model.n_bodies, "D0": costs.D0(model.expanded_parent), **how_many(model), **split._asdict()}
     say(console, f"  with {', '.join(f'{name} = {value:,}' for name, value in numbers.items())}")

@@ -21,11 +21,15 @@ LINES = 40  #: of the tree
 
 File = Annotated[Path, typer.Argument(help="A URDF (.urdf), MJCF (.xml) or BVH (.bvh) file.", show_default=False)]
 Floating = Annotated[bool, typer.Option("--floating-base", help="Put the robot on a free joint.")]
+Tree = Annotated[
+    bool, typer.Option("--no-loops", help="Leave out what closes loops in the file: mimic joints, equalities.")
+]
 
 
 def inspect(
     file: File,
     floating_base: Floating = False,
+    no_loops: Tree = False,
     everything: Annotated[bool, typer.Option("--all", help="Every body and frame, and all names in remarks.")] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Measure every method of forward dynamics.")] = False,
 ) -> None:
@@ -35,7 +39,7 @@ def inspect(
     from supple.files import load_quietly
 
     console = new_console()
-    model = load_quietly(file, floating_base=floating_base)
+    model = load_quietly(file, floating_base=floating_base, loops=not no_loops)
     show_model(console, model, everything)
     show_problems(console, model, everything)
     show_costs(console, model, timings)
@@ -50,7 +54,7 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         "file": model.report.source,
         "bodies": f"{model.n_bodies} moving, {model.total_mass:.6g} kg in all",
         "joints": ", ".join(f"{n} {kind}" for kind, n in count.most_common()),
-        "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv})",
+        "degrees of freedom": f"{model.nv}  (q has {model.nq} numbers, v {model.nv}){_remaining(model)}",
         "loops, relations": f"{len(model.loop_list)}, {len(model.relation_list)}",
         "springs, friction, actuators": ", ".join(str(n) for n in _joint_forces(model)),
         "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
@@ -71,6 +75,19 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         shown = names if everything else names[:SHOWN]
         more = f", and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
         say(console, f"\nFrames: {plain(', '.join(shown))}{more}")
+
+
+def _remaining(model: Model) -> str:
+    """How many degrees of freedom loops leave."""
+    from supple.errors import SuppleError
+    from supple.simulating.starting import closed_near
+
+    if model.is_tree:
+        return ""
+    try:
+        return f"; {model.mobility(closed_near(model, model.neutral())).degrees} with loops closed"
+    except SuppleError as e:
+        return f"; {e}"
 
 
 def _joint_forces(model: Model) -> tuple[int, int, int]:

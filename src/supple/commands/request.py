@@ -32,6 +32,7 @@ from supple.scenes import Scene
 from supple.simulating.forces import Controls, Limits, Push, Spring
 from supple.simulating.names import today
 from supple.simulating.simulation import Simulation
+from supple.simulating.starting import closed_near, say_moved
 
 FILES = (".urdf", ".xml", ".mjcf", ".bvh")
 STEP, DURATION = 1e-3, 5.0  #: of a robot in a file, unless said
@@ -67,6 +68,7 @@ class Request:
     guaranteed: bool | None = None
     control: list[str] = field(default_factory=list)
     joint_forces: bool = False
+    loops: bool = True
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -129,9 +131,12 @@ class Request:
         given = {name: value for name, value in options.items() if value is not None}
         if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
             given |= made.adaptive
-        q = body.neutral() if made is None else made.q0
+        near = self._position(body, body.neutral() if made is None else made.q0)
+        q = self._closed(body, near)
+        if model is None:  # a run that is continued has said so when it began
+            say_moved(body, near, q)
         run = Simulation(
-            body, self._position(body, q), None if made is None else made.v0,
+            body, q, None if made is None else made.v0,
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches,
@@ -152,7 +157,7 @@ class Request:
         if Path(name).suffix.lower() not in FILES and not Path(name).exists():
             said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
             raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
-        return load_quietly(name, floating_base=self.floating_base)
+        return load_quietly(name, floating_base=self.floating_base, loops=self.loops)
 
     def _position(self, model: Model, q: Any) -> Any:
         out = np.array(q)
@@ -162,6 +167,13 @@ class Request:
                 raise StateError(f"--at {text!r}: joint {part.name!r} has {part.q.stop - part.q.start} coordinates")
             out[part.q] = numbers
         return model.normalize(out) if self.at else out
+
+    def _closed(self, model: Model, q: Any) -> Any:
+        """A position with loops closed, in which joints stay where --at puts them, if possible."""
+        try:
+            return closed_near(model, q, [_named("--at", text, "=")[0] for text in self.at])
+        except StateError as e:
+            raise StateError(f"{e}; --at JOINT=VALUE says where a joint begins, --no-loops leaves loops out") from None
 
     def _forces(self, model: Model, made: Scene | None) -> list[Any]:
         out = [] if made is None else made.all_forces()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 
 from supple.commands.console import plain, say
-from supple.commands.inspect import Floating
+from supple.commands.inspect import Floating, Tree
 from supple.commands.view import Open, Port
 from supple.errors import printable
 from supple.writing import check_target
@@ -87,6 +87,7 @@ def run(
     at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
     limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
     floating_base: Floating = False,
+    no_loops: Tree = False,
     joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
     joint_forces: Annotated[bool, typer.Option("--joint-forces", help="Keep the forces at joints, too.")] = False,
     record: Annotated[Path | None, typer.Option("--record", help="Keep everything in this HDF5 file.")] = None,
@@ -113,7 +114,7 @@ def run(
     asked = Request(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
-        steps, measure, guaranteed or None, control or [], joint_forces,
+        steps, measure, guaranteed or None, control or [], joint_forces, not no_loops,
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from supple.commands.inspect import Tree
 from supple.errors import printable
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def view(
         ),
     ] = None,
     colour: Annotated[str, typer.Option("--colour", help="Of these files, by: active, error or own.")] = "active",
+    no_loops: Tree = False,
 ) -> None:
     """Look at a recording, a robot or a captured motion in a browser page.
 
@@ -77,7 +79,7 @@ def view(
             raise typer.BadParameter(f"{option} {printable(path)}: its name must end in {' or '.join(endings)}")
     if colour not in MEANING:
         raise typer.BadParameter(f"{unknown('colouring', colour, list(MEANING))} ({', '.join(MEANING)})")
-    result, title, posed = shown_as(file)
+    result, title, posed = shown_as(file, loops=not no_loops)
     try:
         if files:
             _write(result, files, {"frames": frames, "fps": fps, "size": _size(size), "camera": camera, "by": colour})

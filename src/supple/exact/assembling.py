@@ -50,7 +50,7 @@ LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a j
 #: A row counts if more than this share of what tells rows apart is left of it; less after a step that did not help.
 FIRST_SHARE, STUCK, STRICTER = 0.03, 0.5, 0.1
 NEAREST = 1e-9  #: how near to the nearest position is near enough
-SHORTEST, SAME = 1e-3, 1e-12  #: part of the way back below which steps stop; relative errors of distances
+SHORTEST, SAME = 1e-3, 1e-12  #: part of a step below which it is not shortened; relative errors of distances
 
 
 @checked
@@ -85,12 +85,12 @@ def _by_steps(model: Model, q: Floats, least: float) -> Floats:
         gap = np.abs(rows.phi).max()
         if gap <= least:
             return q
-        step, part = closing_motion(model, q, share), 1.0
-        step /= max(1.0, float(np.abs(step).max(initial=0.0)) / largest)
+        step = closing_motion(model, q, share)
+        part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / largest)
         while True:
             there = model.integrate(q, part * step)
             found = gaps(model, there)
-            if np.linalg.norm(found.phi) < (1.0 - 0.1 * part) * np.linalg.norm(rows.phi) or part < 1e-3:
+            if np.linalg.norm(found.phi) < (1.0 - 0.1 * part) * np.linalg.norm(rows.phi) or part < SHORTEST:
                 break
             part *= 0.5
         q, rows = there, found
@@ -189,12 +189,12 @@ def closed_to(model: Model, q: Floats) -> float:
 
 def _moved(model: Model, q: Floats, rows: Closure, step: Floats) -> tuple[Floats, Closure]:
     """The next position: a shorter step if the whole one does not help."""
-    step = step / max(1.0, float(np.abs(step).max(initial=0.0)) / (LARGEST_STEP * size_of(model)))
-    gap, part = float(np.linalg.norm(rows.phi)), 1.0
+    gap = float(np.linalg.norm(rows.phi))
+    part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / (LARGEST_STEP * size_of(model)))
     while True:
         there = model.integrate(q, part * step)
         found = closure(model, there)
-        if np.linalg.norm(found.phi) <= (1.0 - 0.1 * part) * gap or part < 1e-3:
+        if np.linalg.norm(found.phi) <= (1.0 - 0.1 * part) * gap or part < SHORTEST:
             return there, found
         part *= 0.5
 

@@ -31,6 +31,7 @@ def load(
     *,
     package_dirs: Sequence[str | Path] | None = None,
     strict: bool = False,
+    loops: bool = True,
 ) -> Model:
     """Read a robot from a URDF or MJCF file, or the skeleton of a BVH file (load_bvh also reads its motion). What the
     file says and the model does not use is in model.report; what of that changes how it moves is said in one line, by
@@ -39,9 +40,12 @@ def load(
     floating_base: put the robot on a free joint named "root_joint" instead of fixing it to the world.
     gravity: instead of the file's (MJCF) or (0, 0, -9.81) (URDF, which has none).
     package_dirs: folders in which meshes named package://... are looked for (URDF).
-    strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
+    strict: refuse inertias no real body has, joints that move no inertia, and joints that mimic one that is not there,
+    instead of reporting them.
+    loops: read what closes loops, such as mimic joints (URDF) and equalities (MJCF). False leaves it out, which gives
+    the tree alone; some algorithms are for trees.
     """
-    model = load_quietly(path, floating_base, gravity, package_dirs=package_dirs, strict=strict)
+    model = load_quietly(path, floating_base, gravity, package_dirs=package_dirs, strict=strict, loops=loops)
     say_left_out(model)
     return model
 
@@ -53,6 +57,7 @@ def load_quietly(
     *,
     package_dirs: Sequence[str | Path] | None = None,
     strict: bool = False,
+    loops: bool = True,
 ) -> Model:
     """`load` without the line."""
     suffix = Path(path).suffix.lower()
@@ -62,7 +67,7 @@ def load_quietly(
         raise ParseError(f"the suffix {suffix!r} is not known; {SUPPORTED}", str(path))
     tag = "robot" if suffix == ".urdf" else root_tag(path)
     if tag == "robot":
-        return load_urdf(path, floating_base, gravity, package_dirs=package_dirs, strict=strict)
+        return load_urdf(path, floating_base, gravity, package_dirs=package_dirs, strict=strict, loops=loops)
     if tag == "mujoco":
-        return load_mjcf(path, floating_base, gravity, strict=strict)
+        return load_mjcf(path, floating_base, gravity, strict=strict, loops=loops)
     raise ParseError(f"the outermost element is <{tag}>; {SUPPORTED}", str(path))

@@ -17,8 +17,8 @@ from supple.model.report import Remark
 
 #: The subjects of remarks that change how a robot moves, in words.
 PHYSICS = {
-    "equality": "constraints",
-    "mimic": "mimic joints, which move on their own",
+    "equality": "some equalities",
+    "free mimic": "mimic joints, which move on their own",
     "tendon": "tendons",
     "actuator": "some actuators",
     "stiffness": "some springs",

@@ -9,6 +9,7 @@ What corresponds to what
   - q is qpos up to the order of quaternions (`to_mujoco`): a joint's `ref` is in the placement, not lost.
   - A hinge without limits is "continuous".
   - Springs and dry friction of joints are the model's; actuators too, where they are ours (mjcf_actuators.py).
+  - Equalities are loop joints and relations, where they can be (mjcf_equalities.py).
 MuJoCo compiles in a process apart (apart.py): what makes it crash, hang or fill the memory is an error here. It opens
 the files an MJCF names (includes, meshes, textures), wherever they are; pipes and devices among them are refused.
 """
@@ -27,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import ModelError, ParseError
 from supple.files.apart import Reader
 from supple.files.mjcf_actuators import Actuators
+from supple.files.mjcf_equalities import Bodies, Equalities
 from supple.files.mjcf_flags import switched_off
 from supple.files.mjcf_references import check_references
 from supple.files.mjcf_remarks import Names, remark_elements, remark_unused
@@ -51,12 +53,18 @@ LAST_SHOWN_GROUP = 2
 
 
 def load_mjcf(
-    path: str | Path, floating_base: bool = False, gravity: ArrayLike | None = None, *, strict: bool = False
+    path: str | Path,
+    floating_base: bool = False,
+    gravity: ArrayLike | None = None,
+    *,
+    strict: bool = False,
+    loops: bool = True,
 ) -> Model:
     """Read an MJCF file. What it says and the model does not use is in model.report.
 
     floating_base: put the one top-level body, if it is fixed, on a free joint named "root_joint".
     strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
+    loops: read equalities; otherwise they are left out.
     """
     file = str(path)
     tag = root_tag(path)
@@ -68,10 +76,12 @@ def load_mjcf(
     builder = ModelBuilder(_model_name(m) or Path(path).stem, gravity, file)
     try:
         translation = _Translation(m, builder)
-        translation.add_bodies(_body_to_free(m, builder) if floating_base else None)
+        freed = _body_to_free(m, builder) if floating_base else None
+        translation.add_bodies(freed)
         translation.add_frames()
         translation.add_visuals()
-        remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators())
+        equalities = translation.add_equalities(freed, loops)
+        remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
         remark_elements(file, builder)
         policy = "refuse" if strict else "report"
         return builder.build(unphysical_inertia=policy, singular=policy)
@@ -145,7 +155,8 @@ class _Translation:
         self.site_names = self._names(obj.mjOBJ_SITE, [f"site{s}" for s in range(m.nsite)])
         self.geom_names = self._names(obj.mjOBJ_GEOM, [f"geom{g}" for g in range(m.ngeom)])
         motors = self._names(obj.mjOBJ_ACTUATOR, [f"actuator{i}" for i in range(len(m.actuator_trntype))])
-        self.names = Names(self.body_names, self.joint_names, self.geom_names, self.site_names, motors)
+        equal = self._names(obj.mjOBJ_EQUALITY, [f"equality{i}" for i in range(m.neq)])
+        self.names = Names(self.body_names, self.joint_names, self.geom_names, self.site_names, motors, equal)
 
     def _names(self, kind: Any, fallback: Sequence[str]) -> list[str]:
         """The names MuJoCo has for a kind of thing; what has none gets the fallback, made unique."""
@@ -250,6 +261,24 @@ class _Translation:
         for actuator in found.ours.values():
             self.builder.add_actuator(actuator)
         return found.not_used
+
+    def add_equalities(self, freed: int | None, loops: bool) -> Equalities:
+        """freed: as in add_bodies. loops: otherwise they are left out."""
+        m, taken = self.m, {*self.joint_names, ROOT_JOINT}
+        names = []
+        for name in self.names.equalities:  # which differ from each other, and now from those of joints, too
+            names.append(_unused(name, taken))
+            taken.add(names[-1])
+        out = Equalities(_mujoco(), m, names, self.joint_names)
+        if not loops:
+            out.leave_out("loops=False")
+            return out
+        carrier = list(range(m.nbody))
+        for b in range(1, m.nbody):
+            if m.body_jntnum[b] == 0 and b != freed:
+                carrier[b] = carrier[int(m.body_parentid[b])]
+        out.add(self.builder, Bodies(self.number, self.origin, carrier))
+        return out
 
     def add_visuals(self) -> None:
         m = self.m

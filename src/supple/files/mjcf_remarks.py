@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 
+from supple.files.mjcf_equalities import Equalities
 from supple.files.mjcf_flags import switched_off
 from supple.files.xml import children, read_bytes, safe_options, tag_of
 from supple.model.builder import ModelBuilder
@@ -35,7 +36,6 @@ class Kind(NamedTuple):
 
 ABSENT = (
     Kind("ntendon", "TENDON", "tendon", "its forces, inertia and limits do not act"),
-    Kind("neq", "EQUALITY", "equality", "the constraint does not act", "EQUALITY"),
     Kind("npair", "PAIR", "contact", "bodies pass through each other", "CONTACT"),
     Kind("nexclude", "EXCLUDE", "exclude", "there are no contacts to exclude", "CONTACT"),
     Kind("nsensor", "SENSOR", "sensor", "nothing is measured", "SENSOR"),
@@ -86,14 +86,19 @@ class Names(NamedTuple):
     geoms: Sequence[str]
     sites: Sequence[str]
     actuators: Sequence[str]
+    equalities: Sequence[str]
 
 
-def remark_unused(mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names, idle: dict[int, str]) -> None:
+def remark_unused(
+    mujoco: ModuleType, m: Any, builder: ModelBuilder, names: Names, idle: dict[int, str], equalities: Equalities
+) -> None:
     """All remarks on what is in a file and not in our model, or otherwise.
 
     idle: why actuators do not act, by number.
     """
-    _Remarks(mujoco, m, builder, names).give(idle)
+    remarks = _Remarks(mujoco, m, builder, names)
+    remarks.give(idle)
+    remarks.equalities(equalities)
 
 
 class _Remarks:
@@ -106,8 +111,8 @@ class _Remarks:
             count = getattr(self.m, kind.counter, 0)
             if count and not (kind.flag and self.off(kind.flag)):
                 self.say(kind.subject, kind.subject, self.named(kind.object, count), f"not used: {kind.reason}")
-        for why in dict.fromkeys(idle.values()):
-            names = [self.names.actuators[i] for i in idle if idle[i] == why]
+        for why, which in _by_reason(idle).items():
+            names = [self.names.actuators[i] for i in which]
             self.say("actuator", "actuator", names, f"does not act: {why}; give joint forces as tau")
         self.springs()
         self.friction()
@@ -117,6 +122,15 @@ class _Remarks:
         self.contacts()
         self.looks()
         self.options()
+
+    def equalities(self, found: Equalities) -> None:
+        names = self.names.equalities
+        for why, which in _by_reason(found.not_used).items():
+            self.say("equality", "equality", [names[i] for i in which], f"does not act: {why}")
+        for why, which in _by_reason(found.idle).items():
+            self.say("idle equality", "equality", [names[i] for i in which], why)
+        hard = "held exactly; in MuJoCo it gives way, as solref, solimp and torquescale say, which are not used"
+        self.say("hard equality", "equality", [names[i] for i in found.held], hard)
 
     # --- parts of joints ------------------------------------------------------------------------------
 
@@ -301,6 +315,14 @@ def remark_elements(file: str, builder: ModelBuilder) -> None:
         return
     for tag in sorted({tag_of(child) for child in children(root)} & {"statistic", "size"}):
         builder.remark(tag, f"<{tag}>: sizes of MuJoCo's memory, viewer and solver; not used")
+
+
+def _by_reason(reasons: dict[int, str]) -> dict[str, list[int]]:
+    """The numbers that have the same reason."""
+    out: dict[str, list[int]] = {}
+    for i, why in reasons.items():
+        out.setdefault(why, []).append(i)
+    return out
 
 
 def _where(flags: Any) -> list[int]:

@@ -7,7 +7,7 @@ Conventions
     angle here, (cos, sin) there.
   - The root link is fixed to the world, or rides on a free joint named "root_joint".
   - A planar joint moves in the plane normal to its axis, as URDF says. (Pinocchio takes z whatever the axis.)
-  - A joint that mimics another moves on its own here, which is remarked upon. Dry friction acts (model_law.py).
+  - A joint that mimics another is in a relation with it (urdf_mimic.py). Dry friction acts (model_law.py).
   - Limits of position, velocity and effort are kept; they act only where supple.Limits is among the forces.
   - Limits of ±1.797...e308, the largest number, mean none: URDF has no infinity, and our writer must say it.
 """
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from supple.errors import ModelError, ParseError
 from supple.files.meshes import MeshFinder
+from supple.files.urdf_mimic import Mimic, add_mimics, read_mimic
 from supple.files.urdf_visuals import Shape, VisualReader, read_origin
 from supple.files.xml import Document, Element, Floats, children, line_of, tag_of
 from supple.model.builder import GRAVITY, ModelBuilder
@@ -51,9 +52,8 @@ TYPES: dict[str, JointName] = {
 
 #: The parts of a joint that mean nothing for a type.
 MEANINGLESS = {
-    "fixed": ("axis", "limit", "dynamics", "mimic"),
-    "floating": ("axis", "mimic"),
-    "planar": ("mimic",),
+    "fixed": ("axis", "limit", "dynamics"),
+    "floating": ("axis",),
 }
 
 
@@ -77,6 +77,7 @@ class Joint:
     axis: Floats
     #: Limits and dynamics, named as add_body's arguments.
     numbers: dict[str, float] = field(default_factory=dict)
+    mimic: Mimic | None = None
 
 
 def load_urdf(
@@ -86,12 +87,15 @@ def load_urdf(
     *,
     package_dirs: Sequence[str | Path] | None = None,
     strict: bool = False,
+    loops: bool = True,
 ) -> Model:
     """Read a URDF file. What the file says and the model does not use is in model.report.
 
     floating_base: put the root link on a free joint named "root_joint" instead of fixing it to the world.
     package_dirs: folders that hold packages, or are packages; meshes named package://... are sought there.
-    strict: refuse inertias no real body has and joints that move no inertia, instead of reporting them.
+    strict: refuse inertias no real body has, joints that move no inertia, and joints that mimic one that is not there,
+    instead of reporting them.
+    loops: read joints that mimic others as such; otherwise they move on their own.
     """
     doc = Document(path)
     root = doc.root
@@ -100,10 +104,12 @@ def load_urdf(
     _refuse_xacro(doc)
     visuals = VisualReader(doc, MeshFinder(doc.path, package_dirs))
     doc.unused(root, ("name", "version"), ("link", "joint", "material"))
-    links, joints = _read_robot(doc, visuals)
+    links, joints = _read_robot(doc, visuals, loops)
     base = _check_tree(doc, links, joints)
     builder = ModelBuilder(doc.text(root, "name"), GRAVITY if gravity is None else gravity)
     _add_all(builder, base, links, joints, floating_base)
+    mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic is not None}
+    add_mimics(doc, builder, {name: joint.type for name, joint in joints.items()}, mimics, strict)
     policy = "refuse" if strict else "report"
     try:
         model = builder.build(unphysical_inertia=policy, singular=policy)
@@ -127,7 +133,7 @@ def _refuse_xacro(doc: Document) -> None:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def _read_robot(doc: Document, visuals: VisualReader) -> tuple[dict[str, Link], dict[str, Joint]]:
+def _read_robot(doc: Document, visuals: VisualReader, loops: bool) -> tuple[dict[str, Link], dict[str, Joint]]:
     links: dict[str, Link] = {}
     joints: dict[str, Joint] = {}
     for element in children(doc.root):
@@ -143,7 +149,7 @@ def _read_robot(doc: Document, visuals: VisualReader) -> tuple[dict[str, Link], 
         if tag == "link":
             links[name] = _read_link(doc, element, visuals)
         else:
-            joints[name] = _read_joint(doc, element)
+            joints[name] = _read_joint(doc, element, loops)
     if not links:
         doc.fail(doc.root, "the robot has no link")
     return links, joints
@@ -170,7 +176,7 @@ def _read_link(doc: Document, element: Element, visuals: VisualReader) -> Link:
     return Link(line_of(element), m, com, R @ I @ R.T, shapes)
 
 
-def _read_joint(doc: Document, element: Element) -> Joint:
+def _read_joint(doc: Document, element: Element, loops: bool) -> Joint:
     doc.unused(element, ("name", "type"), ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"))
     kind = doc.text(element, "type")
     if kind not in TYPES:
@@ -183,12 +189,8 @@ def _read_joint(doc: Document, element: Element) -> Joint:
     position, rotation = read_origin(doc, element)
     axis = X_AXIS if kind in ("fixed", "floating") else _read_axis(doc, element)
     numbers = {} if kind == "fixed" else _read_limit(doc, element, kind) | _read_dynamics(doc, element, kind)
-    mimic = doc.child(element, "mimic")
-    if mimic is not None and "mimic" not in MEANINGLESS.get(kind, ()):
-        doc.unused(mimic, ("joint", "multiplier", "offset"))
-        leader = doc.text(mimic, "joint")
-        doc.remark("mimic", mimic, f"follows joint {leader!r} in the file; here it moves on its own")
-    return Joint(line_of(element), TYPES[kind], parent, child, position, rotation, axis, numbers)
+    mimic = read_mimic(doc, element, kind, loops)
+    return Joint(line_of(element), TYPES[kind], parent, child, position, rotation, axis, numbers, mimic)
 
 
 def _read_end(doc: Document, joint: Element, tag: str) -> str:

@@ -7,6 +7,7 @@
     URDF insists on numbers; `load` reads them as none.
   - Universal and cylindrical joints, which URDF lacks, are refused, or split into two joints each with a
     massless link between; q and v keep their layout. Ball and screw joints cannot be written.
+  - Relations of pairs of joints are written as <mimic> (urdf_mimic.py). Loops cannot be written.
   - Children of one body come back in the alphabetical order of their joints' names: so are URDFs read.
 What URDF cannot hold is remarked upon, and stands in a comment at the top.
 """
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 
 from supple.arguments import checked_model
 from supple.errors import ModelError
+from supple.files.urdf_mimic import COUPLED, written
 from supple.model.builder import GRAVITY
 from supple.model.geometry import rpy_from_rotation
 from supple.model.joints import KINDS, JointType
@@ -77,6 +79,8 @@ class _Writer:
         self.robot: Element = etree.Element("robot", name=model.name or "model")
         self.joint_names = set(model.joint_names)
         self.link_names = set(model.body_names)
+        coupled = [name for i, name in enumerate(model.joint_names) if model.joints[i].type in COUPLED]
+        self.mimics, self.unwritten = written(model.relation_list, coupled)
 
     def text(self) -> str:
         try:
@@ -222,6 +226,10 @@ class _Writer:
         friction = self._one("friction", part, m.friction[part.v], 0.0)
         if damping or friction:
             etree.SubElement(joint, "dynamics", damping=_number(damping), friction=_number(friction))
+        mimic = self.mimics.get(part.name)
+        if mimic is not None:
+            numbers = {"multiplier": _number(mimic.multiplier), "offset": _number(mimic.offset)}
+            etree.SubElement(joint, "mimic", {"joint": mimic.leader, **numbers})
         for what in ("armature", "stiffness"):
             values = getattr(m, what)[part.v]
             if values.any():
@@ -250,13 +258,9 @@ class _Writer:
         m = self.model
         if not np.array_equal(m.gravity, GRAVITY):
             self._remark("gravity", f"gravity {m.gravity.tolist()} has no place in URDF")
-        if m.actuator_list:
-            names = ", ".join(repr(a.name) for a in m.actuator_list[:5]) + ", ..." * (len(m.actuator_list) > 5)
-            self._remark("actuator", f"actuator {names}: has no place in URDF")
-        for what, parts in (("loop", m.loop_list), ("relation", m.relation_list)):
-            if parts:
-                names = ", ".join(repr(x.name) for x in parts[:5]) + ", ..." * (len(parts) > 5)  # type: ignore[attr-defined]
-                self._remark(what, f"{what} {names}: has no place in URDF")
+        self._remark_lost("actuator", [x.name for x in m.actuator_list])
+        self._remark_lost("loop", [x.name for x in m.loop_list])
+        self._remark_lost("relation", self.unwritten, ", whose joints each follow one other")
         by_parent: dict[int, str] = {}
         for i, name in enumerate(m.joint_names):
             p = int(m.parent[i])
@@ -264,6 +268,12 @@ class _Writer:
                 self._remark("order", "the bodies come back in another order: children sorted by their joints' names")
                 break
             by_parent[p] = name
+
+    def _remark_lost(self, what: str, names: list[str], more: str = "") -> None:
+        """On parts of the model that are not written, if there are any."""
+        if names:
+            some = ", ".join(map(repr, names[:5])) + ", ..." * (len(names) > 5)
+            self._remark(what, f"{what} {some}: has no place in URDF{more}")
 
     def _unused(self, names: set[str], wanted: str) -> str:
         """A name not yet in a set, into which it is put."""

@@ -47,9 +47,9 @@ def simulate(
 ) -> Result:
     """Follow a body through time.
 
-    q, v: initial state; by default the neutral position, at rest. duration, dt: seconds. Every `every`-th step and the
-    last one are kept. "dop853" chooses its own step length, and its state is sampled every dt. All settings except
-    duration, record, resume, overwrite and progress are those of supple.Simulation.
+    q, v: initial state; by default the neutral position, with loops closed, at rest. duration, dt: seconds. Every
+    `every`-th step and the last one are kept. "dop853" chooses its own step length, and its state is sampled every dt.
+    All settings except duration, record, resume, overwrite and progress are those of supple.Simulation.
 
     method: one of those of forward_dynamics, or "quasi-statics", or "adaptive". The last two accept the settings of
     QuasiStatics (error, measure) and AdaptiveDynamics (active, error, measure, update_every, ...), and step as these

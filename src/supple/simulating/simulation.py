@@ -32,6 +32,7 @@ from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
 from supple.simulating.marching import march
 from supple.simulating.names import progress_unit, when
+from supple.simulating.starting import first_position
 from supple.simulating.state import State, checked_state
 from supple.simulating.stiffness import Stiffness, stiffest
 from supple.simulating.timed_pushes import TimedPushes
@@ -181,7 +182,8 @@ class Simulation:
         self._joint_wrenches, self._joint_forces, self._check_energy = joint_wrenches, joint_forces, check_energy
         self._forces, self._tau = (forces,) if not isinstance(forces, Sequence) else tuple(forces), tau
         self._watch = Watch(events, self.dt)
-        q, v = closed_at_first(model, *checked_state(model, model.neutral() if q is None else q, v))
+        q, v = checked_state(model, first_position(model) if q is None else q, v)
+        q, v = closed_at_first(model, q, v)
         self.cursor = Cursor(model, q, v, h=dt, checked=check_energy)
         self._adaptive: Adaptive | None = None
         if self.integrator == "dop853":

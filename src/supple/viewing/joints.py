@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from supple.errors import printable
 from supple.model.joints import JointType
 from supple.model.model import Model
+from supple.simulating.starting import closed_if_possible
 
 Floats = NDArray[np.float64]
 
@@ -87,20 +88,21 @@ class Joints:
             self._add(body)
 
     def applied(self, q: Floats) -> Floats:
-        """A position, with what is held."""
-        held = dict(self._held)  # which another thread changes
+        """A position, with what is held; where loops do not allow that, with what was moved last."""
+        held, model = dict(self._held), self._model  # which another thread changes
         if not held:
             return q
-        by_v = {way.v: way.q for joint in range(self._model.n_joints) for way in ways(self._model, joint)}
-        move = np.zeros(self._model.nv)
+        by_v = {way.v: way.q for joint in range(model.n_joints) for way in ways(model, joint)}
+        move = np.zeros(model.nv)
         for v, value in held.items():
             move[v] = value if by_v[v] < 0 else value - q[by_v[v]]
-        return self._model.integrate(q, move)
+        last_first = dict.fromkeys(model.joint_names[model.dof_body[v]] for v in reversed(held))
+        return closed_if_possible(model, model.integrate(q, move), list(last_first))
 
     def show(self, q: Floats) -> None:
-        """Sliders that are not held say where the joints are."""
+        """Sliders that are not held, or not where they are held since loops do not allow it, say where joints are."""
         for way, slider in self._sliders:
-            if way.q >= 0 and way.v not in self._held:
+            if way.q >= 0 and (way.v not in self._held or not self._model.is_tree):
                 slider.value = float(np.clip(q[way.q], slider.min, slider.max))
 
     def _add(self, joint: int) -> None:
@@ -115,6 +117,7 @@ class Joints:
     def _moved(self, way: Way) -> Callable[[Any], None]:
         def moved(event: Any) -> None:
             if event.client is not None:  # by hand, not by playing
+                self._held.pop(way.v, None)  # so that it is the last
                 self._held[way.v] = float(event.target.value)
                 self._changed()
 

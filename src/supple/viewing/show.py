@@ -21,6 +21,7 @@ from supple.model.clip import Clip
 from supple.model.model import Model
 from supple.simulating.result import Result, SegmentInMemory
 from supple.simulating.run import load_run
+from supple.simulating.starting import closed_if_possible
 
 Floats = NDArray[np.float64]
 
@@ -100,13 +101,16 @@ def view(
     return page
 
 
-def shown_as(what: Any, q: ArrayLike | None = None, times: ArrayLike | None = None) -> tuple[Result, str, bool]:
-    """What is to be shown, its name, and whether its joints may be moved."""
+def shown_as(
+    what: Any, q: ArrayLike | None = None, times: ArrayLike | None = None, *, loops: bool = True
+) -> tuple[Result, str, bool]:
+    """What is to be shown, its name, and whether its joints may be moved. loops: of a robot's file, whether they are
+    read."""
     title = ""
     if isinstance(what, (str, Path)):
         title, path = Path(what).name, Path(what)
         suffix = path.suffix.lower()
-        what = load_bvh(path) if suffix == ".bvh" else load(path) if suffix in FILES else load_run(path)
+        what = load_bvh(path) if suffix == ".bvh" else load(path, loops=loops) if suffix in FILES else load_run(path)
     if isinstance(what, Model):
         return posed(_clip(what, q, times)), title or what.name, True
     if q is not None or times is not None:
@@ -145,7 +149,7 @@ def posed(clip: Clip) -> Result:
 
 
 def _clip(model: Model, q: ArrayLike | None, times: ArrayLike | None) -> Clip:
-    x = model.neutral() if q is None else as_floats("q", q)
+    x = closed_if_possible(model, model.neutral()) if q is None else as_floats("q", q)
     rows = np.atleast_2d(x)
     if rows.ndim != 2 or rows.shape[1] != model.nq:
         raise StateError(f"q has shape {x.shape}; expected ({model.nq},) or (k, {model.nq})")
