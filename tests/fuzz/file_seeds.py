@@ -75,14 +75,33 @@ GRIPPER = (
     f'</joint><link name="ball">{INERTIAL}</link><joint name="fly" type="floating"><parent link="palm"/>'
     '<child link="ball"/></joint></robot>'
 )
-URDF = [WALKER.encode(), GRIPPER.encode()]
+HAND = (
+    f'<robot name="hand"><link name="palm">{INERTIAL}</link>'
+    + "".join(
+        f'<link name="tip{i}">{INERTIAL}</link><joint name="bend{i}" type="{kind}"><parent link="palm"/>'
+        f'<child link="tip{i}"/><axis xyz="0 1 0"/>{mimic}</joint>'
+        for i, (kind, mimic) in enumerate(
+            [
+                ("continuous", ""),
+                ("continuous", '<mimic joint="bend0" multiplier="1.05" offset="0.72"/>'),
+                ("continuous", '<mimic joint="bend1" multiplier="-2"/>'),
+                ("prismatic", '<mimic joint="bend2" multiplier="0" offset="0.1"/>'),
+                ("continuous", '<mimic joint="bend5" offset="-0.1"/>'),
+                ("fixed", '<mimic joint="bend0"/>'),
+            ]
+        )
+    )
+    + "</robot>"
+)
+URDF = [WALKER.encode(), GRIPPER.encode(), HAND.encode()]
 URDF_TAGS = [
     "robot", "link", "joint", "inertial", "mass", "inertia", "origin", "parent", "child", "axis", "limit", "dynamics",
     "mimic", "visual", "geometry", "mesh", "box", "material", "color", "odd", "{http://ros.org/wiki/xacro}macro",
 ]  # fmt: skip
 URDF_VALUES = [x for x in ODD_NUMBERS if x] + ODD_NAMES + ODD_FILES + [
     "1 2", "1 2 3", "0 0 0", "1e60 0 0", "1e-200 0 0", "pelvis", "left_foot", "knee", "fixed", "floating", "prismatic",
-    "revolute", "continuous", "planar", "${x}", "$(find x)/y", " ", "1 2 3 4",
+    "revolute", "continuous", "planar", "bend0", "bend1", "bend2", "bend3", "slide1", "fly",
+    "table", "${x}", "$(find x)/y", " ", "1 2 3 4",
 ]  # fmt: skip
 
 # --- MJCF ----------------------------------------------------------------------------------------------------
@@ -117,7 +136,21 @@ CHAIN = (
     + "</body>" * 5
     + "</worldbody></mujoco>"
 )
-MJCF = [ARM.encode(), CHAIN.encode()]
+LINKAGE = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="crank"><joint name="turn" axis="0 1 0" ref="0.2"/><geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.02"/>
+<body name="rod" pos="0.3 0 0"><joint name="bend" axis="0 1 0"/><geom type="capsule" fromto="0 0 0 0.8 0 0"
+size="0.02"/><site name="end" pos="0.8 0 0"/><body name="tool" pos="0.4 0 0.1"><geom size="0.03"/></body></body></body>
+<body name="slide" pos="1.1 0 0"><joint name="slip" type="slide" axis="1 0 0"/><geom type="box" size="0.1 0.1 0.1"/>
+<site name="pin" quat="1 0 1 0"/></body><body name="held" pos="0 1 0"><freejoint/><geom size="0.1" mass="1"/></body>
+<body name="hand" mocap="true" pos="0 1 0"/></worldbody>
+<tendon><fixed name="f"><joint joint="turn" coef="1"/></fixed><fixed name="g"><joint joint="slip" coef="2"/></fixed>
+</tendon><equality><connect name="pinned" site1="end" site2="pin" solref="0.005 1"/>
+<connect body1="tool" body2="held" anchor="0.1 0 0" active="false"/><connect body1="rod" anchor="0.8 0 0"/>
+<weld name="grip" body1="held" body2="hand" relpose="0 0 0.1 1 0 0 0" anchor="0 0 1" torquescale="0.5"/>
+<weld site1="end" site2="pin" torquescale="0"/><joint joint1="turn" joint2="slip" polycoef="0.1 2 0 0 0"/>
+<joint joint1="slip" polycoef="0.1 0 0 0 0"/><joint joint1="turn" joint2="bend" polycoef="0 1 0.5 0 0"/>
+<tendon tendon1="f" tendon2="g"/></equality></mujoco>"""
+MJCF = [ARM.encode(), CHAIN.encode(), LINKAGE.encode()]
 
 
 def beside(part: str) -> bytes:
@@ -145,11 +178,13 @@ MJCF_PARTS = [
 ]
 MJCF_TAGS = [
     "mujoco", "worldbody", "body", "joint", "geom", "site", "inertial", "default", "frame", "replicate", "freejoint",
-    "camera", "compiler", "option", "size", "asset", "mesh", "actuator", "motor", "sensor", "equality", "weld", "odd",
+    "camera", "compiler", "option", "size", "asset", "mesh", "actuator", "motor", "sensor", "equality", "weld",
+    "connect", "tendon", "odd",
 ]  # fmt: skip
 MJCF_VALUES = [x for x in ODD_NUMBERS if x] + ODD_NAMES + [
     "1 2", "1 2 3", "0 0 0", "0 0 0 0", "1 0 0 0", "1e-9 0 0", "hinge", "ball", "free", "slide", "mesh", "capsule",
     "ellipsoid", "true", "false", "auto", "yaw", "elbow", "shoulder", "finger", "disable", "enable", "1e10 1e10 1e10",
+    "turn", "slip", "end", "pin", "held", "hand", "0 1 0 0 0", "0.1 2", "1e9 1 0 0 0", "0 1e-300 0 0 0",
 ]  # fmt: skip
 
 # --- BVH -----------------------------------------------------------------------------------------------------

@@ -103,7 +103,10 @@ def no_file(rng: Rng, path: Path) -> None:
 
 
 def read_robot(rng: Rng, path: Path) -> None:
-    check_model(supple.load(path, floating_base=bool(rng.random() < 0.3), strict=bool(rng.random() < 0.2)))
+    how = {"floating_base": 0.3, "strict": 0.2, "loops": 0.8}
+    model = supple.load(path, **{name: bool(rng.random() < share) for name, share in how.items()})
+    check_model(model)
+    check_loops(rng, model)
 
 
 def read_motion(rng: Rng, path: Path) -> None:
@@ -133,6 +136,20 @@ def check_model(model: supple.Model) -> None:
     repr(model), str(model.report), model.tree(), model.neutral()
     for visual in model.visuals:
         assert np.isfinite(visual.position).all() and np.isfinite(visual.rotation).all()
+
+
+def check_loops(rng: Rng, model: supple.Model) -> None:
+    """What closes loops is of finite numbers, and shown; a position in which it is closed is one, or there is none."""
+    for loop in model.loop_list:
+        assert np.isfinite([loop.position, loop.other_position, *loop.rotation, *loop.other_rotation]).all()
+        repr(loop)
+    for relation in model.relation_list:
+        assert np.isfinite([*relation.factors, relation.offset]).all()
+        repr(relation)
+    if model.is_tree or model.nv > 30 or rng.random() < 0.7:
+        return
+    q = supple.close_loops(model, model.neutral())
+    assert np.isfinite(q).all() and model.mobility(q).degrees <= model.nv
 
 
 Make = Callable[[Rng, str], bytes]

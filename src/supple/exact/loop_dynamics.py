@@ -36,7 +36,10 @@ def with_loops(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: st
     if method == "aba":
         return WITH_LOOPS(model, q, v, tau, wrenches)
     if method not in ("crba", "dense"):
-        raise ModelError(f"method {method!r} is for trees, and this model has loops: use 'aba', 'crba' or 'dense'")
+        raise ModelError(
+            f"method {method!r} is for trees, and this model has loops: use 'aba', 'crba' or 'dense'; or read the file "
+            "without loops, by load(..., loops=False) or --no-loops"
+        )
     arrays, size = WITH_LOOPS.arrays(model, (q, v, tau, wrenches))
     solve = _by_factors if method == "crba" else _at_once
     if size is None:

@@ -359,8 +359,8 @@ class Model:
         """Refuse loops."""
         if not self.is_tree:
             raise ModelError(
-                f"{what} is for trees, and this model has loops: load(..., loops=False), or dataclasses.replace(model, "
-                "loop_list=(), relation_list=()), leaves them out; forward_dynamics and simulate take them"
+                f"{what} is for trees, and this model has loops: load(..., loops=False), or --no-loops, reads a file "
+                "without them; dataclasses.replace(model, loop_list=(), relation_list=()) leaves them out"
             )
 
     def _body(self, i: int) -> Body:
