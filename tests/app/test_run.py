@@ -305,7 +305,7 @@ def test_a_file_with_loops_begins_where_they_are_closed(tmp_path, caplog):
 def test_joints_stay_where_they_are_put_if_loops_allow_it(tmp_path, caplog):
     (tmp_path / "gripper.urdf").write_text(GRIPPER)
     run = "run gripper.urdf --duration 0.01 --dt 0.01 --record run.h5 --overwrite --at"
-    for at, first in (("j0=0.5", [0.5, 1.3]), ("j1=0.7", [0.2, 0.7]), ("j0=0.1 --at j1=9", [0.1, 0.5])):
+    for at, first in (("j0=0.5", [0.5, 1.3]), ("j1=0.7", [0.2, 0.7]), ("j0=0.1 --at j1=9 --at j0=0.1", [0.1, 0.5])):
         succeeds(*run.split(), *at.split(), cwd=tmp_path)
         np.testing.assert_allclose(supple.load_run(tmp_path / "run.h5").q[0], first, atol=1e-12)
     caplog.clear()

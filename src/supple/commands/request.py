@@ -132,7 +132,7 @@ class Request:
         if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
             given |= made.adaptive
         near = self._position(body, body.neutral() if made is None else made.q0)
-        q = self._closed(body, near)
+        q = near if made is not None and not self.at else self._closed(body, near)
         if model is None:  # a run that is continued has said so when it began
             say_moved(body, near, q)
         run = Simulation(

@@ -123,8 +123,9 @@ def written(relations: Sequence[Relation], joints: Sequence[str]) -> tuple[dict[
         else:
             rest.append(x.name)
     out: dict[str, Mimic] = {}
+    leaders = sorted(joints, key={joint for _, joint in held}.__contains__)  # rather one that is not held itself
     for x, joint in held:
-        leader = next((name for name in joints if not groups.has(joint, name)), None)
+        leader = next((name for name in leaders if not groups.has(joint, name)), None)
         if leader is not None and _is_writable(x) and fixed.joins(joint, None):
             groups.joins(joint, leader)
             out[joint] = _mimic(x, joint, leader)

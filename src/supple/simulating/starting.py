@@ -21,11 +21,11 @@ MOVED = 1e-9  #: metres and radians by which a joint is elsewhere
 
 
 def closed_near(model: Model, q: Floats, held: Sequence[str] = ()) -> Floats:
-    """A position near q in which loops are closed. held: joints that stay where they are, as many of the first of them
-    as loops allow (and only those with one coordinate)."""
+    """A position near q in which loops are closed; q itself if there are none. held: joints that stay where they are,
+    as many of the first of them as loops allow (and only those with one coordinate)."""
     if model.is_tree:
         return q
-    single = [name for name in held if model.joint_type[model.joints[name].index] in SINGLE]
+    single = [name for name in dict.fromkeys(held) if model.joint_type[model.joints[name].index] in SINGLE]
     relations = [Relation(f"{name} is held", (name,), (1.0,), float(q[model.joints[name].q.start])) for name in single]
     for n in range(len(relations), 0, -1):
         try:
@@ -53,6 +53,8 @@ def first_position(model: Model) -> Floats:
 
 def say_moved(model: Model, q: Floats, closed: Floats) -> None:
     """That loops were closed at the start by moving joints from q, if they were: one line, by the logger "supple"."""
+    if closed is q:
+        return
     far = np.abs(model.difference(q, closed))
     if far.max(initial=0.0) > MOVED:
         joints = model.dof_body[far > MOVED]
