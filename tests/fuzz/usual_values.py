@@ -42,7 +42,7 @@ VECTORS = (
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
     "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets", "pulls_only", "joint_forces",
-    "springs",
+    "springs", "loops",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
