@@ -150,7 +150,7 @@ def refused_calls(ad, push, spring):
         calls += [to("active", 3), to("error", 1.0), to("guaranteed", True), ("pin", lambda: ad.pin(1))]
     elif ad.guaranteed:
         calls += [to("active", 3), to("update_every", 2)]
-    else:
+    elif not ad._hybrid.settings.roots[6]:  # free roots count apart
         calls += [to("active", 0)]  # one is pinned
     return calls
 
