@@ -46,10 +46,33 @@ def solve_rows(L, order, rank, n, x):
     """Replace x, on the right-hand side, by the solution."""
     for a in range(rank):
         i = order[a]
-        t = x[i]
-        for b in range(a):
-            t -= L[n * i + order[b]] * x[order[b]]
-        x[i] = t / L[n * i + i]
+        x[i] = (x[i] - others_below(L, order, n, a, x)) / L[n * i + i]
+    solve_upper(L, order, rank, n, x)
+
+
+@helper
+def solve_for_largest(L, order, rank, n, x):
+    """The same with those signs of x that make the solution large: each makes what is passed on to the next rows
+    larger, as in LINPACK's estimates of condition numbers."""
+    for a in range(rank):
+        i = order[a]
+        t = others_below(L, order, n, a, x)
+        x[i] = math.copysign((abs(x[i]) + abs(t)) / L[n * i + i], -t)
+    solve_upper(L, order, rank, n, x)
+
+
+@helper
+def others_below(L, order, n, a, x):
+    """What the rows before the a-th one contribute to it."""
+    i, t = order[a], 0.0
+    for b in range(a):
+        t += L[n * i + order[b]] * x[order[b]]
+    return t
+
+
+@helper
+def solve_upper(L, order, rank, n, x):
+    """L^T x = b in place; x of the rows that are left out is zero."""
     for a in range(rank - 1, -1, -1):
         i = order[a]
         t = x[i]

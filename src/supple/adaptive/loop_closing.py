@@ -19,7 +19,7 @@ from supple.adaptive.body_poses import climb
 from supple.adaptive.dependent_rows import factor_rows, solve_rows
 from supple.adaptive.loop_forces import LoopForces
 from supple.adaptive.memory import QuasiStaticBody
-from supple.adaptive.outdated import MATRICES, mark
+from supple.adaptive.outdated import MATRICES, mark, renew_spans
 from supple.assembly.joints import advance, identity, joint_room
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
@@ -27,6 +27,7 @@ from supple.exact.closure import along, find_relations, find_rows, hold_world, w
 from supple.exact.row_elimination import least_remainder, reach_of
 from supple.integrating.push_law import length
 from supple.model.joint_poses import DOF, JointPlace, place_joint, write_turns
+from supple.model.joints import NQ
 from supple.spatial.algebra import Motion, Vec3, shift_force
 from supple.spatial.compiler import helper, kernel
 
@@ -34,6 +35,7 @@ RANK = 1e-6  #: a row of which less remains, of one, depends on others
 STUCK = 0.5  #: an iteration that leaves more than this of the gap did not help
 MOST = 30  #: iterations
 EPSILON = 2.0**-50  #: rounding of positions, of which loops may stay open
+FARTHEST = 1e6  #: metres from the origin beyond which gaps may be no larger
 
 
 @helper
@@ -46,7 +48,7 @@ def find_gaps(qs, held):
         motion = loops.motions[k]
         R, r = climb(qs, held.bodies[k].body)
         motion.R, motion.P, motion.V, motion.zeta = R, r, rest, rest
-        far = max(far, length(r))
+        far = max(far, min(length(r), FARTHEST))
     find_rows(loops)
     find_relations(loops, body.q, held.still)
     held.left, held.worst = 0.0, 0
@@ -160,6 +162,8 @@ def move_joints(qs, held):
             held.moves[tree.iv[j] + k] = t
             column += 1
         advance(tree, j, body.q, held.moves, 1.0)
+    if qs.n_visited == 0:  # a solution of the whole body: the nodes of all its joints are marked
+        renew_spans(qs)
     for x in range(qs.n_visited - 1, -1, -1):  # lower nodes first; those that are also among the paths come again
         renew_open(body, qs.visited[x])
     for x in range(held.n_paths):
@@ -172,11 +176,29 @@ def renew_open(body, i):
         renew_span(body, i)
 
 
+@helper
+def keep_joint(qs, held, j):
+    """The position of joint j is one to come back to."""
+    tree, q = qs.body.tree, qs.body.q
+    for k in range(tree.iq[j], tree.iq[j] + NQ[tree.joint[j]]):
+        held.kept_q[k] = q[k]
+
+
+@helper
+def keep_joints(qs, held):
+    """The same for all joints that have moved in a step."""
+    for x in range(qs.n_computed):
+        keep_joint(qs, held, qs.computed[x])
+    for x in range(held.n_joints):
+        keep_joint(qs, held, held.joints[x])
+
+
 @kernel(types.boolean(QuasiStaticBody.type, LoopForces.type, types.float64), "quasi-statics, closing", nogil=True)
 def close_kernel(qs, held, least):
-    """Close the loops after a step over the tree. least: how far they may stay open, besides rounding. Returns whether
-    they are closed."""
+    """Close the loops after a step in which few joints moved. least: how far they may stay open, besides rounding.
+    Returns whether they are closed; then this is the state to come back to."""
     tree, before, moved = qs.body.tree, math.inf, False
+    held.n_joints = 0
     for _ in range(MOST):
         least = max(least, EPSILON * find_gaps(qs, held))
         if held.left <= least or not held.left < STUCK * before:
@@ -189,4 +211,7 @@ def close_kernel(qs, held, least):
             moved = True
         before = held.left
         move_joints(qs, held)
-    return held.left <= 64.0 * least
+    if not held.left <= 64.0 * least:
+        return False
+    keep_joints(qs, held)
+    return True

@@ -6,28 +6,14 @@ nodes, totals and certificates are those of the tree. The accelerations y along 
     y = y0 + Lambda x        y = 0 where loops stay closed, at rest
 
 They are the differences of the accelerations of the bodies at both ends, which follow from a pass up and a pass down
-the nodes above these bodies: O(log n) for each. A pass for each row gives Lambda. The solution is improved until y is
-nothing but rounding: what is wrong with Lambda only delays that.
-
-**The error of x.** The y that are left, and what rounding hides of them, are the effect of wrong forces d, with
-Lambda d = y. The accelerations of all joints that d would cause are the root of their total, which is a quadratic
-function of d: it is seen in the totals for x + t d and x - t d, with t so large that rounding does not matter.
+the nodes above these bodies: O(log n) for each. How x is found: loop_solution.py.
 """
 
 from __future__ import annotations
 
-import math
-
-from numba import types
-
-from supple.adaptive.balance import sizes_in_basis
-from supple.adaptive.dependent_rows import factor_rows, solve_rows
-from supple.adaptive.memory import QuasiStaticBody
-from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.frames import BASIS
 from supple.assembly.joints import beside, force_in_basis
 from supple.assembly.passes import (
-    closing_of,
     join_down,
     leaf_down,
     light_down,
@@ -40,23 +26,14 @@ from supple.assembly.passes import (
 )
 from supple.assembly.poses import pose_at
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.exact.closure import along, find_relations, find_rows, hold_world, widest_gap
+from supple.exact.closure import along, find_relations, find_rows, hold_world
 from supple.exact.loop_tables import Loops
-from supple.exact.row_elimination import least_remainder, reach_of
-from supple.integrating.push_law import length
 from supple.model.joint_poses import DOF, SCREW
-from supple.spatial.algebra import Force, Motion, Vec3, dot, shift_force, shift_motion
-from supple.spatial.compiler import helper, kernel
-from supple.spatial.cpu import set_six, six
+from supple.spatial.algebra import Force, Motion, Vec3, shift_force, shift_motion
+from supple.spatial.compiler import helper
 from supple.spatial.fields import Floats, Integer, Integers, Number, Six, Value
 from supple.spatial.matrices import new_matrix
 from supple.spatial.structs import Link, Struct, Table
-
-RANK = 1e-6  #: a row of which less remains, of one, depends on others: Lambda has half the digits of its factors
-ROUNDING = 1e-14  #: rows that give way by no more than this, of what their ends would do alone, are rounding
-MOST = 10  #: improvements
-LARGER = 16.0  #: unit forces are such that accelerations along rows become so many times larger than without them
-FAILED = 1e-6  #: accelerations along rows, compared with the terms of which they are differences: Lambda is useless
 
 
 class HeldBody(Struct):
@@ -83,7 +60,9 @@ class LoopForces(Struct):
     y = Floats()  # accelerations along rows
     size = Floats()  # the terms of which these are differences, without the forces of loops
     gives = Floats()  # how far each gives way to a unit force, by its two bodies alone
+    yields = Floats()  # the root of that, or of its Lambda: forces along it are rounded by what they cause alone
     scale = Floats()  # what makes rows comparable
+    chief = Integers()  # the most yielding row of the same loop
     L = Floats()  # (rows, rows) the factor of Lambda, scaled
     order = Integers()
     rank = Integer()
@@ -96,6 +75,7 @@ class LoopForces(Struct):
     n_joints = Integer()
     columns = Floats()  # (nv, rows) of G, for their degrees of freedom
     moves = Floats()  # (nv,) their motion
+    kept_q = Floats()  # (nq,) the last position in which all loops were closed
     left = Number()  # the widest gap
     worst = Integer()  # its row
 
@@ -203,6 +183,12 @@ def find_accelerations(qs, held):
         a, R = acceleration_of(body, held.bodies[k].body), loops.motions[k].R
         loops.motions[k].zeta = Motion(R @ a.ang, R @ a.lin)
     loops.motions[loops.n_motions - 1].zeta = Motion(Vec3(0.0, 0.0, 0.0), qs.gravity * -1.0)
+    find_rates(loops, body.qdd, held)
+
+
+@helper
+def find_rates(loops, qdd, held):
+    """y, from the accelerations zeta of the bodies at the ends of loops, and qdd of joints."""
     for r in range(loops.n_rows):
         held.y[r] = 0.0
     for i in range(loops.n_loops):
@@ -214,13 +200,12 @@ def find_accelerations(qs, held):
                 held.y[r] += a if side == 1 else -a
     for i in range(loops.n_terms):
         term = loops.terms[i]
-        held.y[term.row] += term.factor * body.qdd[term.iv]
+        held.y[term.row] += term.factor * qdd[term.iv]
 
 
 @helper
-def find_sizes(qs, held):
-    """The sizes of the terms of y, from the accelerations of which y was just found."""
-    loops = held.loops
+def find_sizes(loops, qdd, held):
+    """The sizes of the terms of y."""
     for r in range(loops.n_rows):
         held.size[r] = 0.0
     for i in range(loops.n_loops):
@@ -231,185 +216,4 @@ def find_sizes(qs, held):
                 held.size[r] += abs(along(row.f, shift_motion(row.P - end.P, end.zeta)))
     for i in range(loops.n_terms):
         term = loops.terms[i]
-        held.size[term.row] += abs(term.factor * qs.body.qdd[term.iv])
-
-
-@helper
-def find_gives(qs, held):
-    """How far each row gives way to a unit force, by the bodies or joints at its ends alone."""
-    body, loops, tree = qs.body, held.loops, qs.body.tree
-    for r in range(loops.n_rows):
-        held.gives[r] = 0.0
-    for i in range(loops.n_loops):
-        loop = loops.loops[i]
-        for r in range(loop.row, loop.row + 6 - DOF[loop.kind]):
-            for side in range(2):
-                b, row = loop.ends[side].body, loops.rows[r]
-                if b >= 0:
-                    Y = tree.inertias[b].Y
-                    f = shift_force(row.P - loops.motions[loop.ends[side].motion].P, row.f)
-                    J = max(Y.I.xx, Y.I.yy, Y.I.zz)
-                    held.gives[r] += dot(f.ang, f.ang) / J if J > 0.0 else 0.0
-                    held.gives[r] += dot(f.lin, f.lin) / Y.m if Y.m > 0.0 else 0.0
-    for i in range(loops.n_terms):
-        term, node = loops.terms[i], held.term_nodes[i]
-        held.gives[term.row] += term.factor * term.factor * abs(closing_of(body, node).rows[0].G[0])
-
-
-@helper
-def find_lambda(qs, held, level):
-    """Lambda into L, from the accelerations that a force along each row causes. level: the size of those without."""
-    n, x, y = held.loops.n_rows, held.x, held.y
-    for r in range(n):
-        held.kept[r] = y[r]
-    for r in range(n):
-        force = LARGER * level / held.gives[r] if held.gives[r] > 0.0 else 1.0
-        x[r] = force
-        apply_forces(qs, held)
-        find_accelerations(qs, held)
-        x[r] = 0.0
-        for s in range(n):
-            held.L[n * s + r] = (y[s] - held.kept[s]) / force
-    for r in range(n):
-        for s in range(r):
-            mean = 0.5 * (held.L[n * r + s] + held.L[n * s + r])
-            held.L[n * r + s] = held.L[n * s + r] = mean
-
-
-@helper
-def scale_group(held, first, end):
-    """What makes the rows of a loop, or of a relation, comparable with others: the most yielding one is of unit size,
-    turns count by the size of the model."""
-    n, most, free = held.loops.n_rows, 0.0, 0.0
-    for r in range(first, end):
-        reach = reach_of(held.loops, r)
-        most = max(most, held.L[n * r + r] / (reach * reach))
-        free = max(free, held.gives[r] / (reach * reach))
-    whole = 1.0 / math.sqrt(most) if most > ROUNDING * free else 0.0
-    for r in range(first, end):
-        held.scale[r] = whole / reach_of(held.loops, r)
-
-
-@helper
-def factor_lambda(held):
-    """The factor of Lambda, scaled, and its rank."""
-    loops, n, L = held.loops, held.loops.n_rows, held.L
-    first = 0
-    for i in range(loops.n_loops):
-        end = loops.loops[i].row + 6 - DOF[loops.loops[i].kind]
-        scale_group(held, loops.loops[i].row, end)
-        first = max(first, end)
-    for r in range(first, n):
-        scale_group(held, r, r + 1)
-    for r in range(n):
-        for s in range(n):
-            L[n * r + s] *= held.scale[r] * held.scale[s]
-    held.rank = factor_rows(L, held.order, n, max(RANK, least_remainder(widest_gap(loops))))
-
-
-@helper
-def undo(held, sign):
-    """`change`, which has accelerations along rows, becomes the forces that cause them; times sign."""
-    n = held.loops.n_rows
-    for r in range(n):
-        held.change[r] *= sign * held.scale[r]
-    solve_rows(held.L, held.order, held.rank, n, held.change)
-    for r in range(n):
-        held.change[r] *= held.scale[r]
-
-
-@helper
-def is_open(held):
-    """The largest acceleration along rows, as scaled; and its terms."""
-    most, terms = 0.0, 0.0
-    for r in range(held.loops.n_rows):
-        most = max(most, held.scale[r] * abs(held.y[r]))
-        terms = max(terms, held.scale[r] * held.size[r])
-    return most, terms
-
-
-@helper
-def improve(qs, held):
-    """Change x until y is nothing but rounding. Returns whether that is achieved."""
-    before = math.inf
-    for _ in range(MOST):
-        most, _ = is_open(held)
-        if most == 0.0 or not most < 0.5 * before:
-            break
-        before = most
-        for r in range(held.loops.n_rows):
-            held.change[r] = held.y[r]
-        undo(held, -1.0)
-        for r in range(held.loops.n_rows):
-            held.x[r] += held.change[r]
-        apply_forces(qs, held)
-        find_accelerations(qs, held)
-    most, terms = is_open(held)
-    return most <= FAILED * terms
-
-
-@helper
-def total_with(qs, held, t):
-    """The total acceleration of all joints under the forces x + t change; x is in `kept`."""
-    body = qs.body
-    for r in range(held.loops.n_rows):
-        held.x[r] = held.kept[r] + t * held.change[r]
-    apply_forces(qs, held)
-    a, _ = total_acceleration(body, body.tree.n_nodes - 1)
-    return a
-
-
-@helper
-def error_of_forces(qs, held):
-    """The accelerations of all joints, the root of the sum of their squares, by which the forces x are wrong."""
-    n, most, level = held.loops.n_rows, 0.0, 0.0
-    for r in range(n):
-        wrong = max(abs(held.y[r]), qs.digits * held.size[r])
-        most, level = max(most, wrong), max(level, held.size[r])
-        held.change[r] = wrong if r % 2 == 0 else -wrong
-        held.kept[r] = held.x[r]
-    if most == 0.0:
-        return 0.0
-    undo(held, 1.0)
-    t = level / most
-    square = total_with(qs, held, t) + total_with(qs, held, -t) - 2.0 * total_with(qs, held, 0.0)
-    return math.sqrt(max(0.5 * square, 0.0)) / t
-
-
-@helper
-def note_strain(qs, held):
-    """Add the forces of loops to the sizes of pushes that may cancel each other."""
-    tree = qs.body.tree
-    for k in range(held.n_bodies):
-        one = held.bodies[k]
-        at = qs.strain[one.pushed].f
-        set_six(at, 0, six(at, 0) + sizes_in_basis(tree, one.body, length(one.f.lin), length(one.f.ang)))
-
-
-@kernel(types.boolean(QuasiStaticBody.type, LoopForces.type), "quasi-statics, loops", effort=6, nogil=True)
-def loop_forces_kernel(qs, held):
-    """Find the forces of loops, and let them act. Returns whether they were found."""
-    n = held.loops.n_rows
-    place_ends(qs, held)
-    for k in range(held.n_bodies):
-        held.bodies[k].given = qs.body.external[held.bodies[k].body].f
-    for r in range(n):
-        held.x[r] = 0.0
-    apply_forces(qs, held)
-    find_accelerations(qs, held)
-    find_sizes(qs, held)
-    level, qs.left_open = 0.0, 0.0
-    for r in range(n):
-        level = max(level, held.size[r])
-    if level == 0.0:
-        return True
-    find_gives(qs, held)
-    find_lambda(qs, held, level)
-    factor_lambda(held)
-    apply_forces(qs, held)
-    find_accelerations(qs, held)
-    if not improve(qs, held):
-        return False
-    qs.left_open = error_of_forces(qs, held)
-    note_strain(qs, held)
-    return qs.left_open < math.inf
+        held.size[term.row] += abs(term.factor * qdd[term.iv])

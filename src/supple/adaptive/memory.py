@@ -95,7 +95,7 @@ class QuasiStaticBody(Struct):
     floor = Number()  # rounding error of the computed accelerations
     digits = Number()  # the relative error of coefficients [assembly/rounding.py]
     size = Number()  # the root of the scale of the whole
-    left_open = Number()  # accelerations, in all, by which the forces of loops are wrong [loop_forces.py]
+    left_open = Number()  # accelerations, in all, by which the forces of loops are wrong [loop_solution.py]
     slid = Number()  # sliding displacement of joints inside the body since `digits` was measured
     # for the whole body [whole_body.py]
     noise = Floats()  # (nv,) magnitude of the terms of a joint's own equation

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.loop_closing import close_kernel
-from supple.adaptive.loop_forces import HeldBody, LoopForces, loop_forces_kernel
+from supple.adaptive.loop_forces import HeldBody, LoopForces
+from supple.adaptive.loop_solution import loop_forces_kernel
 from supple.adaptive.pushes import nodes_above
 from supple.adaptive.whole_loops import probe_loops_kernel, whole_loops_kernel
 from supple.assembly.tables import TreeTables
-from supple.exact.assembling import closed_gap
+from supple.errors import SimulationError, SingularError
+from supple.exact.assembling import CLOSED, size_of
 from supple.exact.loop_tables import loop_tables
 from supple.exact.with_loops import WITH_LOOPS
 from supple.integrating.closing import Closing
@@ -45,18 +47,19 @@ class QuasiStaticLoops(Pointing):
         most = min(6 * (self._most_joints + len(paths)), model.nv)
         held_bodies, columns = HeldBody.zeros(len(self.bodies)), most * rows if self.are_few else 0
         held_bodies["body"] = self.bodies
-        numbers = ("x", "y", "size", "gives", "scale", "change", "kept")
+        numbers = ("x", "y", "size", "gives", "yields", "scale", "change", "kept")
         self.held: Held = LoopForces.of(
             loops=loops, bodies=held_bodies, n_bodies=len(self.bodies), paths=paths, n_paths=len(paths),
             term_nodes=assembly.node_of[joints], own=np.zeros(model.nv), still=np.zeros(model.nv),
             **{name: np.zeros(rows) for name in numbers},
-            L=np.zeros(rows * rows if self.are_few else 0), order=np.zeros(rows, dtype=np.int64),
+            **{name: np.zeros(rows, dtype=np.int64) for name in ("order", "chief")},
+            L=np.zeros(rows * rows if self.are_few else 0),
             sides=_sides(model) if self.are_few else np.zeros(0, dtype=np.int64),
             taken=np.zeros(n, dtype=np.int64), joints=np.zeros(n, dtype=np.int64), columns=np.zeros(columns),
-            moves=np.zeros(model.nv),
+            moves=np.zeros(model.nv), kept_q=np.zeros(model.nq),
         )  # fmt: skip
         self._closing = Closing(model)
-        self._least = closed_gap(model)
+        self._least = CLOSED * size_of(model)  # over the tree, rounding does not grow with n
         self._point()
 
     def _point(self) -> None:
@@ -93,8 +96,22 @@ class QuasiStaticLoops(Pointing):
         return few and bool(self._close(self._memory.address, self.held.address, self._least))
 
     def close_whole(self, time: float, q: Floats) -> None:
-        """Close them by all joints."""
-        q[:], _ = self._closing(time, (q, np.zeros(self._model.nv)))
+        """Close them by all joints; where that fails, q is again what it was before the step."""
+        there = q.copy()
+        q[:] = self.held.kept_q
+        try:
+            q[:], _ = self._closing(time, (there, np.zeros(self._model.nv)))
+        except SingularError as error:
+            raise SimulationError(
+                f"at time {time:.6g} s, a step leads to where loops cannot be closed: {error}; the state before it is "
+                "kept: use shorter steps or smaller forces",
+                time,
+            ) from error
+        self.keep(q)
+
+    def keep(self, q: Floats) -> None:
+        """The loops are closed here: a position to come back to."""
+        self.held.kept_q[:] = q
 
 
 def _sides(model: Model) -> Ints:

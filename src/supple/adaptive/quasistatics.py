@@ -22,7 +22,7 @@ from supple.adaptive.solver import Solver
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import NOT_NEGATIVE, NotNegative, Whole, checked, choice, read_only, take
 from supple.errors import quoted
-from supple.integrating.closing import closed_at_first
+from supple.integrating.closing import closed_at_first, is_closed
 from supple.integrating.joint_law import joint_force
 from supple.integrating.push_law import SPRING
 from supple.integrating.states import checked_state
@@ -135,8 +135,10 @@ class QuasiStatics(SimulatedBody):
         self._solver.assemble()
 
     def _closed(self, q: ArrayLike | None) -> Floats:
-        """A position, with its loops closed; refused if they are open."""
+        """A position, with its loops closed; refused if they are open. One in which a step may end stays as it is."""
         state = checked_state(self.model, q, None)[0]
+        if self.model.is_tree or is_closed(self.model, state):
+            return state
         return closed_at_first(self.model, state, np.zeros(self.model.nv))[0]
 
     # --- forces ---------------------------------------------------------------------------------------------------

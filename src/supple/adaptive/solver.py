@@ -39,6 +39,7 @@ _ROUNDING = ("digits", "slid", "amplification", "amplification_in_all")  #: meas
 #: unless bodies are very unlike [light_bodies.py].
 DIGITS_SAFETY = 8192.0
 USELESS = 1e-3  #: a tree with a larger relative error is not used
+FARTHEST = 1e100  #: radians or metres that a joint moves in a step: float64 has their square, and sums of many
 
 
 class Solver(Pointing):
@@ -73,7 +74,9 @@ class Solver(Pointing):
         self._handle = self._aba.handle
 
     def assemble(self) -> None:
-        """Recompute everything, and measure its accuracy."""
+        """Recompute everything at another position, and measure its accuracy."""
+        if self._loops is not None:
+            self._loops.keep(self.q)
         self._pace.probed = 0
         self._probe_digits(k.BUILD)
 
@@ -132,7 +135,7 @@ class Solver(Pointing):
     def _run_whole(self, tasks: int, error: float = 0.0, factor: float = 0.0) -> float:
         if not self.pushes.arranged:
             self._arrange()
-        if tasks & wh.SOLVE:
+        if tasks & (wh.SOLVE | wh.NOTE):
             self._follow()
         run = self._whole_kernel
         result: float = run(self._handle, self.memory.address, tasks, error, self.measure, factor)
@@ -212,27 +215,30 @@ class Solver(Pointing):
         """Move the computed joints by dt^2 / 2 times their accelerations."""
         factor = 0.5 * dt * dt
         moved = factor * math.sqrt(self.memory.largest)
-        if not moved < math.inf:
+        if not moved <= FARTHEST:
             raise SimulationError(f"a step of {dt:g} s moves joints beyond what float64 can tell; the state is kept")
-        if self.is_whole:
+        whole = self.is_whole
+        if whole:
             self._run_whole(wh.ADVANCE_ALL, 0.0, factor)
         else:
             self._run(k.ADVANCE, 0.0, 0, factor)
-        if self._loops is not None:
-            self._close()
         self.changed()
+        if self._loops is not None:
+            self._close(whole)
         self._pace.moved += moved
         self.time += dt
         self.steps += 1
 
-    def _close(self) -> None:
-        """Close loops after a step."""
+    def _close(self, whole: bool) -> None:
+        """Close loops after a step, or go back to where they were closed. whole: it was one of the whole body."""
         assert self._loops is not None
-        if self.is_whole:
+        if whole:
             self._run(k.SPANS)
         if not self._loops.close():
-            self._loops.close_whole(self.time, self.q)
-            self._run(k.MARK_ALL)
+            try:
+                self._loops.close_whole(self.time, self.q)
+            finally:
+                self._run(k.MARK_ALL)
 
     def poses_into(self, bodies: Ints, rows: Floats) -> None:
         """World poses of bodies, twelve numbers each."""

@@ -2,23 +2,26 @@
 
 The forces then act on the tree like all others, and rounding errors are found as without loops [whole_body.py]: only
 the response to what is left of the equations of motion is that of a body with loops. An error of the forces is then
-without effect, as it should be: loops take up whatever acts along their rows.
+without effect, as it should be: loops take up whatever acts along their rows. Accelerations by which loops would open,
+all that those of a mechanism that cannot move consist of, are part of what is left.
 """
 
 from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.loop_forces import LoopForces, hold_bodies, hold_joints
+from supple.adaptive.loop_forces import LoopForces, find_rates, find_sizes, hold_bodies, hold_joints
 from supple.adaptive.memory import QuasiStaticBody
-from supple.adaptive.whole_body import note_amplification, other_signs
+from supple.adaptive.momenta import across
+from supple.adaptive.whole_body import UNIT, note_amplification, other_signs, zero
 from supple.exact.call_kernels import call_at, no_wrenches
 from supple.exact.front_rows import prepare_state, tell_rows
 from supple.exact.front_solution import collect, collect_forces, load_forces, load_nothing, solve_fronts
 from supple.exact.fronts import factor_fronts
-from supple.exact.motion import CallState
+from supple.exact.motion import CallState, joint_of
 from supple.exact.with_loops import front_scratch
-from supple.spatial.compiler import kernel
+from supple.spatial.algebra import Motion, shift_motion
+from supple.spatial.compiler import helper, kernel
 
 
 @kernel(types.float64(types.int64, QuasiStaticBody.type, LoopForces.type), "quasi-statics, loops of the whole body")
@@ -49,17 +52,37 @@ def whole_loops_kernel(handle, qs, held):
     return smallest
 
 
+@helper
+def find_openings(m, loops, qdd, held, work):
+    """y, and the sizes of its terms, under accelerations of all joints; without gravity, which moves all bodies."""
+    path, bodies, rest = work.path, work.bodies, Motion(zero(), zero())
+    path[0].A = loops.motions[loops.n_motions - 1].zeta = rest
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        A = shift_motion(bodies[b].r, path[p].A) + across(kind, bodies[b].z, work.S, j, qdd)
+        path[i].A = A
+        if loops.captured[b] >= 0:
+            loops.motions[loops.captured[b]].zeta = A
+    find_rates(loops, qdd, held)
+    find_sizes(loops, qdd, held)
+
+
 @kernel(types.void(types.int64, QuasiStaticBody.type, LoopForces.type, types.int64), "quasi-statics, probes of loops")
 def probe_loops_kernel(handle, qs, held, draws):
-    """The response to the forces qs.probe, after whole_loops_kernel; the largest for several choices of their signs."""
+    """The response to the forces qs.probe, and to what opens loops, after whole_loops_kernel; the largest for several
+    choices of signs."""
     call = call_at(handle)
     m, work = call.model, front_scratch(call)
     mech, most, squares = work.hubs[0], 0.0, 0.0
+    find_openings(m, mech.loops, qs.closed, held, work)
     for r in range(mech.loops.n_rows):
-        mech.loops.rows[r].g = 0.0
+        held.change[r] = (1.0 if r & 1 else -1.0) * UNIT * held.size[r]
     for draw in range(draws):
         if draw > 0:
             other_signs(qs.probe, m.nv, draw)
+            other_signs(held.change, mech.loops.n_rows, draw)
+        for r in range(mech.loops.n_rows):
+            mech.loops.rows[r].g = held.y[r] + held.change[r]
         load_nothing(mech)
         load_forces(m, CallState(qs.body.q, held.still, qs.probe, False, no_wrenches()), mech, work)
         solve_fronts(mech)

@@ -11,17 +11,19 @@ from supple.exact.closure import gaps
 from supple.exact.loop_dynamics import row_names
 from supple.exact.with_loops import WITH_LOOPS
 from supple.integrating.projecting import CLOSED as IS_CLOSED
-from supple.integrating.projecting import LOST, Projector
+from supple.integrating.projecting import LARGE, LARGEST, LOST, REFUSED, Projector
 from supple.model.model import Model
 from supple.spatial.pointing import Pointing
 
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 
+SHARE = 0.1  #: of the gap up to which loops are closed: what steps aim at
+
 
 def projector(model: Model) -> Projector:
     """That of the loops of a model, as far as they are to be closed in runs."""
-    return Projector(model, 0.1 * closed_gap(model))
+    return Projector(model, SHARE * closed_gap(model))
 
 
 class Closing(Pointing):
@@ -50,6 +52,12 @@ class Closing(Pointing):
                 time,
             )
         return q, v
+
+
+def is_closed(model: Model, q: Floats) -> bool:
+    """Whether loops are closed as far as steps close them [projecting.py]."""
+    least = SHARE * closed_gap(model) * (1.0 + min(float(np.abs(q).max(initial=0.0)), LARGEST) / LARGE)
+    return float(np.abs(gaps(model, q).phi).max()) <= REFUSED * least
 
 
 def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:

@@ -40,6 +40,7 @@ STUCK = 0.5  #: a step that leaves more than this of the gap did not help
 FIRST_SHARE, STRICTER, STRICTEST = 0.03, 0.1, 1e-5
 LARGE = 100.0  #: coordinates whose rounding, some 1e-14, is seen
 LARGEST = 1e6  #: coordinates beyond which gaps may be no larger
+REFUSED = 1e3  #: times as far as loops may stay open: those that do are not closed
 CLOSED, OPEN, LOST = 0, 1, 2  #: what came of it: closed, not closed, or a singular mass matrix
 
 
@@ -72,7 +73,7 @@ def project_kernel(projection):
             if polished or mech.redundant == 0:
                 break
             polished = True
-        elif share < STRICTEST and gap <= 1e3 * least:
+        elif share < STRICTEST and gap <= REFUSED * least:
             break
         if gap > STUCK * before:
             share *= STRICTER
@@ -90,7 +91,7 @@ def project_kernel(projection):
         return LOST
     for j in range(m.nv):
         v[j] += change[j]
-    return CLOSED if projection.left <= 1e3 * least else OPEN
+    return CLOSED if projection.left <= REFUSED * least else OPEN
 
 
 @helper
