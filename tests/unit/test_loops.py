@@ -10,7 +10,16 @@ from scipy.optimize import minimize
 
 import supple
 from large_linkages import four_bar_chain
-from linkages import CLOSING, allowed_velocity, bennett, four_bar, random_linkage, random_rotation
+from linkages import (
+    CLOSING,
+    allowed_velocity,
+    bennett,
+    four_bar,
+    parallel,
+    parallelogram,
+    random_linkage,
+    random_rotation,
+)
 from supple.drawing import tree
 from supple.exact import assembling
 from supple.exact.closure import closure
@@ -590,3 +599,12 @@ def test_what_hangs_loosely_is_closed_from_anywhere(seed):
 
     best = minimize(far, np.zeros(model.nv), constraints={"type": "eq", "fun": gap}, method="SLSQP", tol=1e-13)
     assert far(np.zeros(model.nv)) <= best.fun + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("model", "q"), [(parallelogram(3), parallel(0.5, 3)), bennett()], ids=["parallelogram", "Bennett"]
+)
+def test_mobility_along_fronts_names_loops_whose_rows_are_passed_on(model, q, monkeypatch):
+    monkeypatch.setattr(assembling, "DENSE", 0)
+    found = model.mobility(q)
+    assert found.redundant and found.overconstrained

@@ -3,7 +3,9 @@
 The forces then act on the tree like all others, and rounding errors are found as without loops [whole_body.py]: only
 the response to what is left of the equations of motion is that of a body with loops. An error of the forces is then
 without effect, as it should be: loops take up whatever acts along their rows. Accelerations by which loops would open,
-all that those of a mechanism that cannot move consist of, are part of what is left.
+all that those of a mechanism that cannot move consist of, are part of what is left. Where the response does not undo
+them, rows were left out because they seem to depend on others. They may be as far from those as what tells rows apart:
+what would undo these accelerations is that much larger [loop_solution.py].
 """
 
 from __future__ import annotations
@@ -19,9 +21,12 @@ from supple.exact.front_rows import prepare_state, tell_rows
 from supple.exact.front_solution import collect, collect_forces, load_forces, load_nothing, solve_fronts
 from supple.exact.fronts import factor_fronts
 from supple.exact.motion import CallState, joint_of
+from supple.exact.row_elimination import reach_of
 from supple.exact.with_loops import front_scratch
 from supple.spatial.algebra import Motion, shift_motion
 from supple.spatial.compiler import helper, kernel
+
+TOLD = 1e-12  #: accelerations along rows, compared with their terms, that are more than rounding
 
 
 @kernel(types.float64(types.int64, QuasiStaticBody.type, LoopForces.type), "quasi-statics, loops of the whole body")
@@ -53,8 +58,9 @@ def whole_loops_kernel(handle, qs, held):
 
 
 @helper
-def find_openings(m, loops, qdd, held, work):
-    """y, and the sizes of its terms, under accelerations of all joints; without gravity, which moves all bodies."""
+def move_ends(m, loops, qdd, work):
+    """The accelerations of bodies at the ends of loops, under those of all joints; without gravity, which moves all
+    bodies."""
     path, bodies, rest = work.path, work.bodies, Motion(zero(), zero())
     path[0].A = loops.motions[loops.n_motions - 1].zeta = rest
     for b in range(m.n):
@@ -63,8 +69,20 @@ def find_openings(m, loops, qdd, held, work):
         path[i].A = A
         if loops.captured[b] >= 0:
             loops.motions[loops.captured[b]].zeta = A
-    find_rates(loops, qdd, held)
-    find_sizes(loops, qdd, held)
+
+
+@helper
+def left_open(m, mech, response, held, work):
+    """What would undo the accelerations g along rows that the response does not: the largest, in radians, or by the
+    size of the model."""
+    loops, most = mech.loops, 0.0
+    move_ends(m, loops, response, work)
+    find_rates(loops, response, held)
+    for r in range(loops.n_rows):
+        left = abs(loops.rows[r].g - held.y[r])
+        if left > TOLD * held.size[r]:
+            most = max(most, left / (reach_of(loops, r) * mech.least))
+    return most
 
 
 @kernel(types.void(types.int64, QuasiStaticBody.type, LoopForces.type, types.int64), "quasi-statics, probes of loops")
@@ -74,7 +92,11 @@ def probe_loops_kernel(handle, qs, held, draws):
     call = call_at(handle)
     m, work = call.model, front_scratch(call)
     mech, most, squares = work.hubs[0], 0.0, 0.0
-    find_openings(m, mech.loops, qs.closed, held, work)
+    move_ends(m, mech.loops, qs.closed, work)
+    find_rates(mech.loops, qs.closed, held)
+    find_sizes(mech.loops, qs.closed, held)
+    for r in range(mech.loops.n_rows):
+        held.kept[r] = held.y[r]
     for r in range(mech.loops.n_rows):
         held.change[r] = (1.0 if r & 1 else -1.0) * UNIT * held.size[r]
     for draw in range(draws):
@@ -82,7 +104,7 @@ def probe_loops_kernel(handle, qs, held, draws):
             other_signs(qs.probe, m.nv, draw)
             other_signs(held.change, mech.loops.n_rows, draw)
         for r in range(mech.loops.n_rows):
-            mech.loops.rows[r].g = held.y[r] + held.change[r]
+            mech.loops.rows[r].g = held.kept[r] + held.change[r]
         load_nothing(mech)
         load_forces(m, CallState(qs.body.q, held.still, qs.probe, False, no_wrenches()), mech, work)
         solve_fronts(mech)
@@ -91,4 +113,7 @@ def probe_loops_kernel(handle, qs, held, draws):
         for j in range(m.nv):
             most, total = max(most, abs(qs.noise[j])), total + qs.noise[j] * qs.noise[j]
         squares = max(squares, total)
+    if mech.redundant:
+        left = left_open(m, mech, qs.noise, held, work)
+        most, squares = max(most, left), squares + left * left
     note_amplification(qs, most, squares)

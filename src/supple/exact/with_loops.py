@@ -16,6 +16,7 @@ from supple.exact.front_tables import Mechanism
 from supple.exact.fronts import factor_fronts
 from supple.model.model import Model
 from supple.spatial.compiler import helper
+from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
 
@@ -71,12 +72,29 @@ def dependent_rows(model: Model, q: Floats) -> list[int]:
     are cut come after these, and -1 is a combination of several."""
     WITH_LOOPS.general(model, q, np.zeros(model.nv), None, None)
     mech, found = WITH_LOOPS.work(model).call.hubs, []
+    row_of = _rows_passed_on(mech)
     for front in mech.fronts[: mech.n_fronts]:
         first, n = int(front["b"]), int(front["n"])
         gone = n - int(front["n_open"]) - int(front["n_kept"])
         for place in mech.pivots[first + int(front["rank"]) : first + gone]:
-            found.append(int(mech.row_of[first + place]))
+            found.append(int(row_of[first + place]))
     return found
+
+
+def _rows_passed_on(mech: Held) -> NDArray[np.int64]:
+    """Mechanism.row_of, with rows that fronts passed on as they were, not as combinations."""
+    out: NDArray[np.int64] = mech.row_of.copy()
+    front_of = mech.nodes["front"]
+    for node in range(mech.n_nodes - 1, -1, -1):
+        own, above = int(front_of[node]), int(front_of[mech.nodes["parent"][node]])
+        if own < 0 or above < 0 or own == above or node < mech.n_bases:
+            continue
+        front, n = mech.fronts[own], int(mech.fronts["n_kept"][own])
+        if front["n"] == front["n_open"] + n:
+            first = int(front["to"] + front["n_open"])
+            there = mech.to[first : first + n]
+            out[int(mech.fronts["b"][above]) + there] = out[int(front["b"] + front["n_open"]) + np.arange(n)]
+    return out
 
 
 _INPUTS = Q, V, TAU, WRENCHES
