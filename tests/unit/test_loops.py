@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import pickle
 
 import numpy as np
 import pytest
@@ -506,6 +508,13 @@ def closing_pixels(model) -> int:
     seen = np.asarray(canvas.buffer_rgba())[..., :3].astype(int)
     colour = [int(tree.CLOSING[i : i + 2], 16) for i in (1, 3, 5)]
     return int((np.abs(seen - colour).max(axis=-1) < 20).sum())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_loops_of_copies_are_the_same_to_the_last_bit(seed: int):
+    model, _ = random_linkage(np.random.default_rng(seed), n=8, loops=6)
+    for again in (pickle.loads(pickle.dumps(model)), dataclasses.replace(model), copy.deepcopy(model)):
+        assert again.loop_list == model.loop_list
 
 
 @pytest.mark.parametrize("seed", range(8))

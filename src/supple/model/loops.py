@@ -25,6 +25,7 @@ from supple.once import made_once
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+UNIT = 2.0**-50  #: by which lengths of unit vectors are not one: those stay as they are, in copies to the last bit
 VECTORS = ("position", "other_position", "axis", "axis2")
 MATRICES = ("rotation", "other_rotation")
 
@@ -126,7 +127,7 @@ def _axes(x: Loop, what: str) -> tuple[Floats, Floats]:
         length = np.linalg.norm(vector)
         if not length > 1e-9:
             raise ModelError(f"{what}: {name} {vector.tolist()} has no direction")
-        out[i] = vector / length
+        out[i] = vector if abs(length - 1.0) <= UNIT else vector / length
     if AXES[x._type] == 2 and abs(out[0] @ out[1]) > 1e-6:
         raise ModelError(f"{what}: the two axes of a {x.joint} joint must be perpendicular")
     return out[0], out[1]
