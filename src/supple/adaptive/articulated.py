@@ -13,6 +13,7 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.fetching import AHEAD, POSE_LINES, fetch_coefficients, fetch_joint, fetch_link, fetch_loads
+from supple.adaptive.loop_choice import add_loop_forces, prepare_loops, push_whole
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
 from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
@@ -136,6 +137,8 @@ def add_pushes(hybrid):
             pull, drag = end_parts(end, way, rate)
             f = Force(cross(R @ push.point, pull + drag), pull + drag)
         b = tree.item[i]
+        if hybrid.has_loops:
+            push_whole(hybrid, b, f)
         f = force_in_basis(tree, b, Force(f.ang @ R, f.lin @ R))
         body.external[b].f = body.external[b].f + f
 
@@ -168,8 +171,12 @@ def update_articulated_body(hybrid):
             if tree.kind[i] == LEAF:
                 resist(hybrid, i)
             prepare_parts(hybrid, i)
-    add_pushes(hybrid)
     smallest = 1.0e300
+    if hybrid.has_loops:
+        smallest = prepare_loops(hybrid)
+    add_pushes(hybrid)
+    if hybrid.has_loops:
+        add_loop_forces(hybrid)
     for k in range(paths):
         i = hybrid.paths[k]
         if not hybrid.flags[i] & CURRENT:

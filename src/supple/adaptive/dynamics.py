@@ -16,13 +16,14 @@ from supple.adaptive.hybrid import Hybrid
 from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, said
 from supple.adaptive.metrics import Metrics, Weights
 from supple.adaptive.pushes import Pushes
-from supple.adaptive.settings import ALL, REGION, Settings, checked_every, which_move
+from supple.adaptive.settings import ALL, REGION, Settings, checked_every, refuse_guarantee, which_move
 from supple.adaptive.simulated_body import SimulatedBody, view_of
 from supple.adaptive.stats import AdaptiveStats as AdaptiveStats
 from supple.adaptive.stats import stats_of
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import FLAG, NOT_NEGATIVE, POSITIVE, Count, NotNegative, Whole, checked, choice, read_only, take
 from supple.errors import StateError, quoted
+from supple.integrating.closing import kept_closed
 from supple.integrating.joint_law import controller_rows
 from supple.integrating.states import checked_state
 from supple.model.model import Model, count
@@ -98,8 +99,8 @@ class AdaptiveDynamics(SimulatedBody):
         order: str | ArrayLike = "balanced",
         check_energy: bool = True,
     ) -> None:
-        model._require_tree("AdaptiveDynamics")
         super().__init__(model, Pushes(model))
+        refuse_guarantee(model, guaranteed)
         settings = Settings(
             **which_move(model, active, error, guaranteed),
             measure=measure,
@@ -107,7 +108,7 @@ class AdaptiveDynamics(SimulatedBody):
             every_asked=checked_every(update_every),
             check_energy=check_energy,
         )
-        state = checked_state(model, q, v)
+        state = kept_closed(model, *checked_state(model, q, v))
         self._q = state[0]
         metrics = Metrics(model, weights, velocity_weights)
         self._hybrid = Hybrid(model, order, state, settings, metrics, self._pushes)
@@ -189,6 +190,7 @@ class AdaptiveDynamics(SimulatedBody):
     @guaranteed.setter
     def guaranteed(self, value: bool) -> None:
         hybrid, settings = self._hybrid, self._hybrid.settings.with_guaranteed(value)
+        refuse_guarantee(self.model, settings.guaranteed)
         if settings.guaranteed != hybrid.settings.guaranteed:
             with hybrid.unless_it_fails():
                 hybrid.settings = settings
@@ -222,7 +224,7 @@ class AdaptiveDynamics(SimulatedBody):
 
     def set_state(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
         """Set the state of all joints; everything is recomputed, O(n)."""
-        hybrid, (x, y) = self._hybrid, checked_state(self.model, q, v)
+        hybrid, (x, y) = self._hybrid, kept_closed(self.model, *checked_state(self.model, q, v))
         with hybrid.unless_it_fails():
             hybrid.q[:], hybrid.v[:] = x, y
             hybrid.assemble()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from supple.adaptive.steps import NOT_FINITE
 from supple.errors import SimulationError, SingularError
+from supple.exact.loop_dynamics import row_names
 from supple.model.model import Model
 from supple.spatial.held import Held
 
@@ -38,4 +39,14 @@ def unstable(model: Model, memory: Held, ended: int, dt: float) -> SimulationErr
     return SimulationError(
         f"the run diverged: at time {memory.time:.6g} s {what}: the step of {dt:g} s is too long, or a force too "
         f"stiff; the state of time {memory.kept_time:.6g} s is kept"
+    )
+
+
+def broken(model: Model, memory: Held, dt: float) -> SimulationError:
+    """A run that ended BROKEN. memory: as above."""
+    loops = memory.closing
+    return SimulationError(
+        f"at time {memory.time:.6g} s: {row_names(model)[loops.worst]} breaks open: a gap of {loops.left:.3g} (metres "
+        f"or radians) cannot be closed; use shorter steps than {dt:g} s, or let more joints move; the state of time "
+        f"{memory.kept_time:.6g} s is kept"
     )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import failures
 from supple.adaptive import steps as k
 from supple.adaptive.drives import Drives
+from supple.adaptive.hybrid_loops import LoopsOfHybrid
 from supple.adaptive.ledger import close_accounts, energy_kernel
 from supple.adaptive.light_bodies import LightBodies
 from supple.adaptive.memory import (
@@ -79,6 +80,8 @@ class Hybrid(Pointing):
         self.assembly = self._shared.assembly
         self._reduced = ReducedTables(model)
         self.memory: Held = hybrid_memory(model, self._shared, self._reduced, *state)
+        self._loops = None if model.is_tree else LoopsOfHybrid(model, self.assembly)
+        pushes.arranged = model.is_tree  # loops act as pushes do
         self.drives = Drives(model, self.q, self.memory, self.assembly.node_of)
         self._point()
         self.lay_out()
@@ -88,6 +91,10 @@ class Hybrid(Pointing):
     def _point(self) -> None:
         self._kernel = k.run_kernel.load()
         self.memory.reduced = self._reduced.struct
+        if self._loops is not None:
+            self.memory.closing, self.memory.has_loops = self._loops.struct, 1
+            if self.memory.n_seen:  # a copy
+                self._form()
 
     # --- the nodes ------------------------------------------------------------------------------------------------
 
@@ -101,6 +108,8 @@ class Hybrid(Pointing):
         must[nodes_above(self.assembly, pinned)] = PASSES
         must[pinned] = PINNED
         self._light = LightBodies(self.model, self._shared, pins < 0)
+        if self._loops is not None:
+            self._loops.lock(pins < 0)
 
     def assemble(self, active: Ints | None = None) -> None:
         """Recompute everything from the current state. Moving joints are active, and those given."""
@@ -206,6 +215,8 @@ class Hybrid(Pointing):
         if self.pushes.arranged:
             return
         memory, (bodies, starts, rows, paths) = self.memory, self.pushes.arrangement(self.assembly)
+        if self._loops is not None:
+            paths = np.union1d(paths, nodes_above(self.assembly, self._loops.ends))
         memory.push_leaf = np.repeat(self.assembly.leaf_of[bodies], np.diff(starts))
         memory.push_order = np.zeros(len(rows), dtype=np.int64)
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
@@ -256,8 +267,13 @@ class Hybrid(Pointing):
     def fail(self, ended: int, dt: float) -> None:
         """Raise the error for how a run ended; everything is recomputed from the kept state."""
         memory = self.memory
-        singular = ended == k.SINGULAR
-        error = failures.singular(self.model, None) if singular else failures.unstable(self.model, memory, ended, dt)
+        error: Exception
+        if ended == k.SINGULAR:
+            error = failures.singular(self.model, None)
+        elif ended == k.BROKEN:
+            error = failures.broken(self.model, memory, dt)
+        else:
+            error = failures.unstable(self.model, memory, ended, dt)
         self.q[:], self.v[:] = memory.kept_q, memory.kept_v
         memory.time, memory.removed = memory.kept_time, memory.kept_removed
         self.assemble()

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.adaptive.hybrid_rows import constrain, move_end
 from supple.adaptive.ledger import LOOK
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.momenta import NEEDED, project
@@ -76,14 +77,14 @@ def own_work(hybrid, x, j, way):
 
 
 @helper
-def drift(hybrid, m, x, dt):
-    """Move all active joints with their velocities, and count the work of torques, controllers and limits."""
+def drift(hybrid, m, x, v, dt):
+    """Move all active joints with velocities v, and count the work of torques, controllers and limits."""
     work = 0.0
     for b in range(m.n):
         kind, iv = m.bodies[b].kind, m.bodies[b].iv
         for j in range(iv, iv + DOF[kind]):
-            work += own_work(hybrid, x, j, dt * x.v[j])
-        move_joint(kind, x.q, m.bodies[b].iq, x.v, iv, dt, x.q)
+            work += own_work(hybrid, x, j, dt * v[j])
+        move_joint(kind, x.q, m.bodies[b].iq, v, iv, dt, x.q)
     hybrid.work += work
 
 
@@ -93,7 +94,9 @@ def start(hybrid):
     m, x = open_reduced(hybrid)
     drive_joints(m, hybrid, x, x.v)
     without_joints(hybrid, True, True, False)
-    return joint_passes(hybrid, True)
+    smallest = joint_passes(hybrid, True)
+    constrain(hybrid, False, True)
+    return smallest
 
 
 @helper
@@ -221,6 +224,7 @@ def evaluate_again(m, hybrid, x, second):
     world = x.work.path[0]
     world.zeta = world_at_rest(m, 0.0, world)
     x.work.path[0].A = Motion(zero(), zero())
+    looped = hybrid.n_loop_rows > 0
     for b in range(m.n):
         accelerate_joint(m, x, b)
         _, _, kind, iv = joint_of(m, b)
@@ -238,9 +242,12 @@ def evaluate_again(m, hybrid, x, second):
         if is_pushed(hybrid, b):
             f = f - push_again(hybrid, b, V, second)
         x.work.bodies[b].p = f
+        if looped:
+            move_end(hybrid.closing.loops, b, V, zeta)
     pull_ends(hybrid, x.work.bodies, 0.25 if second else 0.5)
     for b in range(m.n - 1, -1, -1):
         eliminate_again(m, x, b)
+    constrain(hybrid, True, False)
     return jumped
 
 

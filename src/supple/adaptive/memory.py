@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.adaptive.hybrid_loops import HybridLoops
 from supple.adaptive.reduced_tree import ReducedTables, ReducedTree
 from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
@@ -165,6 +166,9 @@ class HybridBody(Struct):
     world_inertia = Value(RigidInertia)  # of everything rigidly attached to the world
     world = Table(Pose)  # of reduced bodies
     moves = Table(Move)  # of reduced bodies
+    closing = Link(HybridLoops)  # only of bodies with loops
+    has_loops = Integer()
+    n_loop_rows = Integer()  # those of loops between different reduced bodies
     # forces on bodies
     push_leaf = Integers()  # per push: the leaf of the body
     push_order = Integers()  # per push: its place among those sorted by reduced body ...

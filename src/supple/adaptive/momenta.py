@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.adaptive.hybrid_rows import read_rows
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import is_pushed, joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
+from supple.exact.front_rows import tell_rows
 from supple.exact.motion import joint_of
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
@@ -89,9 +91,12 @@ def momenta(hybrid):
 
 @helper
 def velocities_of(hybrid):
-    """The velocities of the active joints for given momenta: H v = momentum. Returns the kinetic energy and the
-    smallest pivot."""
+    """The velocities of the active joints for given momenta: H v = momentum + G^T x, G v = 0 [hybrid_rows.py]. Returns
+    the kinetic energy and the smallest pivot."""
     without_joints(hybrid, False, False, False)
+    if hybrid.n_loop_rows > 0:
+        read_rows(hybrid, False)
+        tell_rows(hybrid.closing, 1.0)
     smallest = joint_passes(hybrid, False)
     m, x = open_reduced(hybrid)
     energy = 0.0

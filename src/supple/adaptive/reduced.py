@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.adaptive.hybrid_rows import factor_rows, hold_rows, note_end
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import Reduced, open_reduced
 from supple.assembly.joints import identity
 from supple.assembly.poses import pose_at, set_pose
-from supple.exact.aba import eliminate_joints, with_joints
+from supple.exact.aba import accelerate_joints, eliminate_joints
+from supple.exact.closure import hold_world
 from supple.exact.motion import joint_of, move, turn_ahead, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.joint_law import LAW, law_among, law_force
@@ -125,6 +127,8 @@ def without_joints(hybrid, moving, pushed, note):
     if note:
         world = hybrid.moves[0]
         world.w, world.dw, world.a, world.v = zero(), zero(), m.gravity * -1.0, zero()
+    if hybrid.n_loop_rows > 0:
+        hold_world(hybrid.closing.loops, path[0].zeta)
     done, kinetic = 0, 0.0
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
@@ -149,6 +153,8 @@ def without_joints(hybrid, moving, pushed, note):
         bodies[b].z = z_axis(R)
         bodies[b].p = f
         bodies[b].I = Y
+        if hybrid.n_loop_rows > 0:
+            note_end(hybrid.closing.loops, b, R, X, V, zeta)
         if note:
             kinetic += 0.5 * (V @ (Y @ V))
             for k in range(j, j + DOF[kind]):
@@ -193,8 +199,14 @@ def drive_joints(m, hybrid, x, v):
 @kernel(types.float64(HybridBody.type, types.int64), "hybrid body, joints", effort=2, nogil=True)
 def joint_passes(hybrid, moving):
     """The pass of exact/aba.py that eliminates joints. moving: under their forces; otherwise under their momenta,
-    followed by the outward pass, which gives velocities. Returns the smallest pivot."""
+    followed by the outward pass, which gives velocities, with rows of loops as their g says. Returns the smallest
+    pivot."""
     m, x = open_reduced(hybrid)
     if moving:
         return eliminate_joints(m, x.v, x.drive, x.work)
-    return with_joints(m, x.zeros, x.momentum, x.qdd, x.work)
+    smallest = eliminate_joints(m, x.zeros, x.momentum, x.work)
+    if hybrid.n_loop_rows > 0:
+        factor_rows(hybrid)
+        hold_rows(hybrid)
+    accelerate_joints(m, x.zeros, x.qdd, x.work)
+    return smallest

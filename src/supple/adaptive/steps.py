@@ -12,6 +12,8 @@ from numba import types
 
 from supple.adaptive.articulated import rest_force, update_articulated_body
 from supple.adaptive.choose import GUARANTEED, certify_whole, choose_active_region, find_update_region, is_met
+from supple.adaptive.hybrid_closing import close_loops
+from supple.adaptive.hybrid_places import place_loops
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     drift,
@@ -27,11 +29,12 @@ from supple.adaptive.regions import build_reduced, find_piece, place_pushes, set
 from supple.assembly.passes import renew
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
+from supple.integrating.projecting import CLOSED, OPEN
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.rows import store_mat, store_vec
 
-DONE, SINGULAR, UNSTABLE, NOT_FINITE = range(4)  # how a run ended
+DONE, SINGULAR, UNSTABLE, NOT_FINITE, BROKEN = range(5)  # how a run ended
 FIXED = 2  # a mode of a run (choose.py and keeping.py have the others): a fixed set of active joints
 
 
@@ -41,6 +44,8 @@ def form_hybrid_body(hybrid, mask):
     m, x = open_reduced(hybrid)
     build_reduced(hybrid, m, x.angles, mask, hybrid.queue)
     place_pushes(hybrid, mask, hybrid.queue)
+    if hybrid.has_loops:
+        place_loops(hybrid, mask)
     return 0.0
 
 
@@ -174,6 +179,15 @@ def plain_kick(hybrid):
     return DONE
 
 
+@helper
+def close(hybrid, moving):
+    """Close loops, if there are any [hybrid_closing.py]. Returns how it ended."""
+    if hybrid.n_loop_rows == 0:
+        return DONE
+    left = close_loops(hybrid, moving)
+    return DONE if left == CLOSED else BROKEN if left == OPEN else SINGULAR
+
+
 _int, _float, _hybrid = types.int64, types.float64, HybridBody.type
 
 
@@ -187,12 +201,16 @@ def run_kernel(hybrid, steps, dt):
         ended = UNSTABLE if is_unstable(hybrid) else DONE
         if ended == DONE:
             m, x = open_reduced(hybrid)
-            drift(hybrid, m, x, 0.5 * dt)
+            drift(hybrid, m, x, x.v, 0.5 * dt)
+            ended = close(hybrid, False)
+        if ended == DONE:
             ended = int(update_active_region(hybrid)) if updating and not fixed else plain_kick(hybrid)
+        if ended == DONE:
+            m, x = open_reduced(hybrid)
+            drift(hybrid, m, x, x.v, 0.5 * dt)
+            ended = close(hybrid, True)
         if ended != DONE:
             return ended
-        m, x = open_reduced(hybrid)
-        drift(hybrid, m, x, 0.5 * dt)
         hybrid.steps += 1
         hybrid.time += dt
         if updating:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import SimulationError, StateError
-from supple.exact.assembling import NEARLY, closed_gap, size_of
+from supple.exact.assembling import NEARLY, closed_gap, closed_to, size_of
 from supple.exact.closure import gaps
 from supple.exact.loop_dynamics import row_names
 from supple.exact.with_loops import WITH_LOOPS
@@ -81,3 +81,14 @@ def closed_at_first(model: Model, q: Floats, v: Floats) -> Pair:
             "supple.close_velocities(model, q, v) gives velocities that keep it closed"
         )
     return Closing(model)(0.0, (q, v))
+
+
+def kept_closed(model: Model, q: Floats, v: Floats) -> Pair:
+    """The same for steppers that close loops themselves: a state that they have closed is not changed by a bit."""
+    if model.is_tree:
+        return q, v
+    rows, least = gaps(model, q, v), 100.0 * closed_to(model, q)
+    still = np.abs(rows.rate).max() <= least * (1.0 + np.abs(v).max(initial=0.0))
+    if still and np.abs(rows.phi).max() <= least:
+        return q, v
+    return closed_at_first(model, q, v)

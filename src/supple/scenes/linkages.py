@@ -58,10 +58,13 @@ def four_bar_chain(windows: Some = 2) -> Scene:
     n = windows
     room(2 * n + 1)
     b = ModelBuilder("four-bar chain")
+    # about themselves, rods do not turn: any inertia will do, and adaptive methods need some
+    upright: dict[str, Any] = dict(mass=1.0, com=(0, 0, 0.5), inertia=(1 / 12, 1 / 12, 1e-3))
+    level: dict[str, Any] = dict(mass=1.0, com=(0.5, 0, 0), inertia=(1e-3, 1 / 12, 1 / 12))
     for i in range(n + 1):
-        b.add_body(f"rod{i}", None, **ABOUT_Y, position=(i, 0, 0), **bar((0, 0, 1), 1.0))
+        b.add_body(f"rod{i}", None, **ABOUT_Y, position=(i, 0, 0), **upright)
     for i in range(n):
-        b.add_body(f"coupler{i}", f"rod{i}", **ABOUT_Y, position=(0, 0, 1), **bar((1, 0, 0), 1.0))
+        b.add_body(f"coupler{i}", f"rod{i}", **ABOUT_Y, position=(0, 0, 1), **level)
         b.close(
             f"coupler{i}", f"rod{i + 1}", name=f"pin{i}", axis=(0, 1, 0), position=(1, 0, 0), other_position=(0, 0, 1)
         )

@@ -1,0 +1,331 @@
+"""Adaptive dynamics of bodies with loops: against exact dynamics, dense formulas, and laws of conservation."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import supple
+from large_linkages import four_bar_chain, ladder, moving, net
+from linkages import CLOSING, allowed_velocity, bennett, four_bar, parallel, parallelogram, random_linkage
+from supple import AdaptiveDynamics, ModelBuilder, scenes
+from supple.adaptive import hybrid_loops
+from supple.exact.closure import closure, gaps
+
+TINY = 1e-9  #: seconds: a step from rest leaves v = h a
+
+
+def gap(model, ad):
+    rows = gaps(model, ad.q.copy(), ad.v.copy())
+    return float(np.abs(rows.phi).max())
+
+
+def dense_accelerations(model, q, columns):
+    """Of the given degrees of freedom from rest, all others being rigid: H a = f + G^T x, G a = g."""
+    rows = closure(model, q)
+    G, H = rows.G[:, columns], supple.mass_matrix(model, q)[np.ix_(columns, columns)]
+    force = -supple.inverse_dynamics(model, q, np.zeros(model.nv), np.zeros(model.nv))[columns]
+    whole = np.block([[H, G.T], [G, np.zeros((len(G), len(G)))]])
+    a = np.zeros(model.nv)
+    a[columns] = np.linalg.lstsq(whole, np.concatenate([force, rows.g]), rcond=1e-11)[0][: len(columns)]
+    return a
+
+
+def columns_of(model, joints):
+    return np.flatnonzero(np.isin(model.dof_body, joints))
+
+
+# --- all joints move ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*CLOSING, None])
+def test_accelerations_are_those_of_exact_dynamics(kind):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model, q = random_linkage(rng, kinds=CLOSING if kind is None else (kind,), loops=1 + seed)
+        ad = AdaptiveDynamics(model, q)
+        ad.step(TINY)
+        exact = supple.forward_dynamics(model, q)
+        assert np.abs(ad.v / TINY - exact).max() < 1e-9 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("kind", [*CLOSING, None])
+def test_a_moving_linkage_follows_the_exact_motion(kind):
+    """A step of 1e-4 s differs from one of fourth order by terms in h^3."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        model, q = random_linkage(rng, kinds=CLOSING if kind is None else (kind,), loops=1 + seed)
+        v = allowed_velocity(rng, closure(model, q).G)
+        ad = AdaptiveDynamics(model, q, v)
+        ad.step(1e-4)
+        exact = supple.simulate(model, q, v, duration=1e-4, dt=1e-4)
+        assert np.abs(ad.q - exact.q[-1]).max() < 1e-10
+        assert np.abs(ad.v - exact.v[-1]).max() < 1e-10 * np.abs(exact.v[-1]).max()
+        assert gap(model, ad) < 1e-12
+
+
+def test_runs_converge_to_exact_ones_with_the_square_of_the_step():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    exact, off = supple.simulate(model, q, duration=0.5, dt=1e-4).q[-1], []
+    for dt in (2e-3, 1e-3, 5e-4):
+        ad = AdaptiveDynamics(model, q)
+        ad.run(0.5, dt)
+        off.append(np.abs(ad.q - exact).max())
+    assert off[2] < 1e-5
+    assert 3.5 < off[0] / off[1] < 4.5
+    assert 3.5 < off[1] / off[2] < 4.5
+
+
+def linkage(name):
+    if name == "four-bar":
+        model = four_bar()
+        return model, supple.close_loops(model, [-1.0, -0.2, 2.0]), None
+    if name == "Bennett's linkage":
+        return *bennett(), None
+    if name == "parallelogram":  # goes through its flat position
+        return parallelogram(), parallel(0.7), None
+    if name == "chain":
+        return four_bar_chain(4)
+    scene = getattr(scenes, name)()
+    return scene.model, scene.q0, scene.v0
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["four-bar", "Bennett's linkage", "parallelogram", "chain", "bricard", "flyball", "slider_crank", "four_bar_chain"],
+)
+def test_linkages_keep_their_energy_and_stay_closed(name):
+    model, q, v = linkage(name)
+    ad = AdaptiveDynamics(model, q, v)
+    first, fastest = ad.energy, 0.0
+    for _ in range(25):
+        ad.run(0.2, 2e-3)
+        fastest = max(fastest, ad.kinetic)
+        assert abs(ad.energy - first) < 2e-4 * fastest
+        assert gap(model, ad) < 1e-11
+
+
+@pytest.mark.parametrize("method", ["all", "some"])
+def test_gears(method):
+    """A wheel and a pinion that turns three times as fast, driven by a torque: a = tau / (J + 9 j)."""
+    builder = ModelBuilder("gears", gravity=(0, 0, 0))
+    for name, inertia in (("wheel", 2.0), ("pinion", 0.1), ("other", 1.0)):
+        builder.add_body(name, axis=(0, 0, 1), mass=1, inertia=(inertia,) * 3)
+    builder.relate({"wheel_joint": 3.0, "pinion_joint": 1.0}, offset=0.4)
+    model = builder.build()
+    q = supple.close_loops(model, [0.0, 0.4, 0.0])
+    ad = AdaptiveDynamics(model, q, active=3 if method == "all" else 2, update_every=3)
+    ad.torque("wheel_joint", 1.0)
+    ad.run(1.0, 1e-2)
+    assert ad.v == pytest.approx([1.0 / 2.9, -3.0 / 2.9, 0.0], abs=1e-12)
+    assert 3.0 * ad.q[0] + ad.q[1] == pytest.approx(0.4, abs=1e-12)
+
+
+def test_forces_act_as_in_exact_runs():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    forces = [
+        supple.Push("coupler", force=(1.0, 0.0, 2.0), point=(0.3, 0.0, 0.0)),
+        supple.Spring("coupler", anchor=(0.2, 0.0, -0.4), stiffness=30.0, damping=0.5),
+        supple.SpringBetween("crank", "rocker", stiffness=20.0, damping=0.3),
+        supple.Controller("rocker_joint", stiffness=2.0, damping=0.1, target=1.5),
+    ]
+    exact = supple.simulate(model, q, duration=0.5, dt=1e-4, forces=forces)
+    adaptive = supple.simulate(model, q, duration=0.5, dt=5e-4, forces=forces, method="adaptive", active=3)
+    assert np.abs(adaptive.q[-1] - exact.q[-1]).max() < 2e-5
+
+
+# --- some joints move ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fronts", [False, True], ids=["at once", "along fronts"])
+@pytest.mark.parametrize("make", [lambda: net(3, 3), lambda: ladder(4, True), lambda: four_bar_chain(3)[0]])
+def test_accelerations_of_some_joints_are_those_of_a_body_whose_other_joints_are_rigid(make, fronts, monkeypatch):
+    monkeypatch.setattr(hybrid_loops, "_cost", lambda mechanism: -1.0 if fronts else 1e300)
+    model = make()
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        q, _ = moving(rng, model)
+        joints = rng.choice(model.n_bodies, size=int(model.n_bodies * (0.4 + 0.14 * seed)), replace=False)
+        ad = AdaptiveDynamics(model, q, active=joints.tolist())
+        ad.step(TINY)
+        dense = dense_accelerations(model, q, columns_of(model, joints))
+        assert np.abs(ad.v / TINY - dense).max() < 1e-8 * (1.0 + np.abs(dense).max())
+
+
+def test_a_rigid_part_may_contain_whole_loops():
+    """A four-bar linkage that hangs from an arm, all of whose joints are rigid, moves as without its loop."""
+
+    def arm(closed):
+        builder = ModelBuilder("arm")
+        rod = dict(axis=(0, 1, 0), mass=1.0, com=(0.2, 0, 0), inertia=(1e-3, 0.02, 0.02))
+        builder.add_body("arm", **rod)
+        for name, parent in (("a", "arm"), ("b", "a"), ("c", "b")):
+            builder.add_body(name, parent, **rod, position=(0.4, 0, 0))
+        if closed:
+            builder.close("c", "arm", axis=(0, 1, 0), position=(0.4, 0, 0), other_position=(0.4, 0, 0.4))
+        return builder.build()
+
+    model = arm(True)
+    q = supple.close_loops(model, [0.3, -0.2, -1.5, -1.5])
+    one, other = (AdaptiveDynamics(m, q, active=["arm_joint"]) for m in (model, arm(False)))
+    for body in (one, other):
+        body.run(1.0, 1e-3)
+    assert np.array_equal(one.q, other.q)
+    assert np.abs(one.q - q).max() > 1.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_joints_are_chosen_by_the_accelerations_that_loops_allow(seed):
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, loops=2)
+    v, lock = allowed_velocity(rng, closure(model, q).G), 1 + seed
+    tau = np.zeros(model.nv)
+    tau[model.joints[3].v] = 1.0
+    ad = AdaptiveDynamics(model, q, v, active=3, update_every=1)
+    ad.apply("b5", force=(1, 2, 3))
+    ad.torque(3, tau[model.joints[3].v])
+    ad.step(TINY)
+    a = supple.forward_dynamics(model, q, v, tau, wrenches=supple.wrench(model, "b5", force=(1, 2, 3), q=q))
+    assert ad._hybrid.memory.acceleration_total == pytest.approx(a @ a, rel=1e-7)
+    locked = AdaptiveDynamics(model, q, active=3, update_every=1)
+    locked.pin(lock, False)
+    locked.step(TINY)
+    a = dense_accelerations(model, q, np.setdiff1d(np.arange(model.nv), np.r_[model.joints[lock].v]))
+    assert locked._hybrid.memory.acceleration_total == pytest.approx(a @ a, rel=1e-7)
+
+
+def test_relations_count_in_the_choice():
+    """Two pendulums that a relation couples, on a third: the accelerations are those of exact dynamics."""
+    builder, rod = ModelBuilder(), dict(axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    builder.add_body("a", **rod)
+    builder.add_body("b", "a", **rod, position=(0, 0, -1))
+    builder.add_body("c", "b", **rod, position=(0, 0, -1))
+    builder.relate({"a_joint": 1.0, "c_joint": -2.0})
+    model = builder.build()
+    q = supple.close_loops(model, [1.0, 0.3, 0.5])
+    ad = AdaptiveDynamics(model, q, active=1, update_every=1)
+    ad.step(TINY)
+    a = supple.forward_dynamics(model, q)
+    assert ad._hybrid.memory.acceleration_total == pytest.approx(a @ a, rel=1e-9)
+
+
+def test_stopping_a_joint_keeps_loops_closed_and_the_momenta_of_the_others():
+    model = net(3, 3)
+    q, v = moving(np.random.default_rng(1), model)
+    ad, stop = AdaptiveDynamics(model, q, v), model.joints["cross1_1_joint"]
+    before = ad.kinetic
+    ad.pin(stop.index, False)
+    rest, rows = np.setdiff1d(np.arange(model.nv), np.r_[stop.v]), closure(model, q)
+    H = supple.mass_matrix(model, q)
+    G = rows.G[:, rest]
+    whole = np.block([[H[np.ix_(rest, rest)], G.T], [G, np.zeros((len(G), len(G)))]])
+    after = np.linalg.lstsq(whole, np.concatenate([(H @ v)[rest], np.zeros(len(G))]), rcond=1e-11)[0][: len(rest)]
+    assert ad.v[rest] == pytest.approx(after, abs=1e-9)
+    assert not ad.v[stop.v].any()
+    assert ad.stats.energy_removed == pytest.approx(before - ad.kinetic)
+    assert np.abs(rows.G @ ad.v).max() < 1e-10
+
+
+@pytest.mark.parametrize("active", [1, 2])
+def test_a_loop_of_which_too_few_joints_move_stands_still(active):
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    ad = AdaptiveDynamics(model, q, active=active)
+    ad.run(1.0, 1e-3)
+    assert np.array_equal(ad.q, q)
+    assert np.abs(ad.v).max() < 1e-15
+
+
+@pytest.mark.parametrize("active", [10, 20, 40])
+def test_a_net_of_which_some_joints_move(active):
+    """At first in a plane, where rigid joints leave positions that the others cannot leave."""
+    scene = scenes.net()
+    ad = scene.adaptive_dynamics(active=active)
+    first = ad.energy
+    for _ in range(3):
+        ad.run(0.02, 1e-3)
+        assert ad.energy + ad.stats.energy_removed == pytest.approx(first, abs=0.02 * ad.kinetic)
+        assert gap(scene.model, ad) < 1e-10
+    assert ad.kinetic > 0.8
+
+
+def test_masses_a_million_apart():
+    light, heavy = four_bar(mass=1.0), ModelBuilder("uneven")
+    for i, (name, length, mass) in enumerate((("crank", 0.3, 1e-3), ("coupler", 0.8, 1e3), ("rocker", 0.6, 1e-3))):
+        about = mass * length**2 / 12
+        heavy.add_body(
+            name, None if i == 0 else ("crank", "coupler")[i - 1], "continuous", axis=(0, 1, 0), mass=mass,
+            position=(0, 0, 0) if i == 0 else ((0.3, 0.8)[i - 1], 0, 0), com=(length / 2, 0, 0),
+            inertia=(1e-3 * mass, about, about),
+        )  # fmt: skip
+    heavy.close("rocker", None, axis=(0, 1, 0), position=(0.6, 0, 0), other_position=(0.7, 0, 0))
+    model = heavy.build()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    assert supple.close_loops(light, q) == pytest.approx(q)
+    ad = AdaptiveDynamics(model, q)
+    first = ad.energy
+    ad.run(1.0, 5e-4)
+    assert ad.energy == pytest.approx(first, abs=1e-4 * ad.kinetic)
+    assert gap(model, ad) < 1e-11
+
+
+# --- states, copies, refusals -------------------------------------------------------------------------------------
+
+
+def test_copies_pickles_and_saved_runs_continue_bit_identically():
+    model = net(3, 3)
+    q, v = moving(np.random.default_rng(0), model)
+    settings = dict(active=12, update_every=7)
+    ad = AdaptiveDynamics(model, q, 0.3 * v, **settings)
+    ad.run(0.05, 1e-3)
+    restored = AdaptiveDynamics(model, ad.q, ad.v, **settings)
+    restored.restore(ad.save())
+    others = copy.copy(ad), pickle.loads(pickle.dumps(ad)), restored
+    for body in (ad, *others):
+        body.run(0.05, 1e-3)
+    assert all(np.array_equal(body.q, ad.q) and np.array_equal(body.v, ad.v) for body in others)
+
+
+def test_open_loops_are_refused():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    ad = AdaptiveDynamics(model, q)
+    for call in (lambda *state: AdaptiveDynamics(model, *state), ad.set_state):
+        with pytest.raises(supple.StateError, match=r"loop 'pin' is open by 0\.\d+ .* supple\.close_loops"):
+            call(q + 0.1)
+        with pytest.raises(supple.StateError, match=r"opened by the velocities .* supple\.close_velocities"):
+            call(q, np.ones(3))
+    assert np.array_equal(ad.q, q)
+
+
+def test_a_state_that_is_nearly_closed_is_closed():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    ad = AdaptiveDynamics(model, q + 1e-8)
+    assert gap(model, ad) < 1e-11
+
+
+def test_certificates_are_refused():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    with pytest.raises(supple.StateError, match="guaranteed=True is for trees, and 'four-bar' has loops"):
+        AdaptiveDynamics(model, q, error=0.1, guaranteed=True)
+    ad = AdaptiveDynamics(model, q, error=0.1)
+    with pytest.raises(supple.StateError, match="guaranteed=True is for trees"):
+        ad.guaranteed = True
+    assert not ad.guaranteed
+
+
+def test_a_loop_that_breaks_open_ends_the_run():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    v = supple.close_velocities(model, q, [40.0, 0.0, 0.0])
+    ad = AdaptiveDynamics(model, q, v, check_energy=False)
+    with pytest.raises(supple.SimulationError, match=r"loop 'pin' breaks open: .* the state of time .* is kept"):
+        ad.run(1.0, 0.1)
+    assert gap(model, ad) < 1e-11
