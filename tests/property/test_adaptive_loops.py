@@ -157,6 +157,27 @@ def test_accelerations_of_some_joints_are_those_of_a_body_whose_other_joints_are
         assert np.abs(ad.v / TINY - dense).max() < 1e-8 * (1.0 + np.abs(dense).max())
 
 
+@pytest.mark.parametrize("chosen", ["listed", "by number", "by error"])
+def test_random_linkages_keep_energy_and_stay_closed(chosen):
+    """Whatever joints move, and however many loops are between the same two rigid parts."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        model, q = random_linkage(rng, loops=int(rng.integers(1, 5)), n=int(rng.integers(4, 14)))
+        v, n = allowed_velocity(rng, closure(model, q).G), model.n_bodies
+        if chosen == "listed":
+            some = rng.choice(n, size=int(rng.integers(1, n + 1)), replace=False).tolist()
+            ad = AdaptiveDynamics(model, q, active=some)
+        elif chosen == "by number":
+            ad = AdaptiveDynamics(model, q, v, active=int(rng.integers(1, n)), update_every=4)
+        else:
+            ad = AdaptiveDynamics(model, q, v, error=10 ** rng.uniform(-3, -0.3), update_every=4)
+        first = ad.energy
+        for _ in range(4):
+            ad.run(0.02, 1e-3)
+            assert ad.energy + ad.stats.energy_removed < first + 0.02 * ad.kinetic + 1e-9, seed
+            assert gap(model, ad) < 1e-10, seed
+
+
 def test_a_rigid_part_may_contain_whole_loops():
     """A four-bar linkage that hangs from an arm, all of whose joints are rigid, moves as without its loop."""
 

@@ -93,7 +93,6 @@ class HybridLoops(Struct):
     d = Floats()  # (N,) 1 / D of degrees of freedom
     K = Floats()  # the forces of rows that are combined
     H = Floats()  # reflections by which they are
-    signs = Floats()  # -1 where a loop is from the second body of its pair to the first
     numbers = Floats()  # a number for each row of loops
     E = Floats()
     scale = Floats()
@@ -181,7 +180,7 @@ def _of_loops(model: Model, whole: Held) -> dict[str, Any]:
 
 def _of_rows(rows: int, nv: int) -> dict[str, Any]:
     """Tables with numbers for rows."""
-    one = {name: np.zeros(rows) for name in ("gives", "scale", "b", "x", "bounced", "signs", "numbers")}
+    one = {name: np.zeros(rows) for name in ("gives", "scale", "b", "x", "bounced", "numbers")}
     whole = {name: np.zeros(rows, dtype=np.int64) for name in ("from_row", "row_of", "block", "pivots")}
     sizes = {
         "Y": rows * nv, "F": rows * nv, "K": 6 * rows, "H": 7 * rows, "E": rows * (min(rows, nv) + 2),

@@ -92,7 +92,6 @@ def combine(held):
         for r in range(ends[i].row, ends[i].row + 6 - DOF[ends[i].kind]):
             f = shift_force(loops.rows[r].P - P, loops.rows[r].f) * (sign / reach_of(loops, r))
             set_force(held.K, 6 * r, f)
-            held.signs[r] = sign
     for p in range(held.n_pairs):
         pair = held.pairs[p]
         if pair.n > SIX:
@@ -209,7 +208,7 @@ def combine_numbers(held):
         pair = held.pairs[p]
         if pair.n > SIX:
             for r in range(pair.first, pair.first + pair.n):
-                held.numbers[r] *= held.signs[r] / reach_of(loops, r)
+                held.numbers[r] /= reach_of(loops, r)
             open_pair(held, pair)
             rotate_numbers(held.pair, held, held.numbers, False)
         for k in range(min(pair.n, SIX)):
