@@ -79,6 +79,9 @@ class AdaptiveDynamics(SimulatedBody):
 
     A step is a half drift, a kick and a half drift, with accelerations evaluated in the middle. It is of second order,
     with hardly any energy drift. It costs O(active joints + forces), independently of n.
+
+    Loops are kept closed, by the active joints alone: one that cannot move without all of its joints stands still if
+    one of them does. Choosing joints then costs O(n), and guaranteed=True is refused.
     """
 
     @checked
