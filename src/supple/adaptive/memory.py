@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.adaptive.hybrid_loops import HybridLoops
+from supple.adaptive.hybrid_rooms import HybridLoops
 from supple.adaptive.reduced_tree import ReducedTables, ReducedTree
 from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
