@@ -289,3 +289,35 @@ def test_names_that_are_apart_pass_through_each_other() -> None:
         r = simulate(model, q, v, duration=0.6, contacts=Contacts(apart=[pair]))
         assert r.v[-1, 0] == 1.0
     assert simulate(model, q, v, duration=0.6, contacts=True).v[-1, 0] < 0.6
+
+
+def test_the_ground_is_below_all_shapes_and_arrows_show_its_forces() -> None:
+    b = ModelBuilder("box")
+    b.add_body("box", joint="free", mass=2.0, inertia=(1, 1, 1))
+    b.add_shape("box", "capsule", (0.1, 0.4), rotation=(0, np.sin(0.3), 0, np.cos(0.3)))
+    b.add_shape("box", "hull", points=np.random.default_rng(0).uniform(-0.2, 0.2, (20, 3)))
+    model = b.build()
+    q = at(model, (0, 0, 3.0))
+    r = simulate(model, q, duration=0.02, contacts=Contacts(ground="below"))
+    assert r.ground is not None and r.ground[:3].tolist() == [0, 0, 1] and 2.6 < r.ground[3] < 2.8
+    assert r.contacts(-1) and r.contacts(-1)[0].gap < 1e-6 and r.contacts(-1)[0].other == "ground"
+    assert r.arrows is not None and r.arrows.largest == pytest.approx(2.0 * G, rel=0.2)
+
+
+def test_bodies_of_a_joint_do_not_touch_unless_asked() -> None:
+    """Nor if massless bodies stand between them, as in a hip of two joints; nor where they overlap from the start."""
+    b = ModelBuilder("hip", gravity=(0, 0, 0))
+    b.add_body("pelvis", joint="free", mass=1.0, inertia=(1, 1, 1))
+    b.add_body("between", "pelvis", "revolute", axis=(1, 0, 0), armature=0.1)
+    b.add_body("thigh", "between", "revolute", axis=(0, 1, 0), mass=1.0, inertia=(1, 1, 1))
+    b.add_body("shin", "thigh", "revolute", axis=(0, 1, 0), position=(0, 0, -0.3), mass=1.0, inertia=(1, 1, 1))
+    for name in ("pelvis", "thigh"):
+        b.add_shape(name, "sphere", [0.2], name=name)
+    b.add_shape("shin", "sphere", [0.15], name="shin")
+    model = b.build()
+    v = np.ones(model.nv)
+    free = simulate(model, None, v, duration=0.1)
+    same = simulate(model, None, v, duration=0.1, contacts=True)
+    np.testing.assert_array_equal(same.q, free.q)
+    apart = simulate(model, None, v, duration=0.1, contacts=Contacts(neighbours=True))
+    np.testing.assert_array_equal(apart.q, free.q)

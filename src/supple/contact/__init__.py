@@ -10,7 +10,8 @@ rows         how velocities at these places answer to forces there, by the artic
 cone         one place: forces that push, and friction within Coulomb's cone
 sweeps       all of them, one after the other, again and again
 lagrangian   all of them at once, where sweeps are slow
-krylov       its linear equations
+dense        its linear equations, if they are few
+krylov       if they are many
 impacts      impulses with restitution
 stepping     a step of time
 room         the memory of steps, and what is said of one

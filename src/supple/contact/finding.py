@@ -89,10 +89,8 @@ def may_touch(scene, i, j):
     a, b = A.body, B.body
     if a == b or (A.group & B.mask) | (B.group & A.mask) == 0:
         return False
-    if scene.neighbours == 0 and a >= 0 and b >= 0:
-        up, other = scene.model.bodies[a].parent, scene.model.bodies[b].parent
-        if up == b or other == a:
-            return False
+    if scene.neighbours == 0 and a >= 0 and b >= 0 and (scene.above[a] == b or scene.above[b] == a):
+        return False
     return scene.n_apart == 0 or not is_apart(scene, min(i, j) * scene.n_shapes + max(i, j))
 
 

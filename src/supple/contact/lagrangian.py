@@ -15,8 +15,8 @@ is better taken with s at z itself: Newton's method then goes by |g|. Its equati
 
     (1 + Y^T A Y) dz = -g,    A = r P' (1 + n (mu u_t / |u_t|)^T), without the last term if s is fixed
 
-with P' the derivative of P. They are solved without a matrix [krylov.py]. r is relative to W of each touch. Redundant
-touches do no harm.
+with P' the derivative of P [dense.py, krylov.py]. r is relative to W of each touch, and grows where steps are slow: the
+impulses of bodies that can hardly move apart need a large one. Redundant touches do no harm.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ import math
 from numba import types
 
 from supple.contact.cone import cone_slope, on_cone
+from supple.contact.dense import MOST, directly, number_dofs
 from supple.contact.krylov import GRADIENT, STEP, by_gmres, by_gradients, inner, vector
 from supple.contact.memory import Scene
 from supple.contact.rows import answer
@@ -33,10 +34,9 @@ from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.algebra import Mat3, Vec3, dot
 from supple.spatial.compiler import helper, kernel, part
 
-SWEEPS = 8  #: that are tried first
-FIXED, OUTER = 4, 60  #: steps with s fixed; in all
-NEWTON, HALVES = 30, 20
-STIFFNESS, STIFFEST = 100.0, 1e6  #: r, relative to 1/W
+SWEEPS = 4  #: that are tried first
+OUTER, NEWTON, HALVES = 60, 20, 12
+STIFFNESS, STIFFER, STIFFEST = 100.0, 10.0, 1e6  #: r, relative to 1/W
 
 
 @helper
@@ -125,7 +125,9 @@ def find_root(scene, enough):
     size = gradient(scene)
     steps = 0
     while size > enough and steps < NEWTON:
-        if scene.sliding:
+        if scene.n_local <= MOST:
+            directly(scene)
+        elif scene.sliding:
             by_gmres(scene, 1e-4)
         else:
             by_gradients(scene, 1e-3)
@@ -147,25 +149,43 @@ def begin_outer(scene, stiffness):
     return largest
 
 
+@helper
+def go_back(scene):
+    """To the impulses from which the last step began."""
+    for k in range(scene.n):
+        scene.touches[k].lam = scene.touches[k].anchor
+    prepare_z(scene)
+    return worst_fault(scene)
+
+
+@part
+def go_on(scene, most, tolerance, worst):
+    """Steps from the impulses as they are. Returns the worst fault, and how many of Newton's steps it took."""
+    number_dofs(scene)
+    stiffness, done, scene.sliding = STIFFNESS, 0, 0
+    for outer in range(OUTER):
+        if worst <= tolerance or done >= most:
+            break
+        largest = begin_outer(scene, stiffness)
+        done += 1 + find_root(scene, 1e-2 * tolerance / math.sqrt(largest + 1e-300))
+        prepare_z(scene)
+        now = worst_fault(scene)
+        if not now <= 0.1 * worst:
+            scene.sliding = 1 - scene.sliding if not now <= 0.9 * worst else 1
+            stiffness = min(STIFFER * stiffness, STIFFEST)
+        if not now <= 10.0 * worst and outer > 3:
+            now, stiffness = go_back(scene), max(stiffness / STIFFER**2, STIFFNESS / STIFFER)
+        worst = now
+    return worst, done
+
+
 @kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
 def solve_touches(scene, most, tolerance):
     """Impulses of all touches that are active, beginning with those that they have. Returns the worst fault; scene.done
     is how many sweeps and Newton's steps it took."""
     worst, done = sweep(scene, min(SWEEPS, most), tolerance)
-    stiffness = STIFFNESS
-    scene.sliding = 0
-    for outer in range(OUTER):
-        if worst <= tolerance or done >= most:
-            break
-        largest = begin_outer(scene, stiffness)
-        done += 1 + find_root(scene, 0.1 * tolerance / math.sqrt(largest + 1e-300))
-        prepare_z(scene)
-        now = worst_fault(scene)
-        if now > 0.2 * worst:
-            if outer + 1 >= FIXED:
-                scene.sliding = 1 - scene.sliding if now > 0.9 * worst else 1
-            else:
-                stiffness = min(4.0 * stiffness, STIFFEST)
-        worst = now
+    if not worst <= tolerance:
+        worst, more = go_on(scene, most - done, tolerance, worst)
+        done += more
     scene.done = done
     return worst

@@ -103,7 +103,8 @@ class Scene(Struct):
     shapes = Table(PlacedShape)
     points = fields.Floats()  # corners of hulls, heights
     order = Integers()  # shapes by the lower end of their boxes along x
-    neighbours = Integer()  # whether a body may touch its parent
+    neighbours = Integer()  # whether a body may touch the one it hangs on
+    above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
     n_apart = Integer()
     apart = Integers()  # pairs that are never tried: sorted shape * n_shapes + other
     capacity = Integer()  # room for touches
@@ -114,6 +115,11 @@ class Scene(Struct):
     entries = Table(Entry)
     n_known = Integer()
     known = Table(Known)
+    n_local = Integer()  # degrees of freedom that touches act on [dense.py]
+    local = Integers()  # (nv,) their numbers, -1 for others
+    dofs = Integers()  # (nv,) and the other way round
+    matrix = fields.Floats()  # (n_local, n_local)
+    local_step = fields.Floats()
     z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
     vectors = fields.Floats()  # (VECTORS, nv) [krylov.py]
     total = fields.Floats()  # (nv,) the same of all rounds of impacts

@@ -9,16 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.dense import MOST
+from supple.contact.ground import ground_shape
 from supple.contact.krylov import VECTORS
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
 from supple.contact.settings import Contacts
-from supple.contact.stepping import DONE, FLIGHT, MORE_ENTRIES, MORE_TOUCHES, SINGULAR, UNSOLVED, Landing, contact_step
+from supple.contact.stepping import (
+    DONE,
+    FLIGHT,
+    MORE_ENTRIES,
+    MORE_TOUCHES,
+    SINGULAR,
+    UNSOLVED,
+    Landing,
+    contact_step,
+    look,
+)
 from supple.errors import ModelError
 from supple.exact.calls import HostWork
 from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
-from supple.model.geometry import rotation_to_z
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
 from supple.model.shapes import Shape
@@ -28,7 +39,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
-GROUND = "ground"
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
 
 
@@ -40,7 +50,8 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
     """The shapes that take part, those that are flat last."""
     shapes = list(model.shape_list)
     if contacts.ground is not None:
-        shapes.append(_ground(model, contacts.ground, {x.name for x in shapes}))
+        assert not isinstance(contacts.ground, str)
+        shapes.append(ground_shape(model, contacts.ground))
     given = {name: x for name in ("friction", "restitution") if (x := getattr(contacts, name)) is not None}
     shapes = [replace(x, **given) for x in shapes] if given else shapes
     if not any(x.body >= 0 for x in shapes):
@@ -49,16 +60,6 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
             "ModelBuilder.add_shape, or collision geometry to its file"
         )
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
-
-
-def _ground(model: Model, height: float, taken: set[str]) -> Shape:
-    """A plane across gravity."""
-    g = np.linalg.norm(model.gravity)
-    up = -model.gravity / g if g > 0 else np.array([0.0, 0.0, 1.0])
-    name = GROUND
-    while name in taken:
-        name += "_"
-    return Shape(name, -1, "plane", (), height * up, rotation_to_z(up[None])[0])
 
 
 def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
@@ -129,6 +130,23 @@ def limits_of(model: Model, contacts: Contacts) -> tuple[Ints, Ints, Floats, Flo
     return index[keep], at[keep], model.lower[at[keep]], model.upper[at[keep]]
 
 
+def above_of(model: Model, shapes: list[Shape]) -> Ints:
+    """The body that each one hangs on; bodies without mass and shapes are parts of a joint, and skipped."""
+    real = model.mass > 0
+    real[[x.body for x in shapes if x.body >= 0]] = True
+    out = np.array(model.parent)
+    for b in range(model.n_bodies):  # parents come first
+        if out[b] >= 0 and not real[out[b]]:
+            out[b] = out[out[b]]
+    return out
+
+
+def _root(model: Model, body: int) -> int:
+    while body >= 0 and model.parent[body] >= 0:
+        body = int(model.parent[body])
+    return body
+
+
 class ContactRoom(ImplicitRoom):
     """A model under a law, whose bodies touch."""
 
@@ -144,9 +162,12 @@ class ContactRoom(ImplicitRoom):
         placing = HostWork(POSES, model)
         self.scene: Held = Scene.of(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
-            points=points, order=np.arange(len(table)), neighbours=contacts.neighbours, n_apart=len(apart),
+            points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
+            above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
-            vectors=np.zeros(VECTORS * model.nv),
+            vectors=np.zeros(VECTORS * model.nv), local=np.zeros(model.nv, dtype=np.int64),
+            dofs=np.zeros(model.nv, dtype=np.int64), matrix=np.zeros(min(MOST, model.nv) ** 2),
+            local_step=np.zeros(min(MOST, model.nv)),
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
             length=LENGTH, q=self.q, v=self.v,
@@ -158,6 +179,7 @@ class ContactRoom(ImplicitRoom):
         )  # fmt: skip
         self._room_for(64, 64 * 16)
         self._take = contact_step.load()
+        self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
 
     def _room_for(self, touches: int, entries: int) -> None:
         known = self.scene.known if self.scene.n_known else None
@@ -166,6 +188,29 @@ class ContactRoom(ImplicitRoom):
             more[: len(known)] = known
         self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
         self.scene.entries, self.scene.room = Entry.zeros(entries), entries
+
+    def touching(self, q: Floats) -> NDArray[Any]:
+        """Where shapes touch at q."""
+        find = look.load()
+        self.begin(q, np.zeros(self.model.nv))
+        find(self.landing.address)
+        if self.scene.n > self.scene.capacity:
+            self._room_for(2 * self.scene.n, self.scene.room)
+            find(self.landing.address)
+        return self.found
+
+    def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
+        """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
+        are, about joints between them."""
+        root = np.array([_root(self.model, x.body) for x in self.shapes])
+        found = self.touching(self.model.neutral())
+        found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
+        pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
+        pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
+        more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
+        apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
+        self.scene.apart, self.scene.n_apart = np.append(apart, 0), len(apart)
+        return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
 
     def take(self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None) -> bool:
         """A step of length h from q and v under forces in addition to the law: its end is in self.q and self.v. False

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Annotated, Any
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Literal
 
-from supple.arguments import FINITE, NONE, NOT_NEGATIVE, TEXT, Count, Kind, Positive, checked, either, several
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.arguments import FINITE, NONE, NOT_NEGATIVE, TEXT, Count, Kind, Positive, checked, choice, either, several
+from supple.contact.ground import lowest_point
+from supple.model.model import Model
 from supple.model.shapes import FRACTION
 
 #: Pairs of names.
@@ -19,9 +24,10 @@ class Contacts:
     """Which bodies touch each other, for a run: simulate(model, contacts=supple.Contacts(ground=0.0), ...).
 
     Bodies touch by the shapes of the model (ModelBuilder.add_shape, or a file's collision geometry); bodies whose joint
-    connects them do not, unless neighbours is true.
+    connects them do not, unless neighbours is true, nor do shapes of one tree that overlap at the neutral position.
 
-    ground: the height of a plane across gravity on which everything may fall; None for none.
+    ground: the height of a plane across gravity on which everything may fall, or "below": just below all shapes where
+    the run begins; None for none.
     friction, restitution: of everything, instead of what the shapes say.
     apart: pairs of names, of bodies or shapes, that never touch.
     limits: also hold joints within their limits, by forces of the same kind.
@@ -29,7 +35,7 @@ class Contacts:
     halved. overlap: metres of it that are left alone.
     """
 
-    ground: Annotated[float | None, either([FINITE, NONE])] = None
+    ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None
     friction: Annotated[float | None, either([NOT_NEGATIVE, NONE])] = None
     restitution: Annotated[float | None, either([FRACTION, NONE])] = None
     neighbours: bool = False
@@ -44,8 +50,9 @@ class Contacts:
         return f"<Contacts: {', '.join(given) or 'as the shapes say'}>"
 
 
-def contacts_of(given: Any) -> Contacts | None:
-    """From what a run is given: None or False for none, True for the shapes of the model alone."""
+def contacts_of(given: Contacts | bool | None, model: Model, q: NDArray[np.float64]) -> Contacts | None:
+    """From what a run is given, that begins at q: None or False for none, True for the shapes of the model alone."""
     if given is None or given is False:
         return None
-    return Contacts() if given is True else given  # type: ignore[no-any-return]
+    contacts = Contacts() if given is True else given
+    return replace(contacts, ground=lowest_point(model, q)) if contacts.ground == "below" else contacts

@@ -51,6 +51,8 @@ HALVES = 6  #: times that an unsolved part is halved
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 PUSHES = 60  #: sweeps against overlap
 DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
+STUCK = 1e-5  #: of the largest W: touches of a smaller one cannot be moved apart
+NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
 
 
@@ -206,13 +208,30 @@ def until_strike(scene, h, slowest):
 
 
 @helper
+def keep_small(scene):
+    """Scales the motion against overlap so that it moves nothing too far: bodies that nothing can move apart would go
+    anywhere. Returns whether it is a motion."""
+    largest = 0.0
+    for k in range(scene.n):
+        touch, x = scene.touches[k], 0.0
+        for i in range(touch.first, touch.first + touch.count):
+            x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
+        largest = max(largest, abs(x))
+    if largest > 2.0 * DEEPEST:
+        for j in range(scene.model.nv):
+            scene.total[j] *= 2.0 * DEEPEST / largest
+    return largest < 1e300
+
+
+@helper
 def push_apart(landing, h):
     """dq: the least motion that undoes overlap. Returns whether there is any."""
     scene = landing.scene
-    deepest = 0.0
+    deepest, stuck = 0.0, 0.0
     for k in range(scene.n):
         scene.touches[k].push = 0.0
         deepest = max(deepest, -scene.touches[k].gap)
+        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
     if deepest <= landing.overlap:
         return False
     for j in range(scene.model.nv):
@@ -221,7 +240,7 @@ def push_apart(landing, h):
         change = 0.0
         for k in range(scene.n):
             touch = scene.touches[k]
-            if touch.W.xx > 0.0:
+            if touch.W.xx > stuck:
                 r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
                 for i in range(touch.first, touch.first + touch.count):
                     r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
@@ -233,7 +252,7 @@ def push_apart(landing, h):
                     scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
         if change < 0.1 * landing.overlap:
             break
-    return True
+    return keep_small(scene)
 
 
 @helper
@@ -248,6 +267,14 @@ def reline(implicit, h):
         if abs(implicit.pieces[row]) < 2.0 and slope * abs(u - through) > 0.1 * law.most:
             implicit.through[row], found = u, True
     return found
+
+
+@helper
+def are_finite(m, v, dq):
+    total = 0.0
+    for j in range(m.nv):
+        total += abs(v[j]) + abs(dq[j])
+    return total < 1e300
 
 
 @part
@@ -275,7 +302,7 @@ def solve_part(landing, h):
         worst = solve_touches(scene, landing.most, tolerance)
         landing.sweeps += scene.done
         landing.fault = max(landing.fault, worst / tolerance)
-        if worst > tolerance:
+        if not worst <= tolerance:
             return UNSOLVED
         for j in range(m.nv):
             landing.dv[j] = landing.dq[j] = 0.0
@@ -286,7 +313,7 @@ def solve_part(landing, h):
             add_changes(m, work, scene.total, landing.dq)
         if body.law_size == 0 or not reline(implicit, h):
             break
-    return DONE
+    return DONE if are_finite(m, implicit.end, landing.dq) else UNSOLVED
 
 
 @helper
@@ -337,7 +364,7 @@ def strike(landing):
     worst, rounds = bounce_all(scene, slowest, landing.most, tolerance)
     landing.bounces += rounds
     landing.fault = max(landing.fault, worst / tolerance)
-    if worst > tolerance:
+    if not worst <= tolerance:
         return UNSOLVED
     if rounds > 0:
         add_changes(m, work, scene.total, step.v)
@@ -359,7 +386,7 @@ def recall(scene, h):
     known = 0
     for k in range(scene.n):
         touch = scene.touches[k]
-        for i in range(scene.n_known):
+        for i in range(min(scene.n_known, NEAR)):
             at = (known + i) % scene.n_known
             if scene.known[at].key == touch.key:
                 touch.lam = scene.known[at].lam * h
@@ -372,6 +399,15 @@ def remember(scene, h):
     scene.n_known = scene.n
     for k in range(scene.n):
         scene.known[k].key, scene.known[k].lam = scene.touches[k].key, scene.touches[k].lam * (1.0 / h)
+
+
+@kernel(types.void(Landing.type), "touches where a step begins")
+def look(landing):
+    """The touches at q0, at rest."""
+    step = landing.implicit.body.step
+    place_stage(step, 0, 0.0)
+    move_bodies(step.model, step.q, step.v, landing.placing)
+    find_touches(landing.scene, 0.0)
 
 
 @kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)

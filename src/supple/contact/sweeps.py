@@ -51,7 +51,8 @@ def worst_fault(scene):
         touch = scene.touches[k]
         touch.u = touch.free + answer(scene, touch)
         if touch.active:
-            worst = max(worst, fault(touch.W, touch.lam, touch.u, touch.bias, touch.friction))
+            x = fault(touch.W, touch.lam, touch.u, touch.bias, touch.friction)
+            worst = x if not x <= worst else worst  # also if it is no number
     return worst
 
 
@@ -61,7 +62,7 @@ def sweep(scene, most, tolerance):
     prepare_z(scene)
     worst = worst_fault(scene)
     done = 0
-    while worst > tolerance and done < most:
+    while not worst <= tolerance and done < most:
         for _ in range(JUDGED):
             for i in range(2 * scene.n):
                 touch = scene.touches[i if i < scene.n else 2 * scene.n - 1 - i]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from supple.contact.room import COLUMNS
 from supple.errors import quoted
 from supple.exact.kinematics import poses
+from supple.model.clip import Arrows
 from supple.model.model import Model, listed
 from supple.model.shapes import Shape
 
@@ -45,6 +46,16 @@ def contacts_from(rows: Floats, names: Sequence[str]) -> list[Contact]:
         Contact(names[int(a)], names[int(b)], float(gap), *vectors)
         for a, b, gap, *vectors in zip(*rows[:, :3].T, *parts)
     ]
+
+
+def contact_arrows(times: Floats, contacts: Sequence[Sequence[Contact]]) -> Arrows:
+    """Their forces, as many at every time as there are most at one; those that there are not have no length."""
+    most = max(map(len, contacts), default=0)
+    points, vectors = np.zeros((2, len(times), most, 3))
+    for i, some in enumerate(contacts):
+        for k, contact in enumerate(some):
+            points[i, k], vectors[i, k] = contact.point, contact.force
+    return Arrows(tuple(f"contact {k}" for k in range(most)), times, points, vectors, "N")
 
 
 def touch_wrenches(model: Model, shapes: Sequence[Shape], q: Floats, rows: Floats) -> Floats:

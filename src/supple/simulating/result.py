@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -15,13 +16,14 @@ from supple.arguments import Whole, checked, take, whole
 from supple.errors import StateError, printable, quoted
 from supple.model.clip import Arrows
 from supple.model.model import Model, count, span
-from supple.simulating.contacts import Contact, contacts_from
+from supple.simulating.contacts import Contact, contact_arrows, contacts_from
 from supple.simulating.events import Happened
 from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when, whole_steps
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_ARROWS = 2000  #: states of which forces of contacts are drawn
 Library = Literal["pandas", "polars"]
 
 
@@ -102,7 +104,7 @@ class Result:
         self.forces = tuple(forces)  #: what acted, as far as it is known: of a recording, every Push and Spring
         self.ground = ground  #: (4,) normal and height of a plane on which bodies stand, if known
         self.others = tuple(others)  #: in words, the kinds of forces that acted beside pushes and springs
-        self.arrows = arrows  #: of a captured motion: to be drawn beside it
+        self._arrows = arrows
         self._file = file  #: kept open while it is being read
 
     def close(self) -> None:
@@ -127,6 +129,15 @@ class Result:
 
     def __iter__(self) -> Iterator[State]:
         return (self[i] for i in range(len(self)))
+
+    @cached_property
+    def arrows(self) -> Arrows | None:
+        """What to draw beside it: of a captured motion, or the forces of contacts, of up to two thousand states."""
+        if self._arrows is not None or not self.about.get("shapes") or not len(self):
+            return self._arrows
+        which = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_ARROWS)).astype(np.int64))
+        which = which[np.append(np.diff(self.times[which]) > 0, True)]
+        return contact_arrows(self.times[which], [self.contacts(int(i)) for i in which])
 
     @checked
     def contacts(self, i: Annotated[int, whole()]) -> list[Contact]:

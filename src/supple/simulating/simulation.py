@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
+from supple.contact.ground import upwards
 from supple.contact.room import COLUMNS
 from supple.contact.settings import Contacts, contacts_of
 from supple.errors import StateError, printable, quoted
@@ -178,7 +179,6 @@ class Simulation:
         **options: Any,
     ) -> None:
         self._method, self._model = method, model
-        self._contacts = contacts_of(contacts)
         self._integrator = _integrator(method, integrator)
         end = np.inf if duration is None else duration
         if MOST_STEPS * dt < end < np.inf:
@@ -191,6 +191,8 @@ class Simulation:
         q, v = checked_state(model, first_position(model) if q is None else q, v)
         q, v = closed_at_first(model, q, v)
         self.cursor = Cursor(model, q, v, h=dt, checked=check_energy)
+        self._contacts = contacts_of(contacts, model, q)
+        self._refuse_contacts()
         self._adaptive: Adaptive | None = None
         if self.integrator == "dop853":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
@@ -208,9 +210,10 @@ class Simulation:
         self.rods: Floats | None = (
             None  #: (n_bodies, 2, 3) points between which bodies are drawn, if a scene specifies them
         )
-        self.ground: Floats | None = (
-            None  #: (4,) normal and height of a plane on which bodies stand, if a scene has one
-        )
+        #: (4,) normal and height of a plane on which bodies stand, if there is one
+        self.ground: Floats | None = None
+        if self._contacts is not None and self._contacts.ground is not None:
+            self.ground = np.append(upwards(model), self._contacts.ground)
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:
@@ -223,7 +226,6 @@ class Simulation:
         if method in OWN:
             self._refuse_for_own(v)
             self._make_stepper()
-        self._refuse_contacts()
         self._dynamics = self._renewed(model)
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
         if integrator is None and method == "aba":
