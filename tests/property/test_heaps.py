@@ -65,7 +65,7 @@ def test_every_step_of_a_random_heap_keeps_the_law(seed: int) -> None:
     h, contacts = float(rng.choice([1e-3, 2e-3])), Contacts(ground=0.0)
     room = ContactRoom(model, np.zeros((0, 11)), contacts)
     energy, touched = kinetic_energy(model, q, v) + potential_energy(model, q), 0
-    most = energy
+    begun = most = energy
     for _ in range(int(1.2 / h)):
         if room.take(q, v, h, np.zeros(model.nv), None):
             q, v = room.q.copy(), room.v.copy()
@@ -76,7 +76,7 @@ def test_every_step_of_a_random_heap_keeps_the_law(seed: int) -> None:
             after = supple.simulate(model, q, v, dt=h, duration=h).final
             q, v = after.q, after.v
         energy = kinetic_energy(model, q, v) + potential_energy(model, q)
-        assert energy < most + 2.0 * h * abs(most)  # a whipping link gains that much by steps of first order
+        assert energy < most + 5e-3 * begun  # a whipping link gains that much by steps of first order
         most = min(most, energy) if touched else most
     assert touched > 10
 

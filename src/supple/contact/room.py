@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from dataclasses import replace
 from typing import Any
@@ -25,14 +26,14 @@ from supple.contact.stepping import (
     contact_step,
     look,
 )
-from supple.errors import ModelError
+from supple.errors import ModelError, printable
 from supple.exact.calls import HostWork
 from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
-from supple.model.shapes import Shape
+from supple.model.shapes import OF_THE_WORLD, Shape
 from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
@@ -60,6 +61,16 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
             "ModelBuilder.add_shape, or collision geometry to its file"
         )
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
+
+
+def say_untried(shapes: list[Shape]) -> None:
+    """A line on the logger "supple" about shapes that touch less than they should."""
+    few = [x.name for x in shapes if x.kind in ("cylinder", "hull") and x.body >= 0]
+    if few and len({x.body for x in shapes if x.kind not in OF_THE_WORLD}) > 1:
+        names = ", ".join(map(repr, few[:3])) + (", ..." if len(few) > 3 else "")
+        logging.getLogger("supple").warning(
+            "%s", printable(f"cylinders and hulls ({names}) touch planes and height fields only, not other bodies")
+        )
 
 
 def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:

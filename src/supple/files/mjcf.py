@@ -81,7 +81,8 @@ def load_mjcf(
         translation.add_bodies(freed)
         translation.add_frames()
         translation.add_visuals()
-        add_shapes(m, builder, translation.geom_names, translation.number, translation.origin)
+        if not switched_off(_mujoco(), m, "CONTACT"):
+            add_shapes(m, builder, translation.geom_names, translation.number, translation.origin)
         equalities = translation.add_equalities(freed, loops)
         remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
         remark_elements(file, builder)

@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.room import Unsolved
 from supple.errors import SimulationError, StateError
 from supple.integrating.divergence import Steadiness
 from supple.model.model import Model
@@ -308,6 +309,8 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: floa
 
 def _within_step(f: Dynamics, begun: Cursor, e: SimulationError) -> bool:
     """Whether an error is due to a step that went astray: nothing is wrong with the state at its beginning."""
+    if isinstance(e.__cause__, Unsolved):
+        return False  # the error says what is wrong
     if f.forces.functions and not isinstance(e.__cause__, ArithmeticError):
         return False  # what a function returned is wrong
     try:
