@@ -8,6 +8,7 @@ boxes        boxes against each other
 heights      height fields
 rows         how velocities at these places answer to forces there, by the articulated-body algorithm
 cone         one place: forces that push, and friction within Coulomb's cone
+islands      which of them have to do with each other
 sweeps       all of them, one after the other, again and again
 lagrangian   all of them at once, where sweeps are slow
 dense        its linear equations, if they are few

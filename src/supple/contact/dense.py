@@ -3,26 +3,12 @@ degrees of freedom: for any r, and quickest where these are few [krylov.py has t
 
 from __future__ import annotations
 
+from supple.contact.islands import touch_at
 from supple.contact.krylov import GRADIENT, STEP, vector
 from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper, part
 
 MOST = 240  #: rows
-
-
-@part
-def number_dofs(scene):
-    """Numbers the degrees of freedom that touches act on, and counts them."""
-    for j in range(scene.model.nv):
-        scene.local[j] = -1
-    n = 0
-    for i in range(scene.n_entries):
-        j = scene.entries[i].dof
-        if scene.local[j] < 0:
-            scene.local[j] = n
-            scene.dofs[n] = j
-            n += 1
-    scene.n_local = n
 
 
 @helper
@@ -76,15 +62,13 @@ def directly(scene):
         M[i] = 0.0
     for i in range(n):
         M[n * i + i] = 1.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active and touch.slope.r0.x > 0.0:
             add_block(scene, touch, n)
     g, out = vector(scene, GRADIENT), vector(scene, STEP)
     for i in range(n):
         x[i] = -g[scene.dofs[i]]
     eliminate_rows(M, x, n)
-    for j in range(scene.model.nv):
-        out[j] = 0.0
     for i in range(n):
         out[scene.dofs[i]] = x[i]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from supple.contact.islands import touch_at
 from supple.spatial.addresses import from_entry
 from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper, part
@@ -39,9 +40,11 @@ def vector(scene, k):
 
 
 @helper
-def inner(a, b, n):
+def inner(scene, a, b):
+    """Over the degrees of freedom of the present island, as everything here."""
     total = 0.0
-    for j in range(n):
+    for i in range(scene.n_local):
+        j = scene.dofs[i]
         total += a[j] * b[j]
     return total
 
@@ -49,10 +52,11 @@ def inner(a, b, n):
 @part
 def multiply(scene, x, out):
     """out = (1 + Y^T A Y) x."""
-    for j in range(scene.model.nv):
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         out[j] = x[j]
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active and touch.slope.r0.x > 0.0:
             a = b = c = 0.0
             for i in range(touch.first, touch.first + touch.count):
@@ -67,10 +71,11 @@ def multiply(scene, x, out):
 
 @part
 def diagonal(scene, out):
-    for j in range(scene.model.nv):
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         out[j] = 1.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active and touch.slope.r0.x > 0.0:
             for i in range(touch.first, touch.first + touch.count):
                 e = scene.entries[i]
@@ -80,12 +85,13 @@ def diagonal(scene, out):
 @part
 def by_gradients(scene, accuracy):
     """x in STEP, by conjugate gradients, to a rest below accuracy times |g|."""
-    n = scene.model.nv
+    n = scene.n_local
     x, g, d = vector(scene, STEP), vector(scene, GRADIENT), vector(scene, DIAGONAL)
     r, p, A = vector(scene, WORK), vector(scene, WORK + 1), vector(scene, WORK + 2)
     diagonal(scene, d)
     rz = 0.0
-    for j in range(n):
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         x[j], r[j] = 0.0, -g[j]
         p[j] = r[j] / d[j]
         rz += r[j] * p[j]
@@ -94,13 +100,15 @@ def by_gradients(scene, accuracy):
         if rz <= enough:
             break
         multiply(scene, p, A)
-        a = rz / inner(p, A, n)
+        a = rz / inner(scene, p, A)
         new = 0.0
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             x[j] += a * p[j]
             r[j] -= a * A[j]
             new += r[j] * r[j] / d[j]
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             p[j] = r[j] / d[j] + (new / rz) * p[j]
         rz = new
 
@@ -108,15 +116,17 @@ def by_gradients(scene, accuracy):
 @helper
 def begin_gmres(scene, small):
     """The rest -g - M x over the diagonal, as the first vector. Returns its length."""
-    n, x, g = scene.model.nv, vector(scene, STEP), vector(scene, GRADIENT)
+    x, g = vector(scene, STEP), vector(scene, GRADIENT)
     d, first = vector(scene, DIAGONAL), vector(scene, WORK)
     multiply(scene, x, first)
-    for j in range(n):
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         first[j] = (-g[j] - first[j]) / d[j]
-    size = math.sqrt(inner(first, first, n))
+    size = math.sqrt(inner(scene, first, first))
     small.g[0] = size
     if size > 0.0:
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             first[j] /= size
     return size
 
@@ -124,20 +134,23 @@ def begin_gmres(scene, small):
 @helper
 def extend(scene, small, k):
     """The k-th column: one more vector, perpendicular to the others, and the rotation that makes R triangular."""
-    n, d, new = scene.model.nv, vector(scene, DIAGONAL), vector(scene, WORK + k + 1)
+    d, new = vector(scene, DIAGONAL), vector(scene, WORK + k + 1)
     R, c, s, g = small.R, small.c, small.s, small.g
     multiply(scene, vector(scene, WORK + k), new)
-    for j in range(n):
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         new[j] /= d[j]
     for i in range(k + 1):
         other = vector(scene, WORK + i)
-        x = inner(other, new, n)
+        x = inner(scene, other, new)
         R[i * BASIS + k] = x
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             new[j] -= x * other[j]
-    size = math.sqrt(inner(new, new, n))
+    size = math.sqrt(inner(scene, new, new))
     if size > 0.0:
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             new[j] /= size
     for i in range(k):
         a, b = R[i * BASIS + k], R[(i + 1) * BASIS + k]
@@ -155,21 +168,23 @@ def extend(scene, small, k):
 @helper
 def add_solution(scene, small, k):
     """x += the best combination of the first k vectors."""
-    n, x, g, R = scene.model.nv, vector(scene, STEP), small.g, small.R
+    x, g, R = vector(scene, STEP), small.g, small.R
     for i in range(k - 1, -1, -1):
         for j in range(i + 1, k):
             g[i] -= R[i * BASIS + j] * g[j]
         g[i] = g[i] / R[i * BASIS + i] if R[i * BASIS + i] != 0.0 else 0.0
         other = vector(scene, WORK + i)
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             x[j] += g[i] * other[j]
 
 
 @part
 def by_gmres(scene, accuracy):
     """x in STEP, by GMRES, to a rest below accuracy times |g|."""
-    n, x, small = scene.model.nv, vector(scene, STEP), new_small()
-    for j in range(n):
+    x, small = vector(scene, STEP), new_small()
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         x[j] = 0.0
     diagonal(scene, vector(scene, DIAGONAL))
     enough = -1.0

@@ -1,5 +1,5 @@
-"""All touches at once, by an augmented Lagrangian: for stacks, for heavy bodies on light ones, and wherever sweeps are
-slow.
+"""All touches of an island at once, by an augmented Lagrangian: for stacks, for heavy bodies on light ones, and
+wherever sweeps are slow.
 
 From impulses lam, a step finds the root in z of [Rockafellar 1976; z, Y as in rows.py; P, r as in cone.py]
 
@@ -26,7 +26,8 @@ import math
 from numba import types
 
 from supple.contact.cone import cone_slope, on_cone
-from supple.contact.dense import MOST, directly, number_dofs
+from supple.contact.dense import MOST, directly
+from supple.contact.islands import enter_island, find_islands, touch_at
 from supple.contact.krylov import GRADIENT, STEP, by_gmres, by_gradients, inner, vector
 from supple.contact.memory import Scene
 from supple.contact.rows import answer
@@ -34,9 +35,10 @@ from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.algebra import Mat3, Vec3, dot
 from supple.spatial.compiler import helper, kernel, part
 
-SWEEPS = 4  #: that are tried first
-OUTER, NEWTON, HALVES = 60, 20, 12
-STIFFNESS, STIFFER, STIFFEST = 100.0, 10.0, 1e6  #: r, relative to 1/W
+SWEEPS, MANY = 4, 200  #: that are tried first; in an island of many degrees of freedom
+ATTEMPTS, OUTER, NEWTON, HALVES = 4, 20, 20, 12
+FAR = 1e4  #: faults beyond this, relative to the tolerance: slip is not known yet
+STIFFNESS, STIFFER, STIFF, STIFFEST = 100.0, 10.0, 1e4, 1e6  #: r, relative to 1/W; the most without a matrix
 
 
 @helper
@@ -55,9 +57,9 @@ def pulled(scene, touch, u):
 @part
 def potential(scene):
     """phi at z."""
-    total = 0.5 * inner(scene.z, scene.z, scene.model.nv)
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    total = 0.5 * inner(scene, scene.z, scene.z)
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active and touch.stiff > 0.0:
             p = on_cone(pulled(scene, touch, touch.free + answer(scene, touch)), touch.friction)
             total += 0.5 * dot(p, p) / touch.stiff
@@ -82,11 +84,12 @@ def slope_at(scene, touch, w, u):
 @part
 def gradient(scene):
     """g in its vector, lam = P(w), and A of all touches. Returns |g|."""
-    n, g = scene.model.nv, vector(scene, GRADIENT)
-    for j in range(n):
+    g = vector(scene, GRADIENT)
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         g[j] = scene.z[j]
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active and touch.stiff > 0.0:
             u = touch.free + answer(scene, touch)
             w = pulled(scene, touch, u)
@@ -95,17 +98,18 @@ def gradient(scene):
             for i in range(touch.first, touch.first + touch.count):
                 e = scene.entries[i]
                 g[e.dof] -= dot(e.y, lam)
-    return math.sqrt(inner(g, g, n))
+    return math.sqrt(inner(scene, g, g))
 
 
 @helper
 def search(scene, size):
     """Moves z by the part of dz that lowers phi, or |g|, enough. Returns |g| there."""
-    n, dz = scene.model.nv, vector(scene, STEP)
+    dz = vector(scene, STEP)
     before, slope, t = size, -size, 1.0
     if not scene.sliding:
-        before, slope = potential(scene), inner(vector(scene, GRADIENT), dz, n)
-    for j in range(n):
+        before, slope = potential(scene), inner(scene, vector(scene, GRADIENT), dz)
+    for l in range(scene.n_local):
+        j = scene.dofs[l]
         scene.z[j] += dz[j]
     size = gradient(scene)
     for _ in range(HALVES):
@@ -113,7 +117,8 @@ def search(scene, size):
         if now <= before + 1e-4 * t * slope + 1e-15 * abs(before):
             break
         t *= 0.5
-        for j in range(n):
+        for l in range(scene.n_local):
+            j = scene.dofs[l]
             scene.z[j] -= t * dz[j]
         size = gradient(scene)
     return size
@@ -137,12 +142,12 @@ def find_root(scene, enough):
 
 
 @helper
-def begin_outer(scene, stiffness):
-    """From the impulses as they are. Returns the largest W."""
+def begin_outer(scene, stiffness, near):
+    """From the impulses as they are; s is none if these are not near. Returns the largest W."""
     largest, zero = 0.0, Vec3(0.0, 0.0, 0.0)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.anchor, touch.shift = touch.lam, touch.friction * slip_of(touch.u)
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.anchor, touch.shift = touch.lam, touch.friction * slip_of(touch.u) if near else 0.0
         touch.stiff = stiffness / touch.W.xx if touch.W.xx > 0.0 else 0.0
         touch.slope = Mat3(zero, zero, zero)
         largest = max(largest, touch.W.xx)
@@ -150,42 +155,52 @@ def begin_outer(scene, stiffness):
 
 
 @helper
-def go_back(scene):
-    """To the impulses from which the last step began."""
-    for k in range(scene.n):
-        scene.touches[k].lam = scene.touches[k].anchor
+def begin_with(scene, share):
+    """To a share of the impulses from which the last step began. Returns the worst fault."""
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.lam = touch.anchor * share
     prepare_z(scene)
     return worst_fault(scene)
 
 
 @part
 def go_on(scene, most, tolerance, worst):
-    """Steps from the impulses as they are. Returns the worst fault, and how many of Newton's steps it took."""
-    number_dofs(scene)
-    stiffness, done, scene.sliding = STIFFNESS, 0, 0
-    for outer in range(OUTER):
-        if worst <= tolerance or done >= most:
-            break
-        largest = begin_outer(scene, stiffness)
-        done += 1 + find_root(scene, 1e-2 * tolerance / math.sqrt(largest + 1e-300))
-        prepare_z(scene)
-        now = worst_fault(scene)
-        if not now <= 0.1 * worst:
-            scene.sliding = 1 - scene.sliding if not now <= 0.9 * worst else 1
-            stiffness = min(STIFFER * stiffness, STIFFEST)
-        if not now <= 10.0 * worst and outer > 3:
-            now, stiffness = go_back(scene), max(stiffness / STIFFER**2, STIFFNESS / STIFFER)
-        worst = now
+    """Steps from the impulses as they are and, where these lead nowhere, from none. Returns the worst fault, and how
+    many of Newton's steps it took."""
+    done = 0
+    for attempt in range(ATTEMPTS):
+        stiffness, scene.sliding = STIFFNESS if attempt < 2 else STIFFNESS * STIFFER ** (5 - 2 * attempt), 0
+        worst = begin_with(scene, 0.0) if attempt > 0 else worst
+        for outer in range(OUTER):
+            if worst <= tolerance or done >= most:
+                return worst, done
+            largest = begin_outer(scene, stiffness, outer > 0 or worst < FAR * tolerance)
+            done += 1 + find_root(scene, 1e-2 * tolerance / math.sqrt(largest + 1e-300))
+            prepare_z(scene)
+            now = worst_fault(scene)
+            if not now <= 0.1 * worst:
+                scene.sliding = 1 - scene.sliding if not now <= 0.9 * worst else 1
+                stiffness = min(STIFFER * stiffness, STIFFEST if scene.n_local <= MOST else STIFF)
+            if not now <= 10.0 * worst and outer > 3:
+                now, stiffness = begin_with(scene, 1.0), max(stiffness / STIFFER**2, STIFFNESS / STIFFER)
+            worst = now
     return worst, done
 
 
 @kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
 def solve_touches(scene, most, tolerance):
     """Impulses of all touches that are active, beginning with those that they have. Returns the worst fault; scene.done
-    is how many sweeps and Newton's steps it took."""
-    worst, done = sweep(scene, min(SWEEPS, most), tolerance)
-    if not worst <= tolerance:
-        worst, more = go_on(scene, most - done, tolerance, worst)
-        done += more
-    scene.done = done
+    is how many sweeps and Newton's steps the slowest island took."""
+    worst, n = 0.0, find_islands(scene)
+    scene.done, scene.n_local = 0, 0
+    for j in range(scene.model.nv):
+        scene.z[j] = 0.0
+    for k in range(n):
+        enter_island(scene, k)
+        x, done = sweep(scene, min(SWEEPS if scene.n_local <= MOST else MANY, most), tolerance)
+        if not x <= tolerance:
+            x, more = go_on(scene, most - done, tolerance, x)
+            done += more
+        worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
     return worst

@@ -73,6 +73,7 @@ class Touch(Struct):
     push = Number()  # against overlap: of positions
     struck = Value(Vec3)  # impulse of impacts
     active = Integer()  # whether it takes part
+    island = Integer()
     anchor = Value(Vec3)  # the impulse from which a step of the Lagrangian begins
     shift = Number()  # friction times slip, then
     stiff = Number()  # r of cone.py
@@ -115,7 +116,11 @@ class Scene(Struct):
     entries = Table(Entry)
     n_known = Integer()
     known = Table(Known)
-    n_local = Integer()  # degrees of freedom that touches act on [dense.py]
+    sequence = Integers()  # touches, island by island [islands.py]
+    ends = Integers()  # where islands end in it
+    low = Integer()  # the present island in it
+    high = Integer()
+    n_local = Integer()  # degrees of freedom of the present island
     local = Integers()  # (nv,) their numbers, -1 for others
     dofs = Integers()  # (nv,) and the other way round
     matrix = fields.Floats()  # (n_local, n_local)

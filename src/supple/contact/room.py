@@ -177,6 +177,7 @@ class ContactRoom(ImplicitRoom):
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
             vectors=np.zeros(VECTORS * model.nv), local=np.zeros(model.nv, dtype=np.int64),
+            ends=np.zeros(model.nv + 1, dtype=np.int64),
             dofs=np.zeros(model.nv, dtype=np.int64), matrix=np.zeros(min(MOST, model.nv) ** 2),
             local_step=np.zeros(min(MOST, model.nv)),
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
@@ -198,6 +199,7 @@ class ContactRoom(ImplicitRoom):
         if known is not None:
             more[: len(known)] = known
         self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
+        self.scene.sequence = np.zeros(touches, dtype=np.int64)
         self.scene.entries, self.scene.room = Entry.zeros(entries), entries
 
     def touching(self, q: Floats) -> NDArray[Any]:
@@ -209,6 +211,10 @@ class ContactRoom(ImplicitRoom):
             self._room_for(2 * self.scene.n, self.scene.room)
             find(self.landing.address)
         return self.found
+
+    def overlaps(self, q: Floats) -> bool:
+        """Whether any shapes overlap at q."""
+        return bool((self.touching(q)["gap"] < -self.contacts.overlap).any())
 
     def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
         """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they

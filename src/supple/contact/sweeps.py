@@ -1,4 +1,5 @@
-"""All touches, one after the other, again and again: Gauss and Seidel's method by blocks, each solved exactly.
+"""All touches of an island, one after the other, again and again: Gauss and Seidel's method by blocks, each solved
+exactly.
 
 z holds what all impulses do to the degrees of freedom [rows.py], so that a touch costs O(depth), whatever the number of
 others. A sweep goes forth and back. Few touches need few sweeps; where these are slow, lagrangian.py goes on.
@@ -10,6 +11,7 @@ A solution is good if every touch, judged by itself with everything else as it i
 from __future__ import annotations
 
 from supple.contact.cone import PROX, fault, one_touch, stronger
+from supple.contact.islands import touch_at
 from supple.contact.rows import answer, push_z
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
@@ -19,11 +21,11 @@ JUDGED = 2  #: sweeps between judgements
 
 @part
 def prepare_z(scene):
-    """z from the impulses."""
-    for j in range(scene.model.nv):
-        scene.z[j] = 0.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    """z from the impulses of the present island."""
+    for i in range(scene.n_local):
+        scene.z[scene.dofs[i]] = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         if touch.active:
             push_z(scene, touch, touch.lam)
 
@@ -47,8 +49,8 @@ def renew(scene, touch):
 def worst_fault(scene):
     """The largest fault, and u of every touch."""
     worst = 0.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
         touch.u = touch.free + answer(scene, touch)
         if touch.active:
             x = fault(touch.W, touch.lam, touch.u, touch.bias, touch.friction)
@@ -64,8 +66,9 @@ def sweep(scene, most, tolerance):
     done = 0
     while not worst <= tolerance and done < most:
         for _ in range(JUDGED):
-            for i in range(2 * scene.n):
-                touch = scene.touches[i if i < scene.n else 2 * scene.n - 1 - i]
+            n = scene.high - scene.low
+            for i in range(2 * n):
+                touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))
                 if touch.active:
                     renew(scene, touch)
             done += 1

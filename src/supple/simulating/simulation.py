@@ -419,6 +419,8 @@ class Simulation:
         f, p = self._dynamics, sample.piece
         if not (self._check_energy and self.stepper is None and f.forces.conserve):
             return None
+        if self._contacts is not None and f.room.overlaps(p.q[0]):
+            return None  # moving shapes apart lifts them
         return EnergyGuard(f, p.q[0], float(sample.kinetic[0]), float(sample.potential[0]))
 
     def _first(self) -> Sample:
