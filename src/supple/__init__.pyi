@@ -14,6 +14,7 @@ from supple.capture.support import Support as Support
 from supple.capture.torques import Loads as Loads
 from supple.capture.torques import motion_loads as motion_loads
 from supple.cite import citation as citation
+from supple.contact.settings import Contacts as Contacts
 from supple.errors import ModelError as ModelError
 from supple.errors import ParseError as ParseError
 from supple.errors import RecordingError as RecordingError
@@ -83,11 +84,13 @@ from supple.model.model import Visual as Visual
 from supple.model.report import Remark as Remark
 from supple.model.report import Report as Report
 from supple.model.report import Units as Units
+from supple.model.shapes import Shape as Shape
 from supple.record.export import export as export
 from supple.rerooting.reroot import Rerooted as Rerooted
 from supple.rerooting.reroot import RerootedState as RerootedState
 from supple.rerooting.reroot import reroot as reroot
 from supple.rerooting.top_joint import TopJoint as TopJoint
+from supple.simulating.contacts import Contact as Contact
 from supple.simulating.events import Event as Event
 from supple.simulating.events import Happened as Happened
 from supple.simulating.forces import Controller as Controller

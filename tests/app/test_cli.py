@@ -184,16 +184,16 @@ def test_inspect_shows_names_with_brackets_as_they_are(tmp_path: Path):
 
 
 def test_inspect_says_all_of_a_file_in_groups():
-    """Talos has more than two hundred remarks: a line each for what is the same, names of a few elements or of all."""
+    """Talos has more than a hundred remarks: a line each for what is the same, names of a few elements or of all."""
     path = robot("talos_full_v2.urdf")
     short, full = succeeds("inspect", path, "--no-loops"), succeeds("inspect", path, "--all", "--no-loops")
     remarks = supple.load(path, loops=False).report
     kinds = Counter(remark.subject for remark in remarks if remark.subject not in PROBLEMS)
-    assert kinds.total() > 200
+    assert kinds.total() > 100
     said = short.split("Changes how it moves")[1].split("No problems")[0]
     assert len(said.strip().split("\n")) < 14
     acting, rest = said.split("Read, but not used as the file says")
-    assert f"{kinds['free mimic']} x <mimic>" in acting and f"{kinds['collision']} x <collision>" in acting
+    assert f"{kinds['free mimic']} x <mimic>" in acting and "<collision>" not in said
     assert f"{kinds['transmission']} x transmission" in rest
     assert "and 6 more" in acting and "more" not in full.split("Changes how it moves")[1].split("No problems")[0]
 

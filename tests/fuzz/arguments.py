@@ -26,12 +26,13 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named Page Pose Poses "
-    "Reached Relation Remark Report RerootedState Sample Segment Step Support TopJoint Units VirtualWork Visual"
+    "AdaptiveStats Body Contact Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named Page "
+    "Pose Poses "
+    "Reached Relation Remark Report RerootedState Sample Segment Shape Step Support TopJoint Units VirtualWork Visual"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
 BROWSING = ("view",)  #: calls that may open a browser
-PLAIN = f"{ANSWERS} Actuator Arrows Controller Controls Event Goal Limits Push Simulation Spring SpringBetween"
+PLAIN = f"{ANSWERS} Actuator Arrows Contacts Controller Controls Event Goal Limits Push Simulation Spring SpringBetween"
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = (
     "duration",

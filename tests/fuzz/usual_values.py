@@ -42,10 +42,11 @@ VECTORS = (
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
     "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets", "pulls_only", "joint_forces",
-    "springs", "loops",
+    "springs", "loops", "neighbours", "contacts",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
+    "group", "mask", "sweeps",
     "link", "length", "per_node", "spine", "active", "most", "iterations", "attempts", "windows", "width", "height",
 )  # fmt: skip
 NUMBERS = (
@@ -53,7 +54,7 @@ NUMBERS = (
     "view_angle", "near", "unseen", "resolution", "time", "least", "clearance", "scale", "slope", "hip_mass",
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
     "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
-    "weight", "lever", "start", "stop", "offset", "crank", "rod", "speed",
+    "weight", "lever", "start", "stop", "offset", "crank", "rod", "speed", "restitution", "margin", "ground", "overlap",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 
@@ -87,6 +88,8 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("Arrows", "vectors"): np.zeros((4, 1, 3)), ("Arrows", "unit"): "N", ("about", "joint"): "LeftFoot_joint",
     ("close", "other"): None, ("close", "joint"): "ball", ("close", "body"): 0, ("close", "other_rotation"): np.eye(3),
     ("relate", "factors"): {"link0_joint": 1.0}, ("inverse_dynamics", "actuated"): None,
+    ("add_shape", "size"): (0.1, 0.2, 0.3), ("add_shape", "points"): None, ("add_shape", "apart"): (),
+    ("add_shape", "friction"): 0.5, ("Contacts", "apart"): (), ("Contacts", "friction"): 0.5,
     ("pushes", "count"): 1, ("spring_pendulum", "link"): 0, ("control", "target"): 0.1, ("Controller", "target"): 0.1,
 }  # fmt: skip
 

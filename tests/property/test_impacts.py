@@ -73,3 +73,19 @@ def test_a_pose_that_the_support_does_not_have_is_refused():
     model = random_model(np.random.default_rng(2), 5, ("ball",), world=0.0)
     with pytest.raises(supple.StateError, match="body3"):
         supple.impact(model, model.random(1), np.ones(model.nv), body="body3", axis=(0, 1, 0))
+
+
+def test_impulses_that_pull_or_slip_are_refused():
+    """A ball that falls obliquely: the ground pushes; it cannot hold what leaves it, nor beyond its friction."""
+    b = supple.ModelBuilder()
+    b.add_body("ball", joint="free", mass=2.0, inertia=(1, 1, 1))
+    model = b.build()
+    q, down = model.neutral(), np.array([0.5, 0, -1.0, 0, 0, 0])
+    how = dict(body="ball", point=(0, 0, 0), joint="ball", normal=(0, 0, 2.0))
+    near(supple.impact(model, q, down, friction=0.6, **how).impulse, [-1.0, 0, 2.0], 1e-12)
+    with pytest.raises(supple.SimulationError, match="slip"):
+        supple.impact(model, q, down, friction=0.4, **how)
+    with pytest.raises(supple.SimulationError, match="pull"):
+        supple.impact(model, q, -down, **how)
+    with pytest.raises(supple.StateError, match="normal"):
+        supple.impact(model, q, down, body="ball", joint="ball", friction=0.4)

@@ -172,7 +172,7 @@ def test_what_is_not_used_is_remarked_upon(read) -> None:
     model = read(world, more)
     expected = {
         "stiffness", "gravcomp", "range", "mocap", "camera", "light", "option", "fluid", "tendon", "actuator",
-        "hard equality", "sensor", "exclude", "keyframe", "numeric", "text", "contact",
+        "hard equality", "sensor", "keyframe", "numeric", "text",
     }  # fmt: skip
     assert subjects(model) == expected
     assert "joint 'l'" in model.report.about("stiffness")[0].message

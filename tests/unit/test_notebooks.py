@@ -89,6 +89,8 @@ def objects() -> dict[str, Any]:
         supple.impact(tree, tree.neutral(), body=5, joint="ball"), supple.Mobility(1, 5, 3, (HOSTILE,), True),
         supple.Loop(HOSTILE, "fixed", 0, -1, *[np.zeros(3), np.eye(3)] * 2, np.zeros(3), np.zeros(3)),
         supple.Relation(HOSTILE, (HOSTILE,) * 9, (1.0,) * 9),
+        supple.Shape(HOSTILE, 0, "box", (1.0, 1.0, 1.0), np.zeros(3), np.eye(3)), supple.Contacts(ground=0.0),
+        supple.Contact(HOSTILE, HOSTILE, 0.0, *np.zeros((4, 3))),
     ]  # fmt: skip
     return {type(x).__name__: x for x in made}
 

@@ -249,7 +249,7 @@ def test_unused_elements_of_a_joint(read, tag: str) -> None:
     assert "joint 'j'" in remark.message
 
 
-@pytest.mark.parametrize("tag", ["collision", "contact"])
+@pytest.mark.parametrize("tag", ["sensor", "contact"])
 def test_unused_elements_of_a_link(read, tag: str) -> None:
     (remark,) = read(two_links(arm=INERTIAL + f"<{tag}/>")).report
     assert (remark.subject, remark.line) == (tag, 3)

@@ -59,7 +59,7 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         "springs, friction, actuators": ", ".join(str(n) for n in _joint_forces(model)),
         "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
         "frames": len(model.frames),
-        "shapes to draw": len(model.visuals),
+        "shapes to draw, to touch": f"{len(model.visuals)}, {len(model.shape_list)}",
     }
     table = Table(title=plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None)
     table.add_column(no_wrap=True)

@@ -24,6 +24,7 @@ import numpy as np
 
 from supple import scenes
 from supple.arguments import shown
+from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.files import load_quietly
 from supple.model.model import Joint, Model, unknown
@@ -69,6 +70,8 @@ class Request:
     control: list[str] = field(default_factory=list)
     joint_forces: bool = False
     loops: bool = True
+    contacts: bool = False
+    ground: bool = False
 
     def over(self, file: Path | None) -> Request:
         """This request where it says something, a TOML file's where it does not."""
@@ -140,10 +143,11 @@ class Request:
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches,
-            joint_forces=self.joint_forces, **given,
+            joint_forces=self.joint_forces, contacts=Contacts(ground="below") if self.ground else self.contacts,
+            **given,
         )  # fmt: skip
         if made is not None:
-            run.rods, run.ground = made.rods, made.ground
+            run.rods, run.ground = made.rods, made.ground if run.ground is None else run.ground
         return run
 
     def _scene(self) -> Scene:

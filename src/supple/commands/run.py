@@ -86,6 +86,10 @@ def run(
     control: Annotated[Some, typer.Option("--control", help="A constant control of an actuator, NAME=VALUE.")] = None,
     at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
     limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
+    contacts: Annotated[
+        bool, typer.Option("--contacts", help="Let bodies touch, and hold joints within limits.")
+    ] = False,
+    ground: Annotated[bool, typer.Option("--ground", help="The same, with a floor below all bodies.")] = False,
     floating_base: Floating = False,
     no_loops: Tree = False,
     joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
@@ -114,7 +118,7 @@ def run(
     asked = Request(
         scene, assignments(settings or []), method, integrator, dt, duration, every, error, active, rtol, atol,
         force or [], spring or [], torque or [], at or [], limits, floating_base, joint_wrenches,
-        steps, measure, guaranteed or None, control or [], joint_forces, not no_loops,
+        steps, measure, guaranteed or None, control or [], joint_forces, not no_loops, contacts, ground,
     )  # fmt: skip
     if (port is not None or open_page) and not view:
         raise typer.BadParameter("--port and --open are for the page of --view")
@@ -277,12 +281,14 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
 
 def _not_simulated(result: Result) -> str:
     """What of a file would change how it moves, and is left out, in one line."""
-    from supple.files.lost import LIMITS, left_out
+    from supple.files.lost import CONTACTS, LIMITS, left_out
 
     model, asked = result.segments[0].model, result.about.get("request")
-    limited = isinstance(asked, dict) and asked.get("limits") is not None
+    request: dict[str, Any] = asked if isinstance(asked, dict) else {}
+    touching = bool(request.get("contacts") or request.get("ground"))
+    acting = {LIMITS: touching or request.get("limits") is not None, CONTACTS: touching}
     words = [] if model.report.source is None else left_out(model)
-    return "; ".join(word for word in words if not (limited and word == LIMITS))
+    return "; ".join(word for word in words if not acting.get(word))
 
 
 def _list(console: Console) -> None:

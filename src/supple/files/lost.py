@@ -30,11 +30,12 @@ PHYSICS = {
     "flex": "soft bodies",
     "plugin": "plugins",
     "mocap": "bodies moved by mocap",
-    "contact": "contacts",
-    "collision": "contacts",
+    "contact": "some properties of contacts",
+    "collision": "some shapes that could touch",
     "range": "",
 }
 LIMITS = "joint limits, unless supple.Limits is among the forces"
+CONTACTS = "contacts, unless the run is given any (contacts=True)"
 ANY = "…"  #: for names and numbers that differ
 NAMED = 6  #: names that are shown of a group
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
@@ -45,7 +46,8 @@ def left_out(model: Model) -> list[str]:
     """What of a model's file would change how it moves, and is left out."""
     words = dict.fromkeys(PHYSICS.get(r.subject, "") for r in model.report)
     limited = (np.abs(np.concatenate([model.lower, model.upper])) < UNLIMITED).any()
-    return [*filter(None, words), *([LIMITS] if limited else ())]
+    touching = any(x.body >= 0 for x in model.shape_list)
+    return [*filter(None, words), *([LIMITS] if limited else ()), *([CONTACTS] if touching else ())]
 
 
 def say_left_out(model: Model) -> None:

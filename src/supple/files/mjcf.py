@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.errors import ModelError, ParseError
 from supple.files.apart import Reader
 from supple.files.mjcf_actuators import Actuators
+from supple.files.mjcf_collisions import add_shapes
 from supple.files.mjcf_equalities import Bodies, Equalities
 from supple.files.mjcf_flags import switched_off
 from supple.files.mjcf_references import check_references
@@ -80,6 +81,8 @@ def load_mjcf(
         translation.add_bodies(freed)
         translation.add_frames()
         translation.add_visuals()
+        if not switched_off(_mujoco(), m, "CONTACT"):
+            add_shapes(m, builder, translation.geom_names, translation.number, translation.origin)
         equalities = translation.add_equalities(freed, loops)
         remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
         remark_elements(file, builder)

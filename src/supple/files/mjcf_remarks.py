@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from lxml import etree
 
+from supple.files.mjcf_collisions import touching, unsupported
 from supple.files.mjcf_equalities import Equalities
 from supple.files.mjcf_flags import switched_off
 from supple.files.xml import children, read_bytes, safe_options, tag_of
@@ -36,8 +37,7 @@ class Kind(NamedTuple):
 
 ABSENT = (
     Kind("ntendon", "TENDON", "tendon", "its forces, inertia and limits do not act"),
-    Kind("npair", "PAIR", "contact", "bodies pass through each other", "CONTACT"),
-    Kind("nexclude", "EXCLUDE", "exclude", "there are no contacts to exclude", "CONTACT"),
+    Kind("npair", "PAIR", "contact", "its own parameters do not act: those of its geoms do", "CONTACT"),
     Kind("nsensor", "SENSOR", "sensor", "nothing is measured", "SENSOR"),
     Kind("nflex", "FLEX", "flex", "the forces and contacts of soft bodies do not act"),
     Kind("nskin", "SKIN", "skin", "it is not drawn"),
@@ -53,7 +53,7 @@ ABSENT = (
 
 #: Attributes that only say how contacts and limits of joints are, by their names in the compiled model.
 OF_CONTACTS = (
-    "condim", "priority", "friction", "solmix", "solref", "solimp", "margin", "gap", "adhesion", "surfacevel",
+    "priority", "solmix", "solref", "solimp", "adhesion", "surfacevel",
 )  # fmt: skip
 OF_LIMITS = {"solref": "solreflimit", "solimp": "solimplimit", "margin": "margin"}
 OF_FRICTION = {"solref": "solreffriction", "solimp": "solimpfriction"}
@@ -212,17 +212,19 @@ class _Remarks:
 
     def contacts(self) -> None:
         m = self.m
-        touching = _where(m.geom_contype | m.geom_conaffinity)
-        if self.off("CONTACT") or not touching:
+        found = touching(m)
+        if self.off("CONTACT") or not found:
             return
-        changed = [what for what in OF_CONTACTS if self.differs("geom", what, touching)]
-        also = f", whatever their {', '.join(changed)}" if changed else ""
-        self.say(
-            "contact",
-            "geom",
-            [self.names.geoms[g] for g in touching],
-            f"could collide; here bodies pass through each other{also}",
-        )
+        for g in found:
+            why = unsupported(m, g)
+            if why is not None:
+                self.say("contact", "geom", [self.names.geoms[g]], why)
+        names = [self.names.geoms[g] for g in found]
+        changed = [what for what in OF_CONTACTS if self.differs("geom", what, found)]
+        if changed:
+            self.say("contact", "geom", names, f"touch rigidly, whatever their {', '.join(changed)}")
+        if (m.geom_condim[found] > 3).any():
+            self.say("contact", "geom", names, "have sliding friction only: none against rolling and spinning")
 
     def looks(self) -> None:
         m = self.m

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from supple.errors import ModelError, ParseError
 from supple.files.meshes import MeshFinder
+from supple.files.urdf_collisions import add_collisions
 from supple.files.urdf_mimic import Mimic, add_mimics, read_mimic
 from supple.files.urdf_visuals import Shape, VisualReader, read_origin
 from supple.files.xml import Document, Element, Floats, children, line_of, tag_of
@@ -110,6 +111,7 @@ def load_urdf(
     _add_all(builder, base, links, joints, floating_base)
     mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic is not None}
     add_mimics(doc, builder, {name: joint.type for name, joint in joints.items()}, mimics, strict)
+    add_collisions(doc, visuals.meshes, builder)
     policy = "refuse" if strict else "report"
     try:
         model = builder.build(unphysical_inertia=policy, singular=policy)
@@ -156,7 +158,7 @@ def _read_robot(doc: Document, visuals: VisualReader, loops: bool) -> tuple[dict
 
 
 def _read_link(doc: Document, element: Element, visuals: VisualReader) -> Link:
-    doc.unused(element, ("name",), ("inertial", "visual"))
+    doc.unused(element, ("name",), ("inertial", "visual", "collision"))
     shapes = visuals.read(element)
     inertial = doc.child(element, "inertial")
     if inertial is None:

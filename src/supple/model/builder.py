@@ -42,6 +42,7 @@ from supple.model.loops import Loop, Relation, relation, valid_loops, valid_rela
 from supple.model.merge import Body, Merger
 from supple.model.model import Model, Visual, count, unknown
 from supple.model.report import Remark, Report
+from supple.model.shapes import Shape, sound_size, valid_shapes
 from supple.model.topology import depth_first, subtree_ends
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,7 @@ class ModelBuilder:
         self._numbers: dict[str, int] = {}
         self._frames: list[tuple[str, Body, Any, Any]] = []
         self._visuals: list[tuple[Body, dict[str, Any]]] = []
+        self._shapes: list[tuple[Body, dict[str, Any]]] = []
         self._actuators: list[Actuator] = []
         self._loops: list[tuple[Body, Body, dict[str, Any]]] = []
         self._relations: list[Relation] = []
@@ -220,6 +222,40 @@ class ModelBuilder:
             )
         )
 
+    def add_shape(
+        self,
+        body: Body,
+        kind: str,
+        size: Sequence[float] = (),
+        position: ArrayLike = _ZERO,
+        rotation: ArrayLike | None = None,
+        *,
+        name: str | None = None,
+        friction: float | None = None,
+        restitution: float = 0.0,
+        margin: float = 0.0,
+        group: int = 1,
+        mask: int = 1,
+        points: ArrayLike | None = None,
+        apart: Sequence[str] = (),
+    ) -> None:
+        """Fix a shape to a body (None: the world), by which it touches others in runs with contacts.
+
+        kind and size: "sphere" (radius), "capsule" and "cylinder" (radius, length along z), "box" (edge lengths),
+        "hull" of `points` (k, 3); on the world also "plane" (solid below z = 0) and "heights" (edge lengths along x and
+        y; `points` (rows, columns) are the heights).
+        friction: Coulomb's coefficient; None: what the other shape says, 1 if that is None, too. restitution: from 0 to
+        1. Of two shapes that touch, the larger count.
+        margin: it touches this far outside its surface. group, mask: two shapes may touch if the group of one and the
+        mask of the other have a bit in common. apart: names of shapes that it never touches.
+        """
+        name = f"shape{len(self._shapes)}" if name is None else name
+        given = dict(name=name, kind=kind, size=sound_size(f"shape {shown(name)}", kind, size), friction=friction)
+        given |= dict(
+            restitution=restitution, margin=margin, group=group, mask=mask, points=_own(points), apart=_own(apart)
+        )
+        self._shapes.append((body, given | dict(position=_own(position), rotation=_own(rotation))))
+
     @checked_model
     def add_actuator(self, actuator: Actuator) -> None:
         """Add a motor at a joint, given by its name."""
@@ -322,6 +358,7 @@ class ModelBuilder:
             loop_list=valid_loops(self._place_loops(merged), kept.joint_name),
             relation_list=valid_relations(self._relations, kept.joint_name, kind),
             report=Report(self._source, tuple(remarks)),
+            shape_list=valid_shapes(self._place_shapes(merged), len(kept.name)),
         )
 
     # --- columns and names --------------------------------------------------------------------------------------
@@ -406,6 +443,21 @@ class ModelBuilder:
             Visual(to, v["kind"], v["size"], p, R, v["rgba"], v["mesh"], v["name"])
             for v, (to, p, R) in zip(given, merged.place(bodies, *places))
         ])  # fmt: skip
+
+    def _place_shapes(self, merged: Merger) -> list[Shape]:
+        if not self._shapes:
+            return []
+        bodies = [self._resolve(body, f"shape {shown(given['name'])}") for body, given in self._shapes]
+        places = checks.poses(
+            [given["position"] for _, given in self._shapes],
+            [given["rotation"] for _, given in self._shapes],
+            lambda i: f"shape {shown(self._shapes[i][1]['name'])}",
+        )
+        placed = zip(self._shapes, merged.place(bodies, *places))
+        return [
+            Shape(**(given | dict(body=to, position=p, rotation=R)))  # type: ignore[arg-type]
+            for (_, given), (to, p, R) in placed
+        ]
 
     def _place_loops(self, merged: Merger) -> list[Loop]:
         out = []

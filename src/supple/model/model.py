@@ -25,6 +25,7 @@ from supple.model.frozen import frozen_arrays, frozen_property, kept
 from supple.model.joints import JointType
 from supple.model.loops import Loop, Relation
 from supple.model.report import Report, Units
+from supple.model.shapes import Shape
 from supple.model.valid import ARRAYS, valid
 from supple.once import made_once, refuse
 
@@ -242,6 +243,7 @@ class Model:
     loop_list: tuple[Loop, ...]
     relation_list: tuple[Relation, ...]
     report: Report
+    shape_list: tuple[Shape, ...] = ()  #: by which bodies touch
     #: What algorithms store with a model, each under its own key [_kept].
     _work: dict[Hashable, Any] = field(init=False)
     #: Their entry points, for the hottest calls.
@@ -349,6 +351,11 @@ class Model:
     def relations(self) -> Named[Relation]:
         """The relations between joint coordinates."""
         return Named("relation", tuple(x.name for x in self.relation_list), self.relation_list.__getitem__)
+
+    @cached_property
+    def shapes(self) -> Named[Shape]:
+        """The shapes by which bodies touch."""
+        return Named("shape", tuple(x.name for x in self.shape_list), self.shape_list.__getitem__)
 
     @property
     def is_tree(self) -> bool:

@@ -17,6 +17,7 @@ from supple.model.joints import AXES, NQ, NV, JointType
 from supple.model.loops import valid_loops, valid_relations
 from supple.model.physical import Troubles
 from supple.model.report import Report
+from supple.model.shapes import valid_shapes
 from supple.model.topology import is_depth_first
 
 Ints = NDArray[np.int64]
@@ -54,11 +55,12 @@ def valid(given: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(given[name], (tuple, list)):
             raise ModelError(f"{name} must be a tuple, not {given[name]!r}")
         out[name] = tuple(_fixed(name, part, n) for part in given[name])
-    for name in ("loop_list", "relation_list"):
+    for name in ("loop_list", "relation_list", "shape_list"):
         if not isinstance(given[name], (tuple, list)):
             raise ModelError(f"{name} must be a tuple, not {given[name]!r}")
     out["loop_list"] = valid_loops(given["loop_list"], out["joint_names"])
     out["relation_list"] = valid_relations(given["relation_list"], out["joint_names"], out["joint_type"])
+    out["shape_list"] = valid_shapes(given["shape_list"], n)
     out["actuator_list"] = checks.actuators(given["actuator_list"], out["joint_names"], out["joint_type"])
     return out
 

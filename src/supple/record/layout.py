@@ -15,13 +15,17 @@ with these datasets; Supple itself uses the index. Tables grow by rows; blobs ar
     states/0 ...    tables of states that have the same coordinates: time, q, v (absent if the method has none),
                     kinetic, potential, and if there are any: error, joint_wrenches, joint_forces (applied, passive
                     and pushed), and active_end and active: the active joints of state i are
-                    active[active_end[i-1]:active_end[i]]
+                    active[active_end[i-1]:active_end[i]]; touches_end and touches likewise: what touched, each two
+                    shapes, gap, point, normal, force and slip
     events          tables: time, and name_end and names, the concatenated characters of all names
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+TOUCH = 15  #: numbers of a touch
+RAGGED = ("active", "touches")  #: columns with any number of rows for a state
 
 
 class States(NamedTuple):
@@ -33,6 +37,7 @@ class States(NamedTuple):
     wrenches: int  #: number of bodies
     active: bool
     forces: int = 0  #: degrees of freedom
+    touches: bool = False
 
     def columns(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """The row shape and the type of each column, by name."""
@@ -48,6 +53,8 @@ class States(NamedTuple):
             out["joint_forces"] = (3, self.forces), "f8"
         if self.active:
             out |= {"active_end": ((), "i8"), "active": ((), "i8")}
+        if self.touches:
+            out |= {"touches_end": ((), "i8"), "touches": ((TOUCH,), "f8")}
         return out
 
 

@@ -20,13 +20,14 @@ from supple.model.actuators import ANY, Actuator
 from supple.model.loops import MATRICES, VECTORS, Loop, Relation
 from supple.model.model import Frame, Model, Visual
 from supple.model.report import Remark, Report
+from supple.model.shapes import Shape
 from supple.record.hdf5 import SIZES
 from supple.record.head import Place
 from supple.record.index import Damaged, as_dict, parsed
 from supple.record.tables import Store
 
 NAMES = ("body_names", "joint_names")
-_REST = {"name", *NAMES, "frame_list", "visuals", "actuator_list", "loop_list", "relation_list", "report"}
+_REST = {"name", *NAMES, "frame_list", "visuals", "actuator_list", "loop_list", "relation_list", "report", "shape_list"}
 ARRAYS = tuple(f.name for f in fields(Model) if f.init and f.name not in _REST)
 #: The columns of the table of models that are indices of arrays; -1 if there is none. rods: the points between which
 #: bodies are drawn, (n_bodies, 2, 3).
@@ -105,6 +106,7 @@ def _about(model: Model) -> bytes:
         "actuators": [_finite(asdict(x)) for x in model.actuator_list],
         "loops": [asdict(x) for x in model.loop_list],
         "relations": [asdict(x) for x in model.relation_list],
+        "shapes": [asdict(x) for x in model.shape_list],
         "report": {"source": model.report.source, "remarks": [asdict(x) for x in model.report]},
     }
     return json.dumps(about, default=lambda x: x.tolist()).encode()
@@ -154,6 +156,7 @@ def _model(about: dict[str, Any], arrays: dict[str, Any]) -> Model:
         "actuator_list": tuple(Actuator(**as_dict(x)) for x in about["actuators"]),
         "loop_list": tuple(_loop(as_dict(x)) for x in about.get("loops", ())),  # recordings of trees have none
         "relation_list": tuple(_relation(as_dict(x)) for x in about.get("relations", ())),
+        "shape_list": tuple(_shape(as_dict(x)) for x in about.get("shapes", ())),
         "report": Report(_text(report["source"], True), tuple(_remark(as_dict(x)) for x in report["remarks"])),
     }
     return Model(**given, **arrays)  # which checks them
@@ -180,6 +183,17 @@ def _loop(x: dict[str, Any]) -> Loop:
 def _relation(x: dict[str, Any]) -> Relation:
     joints = tuple(_text(joint) for joint in x["joints"])
     return Relation(_text(x["name"]), joints, tuple(_reals(x["factors"]).tolist()), float(x["offset"]))
+
+
+def _shape(x: dict[str, Any]) -> Shape:
+    points = None if x["points"] is None else np.array(x["points"], dtype=np.float64)
+    given: dict[str, Any] = {name: _text(x[name]) for name in ("name", "kind")}
+    given |= {name: _whole(x[name]) for name in ("body", "group", "mask")}
+    given |= {name: float(x[name]) for name in ("restitution", "margin")}
+    given["friction"] = None if x["friction"] is None else float(x["friction"])
+    given |= {"position": _reals(x["position"], (3,)), "rotation": _reals(x["rotation"], (3, 3)), "points": points}
+    apart = tuple(_text(name) for name in x["apart"])
+    return Shape(**given, size=tuple(_reals(x["size"]).tolist()), apart=apart)
 
 
 def _remark(x: dict[str, Any]) -> Remark:
@@ -214,7 +228,7 @@ def same_model(a: Model, b: Model) -> str | None:
     other = next((name for name in NAMES if tuple(getattr(a, name)) != tuple(getattr(b, name))), None)
     if other is None and not _same_frames(a, b):
         return "frames"
-    lists = {"actuators": "actuator_list", "loops": "loop_list", "relations": "relation_list"}
+    lists = {"actuators": "actuator_list", "loops": "loop_list", "relations": "relation_list", "shapes": "shape_list"}
     unlike = (what for what, name in lists.items() if getattr(a, name) != getattr(b, name))
     return next(unlike, None) if other is None else other
 

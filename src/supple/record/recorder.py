@@ -123,12 +123,14 @@ class Recorder:
         joint_wrenches: Floats | None = None,
         joint_forces: Floats | None = None,
         rods: Floats | None = None,
+        touches: list[Floats] | None = None,
     ) -> None:
         """States of the open segment, or of a new one if there is none. rods: the points between which the model's
         bodies are drawn."""
         carried = 0 if joint_wrenches is None else model._n_carrying
         forces = 0 if joint_forces is None else model.nv
-        has = States(model.nq, 0 if v is None else model.nv, error is not None, carried, active is not None, forces)
+        nv = 0 if v is None else model.nv
+        has = States(model.nq, nv, error is not None, carried, active is not None, forces, touches is not None)
         if self._segment is None:
             self._open_segment(self._models.number(model, rods), has)
         elif has != self._sets[self._segment]:
@@ -136,10 +138,12 @@ class Recorder:
         at = f"states/{self._segment}"
         columns: dict[str, Any] = {"time": times, "q": q, "v": v, "kinetic": kinetic, "potential": potential}
         columns |= {"error": error, "joint_wrenches": joint_wrenches, "joint_forces": joint_forces}
-        if active is not None:
-            begin = len(self._store.tables[f"{at}/active"])
-            columns["active_end"] = begin + np.cumsum([len(a) for a in active], dtype=np.int64)
-            columns["active"] = np.concatenate(active) if active else np.zeros(0, dtype=np.int64)
+        parts: dict[str, list[NDArray[Any]] | None] = {"active": active, "touches": touches}  # type: ignore[dict-item]
+        for name, sets in parts.items():
+            if sets:
+                begin = len(self._store.tables[f"{at}/{name}"])
+                columns[f"{name}_end"] = begin + np.cumsum([len(a) for a in sets], dtype=np.int64)
+                columns[name] = np.concatenate(sets)
         for name, rows in columns.items():
             if rows is not None:
                 self._waiting += self._store.tables[f"{at}/{name}"].add(rows)

@@ -20,7 +20,7 @@ from supple.model.model import Model, count, span
 from supple.record import checkpoint
 from supple.record.index import Damaged, Index, as_dict, checked, is_number, leaves, parsed
 from supple.record.journal import Journaled
-from supple.record.layout import EVENTS, SEGMENT, States
+from supple.record.layout import EVENTS, RAGGED, SEGMENT, States
 from supple.record.models import ARRAY_ROW, COLUMNS, array_place, read_model
 from supple.record.rows import Column, Rows
 from supple.record.tables import read_index
@@ -114,7 +114,7 @@ class Recording:
             if name not in tables or (tables[name].row, tables[name].dtype) != (row, dtype):
                 raise Damaged(f"it has no {name}, or not of the form that it must be")
         for i in range(len(self.sets)):
-            names = [name for name in self.sets[i].columns() if name != "active"]
+            names = [name for name in self.sets[i].columns() if name not in RAGGED]
             if len({tables[f"states/{i}/{name}"].rows for name in names}) != 1:
                 raise Damaged(f"the columns of states/{i} are not of one length")
 
@@ -231,7 +231,7 @@ class Recording:
         if not kind.startswith("states/"):
             return self._damaged(f"{name} {what}")
         before = ""
-        if row > 0 and column != "time" and column != "active":
+        if row > 0 and column != "time" and column not in RAGGED:
             before = f", after {float(self._columns[f'{kind}/time'].rows(row - 1, row)[0]):.6g} s"
         return RecordingError(
             f"{self.path}: {column} in {name} {what} from row {row} on{before}; rows before that can be read, and all "
@@ -262,7 +262,8 @@ def _sets(index: Index) -> list[States]:
         rows = [() if x is None else x.row for x in tables]
         nq, nv, n = (row[0] if row else 0 for row in rows[:3])
         forces = rows[3][1] if len(rows[3]) == 2 and rows[3][0] == 3 else 0
-        out.append(States(nq, nv, f"{at}error" in index.tables, n, f"{at}active" in index.tables, forces))
+        error, active, touches = (f"{at}{name}" in index.tables for name in ("error", "active", "touches"))
+        out.append(States(nq, nv, error, n, active, forces, touches))
     return out
 
 
@@ -343,27 +344,47 @@ class RecordedSegment:
 
     def active_joints(self, i: int) -> Ints | None:
         """The joints that were active at state i."""
-        if self._ends is None:
+        out: Ints | None = self._part("active", self._ends, i)
+        if out is not None and len(out) and not 0 <= out.min() <= out.max() < self.model.n_joints:
+            raise self._recording._refusal(f"states/{self._states}/active", 0, "has no joints")
+        return out
+
+    def touches_at(self, i: int) -> Floats | None:
+        """What touched at state i: rows of contact/room.py."""
+        out: Floats | None = self._part("touches", self._touch_ends, i)
+        shapes = self._recording.about.get("shapes")
+        n = len(shapes) if isinstance(shapes, list) else 0
+        if out is not None and len(out) and not (0 <= out[:, :2].min() <= out[:, :2].max() < n):
+            raise self._recording._refusal(f"states/{self._states}/touches", 0, "has no shapes")
+        return out
+
+    def _part(self, name: str, ends: Ints | None, i: int) -> Any:
+        """What state i has in a column that has any number of rows for one."""
+        if ends is None:
             return None
         i = range(len(self))[i]
-        column = self._recording.column(self._states, "active")
+        column = self._recording.column(self._states, name)
         assert column is not None
-        out: Ints = column.rows(int(self._ends[i]), int(self._ends[i + 1]))
-        if len(out) and not 0 <= out.min() <= out.max() < self.model.n_joints:
-            raise self._recording._refusal(f"states/{self._states}/active", int(self._ends[i]), "has no joints")
-        return out
+        return column.rows(int(ends[i]), int(ends[i + 1]))
 
     @cached_property
     def _ends(self) -> Ints | None:
-        """Where the active joints of each state begin, and where those of the last one end."""
-        column, active = (self._recording.column(self._states, name) for name in ("active_end", "active"))
+        return self._ends_of("active")
+
+    @cached_property
+    def _touch_ends(self) -> Ints | None:
+        return self._ends_of("touches")
+
+    def _ends_of(self, name: str) -> Ints | None:
+        """Where the rows of each state begin, and where those of the last one end."""
+        column, active = (self._recording.column(self._states, x) for x in (f"{name}_end", name))
         if column is None or active is None:
             return None
         first = self._begin - 1 if self._begin else 0
         rows = column.rows(first, self._end)
         out = rows if self._begin else np.concatenate([np.zeros(1, dtype=np.int64), rows])
         if out[0] < 0 or (np.diff(out) < 0).any() or out[-1] > len(active):
-            raise self._recording._refusal(f"states/{self._states}/active_end", first, "does not fit")
+            raise self._recording._refusal(f"states/{self._states}/{name}_end", first, "does not fit")
         return out
 
     def _all(self, name: str) -> Any:

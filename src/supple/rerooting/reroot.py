@@ -244,6 +244,7 @@ def reroot(
         loop_list=tuple(moved_loop(x, number, shift) for x in model.loop_list),
         relation_list=relations_kept(model, root),
         report=Report(model.report.source, (*model.report.remarks, *columns.remarks)),
+        shape_list=moved(model.shape_list, number, shift),
     )
     inherit(new, model, order, number[chain])
     of = columns.of_q, columns.of_v

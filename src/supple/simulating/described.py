@@ -72,9 +72,8 @@ def _name(x: Any) -> str:
 def given(run: Simulation) -> dict[str, Any]:
     """Settings, forces and events of a run, the same whether defaults are given or left out; bodies and joints by
     name."""
-    settings = {
-        name: x for name, x in run.settings.items() if name not in ("duration", "error_measure", "progress_unit")
-    }
+    follows = ("duration", "error_measure", "progress_unit", "shapes")
+    settings = {name: x for name, x in run.settings.items() if name not in follows}
     out = {name: described(value) for name, value in (settings | run.given).items()}
     for force, of in zip(run.given["forces"], out["forces"]):
         if isinstance(force, Controls) and not callable(force.values):

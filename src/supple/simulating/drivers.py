@@ -17,9 +17,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.room import Unsolved
 from supple.errors import SimulationError, StateError
 from supple.integrating.divergence import Steadiness
 from supple.model.model import Model
+from supple.simulating import integrators
 from supple.simulating.crossings import Seen
 from supple.simulating.divergence import diverged, diverged_own, last_steady
 from supple.simulating.dynamics import Dynamics, Keeping
@@ -67,6 +69,7 @@ class Cursor:
     checked: bool = True  #: set from outside: a run that diverges is stopped at once, not when its numbers overflow
     before: Cursor | None = None  #: at an end within a step: where that step began
     kept: float = 0.0  #: the time of the last state that was kept
+    known: Floats = field(default_factory=lambda: np.zeros((0, 4)))  #: of contacts: what the next step begins with
 
     def towards(self, grid: Grid) -> Cursor:
         """The cursor from which to continue to a later end: at the beginning of the step that the end fell into, so
@@ -98,6 +101,7 @@ class Piece:
     error: Floats | None = None
     happened: list[Happened] = field(default_factory=list)
     ends_segment: bool = False  #: the next piece begins at the same time with another state, possibly of another model
+    touches: list[Floats] | None = None  #: of runs with contacts: rows of contact/room.py
 
     def state(self, i: int) -> State:
         active, error = None if self.active is None else self.active[i], None if self.error is None else self.error[i]
@@ -158,8 +162,8 @@ class Stepper(Protocol):
 class Gathered:
     """States collected until there are enough for a piece."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, touching: bool = False) -> None:
+        self.model, self._touching = model, touching
         self.most = max(1, NUMBERS // (model.nq + model.nv))
         self._begun = clock.perf_counter()
         self.times: list[float] = []
@@ -167,12 +171,15 @@ class Gathered:
         self.v: list[Floats] = []
         self.active: list[Ints] = []
         self.error: list[float] = []
+        self.touches: list[Floats] = []
         self.happened: list[Happened] = []
 
-    def add(self, time: float, q: Floats, v: Floats) -> None:
+    def add(self, time: float, q: Floats, v: Floats, touches: Floats | None = None) -> None:
         self.times.append(time)
         self.q.append(q)
         self.v.append(v)
+        if touches is not None:
+            self.touches.append(touches)
 
     @property
     def enough(self) -> bool:
@@ -180,7 +187,7 @@ class Gathered:
 
     def cut(self, row: int) -> None:
         """Drop the states from `row` on."""
-        for column in (self.times, self.q, self.v, self.active, self.error):
+        for column in (self.times, self.q, self.v, self.active, self.error, self.touches):
             del column[row:]  # type: ignore[attr-defined]
 
     def piece(self, ends_segment: bool = False) -> Piece:
@@ -188,13 +195,15 @@ class Gathered:
         v = np.array(self.v).reshape(-1, self.model.nv)
         active = self.active or None
         error = np.array(self.error) if self.error else None
-        return Piece(self.model, np.array(self.times), q, v, active, error, self.happened, ends_segment)
+        touches = self.touches if self._touching else None
+        return Piece(self.model, np.array(self.times), q, v, active, error, self.happened, ends_segment, touches)
 
 
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
              renew: Any = None) -> Iterator[Piece]:  # fmt: skip
     """Single steps, of fixed or adaptive length, with events. renew: makes the Dynamics of another model."""
-    rows, steady = Gathered(cursor.model), Steadiness(cursor.model, grid.dt)
+    touching = f.contacts is not None
+    rows, steady = Gathered(cursor.model, touching), Steadiness(cursor.model, grid.dt)
     switches = Switches(f.forces.times, grid.dt)
     calm, kept = replace(cursor), 0  # before the last rough steps: the cursor, and how many rows there were
     try:
@@ -215,6 +224,7 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 found = replace(found, crossings={}, time=grid.end, state=state)
             until = found.time
             cursor.time, (cursor.q, cursor.v), cursor.seen = until, found.state, found.seen(until)
+            cursor.known = cursor.known if step.known is None else step.known
             _sample(rows, cursor, step, grid, adaptive)
             cursor.h = cursor.h if adaptive is None else adaptive.h
             short = cursor.step * grid.dt > until  # the last sample is at an end between two instants of the grid
@@ -228,16 +238,16 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 steady, switches = Steadiness(model, grid.dt), Switches(f.forces.times, grid.dt)
                 rows.happened += after.happened
                 if cursor.kept != until:
-                    rows.add(until, cursor.q, cursor.v)
+                    rows.add(until, cursor.q, cursor.v, step.touches)
                 cursor.kept, cursor.seen, cursor.over = until, after.seen, after.over
                 if after.changed:
-                    full, rows = rows, Gathered(model)
+                    full, rows = rows, Gathered(model, touching)
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
-                    rows.add(until, cursor.q, cursor.v)
+                    rows.add(until, cursor.q, cursor.v, step.touches)
                     yield full.piece(ends_segment=True)
             held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
             if rows.times and (cursor.watched or (rows.enough and not held)):
-                full, rows, kept = rows, Gathered(cursor.model), 0
+                full, rows, kept = rows, Gathered(cursor.model, touching), 0
                 yield full.piece()
     except SimulationError:
         if rows.times:
@@ -280,6 +290,8 @@ class Diverging(Exception):
 def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: float, steady: Steadiness) -> FixedStep:
     """To the next instant of the grid, or to `until`. Raises Diverging."""
     instant, take = (cursor.step + 1) * grid.dt, FIXED[integrator]
+    if f.contacts is not None:
+        take = integrators.touching(take, cursor.known)
     end = min(instant, until)
     h = grid.dt if cursor.on(grid) and end == instant else end - cursor.time
     try:
@@ -297,6 +309,8 @@ def _fixed(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, until: floa
 
 def _within_step(f: Dynamics, begun: Cursor, e: SimulationError) -> bool:
     """Whether an error is due to a step that went astray: nothing is wrong with the state at its beginning."""
+    if isinstance(e.__cause__, Unsolved):
+        return False  # the error says what is wrong
     if f.forces.functions and not isinstance(e.__cause__, ArithmeticError):
         return False  # what a function returned is wrong
     try:
@@ -312,7 +326,8 @@ def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Ad
         cursor.step += 1
         if grid.kept(cursor.step):
             time = grid.time(cursor.step)
-            rows.add(time, *((cursor.q, cursor.v) if adaptive is None or time == cursor.time else step.at(time)))
+            state = (cursor.q, cursor.v) if adaptive is None or time == cursor.time else step.at(time)
+            rows.add(time, *state, step.touches)
             cursor.kept = time
 
 

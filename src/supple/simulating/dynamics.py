@@ -10,6 +10,8 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from supple.contact.room import ContactRoom
+from supple.contact.settings import Contacts
 from supple.errors import SimulationError, StateError, SuppleError
 from supple.exact.energy import KINETIC, POTENTIAL, TOTALS
 from supple.exact.forward import Method, forward_dynamics
@@ -24,6 +26,7 @@ from supple.integrating.implicit import ImplicitRoom
 from supple.integrating.runge_kutta import RK4, dop853
 from supple.integrating.stages import StepRoom
 from supple.model.model import Model, unknown
+from supple.simulating.contacts import touch_wrenches
 from supple.simulating.forces import Forces, each_state
 from supple.simulating.functions import Force
 from supple.simulating.state import State
@@ -39,14 +42,17 @@ FROM_NOWHERE, BY_GRAVITY = 0.5, 0.05
 class Steps(dict[str, StepRoom]):
     """The memory of steps by integrator, for as long as the forces act: another run has its own."""
 
-    def __init__(self, model: Model, law: Floats) -> None:
-        self._model, self._law = model, law
+    def __init__(self, model: Model, law: Floats, contacts: Contacts | None) -> None:
+        self._model, self._law, self._contacts = model, law, contacts
 
     def __missing__(self, integrator: str) -> StepRoom:
         self[integrator] = room = self._new(integrator)
         return room
 
     def _new(self, integrator: str) -> StepRoom:
+        if integrator == "contacts":
+            assert self._contacts is not None
+            return ContactRoom(self._model, self._law, self._contacts)
         if integrator == "implicit":
             return ImplicitRoom(self._model, self._law)
         return StepRoom(self._model, dop853() if integrator == "dop853" else RK4)
@@ -58,11 +64,16 @@ class Dynamics(Pointing):
     _pointers = ("chart", "steps")
 
     def __init__(
-        self, model: Model, method: str, forces: Sequence[Any] = (), tau: ArrayLike | Force | None = None
+        self,
+        model: Model,
+        method: str,
+        forces: Sequence[Any] = (),
+        tau: ArrayLike | Force | None = None,
+        contacts: Contacts | None = None,
     ) -> None:
         if method not in EXACT:
             raise StateError(unknown("method", method, EXACT))
-        self.model, self.method = model, method
+        self.model, self.method, self.contacts = model, method, contacts
         self.forces = Forces(model, forces, tau)
         self._closing = None if model.is_tree else Closing(model)
         self._friction = friction_rows(self.forces.law).reshape(-1)
@@ -70,7 +81,14 @@ class Dynamics(Pointing):
 
     def _point(self) -> None:
         self.chart = chart(self.model)
-        self.steps = Steps(self.model, self.forces.law)
+        self.steps = Steps(self.model, self.forces.law, self.contacts)
+
+    @property
+    def room(self) -> ContactRoom:
+        """The memory of steps in which bodies touch."""
+        room = self.steps["contacts"]
+        assert isinstance(room, ContactRoom)
+        return room
 
     def closed(self, time: float, state: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
         """q and v with loops closed, if there are any."""
@@ -120,23 +138,31 @@ class Dynamics(Pointing):
         kinetic = totals[:, KINETIC] + 0.5 * (self.model.armature * v * v).sum(axis=1)
         return kinetic, totals[:, POTENTIAL] + self.forces.energy(q)
 
-    def joint_wrenches(self, times: Floats, q: Floats, v: Floats) -> Floats:
+    def joint_wrenches(self, times: Floats, q: Floats, v: Floats, touches: Sequence[Floats] | None = None) -> Floats:
         """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame)."""
         out = np.empty((len(q), self.model._n_carrying, 6))
         method: Any = self.method if self._closing is None else "aba"  # which alone knows the forces of loop joints
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
+            wrenches = self._with_touches(q[i], wrenches, None if touches is None else touches[i])
             out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=method)
         return out
 
-    def joint_forces(self, times: Floats, q: Floats, v: Floats) -> Floats:
+    def joint_forces(self, times: Floats, q: Floats, v: Floats, touches: Sequence[Floats] | None = None) -> Floats:
         """(B, 3, nv) forces at the joints: those applied, the passive ones, and those of wrenches on bodies."""
         out = np.zeros((len(q), 3, self.model.nv))
         for i in range(len(q)):
             out[i, 0], out[i, 1], wrenches = self.forces.apart(float(times[i]), q[i], v[i])
+            wrenches = self._with_touches(q[i], wrenches, None if touches is None else touches[i])
             if wrenches is not None:  # without gravity, at rest, joints have to hold nothing else
                 out[i, 2] = -inverse_dynamics(self._weightless, q[i], wrenches=wrenches)
         return out
+
+    def _with_touches(self, q: Floats, wrenches: Floats | None, touches: Floats | None) -> Floats | None:
+        """Wrenches on bodies, with those of touches added."""
+        if touches is None or not len(touches):
+            return wrenches
+        return touch_wrenches(self.model, self.room.shapes, q, touches) + (0.0 if wrenches is None else wrenches)
 
     @cached_property
     def _weightless(self) -> Model:

@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.contact.room import COLUMNS, Unsolved
 from supple.errors import SimulationError, StateError
 from supple.integrating.divergence import WEIGHT
 from supple.integrating.implicit import FIRST, SECOND, WHOLE, ImplicitRoom
@@ -39,6 +40,8 @@ class Taken(NamedTuple):
 
     inside: Inside
     off: Floats | None = None  #: (nv,) how far its velocities are in doubt; None: as of an Euler step [divergence.py]
+    touches: Floats | None = None  #: what touches at its end [contact/room.py], of runs with contacts
+    known: Floats | None = None  #: what the next step begins with, likewise
 
 
 class Step(Protocol):
@@ -50,6 +53,14 @@ class Step(Protocol):
     @property
     def last(self) -> Pair:
         """q and v at its end."""
+
+    @property
+    def touches(self) -> Floats | None:
+        """What touches at its end, of runs with contacts."""
+
+    @property
+    def known(self) -> Floats | None:
+        """What the next step begins with, likewise."""
 
     def at(self, time: float) -> Pair:
         """q and v within it, by its interpolant."""
@@ -122,6 +133,31 @@ def implicit(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
     return Taken(lambda s: last if s == 1.0 else implicit(f, t, q, v, s * h).inside(1.0), off)
 
 
+def touching(take: Take, known: Floats) -> Take:
+    """Steps of bodies that touch; those in which nothing does, by another integrator. known: what the step before
+    left."""
+
+    def taken(f: Dynamics, t: float, q: Floats, v: Floats, h: float) -> Taken:
+        room = f.room
+        room.known = known
+        forces = f.forces.apart_from_law(t, q, v, t + 0.5 * h)
+        try:
+            touches = room.take(q, v, h, *forces)
+        except ArithmeticError as e:
+            f.require(isinstance(e, Unsolved), t, q, v)
+            raise SimulationError(f"at time {t:.6g} s: {e}; take shorter steps, or a larger tolerance", t) from e
+        if not touches:
+            return take(f, t, q, v, h)._replace(touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)))
+        last, found, left = (room.q.copy(), room.v.copy()), room.rows(), room.known
+
+        def inside(s: float) -> Pair:
+            return last if s == 1.0 else taken(f, t, q, v, s * h).inside(1.0)
+
+        return Taken(inside, np.zeros_like(v), found, left)
+
+    return taken
+
+
 Take = Callable[[Dynamics, float, Floats, Floats, float], Taken]
 FIXED: dict[str, Take] = {"euler": euler, "semi-implicit": semi_implicit, "rk4": rk4, "implicit": implicit}
 
@@ -132,7 +168,7 @@ class FixedStep:
     def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
         self._take, self._f, self._first, self._h = take, f, first, h
         self.begin, self.end = begin, end
-        self._inside, self.off = take(f, begin, *first, h)
+        self._inside, self.off, self.touches, self.known = take(f, begin, *first, h)
         self.last: Pair = f.closed(end, self._inside(1.0))
 
     def at(self, time: float) -> Pair:
@@ -153,6 +189,8 @@ LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is val
 
 class AdaptiveStep:
     """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v). `step` is at its end."""
+
+    touches = known = None
 
     def __init__(self, f: Dynamics, t: float, h: float, end: float, step: StepRoom, last: Pair) -> None:
         self._f, self._h, self._step = f, h, step

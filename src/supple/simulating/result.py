@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,14 @@ from supple.arguments import Whole, checked, take, whole
 from supple.errors import StateError, printable, quoted
 from supple.model.clip import Arrows
 from supple.model.model import Model, count, span
+from supple.simulating.contacts import Contact, contact_arrows, contacts_from
 from supple.simulating.events import Happened
 from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when, whole_steps
 from supple.simulating.state import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+MOST_ARROWS = 2000  #: states of which forces of contacts are drawn
 Library = Literal["pandas", "polars"]
 
 
@@ -48,6 +51,7 @@ class Segment(Protocol):
     @property
     def active_counts(self) -> Ints | None: ...
     def active_joints(self, i: int) -> Ints | None: ...
+    def touches_at(self, i: int) -> Floats | None: ...
     def __len__(self) -> int: ...
 
 
@@ -65,6 +69,7 @@ class SegmentInMemory:
     joint_wrenches: Floats | None
     active_sets: Sequence[Ints] | None
     joint_forces: Floats | None = None  #: (k, 3, nv) applied, passive, pushed
+    touches: Sequence[Floats] | None = None  #: rows of contact/room.py
 
     def __repr__(self) -> str:
         return f"<Segment of {quoted(self.model.name)}: {count(len(self), 'state')}{span(self.times)}>"
@@ -78,6 +83,9 @@ class SegmentInMemory:
 
     def active_joints(self, i: int) -> Ints | None:
         return None if self.active_sets is None else self.active_sets[i]
+
+    def touches_at(self, i: int) -> Floats | None:
+        return None if self.touches is None else self.touches[i]
 
 
 class Result:
@@ -96,7 +104,7 @@ class Result:
         self.forces = tuple(forces)  #: what acted, as far as it is known: of a recording, every Push and Spring
         self.ground = ground  #: (4,) normal and height of a plane on which bodies stand, if known
         self.others = tuple(others)  #: in words, the kinds of forces that acted beside pushes and springs
-        self.arrows = arrows  #: of a captured motion: to be drawn beside it
+        self._arrows = arrows
         self._file = file  #: kept open while it is being read
 
     def close(self) -> None:
@@ -121,6 +129,30 @@ class Result:
 
     def __iter__(self) -> Iterator[State]:
         return (self[i] for i in range(len(self)))
+
+    @cached_property
+    def arrows(self) -> Arrows | None:
+        """What to draw beside it: of a captured motion, or the forces of contacts, of up to two thousand states."""
+        if self._arrows is not None or not self.about.get("shapes") or not len(self):
+            return self._arrows
+        which = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_ARROWS)).astype(np.int64))
+        which = which[np.append(np.diff(self.times[which]) > 0, True)]
+        return contact_arrows(self.times[which], [self.contacts(int(i)) for i in which])
+
+    @checked
+    def contacts(self, i: Annotated[int, whole()]) -> list[Contact]:
+        """What touched at state i, of a run with contacts: where, and with what force, on average over the step that
+        led there."""
+        n, names = len(self), self.about.get("shapes")
+        if not -n <= i < n:
+            raise IndexError(f"there is no state {i}: there are {n}")
+        k = i % n
+        for s in self.segments:
+            if k < len(s):
+                rows = s.touches_at(k)
+                return [] if rows is None or not isinstance(names, list) else contacts_from(rows, names)
+            k -= len(s)
+        raise AssertionError
 
     @property
     def model(self) -> Model:

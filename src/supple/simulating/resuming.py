@@ -40,7 +40,8 @@ def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dic
 
 
 def _saved(c: Cursor) -> tuple[dict[str, Any], dict[str, Any]]:
-    return {"time": c.time, "step": c.step, "h": c.h, "seen": saved(c.seen)}, {"q": c.q, "v": c.v}
+    arrays = {"q": c.q, "v": c.v} | ({"known": c.known} if len(c.known) else {})
+    return {"time": c.time, "step": c.step, "h": c.h, "seen": saved(c.seen)}, arrays
 
 
 def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
@@ -103,7 +104,10 @@ def _restored(run: Simulation, model: Model, state: Any, arrays: dict[str, Any],
     if not {f"{prefix}q", f"{prefix}v"} <= arrays.keys():
         raise _Unfit("its checkpoint has no q or v")
     q, v = checked_state(model, arrays.pop(f"{prefix}q"), arrays.pop(f"{prefix}v"))
-    return Cursor(model, q, v, time, step, h, restored(seen))
+    known = arrays.pop(f"{prefix}known", np.zeros((0, 4)))
+    if known.dtype != np.float64 or known.ndim != 2 or known.shape[1] != 4 or not np.isfinite(known).all():
+        raise _Unfit("what it remembers of contacts is none")
+    return Cursor(model, q, v, time, step, h, restored(seen), known=known)
 
 
 def _is_seen(row: Any) -> bool:

@@ -62,6 +62,8 @@ def simulate(
     (time, q, v, model) know the model, which they need if an event changes the root. state["elbow"] has the q and v of
     a joint. tau: constant joint forces, as an array or by joint, or a function. Forces stay at their points and joints
     whatever the root. events: see supple.Event.
+    contacts: True lets bodies touch by the shapes of the model, supple.Contacts(ground=0.0) also a floor; joints are
+    held within their limits. Where nothing touches, steps are the integrator's. result.contacts(i) has what touched.
     joint_wrenches: also keep the wrenches that the joints carry. joint_forces: also keep the forces at the joints, as
     result.applied, result.passive and result.pushed.
 
@@ -150,7 +152,9 @@ class InMemory:
         forces = None
         if one.joint_forces is not None:
             forces = np.concatenate([s.joint_forces for s in self._open if s.joint_forces is not None])
+        touches = None if parts[0].touches is None else [x for p in parts for x in p.touches or ()]
         joined |= {"error": error, "joint_wrenches": carried, "joint_forces": forces, "active_sets": sets}
+        joined["touches"] = touches
         self.segments.append(SegmentInMemory(parts[0].model, **joined))
         self._open = []
 
@@ -178,6 +182,7 @@ class InFile:
         self._recorder.add(
             p.model, p.times, p.q, None if at_rest else p.v, sample.kinetic, sample.potential,
             error=p.error, active=p.active, joint_wrenches=sample.joint_wrenches, joint_forces=sample.joint_forces,
+            touches=p.touches,
             rods=self._run.rods if p.model is self._run.model else None,
         )  # fmt: skip
         for event in self._run.events[self._events :]:

@@ -18,6 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
+from supple.contact.ground import upwards
+from supple.contact.room import COLUMNS, say_untried
+from supple.contact.settings import Contacts, contacts_of
 from supple.errors import StateError, printable, quoted
 from supple.integrating.closing import closed_at_first
 from supple.model.model import Model, count, span
@@ -113,7 +116,8 @@ class Sample:
         """The rows before `row`."""
         p, w, f = self.piece, self.joint_wrenches, self.joint_forces
         active, error = None if p.active is None else p.active[:row], None if p.error is None else p.error[:row]
-        piece = Piece(p.model, p.times[:row], p.q[:row], p.v[:row], active, error)
+        touches = None if p.touches is None else p.touches[:row]
+        piece = Piece(p.model, p.times[:row], p.q[:row], p.v[:row], active, error, touches=touches)
         carried, forces = None if w is None else w[:row], None if f is None else f[:row]
         return Sample(piece, self.kinetic[:row], self.potential[:row], carried, forces)
 
@@ -131,6 +135,7 @@ class Sample:
             "tau",
             "joint_wrenches",
             "joint_forces",
+            "contacts",
             "rtol",
             "atol",
         ),
@@ -170,6 +175,7 @@ class Simulation:
         joint_wrenches: bool = False,
         joint_forces: bool = False,
         check_energy: bool = True,
+        contacts: Contacts | bool | None = None,
         **options: Any,
     ) -> None:
         self._method, self._model = method, model
@@ -185,6 +191,8 @@ class Simulation:
         q, v = checked_state(model, first_position(model) if q is None else q, v)
         q, v = closed_at_first(model, q, v)
         self.cursor = Cursor(model, q, v, h=dt, checked=check_energy)
+        self._contacts = contacts_of(contacts, model, q)
+        self._refuse_contacts()
         self._adaptive: Adaptive | None = None
         if self.integrator == "dop853":
             rtol, atol = (TOLERANCE if x is None else x for x in (rtol, atol))
@@ -202,9 +210,10 @@ class Simulation:
         self.rods: Floats | None = (
             None  #: (n_bodies, 2, 3) points between which bodies are drawn, if a scene specifies them
         )
-        self.ground: Floats | None = (
-            None  #: (4,) normal and height of a plane on which bodies stand, if a scene has one
-        )
+        #: (4,) normal and height of a plane on which bodies stand, if there is one
+        self.ground: Floats | None = None
+        if self._contacts is not None and self._contacts.ground is not None:
+            self.ground = np.append(upwards(model), self._contacts.ground)
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:
@@ -218,6 +227,8 @@ class Simulation:
             self._refuse_for_own(v)
             self._make_stepper()
         self._dynamics = self._renewed(model)
+        if self._contacts is not None:
+            say_untried(self._dynamics.room.shapes)
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
         if integrator is None and method == "aba":
             stiff = stiffest(model, self._dynamics.forces.law, q)
@@ -278,6 +289,16 @@ class Simulation:
         return self._joint_forces
 
     @property
+    def contacts(self) -> Contacts | None:
+        """What touches what, if anything does."""
+        return self._contacts
+
+    @property
+    def shape_names(self) -> list[str] | None:
+        """The names of the shapes that may touch, the ground's among them."""
+        return None if self._contacts is None else [x.name for x in self._dynamics.room.shapes]
+
+    @property
     def check_energy(self) -> bool:
         """Whether the run stops if it diverges: if energy grows although nothing supplies any, or joints become faster
         and faster. If not, it goes on while numbers are finite. May be changed at any time."""
@@ -324,6 +345,8 @@ class Simulation:
             out |= {"rtol": self._adaptive.rtol, "atol": self._adaptive.atol}
         if self._measure is not None:
             out["error_measure"] = self._measure
+        if self._contacts is not None:
+            out["shapes"] = self.shape_names
         return out | {name: value for name, value in self._options.items() if value is not None}
 
     @property
@@ -351,7 +374,8 @@ class Simulation:
         if self.method == "adaptive" and self._options.get("error") is not None:
             unsaid["error_measure"] = self._measure  # determines what the number means
         out: dict[str, Any] = unsaid | {"forces": self._forces, "tau": self._tau, "events": self._watch.events}
-        kept = {"joint_forces": True} if self.joint_forces else {}  # as before there were any
+        kept: dict[str, Any] = {"joint_forces": True} if self.joint_forces else {}  # as before there were any
+        kept |= {} if self._contacts is None else {"contacts": self._contacts}
         return out | {"joint_wrenches": self.joint_wrenches, "check_energy": self._check_energy} | kept
 
     def __iter__(self) -> Iterator[State]:
@@ -395,11 +419,14 @@ class Simulation:
         f, p = self._dynamics, sample.piece
         if not (self._check_energy and self.stepper is None and f.forces.conserve):
             return None
+        if self._contacts is not None and f.room.overlaps(p.q[0]):
+            return None  # moving shapes apart lifts them
         return EnergyGuard(f, p.q[0], float(sample.kinetic[0]), float(sample.potential[0]))
 
     def _first(self) -> Sample:
         c = self.cursor
         piece = Piece(c.model, np.array([c.time]), c.q[None].copy(), c.v[None].copy())
+        piece.touches = None if self._contacts is None else [np.zeros((0, COLUMNS))]
         if self.stepper is not None:
             active, error = drivers.how_exact(self.stepper)
             piece.active, piece.error = (
@@ -412,7 +439,7 @@ class Simulation:
         c, f, grid = self.cursor, self._dynamics, self.grid
         if self.stepper is not None:
             return drivers.own_steps(c, self.stepper, grid, self._pushes)
-        plain = f.forces.at_joints_only and not self._watch.events and c.on(grid)
+        plain = f.forces.at_joints_only and not self._watch.events and c.on(grid) and self._contacts is None
         if plain and self.method == "aba" and self.integrator in FIXED:
             return march(c, f, grid, self.integrator)
         return drivers.stepping(c, f, grid, self.integrator, self._watch, self._adaptive, self._renewed)
@@ -420,7 +447,7 @@ class Simulation:
     def _renewed(self, model: Model) -> Dynamics:
         """The same method and forces for another model."""
         forces, tau = carried(self.model, model, self._forces, self._tau)
-        made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau)
+        made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau, self._contacts)
         made.forces.scale_pushes(self.push_scale)
         self._made.append(made)
         return made
@@ -476,9 +503,18 @@ class Simulation:
             forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
             return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
         kinetic, potential = f.energies(piece.q, piece.v)
-        wrenches = f.joint_wrenches(piece.times, piece.q, piece.v) if self.joint_wrenches else None
-        forces = f.joint_forces(piece.times, piece.q, piece.v) if self.joint_forces else None
+        states = piece.times, piece.q, piece.v, piece.touches
+        wrenches = f.joint_wrenches(*states) if self.joint_wrenches else None
+        forces = f.joint_forces(*states) if self.joint_forces else None
         return Sample(piece, kinetic, potential, wrenches, forces)
+
+    def _refuse_contacts(self) -> None:
+        if self._contacts is None:
+            return
+        if self.method != "aba" or self.integrator == "dop853":
+            how = f"method {self.method!r}" if self.method != "aba" else "integrator 'dop853'"
+            raise StateError(f"contacts are for steps of fixed length by method 'aba', not for {how}: leave that out")
+        self._model._require_tree("a run with contacts")
 
     def _refuse_for_own(self, v: Floats) -> None:
         if self._watch.events:

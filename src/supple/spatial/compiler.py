@@ -56,7 +56,8 @@ INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, 
 PACKAGE = Path(__file__).resolve().parent.parent
 #: The layers that contain compiled code or that it may import; the layers above them cannot affect a kernel.
 COMPILED_LAYERS = (
-    "spatial", "model", "assembly", "exact", "rerooting", "integrating", "adaptive", "walking", "comparisons",
+    "spatial", "model", "assembly", "exact", "rerooting", "integrating", "contact", "adaptive", "walking",
+    "comparisons",
 )  # fmt: skip
 GENERATIONS_KEPT = 60  #: cache folders of other sources that are kept: about three for every module
 

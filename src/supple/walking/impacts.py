@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from supple.arguments import Triple, checked
-from supple.errors import quoted
+from supple.arguments import NotNegative, Triple, checked
+from supple.errors import SimulationError, StateError, quoted
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
 from supple.exact.kinematics import velocities
@@ -61,13 +61,21 @@ def impact(
     body: str | int,
     point: Triple | None = None,
     joint: JointName | TopJoint = "revolute",
+    normal: Triple | None = None,
+    friction: NotNegative | None = None,
     **more: Any,
 ) -> Impact:
     """The body meets the world at a point and is attached to it from then on, by the joint; velocities jump.
 
     Arguments are those of reroot. Motion that the joint does not allow is lost; the motion that it allows follows from
     the conservation of momentum. Joints that were on the path to the old support move freely in the impact.
+
+    normal: of the ground, outwards: an impulse that would pull the body towards it is refused. friction: of the ground,
+    Coulomb's coefficient: an impulse beyond it, with which the body would slip, is refused, too. Bodies that slip or
+    bounce are simulated with contacts (supple.Contacts).
     """
+    if friction is not None and normal is None:
+        raise StateError("impact: friction needs the normal of the ground")
     new = reroot(model, q, body=body, point=point, joint=joint, **more)
     q, v = checked_state(model, q, v)
     v_after = velocities_after(model, q, v, new, new.q)
@@ -76,7 +84,29 @@ def impact(
     dropped = model.joints[root].v  # the rotor energy of the removed joint is lost
     lost -= 0.5 * float(np.sum(model.armature[dropped] * v[dropped] ** 2))
     impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
+    if normal is not None:
+        _refuse_impulse(impulse, np.asarray(normal, dtype=np.float64), friction, new.model.body_names[0])
     return Impact(new.model, new.q, v_after, float(lost), impulse, new)
+
+
+def _refuse_impulse(impulse: Floats, normal: Floats, friction: float | None, body: str) -> None:
+    """Refuse what the ground cannot do."""
+    length = np.linalg.norm(normal)
+    if not length > 0:
+        raise StateError("impact: normal has no direction")
+    along = float(impulse @ normal / length)
+    across = float(np.linalg.norm(impulse - along * normal / length))
+    slack = 1e-9 * float(np.linalg.norm(impulse))
+    if along < -slack:
+        raise SimulationError(
+            f"the ground would have to pull {body!r} with {-along:.4g} N s to stop it: it leaves the ground, and does "
+            "not meet it"
+        )
+    if friction is not None and across > friction * along + slack:
+        raise SimulationError(
+            f"{body!r} would slip: stopping it takes {across:.4g} N s across the ground, and friction allows "
+            f"{friction * along:.4g} N s; simulate(..., contacts=supple.Contacts(...)) lets it slip"
+        )
 
 
 def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: Floats) -> Floats:

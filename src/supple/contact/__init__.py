@@ -1,0 +1,19 @@
+"""Bodies that touch: where they do, and the forces and impulses by which they do not pass through each other.
+
+settings     what of a model may touch what, and how accurately that is solved
+memory       shapes, and the places where they touch, as compiled code sees them
+finding      all places where shapes touch, or may within a step
+points       spheres and capsules against each other, planes and boxes
+boxes        boxes against each other
+heights      height fields
+rows         how velocities at these places answer to forces there, by the articulated-body algorithm
+cone         one place: forces that push, and friction within Coulomb's cone
+islands      which of them have to do with each other
+sweeps       all of them, one after the other, again and again
+lagrangian   all of them at once, where sweeps are slow
+dense        its linear equations, if they are few
+krylov       if they are many
+impacts      impulses with restitution
+stepping     a step of time
+room         the memory of steps, and what is said of one
+"""

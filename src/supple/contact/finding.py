@@ -1,0 +1,185 @@
+"""All places where shapes touch, or may within a step.
+
+A shape may move by its speed times the step, so touches are found with gaps up to what two shapes may approach each
+other. Boxes along the world's axes that contain shapes all the step are sorted along x and swept: the order of the step
+before is nearly right, so that sorting costs O(n). Planes and height fields are tried with everything that moves.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.contact.boxes import boxes
+from supple.contact.heights import shape_on_heights
+from supple.contact.memory import BOX, CAPSULE, LIMIT, PLANE, SPHERE, Scene
+from supple.contact.points import (
+    FEATURES,
+    add_spheres,
+    capsule_on_box,
+    capsules,
+    norm,
+    shape_on_plane,
+    sphere_on_box,
+    sphere_on_capsule,
+)
+from supple.spatial.algebra import Vec3, cross, dot, z_axis
+from supple.spatial.compiler import helper, kernel, part
+
+AHEAD = 1.5  #: what the motion of a step may be, relative to what velocities and gravity say at its beginning
+
+
+@helper
+def vec_abs(a):
+    return Vec3(abs(a.x), abs(a.y), abs(a.z))
+
+
+@helper
+def place_shape(scene, shape, h, fall):
+    """Where a shape is, and how far it may come in a step of length h. fall: what gravity adds to that."""
+    X, at, reach = shape.R, shape.p, 0.0
+    if shape.body >= 0:
+        body = scene.bodies[shape.body]
+        X, at = body.R @ shape.R, body.R @ shape.p
+        speed = norm(body.V.lin + cross(body.V.ang, at)) + norm(body.V.ang) * norm(shape.box)
+        at, reach = body.P + at, AHEAD * (h * speed + fall)
+    shape.X, shape.at, shape.reach = X, at, reach
+    box, out = shape.box, reach + shape.margin + scene.length
+    size = Vec3(dot(vec_abs(X.r0), box) + out, dot(vec_abs(X.r1), box) + out, dot(vec_abs(X.r2), box) + out)
+    shape.low, shape.high = at - size, at + size
+
+
+@helper
+def comes_after(shapes, j, i, low):
+    """Whether shape j comes after shape i, which begins at `low`; where they begin alike, their numbers decide."""
+    other = shapes[j].low.x
+    return other > low or (other == low and j > i)
+
+
+@helper
+def place_shapes(scene, h):
+    """All shapes, and their order along x."""
+    fall = norm(scene.model.gravity) * h * h
+    for i in range(scene.n_shapes):
+        place_shape(scene, scene.shapes[i], h, fall)
+    order, shapes = scene.order, scene.shapes
+    for k in range(1, scene.n_shapes - scene.n_flat):
+        i, low, at = order[k], shapes[order[k]].low.x, k
+        while at > 0 and comes_after(shapes, order[at - 1], i, low):
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+
+
+@helper
+def is_apart(scene, pair):
+    """Whether a pair is among those that are never tried."""
+    low, high = 0, scene.n_apart
+    while low < high:
+        middle = (low + high) // 2
+        if scene.apart[middle] < pair:
+            low = middle + 1
+        else:
+            high = middle
+    return low < scene.n_apart and scene.apart[low] == pair
+
+
+@helper
+def may_touch(scene, i, j):
+    A, B = scene.shapes[i], scene.shapes[j]
+    a, b = A.body, B.body
+    if a == b or (A.group & B.mask) | (B.group & A.mask) == 0:
+        return False
+    if scene.neighbours == 0 and a >= 0 and b >= 0 and (scene.above[a] == b or scene.above[b] == a):
+        return False
+    return scene.n_apart == 0 or not is_apart(scene, min(i, j) * scene.n_shapes + max(i, j))
+
+
+@part
+def meet(scene, i, j):
+    """The touches of a pair of shapes."""
+    if scene.shapes[i].kind > scene.shapes[j].kind:
+        i, j = j, i
+    A, B = scene.shapes[i], scene.shapes[j]
+    within = A.reach + B.reach + A.margin + B.margin + scene.length
+    if A.kind == SPHERE:
+        if B.kind == SPHERE:
+            add_spheres(scene, i, j, A.at, A.half.x, B.at, B.half.x, within, 0)
+        elif B.kind == CAPSULE:
+            sphere_on_capsule(scene, i, j, within)
+        elif B.kind == BOX:
+            sphere_on_box(scene, i, j, within)
+    elif A.kind == CAPSULE:
+        if B.kind == CAPSULE:
+            capsules(scene, i, j, within)
+        elif B.kind == BOX:
+            capsule_on_box(scene, i, j, within)
+    elif A.kind == BOX and B.kind == BOX:
+        boxes(scene, i, j, within)
+
+
+@helper
+def meet_flat(scene, i, j):
+    """A shape and a plane or a height field."""
+    A, B = scene.shapes[i], scene.shapes[j]
+    within = A.reach + A.margin + B.margin + scene.length
+    if B.kind == PLANE:
+        if dot(z_axis(B.X), A.at - B.at) < norm(A.box) + within:
+            shape_on_plane(scene, i, j, within)
+    else:
+        shape_on_heights(scene, i, j, within)
+
+
+@helper
+def overlap(A, B):
+    return A.low.y <= B.high.y and B.low.y <= A.high.y and A.low.z <= B.high.z and B.low.z <= A.high.z
+
+
+@helper
+def find_pairs(scene):
+    shapes, order, n = scene.shapes, scene.order, scene.n_shapes - scene.n_flat
+    for k in range(n):
+        i = order[k]
+        end = shapes[i].high.x
+        for l in range(k + 1, n):
+            j = order[l]
+            if shapes[j].low.x > end:
+                break
+            if overlap(shapes[i], shapes[j]) and may_touch(scene, i, j):
+                meet(scene, i, j)
+    for j in range(n, scene.n_shapes):
+        for i in range(n):
+            if shapes[i].body >= 0 and may_touch(scene, i, j):
+                meet_flat(scene, i, j)
+
+
+@helper
+def find_limits(scene, q, v, h):
+    """Joints near their limits."""
+    for k in range(scene.n_limits):
+        dof, x = scene.limits[k], q[scene.coordinates[k]]
+        reach = scene.length + AHEAD * h * abs(v[dof]) + h
+        for side in range(2):
+            gap = x - scene.lower[k] if side == 0 else scene.upper[k] - x
+            if gap < reach:
+                add_limit(scene, dof, 1.0 if side == 0 else -1.0, gap, k, side)
+
+
+@helper
+def add_limit(scene, dof, sign, gap, k, side):
+    at = scene.n
+    scene.n = at + 1
+    if at < scene.capacity:
+        touch, zero = scene.touches[at], Vec3(0.0, 0.0, 0.0)
+        touch.kind, touch.a, touch.b, touch.shape, touch.other, touch.active = LIMIT, dof, -1, -1, -1, 1
+        touch.key = (scene.n_shapes * scene.n_shapes + k) * FEATURES + side
+        touch.n, touch.t, touch.s, touch.point = Vec3(sign, 0.0, 0.0), zero, zero, zero
+        touch.gap, touch.friction, touch.restitution = gap, 0.0, 0.0
+
+
+@kernel(types.void(Scene.type, types.float64), "touches", effort=2)
+def find_touches(scene, h):
+    """All of them for a step of length h; bodies are placed."""
+    scene.n = 0
+    place_shapes(scene, h)
+    find_pairs(scene)
+    find_limits(scene, scene.q, scene.v, h)

@@ -1,0 +1,57 @@
+"""The ground that a run adds to the world: a plane across gravity."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.exact.kinematics import poses
+from supple.model.geometry import rotation_to_z
+from supple.model.model import Model
+from supple.model.shapes import OF_THE_WORLD, Shape
+
+Floats = NDArray[np.float64]
+
+NAME = "ground"
+
+
+def upwards(model: Model) -> Floats:
+    """Against gravity; z where there is none."""
+    g = np.linalg.norm(model.gravity)
+    return np.asarray(-model.gravity / g) if g > 0 else np.array([0.0, 0.0, 1.0])
+
+
+def ground_shape(model: Model, height: float) -> Shape:
+    """A plane at a height, of a name that no shape has."""
+    up, name = upwards(model), NAME
+    while name in model.shapes:
+        name += "_"
+    return Shape(name, -1, "plane", (), height * up, rotation_to_z(up[None])[0])
+
+
+def lowest_point(model: Model, q: Floats) -> float:
+    """How high the lowest point is of all shapes on bodies that move; 0 if there are none."""
+    up, at = upwards(model), poses(model, q)
+    lowest = np.inf
+    for x in model.shape_list:
+        if x.body >= 0:
+            R, p = at.rotation[x.body], at.position[x.body]
+            lowest = min(lowest, up @ (p + R @ x.position) - _extent(x, (R @ x.rotation).T @ up))
+    return float(lowest) if np.isfinite(lowest) else 0.0
+
+
+def _extent(x: Shape, up: Floats) -> float:
+    """How far a shape goes down from its origin; up: in its frame."""
+    assert x.kind not in OF_THE_WORLD
+    if x.kind == "sphere":
+        out = x.size[0]
+    elif x.kind == "capsule":
+        out = x.size[0] + 0.5 * x.size[1] * abs(up[2])
+    elif x.kind == "cylinder":
+        out = x.size[0] * float(np.hypot(up[0], up[1])) + 0.5 * x.size[1] * abs(up[2])
+    elif x.kind == "box":
+        out = 0.5 * float(np.abs(up) @ np.array(x.size))
+    else:
+        assert x.points is not None
+        out = -float((x.points @ up).min())
+    return float(out + x.margin)

@@ -1,0 +1,141 @@
+"""Shapes and the places where they touch, as compiled code sees them.
+
+symbol   what
+X, at    a shape's rotation and position in the world
+n, t, s  a touch's normal, from body b to body a, and two directions across it: right-handed
+gap      the distance along n: negative where shapes overlap
+lam      impulse on body a along n, t, s; body b gets the opposite
+u        velocity of a relative to b, likewise
+"""
+
+from __future__ import annotations
+
+from supple.exact.kinematics import PlacedBody, Spatial
+from supple.exact.tables import Tables
+from supple.spatial import fields
+from supple.spatial.algebra import Mat3, Sym3, Vec3
+from supple.spatial.fields import Integer, Integers, Number, Value
+from supple.spatial.structs import Link, Struct, Table
+
+KINDS = ("sphere", "capsule", "box", "cylinder", "hull", "plane", "heights")
+SPHERE, CAPSULE, BOX, CYLINDER, HULL, PLANE, HEIGHTS = range(len(KINDS))
+CONTACT, LIMIT = range(2)  #: kinds of touches
+
+
+class PlacedShape(Struct):
+    """A shape on a body, and where it is."""
+
+    kind = Integer()
+    body = Integer()  # -1: the world
+    R = Value(Mat3)  # in the body's frame, as kernels have it
+    p = Value(Vec3)
+    half = Value(Vec3)  # half edges; (radius, radius, half length) of capsules and cylinders; (radius, ...) of spheres
+    box = Value(Vec3)  # half edges of a box about its origin that contains it
+    friction = Number()  # -1: none is given
+    restitution = Number()
+    margin = Number()
+    group = Integer()
+    mask = Integer()
+    first = Integer()  # of its points
+    count = Integer()
+    rows = Integer()  # of a height field
+    X = Value(Mat3)
+    at = Value(Vec3)
+    reach = Number()  # how far it may move in a step
+    low = Value(Vec3)  # a box along the world's axes that contains it all this step
+    high = Value(Vec3)
+
+
+class Touch(Struct):
+    """A place where two bodies touch, or a joint its limit."""
+
+    kind = Integer()
+    a = Integer()  # bodies; of a limit: the degree of freedom
+    b = Integer()
+    shape = Integer()
+    other = Integer()
+    key = Integer()  # the same from step to step
+    point = Value(Vec3)
+    n = Value(Vec3)
+    t = Value(Vec3)
+    s = Value(Vec3)
+    gap = Number()
+    friction = Number()
+    restitution = Number()
+    first = Integer()  # of its entries
+    count = Integer()
+    W = Value(Sym3)  # u answers to lam
+    before = Value(Vec3)  # u at the beginning of the step
+    free = Value(Vec3)  # u without any lam
+    bias = Number()  # u.x >= -bias
+    lam = Value(Vec3)
+    u = Value(Vec3)
+    push = Number()  # against overlap: of positions
+    struck = Value(Vec3)  # impulse of impacts
+    active = Integer()  # whether it takes part
+    island = Integer()
+    anchor = Value(Vec3)  # the impulse from which a step of the Lagrangian begins
+    shift = Number()  # friction times slip, then
+    stiff = Number()  # r of cone.py
+    slope = Value(Mat3)  # A of lagrangian.py
+
+
+class Entry(Struct):
+    """What a unit impulse at a touch, along n, t and s, does to one degree of freedom [rows.py]."""
+
+    dof = Integer()
+    y = Value(Vec3)
+
+
+class Known(Struct):
+    """An impulse of the step before."""
+
+    key = Integer()
+    lam = Value(Vec3)
+
+
+class Scene(Struct):
+    """All of them."""
+
+    model = Link(Tables)
+    bodies = Table(PlacedBody)
+    n_shapes = Integer()
+    n_flat = Integer()  # the last ones of these: planes and height fields
+    shapes = Table(PlacedShape)
+    points = fields.Floats()  # corners of hulls, heights
+    order = Integers()  # shapes by the lower end of their boxes along x
+    neighbours = Integer()  # whether a body may touch the one it hangs on
+    above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
+    n_apart = Integer()
+    apart = Integers()  # pairs that are never tried: sorted shape * n_shapes + other
+    capacity = Integer()  # room for touches
+    n = Integer()  # touches; more than the room if some are missing
+    touches = Table(Touch)
+    room = Integer()  # for entries
+    n_entries = Integer()
+    entries = Table(Entry)
+    n_known = Integer()
+    known = Table(Known)
+    sequence = Integers()  # touches, island by island [islands.py]
+    ends = Integers()  # where islands end in it
+    low = Integer()  # the present island in it
+    high = Integer()
+    n_local = Integer()  # degrees of freedom of the present island
+    local = Integers()  # (nv,) their numbers, -1 for others
+    dofs = Integers()  # (nv,) and the other way round
+    matrix = fields.Floats()  # (n_local, n_local)
+    local_step = fields.Floats()
+    z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
+    vectors = fields.Floats()  # (VECTORS, nv) [krylov.py]
+    total = fields.Floats()  # (nv,) the same of all rounds of impacts
+    motions = Table(Spatial)  # of bodies, at some velocities
+    limits = Integers()  # degrees of freedom with limits
+    n_limits = Integer()
+    coordinates = Integers()  # their indices in q
+    lower = fields.Floats()
+    upper = fields.Floats()
+    q = fields.Floats()
+    v = fields.Floats()
+    sliding = Integer()  # whether friction's part of the normal velocity moves along [lagrangian.py]
+    done = Integer()  # sweeps and Newton's steps
+    length = Number()  # what counts as touching, in metres

@@ -1,0 +1,285 @@
+"""Where spheres, capsules, cylinders and corners touch planes, boxes and each other.
+
+A sphere is a point with a radius, a capsule the points of a line with one. Every function adds touches whose gap is
+below `within`; normals point from the second shape to the first.
+"""
+
+from __future__ import annotations
+
+import math
+
+from supple.contact.memory import BOX, CAPSULE, CONTACT, CYLINDER, HULL, SPHERE
+from supple.spatial.algebra import Vec3, cross, dot, transpose, x_axis, y_axis, z_axis
+from supple.spatial.compiler import helper, part
+
+CLOSE = 1e-9  #: lengths that are as good as none, relative to sizes
+FEATURES = 64  #: touches that a pair of shapes may have
+
+
+@helper
+def norm(a):
+    return math.sqrt(dot(a, a))
+
+
+@helper
+def across(n):
+    """Two unit vectors that make a right-handed frame with n; they are continuous where n turns little."""
+    t = Vec3(n.z, 0.0, -n.x) if abs(n.z) > 0.6 else Vec3(-n.y, n.x, 0.0)
+    t = t * (1.0 / norm(t))
+    return t, cross(n, t)
+
+
+@part
+def add_touch(scene, i, j, point, n, gap, feature):
+    """A touch of shapes i and j at a point halfway between their surfaces."""
+    k = scene.n
+    scene.n = k + 1
+    if k >= scene.capacity:
+        return
+    A, B, touch = scene.shapes[i], scene.shapes[j], scene.touches[k]
+    touch.kind, touch.a, touch.b, touch.shape, touch.other = CONTACT, A.body, B.body, i, j
+    touch.key = (i * scene.n_shapes + j) * FEATURES + feature % FEATURES
+    touch.point, touch.n, touch.gap = point, n, gap - A.margin - B.margin
+    touch.t, touch.s = across(n)
+    touch.friction = max(A.friction, B.friction)
+    if touch.friction < 0.0:
+        touch.friction = 1.0
+    touch.restitution = max(A.restitution, B.restitution)
+    touch.active = 1
+
+
+@helper
+def add_spheres(scene, i, j, c, r, d, s, within, feature):
+    """Spheres about c and d, of radii r and s."""
+    away = c - d
+    distance = norm(away)
+    gap = distance - r - s
+    if gap < within:
+        n = away * (1.0 / distance) if distance > CLOSE * (r + s) else Vec3(0.0, 0.0, 1.0)
+        add_touch(scene, i, j, d + n * (s + 0.5 * gap), n, gap, feature)
+
+
+# --- planes ---------------------------------------------------------------------------------------------------------
+
+
+@helper
+def add_on_plane(scene, i, j, c, r, within, feature):
+    """A sphere about c on the plane j."""
+    n = z_axis(scene.shapes[j].X)
+    gap = dot(n, c - scene.shapes[j].at) - r
+    if gap < within:
+        add_touch(scene, i, j, c - n * (r + 0.5 * gap), n, gap, feature)
+
+
+@helper
+def n_corners(A):
+    """How many points with a radius stand for a shape on flat ground, and that radius."""
+    n, r = 1, A.half.x
+    if A.kind == CAPSULE:
+        n = 2
+    elif A.kind == BOX or A.kind == CYLINDER:
+        n, r = 8, 0.0
+    elif A.kind == HULL:
+        n, r = A.count, 0.0
+    return n, r
+
+
+@helper
+def corner(scene, A, n, k):
+    """One of these points, on ground with the normal n."""
+    half, X = A.half, A.X
+    sign = 1.0 if k % 2 == 0 else -1.0
+    if A.kind == SPHERE:
+        c = A.at
+    elif A.kind == CAPSULE:
+        c = A.at + z_axis(X) * (sign * half.z)
+    elif A.kind == BOX:
+        y, z = 1.0 if k // 2 % 2 == 0 else -1.0, 1.0 if k // 4 == 0 else -1.0
+        c = A.at + X @ Vec3(sign * half.x, y * half.y, z * half.z)
+    elif A.kind == CYLINDER:
+        c = A.at + z_axis(X) * (sign * half.z) + rim(A, n, k // 2) * half.x
+    else:
+        p = 3 * (A.first + k)
+        c = A.at + X @ Vec3(scene.points[p], scene.points[p + 1], scene.points[p + 2])
+    return c
+
+
+@helper
+def rim(A, n, k):
+    """A direction to the rim of a cylinder: the one that points most against n, and then a quarter on, and so on."""
+    z = z_axis(A.X)
+    down = z * dot(n, z) - n
+    size = norm(down)
+    down = down * (1.0 / size) if size > 1e-3 else x_axis(A.X)
+    side = cross(z, down)
+    if k == 1:
+        down = side
+    elif k == 2:
+        down = down * -1.0
+    elif k == 3:
+        down = side * -1.0
+    return down
+
+
+@part
+def shape_on_plane(scene, i, j, within):
+    A = scene.shapes[i]
+    count, r = n_corners(A)
+    normal = z_axis(scene.shapes[j].X)
+    for k in range(count):
+        add_on_plane(scene, i, j, corner(scene, A, normal, k), r, within, k)
+
+
+# --- capsules -------------------------------------------------------------------------------------------------------
+
+
+@helper
+def clamp(x, low, high):
+    return min(max(x, low), high)
+
+
+@helper
+def along(c, a, l, p):
+    """The point of the line c + a x, |x| <= l, that is closest to p: its x."""
+    return clamp(dot(a, p - c), -l, l)
+
+
+@part
+def sphere_on_capsule(scene, i, j, within):
+    A, B = scene.shapes[i], scene.shapes[j]
+    a = z_axis(B.X)
+    d = B.at + a * along(B.at, a, B.half.z, A.at)
+    add_spheres(scene, i, j, A.at, A.half.x, d, B.half.x, within, 0)
+
+
+@part
+def capsules(scene, i, j, within):
+    """Two touches where they are nearly parallel side by side, at the ends of the overlap; otherwise the closest
+    points."""
+    A, B = scene.shapes[i], scene.shapes[j]
+    a, b, l, m = z_axis(A.X), z_axis(B.X), A.half.z, B.half.z
+    c, d = A.at, B.at
+    ab = dot(a, b)
+    if 1.0 - ab * ab < 1e-3:
+        low, high = dot(a, d - c) - m * abs(ab), dot(a, d - c) + m * abs(ab)
+        low, high = max(low, -l), min(high, l)
+        if high - low > 1e-3 * (l + m):
+            for k in range(2):
+                p = c + a * (low if k == 0 else high)
+                e = d + b * along(d, b, m, p)
+                add_spheres(scene, i, j, p, A.half.x, e, B.half.x, within, k)
+            return
+    x = clamp((dot(a, d - c) - ab * dot(b, d - c)) / max(1.0 - ab * ab, 1e-12), -l, l)
+    for _ in range(3):  # from one line to the other; exact after the first unless an end is in the way
+        e = d + b * along(d, b, m, c + a * x)
+        x = along(c, a, l, e)
+    add_spheres(scene, i, j, c + a * x, A.half.x, e, B.half.x, within, 2)
+
+
+# --- boxes ----------------------------------------------------------------------------------------------------------
+
+
+@helper
+def nearest_on_box(c, h):
+    """For a point c, in a box's frame: the gap, and the normal out of the box there."""
+    p = Vec3(clamp(c.x, -h.x, h.x), clamp(c.y, -h.y, h.y), clamp(c.z, -h.z, h.z))
+    away = c - p
+    gap = norm(away)
+    if gap > 0.0:
+        return gap, away * (1.0 / gap)
+    x, y, z = h.x - abs(c.x), h.y - abs(c.y), h.z - abs(c.z)
+    if x <= y and x <= z:
+        gap, n = -x, Vec3(math.copysign(1.0, c.x), 0.0, 0.0)
+    elif y <= z:
+        gap, n = -y, Vec3(0.0, math.copysign(1.0, c.y), 0.0)
+    else:
+        gap, n = -z, Vec3(0.0, 0.0, math.copysign(1.0, c.z))
+    return gap, n
+
+
+@helper
+def add_on_box(scene, i, j, c, r, within, feature):
+    """A sphere about c on the box j."""
+    B = scene.shapes[j]
+    gap, n = nearest_on_box(transpose(B.X) @ (c - B.at), B.half)
+    gap -= r
+    if gap < within:
+        n = B.X @ n
+        add_touch(scene, i, j, c - n * (r + 0.5 * gap), n, gap, feature)
+
+
+@part
+def sphere_on_box(scene, i, j, within):
+    add_on_box(scene, i, j, scene.shapes[i].at, scene.shapes[i].half.x, within, 0)
+
+
+@helper
+def box_gap(B, c):
+    return nearest_on_box(transpose(B.X) @ (c - B.at), B.half)[0]
+
+
+@helper
+def closest_to_box(A, B, a, low, high):
+    """Where between low and high on the line of a capsule it is closest to a box: the distance is convex."""
+    for _ in range(48):
+        third = (high - low) / 3.0
+        if box_gap(B, A.at + a * (low + third)) <= box_gap(B, A.at + a * (high - third)):
+            high -= third
+        else:
+            low += third
+    return 0.5 * (low + high)
+
+
+@helper
+def crossing(c, a, h, high, x):
+    """x, or where the line c + a x leaves the slab |.| <= h at the given end, if that is on the capsule."""
+    if abs(a) > 1e-12:
+        one, two = (h - c) / a, (-h - c) / a
+        y = max(one, two) if high else min(one, two)
+        x = min(x, y) if high else max(x, y)
+    return x
+
+
+@part
+def capsule_on_box(scene, i, j, within):
+    """The closest point of the line, and the two ends of what of it is over the box."""
+    A, B = scene.shapes[i], scene.shapes[j]
+    a, l = z_axis(A.X), A.half.z
+    x = closest_to_box(A, B, a, -l, l)
+    _, n = nearest_on_box(transpose(B.X) @ (A.at + a * x - B.at), B.half)
+    c, d = transpose(B.X) @ (A.at - B.at), transpose(B.X) @ a
+    low, high = -l, l
+    if abs(n.x) < 0.9:
+        low, high = crossing(c.x, d.x, B.half.x, False, low), crossing(c.x, d.x, B.half.x, True, high)
+    if abs(n.y) < 0.9:
+        low, high = crossing(c.y, d.y, B.half.y, False, low), crossing(c.y, d.y, B.half.y, True, high)
+    if abs(n.z) < 0.9:
+        low, high = crossing(c.z, d.z, B.half.z, False, low), crossing(c.z, d.z, B.half.z, True, high)
+    if high - low > 1e-3 * l:
+        add_on_box(scene, i, j, A.at + a * low, A.half.x, within, 0)
+        add_on_box(scene, i, j, A.at + a * high, A.half.x, within, 1)
+        ends = min(box_gap(B, A.at + a * low), box_gap(B, A.at + a * high))
+        if box_gap(B, A.at + a * x) > ends - 1e-6 * l:
+            return
+    add_on_box(scene, i, j, A.at + a * x, A.half.x, within, 2)
+
+
+@helper
+def box_axis(X, k):
+    """A box's axis."""
+    a = x_axis(X)
+    if k == 1:
+        a = y_axis(X)
+    elif k == 2:
+        a = z_axis(X)
+    return a
+
+
+@helper
+def half_edge(h, k):
+    e = h.x
+    if k == 1:
+        e = h.y
+    elif k == 2:
+        e = h.z
+    return e

@@ -1,0 +1,286 @@
+"""The memory of steps with touches, and what is said of one."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.contact.dense import MOST
+from supple.contact.ground import ground_shape
+from supple.contact.krylov import VECTORS
+from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
+from supple.contact.settings import Contacts
+from supple.contact.stepping import (
+    DONE,
+    FLIGHT,
+    MORE_ENTRIES,
+    MORE_TOUCHES,
+    SINGULAR,
+    UNSOLVED,
+    Landing,
+    contact_step,
+    look,
+)
+from supple.errors import ModelError, printable
+from supple.exact.calls import HostWork
+from supple.exact.kinematics import POSES, Spatial
+from supple.exact.tables import host_tables
+from supple.integrating.implicit import ImplicitRoom
+from supple.model.manifold import UNLIMITED, layout
+from supple.model.model import Model, unknown
+from supple.model.shapes import OF_THE_WORLD, Shape
+from supple.spatial.held import Held
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+LENGTH = 1e-4  #: metres that count as near, whatever the velocities
+COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
+
+
+class Unsolved(ArithmeticError):
+    """A step whose touches could not be solved."""
+
+
+def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
+    """The shapes that take part, those that are flat last."""
+    shapes = list(model.shape_list)
+    if contacts.ground is not None:
+        assert not isinstance(contacts.ground, str)
+        shapes.append(ground_shape(model, contacts.ground))
+    given = {name: x for name in ("friction", "restitution") if (x := getattr(contacts, name)) is not None}
+    shapes = [replace(x, **given) for x in shapes] if given else shapes
+    if not any(x.body >= 0 for x in shapes):
+        raise ModelError(
+            f"no body of {model.name!r} has a shape by which it could touch anything: add some with "
+            "ModelBuilder.add_shape, or collision geometry to its file"
+        )
+    return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
+
+
+def say_untried(shapes: list[Shape]) -> None:
+    """A line on the logger "supple" about shapes that touch less than they should."""
+    few = [x.name for x in shapes if x.kind in ("cylinder", "hull") and x.body >= 0]
+    if few and len({x.body for x in shapes if x.kind not in OF_THE_WORLD}) > 1:
+        names = ", ".join(map(repr, few[:3])) + (", ..." if len(few) > 3 else "")
+        logging.getLogger("supple").warning(
+            "%s", printable(f"cylinders and hulls ({names}) touch planes and height fields only, not other bodies")
+        )
+
+
+def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
+    """Shapes as kernels see them, and the points of hulls and height fields."""
+    out, points, at = PlacedShape.zeros(len(shapes)), [], 0
+    outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)
+    for row, x in zip(out, shapes):
+        turn = outward[x.body] if x.body >= 0 else np.eye(3)
+        row["kind"], row["body"] = KINDS.index(x.kind), x.body
+        row["R"], row["p"] = (turn @ x.rotation).ravel(), turn @ x.position
+        row["half"], row["box"] = _halves(x)
+        for name in ("restitution", "margin", "group", "mask"):
+            row[name] = getattr(x, name)
+        row["friction"] = -1.0 if x.friction is None else x.friction
+        if x.points is not None:
+            flat = x.points.ravel()
+            row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
+            if x.kind == "heights":
+                row["count"] = x.points.shape[1]
+            points.append(np.concatenate([flat, np.zeros(-len(flat) % 3)]))
+            at += len(points[-1])
+    return out, np.concatenate([*points, np.zeros(3)])
+
+
+def _halves(x: Shape) -> tuple[Floats, Floats]:
+    size = np.array(x.size)
+    if x.kind == "sphere":
+        half = np.repeat(size, 3)
+        return half, half
+    if x.kind in ("capsule", "cylinder"):
+        half = np.array([size[0], size[0], 0.5 * size[1]])
+        return half, half + (np.array([0.0, 0.0, size[0]]) if x.kind == "capsule" else 0.0)
+    if x.kind == "box":
+        return 0.5 * size, 0.5 * size
+    if x.kind == "hull":
+        assert x.points is not None
+        half = np.abs(x.points).max(axis=0)
+        return half, half
+    if x.kind == "heights":
+        return np.array([0.5 * size[0], 0.5 * size[1], 0.0]), np.full(3, math.inf)
+    return np.zeros(3), np.full(3, math.inf)
+
+
+def pairs_apart(model: Model, shapes: list[Shape], contacts: Contacts) -> Ints:
+    """The pairs of shapes that never touch, by the names of shapes, bodies and frames."""
+    n, found = len(shapes), set()
+    by_name = {x.name: [i] for i, x in enumerate(shapes)}
+
+    def of(name: str) -> list[int]:
+        if name in by_name:
+            return by_name[name]
+        if name not in model.bodies:
+            raise ModelError(unknown("body or shape", name, [*model.body_names, *by_name]))
+        return [i for i, x in enumerate(shapes) if x.body == model.bodies[name].index]
+
+    given = [(x.name, other) for x in shapes for other in x.apart]
+    for one, two in (*given, *contacts.apart):
+        found |= {min(i, j) * n + max(i, j) for i in of(one) for j in of(two)}
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def limits_of(model: Model, contacts: Contacts) -> tuple[Ints, Ints, Floats, Floats]:
+    """Degrees of freedom with limits, their coordinates, and the limits."""
+    at, index = layout(model).plain_q, layout(model).plain_v
+    has = (np.abs(model.lower[at]) < UNLIMITED) | (np.abs(model.upper[at]) < UNLIMITED)
+    keep = np.flatnonzero(has & contacts.limits)
+    keep = keep[np.argsort(index[keep])]
+    return index[keep], at[keep], model.lower[at[keep]], model.upper[at[keep]]
+
+
+def above_of(model: Model, shapes: list[Shape]) -> Ints:
+    """The body that each one hangs on; bodies without mass and shapes are parts of a joint, and skipped."""
+    real = model.mass > 0
+    real[[x.body for x in shapes if x.body >= 0]] = True
+    out = np.array(model.parent)
+    for b in range(model.n_bodies):  # parents come first
+        if out[b] >= 0 and not real[out[b]]:
+            out[b] = out[out[b]]
+    return out
+
+
+def _root(model: Model, body: int) -> int:
+    while body >= 0 and model.parent[body] >= 0:
+        body = int(model.parent[body])
+    return body
+
+
+class ContactRoom(ImplicitRoom):
+    """A model under a law, whose bodies touch."""
+
+    def __init__(self, model: Model, law: Floats, contacts: Contacts) -> None:
+        super().__init__(model, law)
+        model._require_tree("a run with contacts")
+        self.model, self.contacts = model, contacts
+        self.shapes = shapes_of(model, contacts)
+        table, points = placed(model, self.shapes)
+        flat = sum(x.kind in ("plane", "heights") for x in self.shapes)
+        apart = pairs_apart(model, self.shapes, contacts)
+        limits, coordinates, lower, upper = limits_of(model, contacts)
+        placing = HostWork(POSES, model)
+        self.scene: Held = Scene.of(
+            model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
+            points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
+            above=above_of(model, self.shapes), n_apart=len(apart),
+            apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
+            vectors=np.zeros(VECTORS * model.nv), local=np.zeros(model.nv, dtype=np.int64),
+            ends=np.zeros(model.nv + 1, dtype=np.int64),
+            dofs=np.zeros(model.nv, dtype=np.int64), matrix=np.zeros(min(MOST, model.nv) ** 2),
+            local_step=np.zeros(min(MOST, model.nv)),
+            motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
+            coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
+            length=LENGTH, q=self.q, v=self.v,
+        )  # fmt: skip
+        self.landing: Held = Landing.of(
+            implicit=self.implicit, scene=self.scene, placing=placing.call, owner=model.dof_body,
+            middle=np.zeros(model.nv), dv=np.zeros(model.nv), dq=np.zeros(model.nv), tolerance=contacts.tolerance,
+            most=contacts.sweeps, overlap=contacts.overlap,
+        )  # fmt: skip
+        self._room_for(64, 64 * 16)
+        self._take = contact_step.load()
+        self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
+
+    def _room_for(self, touches: int, entries: int) -> None:
+        known = self.scene.known if self.scene.n_known else None
+        self.touches, more = Touch.zeros(touches), Known.zeros(touches)
+        if known is not None:
+            more[: len(known)] = known
+        self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
+        self.scene.sequence = np.zeros(touches, dtype=np.int64)
+        self.scene.entries, self.scene.room = Entry.zeros(entries), entries
+
+    def touching(self, q: Floats) -> NDArray[Any]:
+        """Where shapes touch at q."""
+        find = look.load()
+        self.begin(q, np.zeros(self.model.nv))
+        find(self.landing.address)
+        if self.scene.n > self.scene.capacity:
+            self._room_for(2 * self.scene.n, self.scene.room)
+            find(self.landing.address)
+        return self.found
+
+    def overlaps(self, q: Floats) -> bool:
+        """Whether any shapes overlap at q."""
+        return bool((self.touching(q)["gap"] < -self.contacts.overlap).any())
+
+    def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
+        """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
+        are, about joints between them."""
+        root = np.array([_root(self.model, x.body) for x in self.shapes])
+        found = self.touching(self.model.neutral())
+        found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
+        pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
+        pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
+        more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
+        apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
+        self.scene.apart, self.scene.n_apart = np.append(apart, 0), len(apart)
+        return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
+
+    def take(self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None) -> bool:
+        """A step of length h from q and v under forces in addition to the law: its end is in self.q and self.v. False
+        if nothing touches all the step, and it was not taken. Raises ArithmeticError."""
+        self.force[:], self.implicit.pushed = tau, wrenches is not None
+        if wrenches is not None:
+            self._wrenches[:] = wrenches
+        while True:
+            self.begin(q, v)
+            status = self._take(self.landing.address, h)
+            if status == MORE_TOUCHES:
+                self._room_for(2 * self.scene.n, self.scene.room)
+            elif status == MORE_ENTRIES:
+                self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
+            else:
+                break
+        if status == UNSOLVED:
+            raise Unsolved(
+                f"the forces of {self.scene.n} touches could not be found: what is left is "
+                f"{self.landing.fault:.3g} times the tolerance"
+            )
+        if status == SINGULAR:
+            raise ArithmeticError("the mass matrix is singular")
+        assert status in (DONE, FLIGHT)
+        return bool(status == DONE)
+
+    @property
+    def known(self) -> Floats:
+        """(k, 4) what the next step begins with: keys, and forces; steps of the same state with the same are alike."""
+        rows = self.scene.known[: self.scene.n_known]
+        return np.column_stack([rows["key"].astype(np.float64), rows["lam"]])
+
+    @known.setter
+    def known(self, rows: Floats) -> None:
+        if len(rows) > self.scene.capacity:
+            self._room_for(2 * len(rows), self.scene.room)
+        to = self.scene.known
+        to["key"][: len(rows)], to["lam"][: len(rows)] = rows[:, 0].astype(np.int64), rows[:, 1:]
+        self.scene.n_known = len(rows)
+
+    @property
+    def found(self) -> NDArray[Any]:
+        """The touches of the last part of the last step."""
+        return self.touches[: self.scene.n]
+
+    def rows(self) -> Floats:
+        """(k, COLUMNS) the touches of shapes after the last step, with forces that are averages over its last part,
+        impacts included; those without a force only if they are closed."""
+        found = self.found
+        found = found[(found["kind"] == CONTACT) & ((found["lam"][:, 0] > 0) | (found["struck"][:, 0] > 0))]
+        frame = np.stack([found["n"], found["t"], found["s"]], axis=1)
+        force = np.einsum("ki,kij->kj", (found["lam"] + found["struck"]) / self.landing.last, frame)
+        slip = np.einsum("ki,kij->kj", found["u"][:, 1:], frame[:, 1:])
+        return np.column_stack(
+            [found["shape"], found["other"], found["gap"], found["point"], found["n"], force, slip]
+        ).astype(np.float64)  # fmt: skip

@@ -1,0 +1,179 @@
+"""How velocities at touches answer to impulses there, by the factors of the articulated-body algorithm.
+
+The algorithm's backward pass is a triangular factor of the inverse of the mass matrix, H^-1 = L^-1 D^-1 L^-T
+[Jain 2011, Robot and Multibody Dynamics, ch. 9]. An impulse at a body goes up the tree, and leaves u_j = S_j . p at
+every degree of freedom of its ancestors [RBDA 7.45, 7.48]: the rows of
+
+    Y = J L^-1 D^-1/2,    W = J H^-1 J^T = Y Y^T,    z = Y^T lam,    u = u_free + Y z,    dv = L^-1 D^-1/2 z
+
+A touch has entries only for the ancestors of its two bodies, and the common ones only once: O(depth). W is never
+formed; one pass forward takes z to the change of all velocities: O(n). If the algorithm was given armatures that stand
+for springs and dampers at joints, H includes them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from supple.contact.memory import LIMIT
+from supple.exact.motion import joint_of, zero_vec
+from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
+from supple.spatial.algebra import (
+    Force,
+    Motion,
+    Prismatic,
+    Revolute,
+    Sym3,
+    Vec3,
+    cross,
+    dot,
+    shift_force,
+    shift_motion,
+)
+from supple.spatial.compiler import helper, part
+
+
+@helper
+def lift_dof(scene, dofs, S, j, f, g, h):
+    """Three forces over one degree of freedom: stores what they leave there, and returns what goes on."""
+    dof, u = dofs[j], Vec3(S @ f, S @ g, S @ h)
+    d, k = dof.d, scene.n_entries
+    if k < scene.room:
+        entry = scene.entries[k]
+        entry.dof, entry.y = j, u * math.sqrt(d)
+    scene.n_entries = k + 1
+    U = dof.U
+    return f - U * (u.x * d), g - U * (u.y * d), h - U * (u.z * d)
+
+
+@part
+def lift(scene, work, b, f, g, h):
+    """Three forces on body b, about its origin, to its parent; their entries are added."""
+    m, bodies = scene.model, work.bodies
+    _, _, kind, j = joint_of(m, b)
+    z = bodies[b].z
+    if kind == REVOLUTE:
+        f, g, h = lift_dof(scene, work.dofs, Revolute(z), j, f, g, h)
+    elif kind == PRISMATIC:
+        f, g, h = lift_dof(scene, work.dofs, Prismatic(z), j, f, g, h)
+    else:
+        for k in range(j + DOF[kind] - 1, j - 1, -1):
+            f, g, h = lift_dof(scene, work.dofs, work.S.axes[k].s, k, f, g, h)
+    r = bodies[b].r
+    return shift_force(r, f), shift_force(r, g), shift_force(r, h)
+
+
+@helper
+def force_at(r, n):
+    return Force(cross(r, n), n)
+
+
+@part
+def row_of_contact(scene, work, touch):
+    """Up the tree from both bodies, the one with the higher number first, until they meet."""
+    a, b, m = touch.a, touch.b, scene.model
+    r = touch.point - scene.bodies[a].P if a >= 0 else touch.point
+    fa, ga, ha = force_at(r, touch.n), force_at(r, touch.t), force_at(r, touch.s)
+    r = touch.point - scene.bodies[b].P if b >= 0 else touch.point
+    fb, gb, hb = force_at(r, touch.n) * -1.0, force_at(r, touch.t) * -1.0, force_at(r, touch.s) * -1.0
+    while a != b:
+        if a > b:
+            fa, ga, ha = lift(scene, work, a, fa, ga, ha)
+            a = m.bodies[a].parent
+        else:
+            fb, gb, hb = lift(scene, work, b, fb, gb, hb)
+            b = m.bodies[b].parent
+    fa, ga, ha = fa + fb, ga + gb, ha + hb
+    while a >= 0:
+        fa, ga, ha = lift(scene, work, a, fa, ga, ha)
+        a = m.bodies[a].parent
+
+
+@part
+def row_of_limit(scene, work, touch, body):
+    """From a degree of freedom of a body's joint."""
+    j, m = touch.a, scene.model
+    dof, k, o = work.dofs[j], scene.n_entries, zero_vec(0.0)
+    if k < scene.room:
+        entry = scene.entries[k]
+        entry.dof, entry.y = j, Vec3(touch.n.x * math.sqrt(dof.d), 0.0, 0.0)
+    scene.n_entries = k + 1
+    f, none = dof.U * (-touch.n.x * dof.d), Force(o, o)
+    g, h = none, none
+    for k in range(j - 1, m.bodies[body].iv - 1, -1):
+        f, g, h = lift_dof(scene, work.dofs, work.S.axes[k].s, k, f, g, h)
+    f, b = shift_force(work.bodies[body].r, f), m.bodies[body].parent
+    while b >= 0:
+        f, g, h = lift(scene, work, b, f, g, h)
+        b = m.bodies[b].parent
+
+
+@part
+def make_rows(scene, work, owner):
+    """The rows of all touches, and W of each alone. owner: the body of every degree of freedom. Returns whether there
+    was room."""
+    scene.n_entries = 0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.first = scene.n_entries
+        if touch.kind == LIMIT:
+            row_of_limit(scene, work, touch, owner[touch.a])
+        else:
+            row_of_contact(scene, work, touch)
+        touch.count = scene.n_entries - touch.first
+    if scene.n_entries > scene.room:
+        return False
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        xx = xy = xz = yy = yz = zz = 0.0
+        for i in range(touch.first, touch.first + touch.count):
+            y = scene.entries[i].y
+            xx, xy, xz = xx + y.x * y.x, xy + y.x * y.y, xz + y.x * y.z
+            yy, yz, zz = yy + y.y * y.y, yz + y.y * y.z, zz + y.z * y.z
+        touch.W = Sym3(xx, xy, xz, yy, yz, zz)
+    return True
+
+
+@helper
+def answer(scene, touch):
+    """Y z at a touch."""
+    x = y = w = 0.0
+    for i in range(touch.first, touch.first + touch.count):
+        e = scene.entries[i]
+        z, c = scene.z[e.dof], e.y
+        x, y, w = x + c.x * z, y + c.y * z, w + c.z * z
+    return Vec3(x, y, w)
+
+
+@helper
+def push_z(scene, touch, change):
+    """z += Y^T of a change of a touch's impulse."""
+    for i in range(touch.first, touch.first + touch.count):
+        e = scene.entries[i]
+        scene.z[e.dof] += dot(e.y, change)
+
+
+@part
+def add_changes(m, work, z, dv):
+    """dv += L^-1 D^-1/2 z: the forward pass [RBDA 7.51]."""
+    path, bodies, dofs = work.path, work.bodies, work.dofs
+    o = zero_vec(0.0)
+    path[0].A = Motion(o, o)
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        A = shift_motion(bodies[b].r, path[p].A)
+        axis = bodies[b].z
+        if kind == REVOLUTE:
+            x = z[j] * math.sqrt(dofs[j].d) - (A @ dofs[j].U) * dofs[j].d
+            A = A + Revolute(axis) * x
+            dv[j] += x
+        elif kind == PRISMATIC:
+            x = z[j] * math.sqrt(dofs[j].d) - (A @ dofs[j].U) * dofs[j].d
+            A = A + Prismatic(axis) * x
+            dv[j] += x
+        else:
+            for k in range(j, j + DOF[kind]):
+                x = z[k] * math.sqrt(dofs[k].d) - (A @ dofs[k].U) * dofs[k].d
+                A = A + work.S.axes[k].s * x
+                dv[k] += x
+        path[i].A = A

@@ -1,0 +1,451 @@
+"""A step of time with touches [Stewart and Trinkle 1996; Moreau 1988; Anitescu and Potra 1997].
+
+The velocities at the end of a part of length h are
+
+    (H + h D + h^2 K) (v' - v) = h (tau - C) + J^T lam         springs and dampers of joints as in implicit.py
+    0 <= lam_n,   0 <= gap + h u_n',   lam_n (gap + h u_n') = 0,   friction as in cone.py,   u' = J v'
+    q' = q moved by v' for h
+
+so that what comes closer than its gap just touches at the end. Velocity products C are those of the middle of the part.
+The linear velocity of free and planar joints is along the body's axes, which turn meanwhile: v' is along those of the
+beginning, as J is, and goes over to the new ones when the part is done. A wheel rolls, and momentum stays.
+
+Where shapes overlap, by what second-order motion adds to gap + h u_n or because they began so, positions alone are
+moved apart by the least motion in the metric of H, J dq >= -gap: velocities, and so energy of motion, do not grow.
+
+A touch with restitution ends a part: where it closes within a step, the part is made as long as that takes, then it
+bounces [impacts.py], and the rest of the step follows. A part that is not solved to the tolerance is halved.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from supple.contact.finding import find_touches
+from supple.contact.impacts import CLOSED, bounce_all
+from supple.contact.lagrangian import solve_touches
+from supple.contact.memory import LIMIT, Scene
+from supple.contact.points import norm
+from supple.contact.rows import add_changes, make_rows
+from supple.exact.aba import aba, aba_scratch
+from supple.exact.call_kernels import Call
+from supple.exact.jacobians import move_all
+from supple.exact.kinematics import placed_scratch
+from supple.exact.motion import CallState, joint_motion, joint_of
+from supple.integrating.chart import point_into, rate_into
+from supple.integrating.implicit import SOLVES, Implicit, begin_step, engage, line_up
+from supple.integrating.joint_law import LAW, law_among
+from supple.integrating.stages import place_stage, slope_of
+from supple.model.moving import FREE, PLANAR, rotation_at, set_triple, triple
+from supple.spatial import fields
+from supple.spatial.addresses import from_entry
+from supple.spatial.algebra import Motion, Vec3, cross, dot, shift_motion, transpose
+from supple.spatial.compiler import helper, kernel, part
+from supple.spatial.fields import Integer, Integers, Number
+from supple.spatial.structs import Link, Struct
+
+DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, UNSOLVED, STRIKES = range(7)  #: what became of a step
+HALVES = 6  #: times that an unsolved part is halved
+STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
+PUSHES = 60  #: sweeps against overlap
+DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
+STUCK = 1e-5  #: of the largest W: touches of a smaller one cannot be moved apart
+NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
+SHARE = 1e-6  #: of a step: the shortest part
+
+
+class Landing(Struct):
+    """A step with touches."""
+
+    implicit = Link(Implicit)
+    scene = Link(Scene)
+    placing = Link(Call)
+    owner = Integers()  # the body of every degree of freedom
+    middle = fields.Floats()  # (nv,) velocities in the middle of a part
+    dv = fields.Floats()
+    dq = fields.Floats()
+    tolerance = Number()  # of faults, relative to velocities
+    most = Integer()  # sweeps
+    overlap = Number()  # that is left alone, in metres
+    next = Number()  # how long a part may be until something bounces
+    fault = Number()  # the worst that is left, relative to the tolerance
+    sweeps = Integer()  # of all parts
+    parts = Integer()
+    bounces = Integer()  # rounds of impacts
+    last = Number()  # the length of the last part
+    slowest = Number()  # approaches that are slower do not bounce
+
+
+@part
+def move_bodies(m, q, v, call):
+    move_all(m, q, v, placed_scratch(call))
+
+
+# --- velocities at touches --------------------------------------------------------------------------------------------
+
+
+@part
+def body_motions(scene, work, v):
+    """The velocities of all bodies at v, at the position that `work` is of."""
+    m, path, bodies = scene.model, work.path, work.bodies
+    zero = Vec3(0.0, 0.0, 0.0)
+    path[0].A = Motion(zero, zero)
+    for b in range(m.n):
+        i, p, _, _ = joint_of(m, b)
+        V = shift_motion(bodies[b].r, path[p].A) + joint_motion(m, b, scene.bodies[b].R, v, work.S)
+        path[i].A = V
+        scene.motions[b].x = V
+
+
+@helper
+def speed_at(scene, b, point):
+    """The velocity of a point of a body."""
+    u = Vec3(0.0, 0.0, 0.0)
+    if b >= 0:
+        V = scene.motions[b].x
+        u = V.lin + cross(V.ang, point - scene.bodies[b].P)
+    return u
+
+
+@helper
+def relative_speed(scene, touch, v):
+    if touch.kind == LIMIT:
+        u = Vec3(touch.n.x * v[touch.a], 0.0, 0.0)
+    else:
+        w = speed_at(scene, touch.a, touch.point) - speed_at(scene, touch.b, touch.point)
+        u = Vec3(dot(touch.n, w), dot(touch.t, w), dot(touch.s, w))
+    return u
+
+
+# --- a part -----------------------------------------------------------------------------------------------------------
+
+
+@helper
+def turn_with(m, v, middle, h, end):
+    """end += h w x v of the linear velocities of free and planar joints: along the axes of the beginning."""
+    for b in range(m.n):
+        kind, j = m.bodies[b].kind, m.bodies[b].iv
+        if kind == FREE:
+            set_triple(end, j, triple(end, j) + cross(triple(middle, j + 3), triple(middle, j)) * h)
+        elif kind == PLANAR:
+            w = h * middle[j + 2]
+            end[j], end[j + 1] = end[j] - w * middle[j + 1], end[j + 1] + w * middle[j]
+
+
+@helper
+def turn_back(m, q, after, v):
+    """The same velocities along the axes of the end."""
+    for b in range(m.n):
+        kind, j, k = m.bodies[b].kind, m.bodies[b].iv, m.bodies[b].iq
+        if kind == FREE:
+            w = rotation_at(q, k + 3) @ triple(v, j)
+            set_triple(v, j, transpose(rotation_at(after, k + 3)) @ w)
+        elif kind == PLANAR:
+            c = after[k + 2] * q[k + 2] + after[k + 3] * q[k + 3]
+            s = after[k + 3] * q[k + 2] - after[k + 2] * q[k + 3]
+            v[j], v[j + 1] = c * v[j] + s * v[j + 1], c * v[j + 1] - s * v[j]
+
+
+@part
+def free_velocities(landing, h):
+    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
+    smallest D."""
+    implicit = landing.implicit
+    body, step = implicit.body, implicit.body.step
+    m, a, D, call = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0, body.aba
+    line_up(implicit, h)
+    for j in range(m.nv):
+        landing.middle[j] = step.v[j]
+    for stage in range(2):
+        state = CallState(step.q, landing.middle, body.tau, implicit.pushed > 0, implicit.wrenches)
+        D = aba(call.model, state, a, aba_scratch(call))
+        if not D > 0.0:
+            return D
+        if stage == 0:
+            for j in range(m.nv):
+                landing.middle[j] = step.v[j] + 0.5 * h * a[j]
+                body.tau[j] += m.dofs[j].damping * (landing.middle[j] - step.v[j])  # damping is of the beginning
+    for j in range(m.nv):
+        implicit.end[j] = step.v[j] + h * a[j]
+    turn_with(m, step.v, landing.middle, h, implicit.end)
+    return D
+
+
+@helper
+def prepare_touches(landing, h):
+    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
+    scene, step = landing.scene, landing.implicit.body.step
+    work, largest = aba_scratch(landing.implicit.body.aba), 0.0
+    body_motions(scene, work, step.v)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.before = relative_speed(scene, touch, step.v)
+    body_motions(scene, work, landing.implicit.end)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.free = relative_speed(scene, touch, landing.implicit.end)
+        touch.bias = max(touch.gap, 0.0) / h
+        largest = max(largest, norm(touch.before), norm(touch.free))
+    return largest
+
+
+@helper
+def until_strike(scene, h, slowest):
+    """How long until the first touch with restitution closes: gap + u t + a t^2 = 0, as the part would have it."""
+    soonest = h
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if touch.restitution > 0.0 and touch.gap > CLOSED * scene.length:
+            u, a = touch.before.x, (touch.free.x - touch.before.x) / h
+            root = u * u - 4.0 * a * touch.gap
+            if root >= 0.0:
+                t = 2.0 * touch.gap / (math.sqrt(root) - u) if math.sqrt(root) > u else 2.0 * h
+                if t < soonest and u + a * t < -slowest:
+                    soonest = t
+    return soonest
+
+
+@helper
+def keep_small(scene):
+    """Scales the motion against overlap so that it moves nothing too far: bodies that nothing can move apart would go
+    anywhere. Returns whether it is a motion."""
+    largest = 0.0
+    for k in range(scene.n):
+        touch, x = scene.touches[k], 0.0
+        for i in range(touch.first, touch.first + touch.count):
+            x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
+        largest = max(largest, abs(x))
+    if largest > 2.0 * DEEPEST:
+        for j in range(scene.model.nv):
+            scene.total[j] *= 2.0 * DEEPEST / largest
+    return largest < 1e300
+
+
+@helper
+def push_apart(landing, h):
+    """dq: the least motion that undoes overlap. Returns whether there is any."""
+    scene = landing.scene
+    deepest, stuck = 0.0, 0.0
+    for k in range(scene.n):
+        scene.touches[k].push = 0.0
+        deepest = max(deepest, -scene.touches[k].gap)
+        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
+    if deepest <= landing.overlap:
+        return False
+    for j in range(scene.model.nv):
+        scene.total[j] = 0.0
+    for _ in range(PUSHES):
+        change = 0.0
+        for k in range(scene.n):
+            touch = scene.touches[k]
+            if touch.W.xx > stuck:
+                r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
+                for i in range(touch.first, touch.first + touch.count):
+                    r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
+                push = max(touch.push - r / touch.W.xx, 0.0)
+                more = push - touch.push
+                touch.push = push
+                change = max(change, abs(more) * touch.W.xx)
+                for i in range(touch.first, touch.first + touch.count):
+                    scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
+        if change < 0.1 * landing.overlap:
+            break
+    return keep_small(scene)
+
+
+@helper
+def reline(implicit, h):
+    """Let the lines of forces that the end has in another piece of their law be through the end. Returns whether there
+    are any."""
+    body, found = implicit.body, engage(implicit, h)
+    for k in range(0, body.law_size, LAW):
+        law, row = law_among(body.law, k), k // LAW
+        u, through = implicit.end[int(law.dof)], implicit.through[row]
+        slope = law.damper + h * law.stiffness
+        if abs(implicit.pieces[row]) < 2.0 and slope * abs(u - through) > 0.1 * law.most:
+            implicit.through[row], found = u, True
+    return found
+
+
+@helper
+def are_finite(m, v, dq):
+    total = 0.0
+    for j in range(m.nv):
+        total += abs(v[j]) + abs(dq[j])
+    return total < 1e300
+
+
+@part
+def solve_part(landing, h):
+    """The velocities at the end of a part of length h, in `end`, and dq. Returns what became of it."""
+    implicit, scene = landing.implicit, landing.scene
+    body, step = implicit.body, implicit.body.step
+    m, gravity = step.model, norm(step.model.gravity)
+    slowest = landing.slowest
+    for k in range(0, body.law_size, LAW):
+        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+    for attempt in range(SOLVES):
+        if not free_velocities(landing, h) > 0.0:
+            return SINGULAR
+        work = aba_scratch(body.aba)
+        if not make_rows(scene, work, landing.owner):
+            return MORE_ENTRIES
+        largest = prepare_touches(landing, h)
+        if attempt == 0 and landing.bounces < STRIKES_MOST:
+            landing.next = until_strike(scene, h, slowest)
+            if landing.next < h:
+                landing.next = max(landing.next, SHARE * h)
+                return STRIKES
+        tolerance = landing.tolerance * (largest + gravity * h + 1e-12)
+        worst = solve_touches(scene, landing.most, tolerance)
+        landing.sweeps += scene.done
+        landing.fault = max(landing.fault, worst / tolerance)
+        if not worst <= tolerance:
+            return UNSOLVED
+        for j in range(m.nv):
+            landing.dv[j] = landing.dq[j] = 0.0
+        add_changes(m, work, scene.z, landing.dv)
+        for j in range(m.nv):
+            implicit.end[j] += landing.dv[j]
+        if push_apart(landing, h):
+            add_changes(m, work, scene.total, landing.dq)
+        if body.law_size == 0 or not reline(implicit, h):
+            break
+    return DONE if are_finite(m, implicit.end, landing.dq) else UNSOLVED
+
+
+@helper
+def move_part(landing, h):
+    """q and v at the end of a part."""
+    implicit = landing.implicit
+    step, end = implicit.body.step, implicit.end
+    m, rate = step.model, slope_of(step, 0)
+    for j in range(m.nv):
+        step.x[j] = 0.0
+        landing.dv[j] = end[j] + landing.dq[j] / h
+    for i in range(m.nq):
+        step.q0[i] = step.q[i]
+    rate_into(m, step.x, step.q, landing.dv, rate)
+    for j in range(m.nv):
+        step.x[j] = h * rate[j]
+        step.v[j] = end[j]
+    point_into(m, step.q0, step.x, step.q)
+    turn_back(m, step.q0, step.q, step.v)
+
+
+@helper
+def strike(landing):
+    """Impacts at this instant. Returns what became of them: DONE, and v is changed if there were any."""
+    scene, implicit = landing.scene, landing.implicit
+    body, step = implicit.body, implicit.body.step
+    m, slowest, possible = step.model, landing.slowest, False
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.struck = Vec3(0.0, 0.0, 0.0)
+        if touch.restitution > 0.0 and touch.gap <= CLOSED * scene.length:
+            possible = True
+    if not possible or landing.bounces >= STRIKES_MOST:
+        return DONE
+    for k in range(0, body.law_size, LAW):
+        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+    if not free_velocities(landing, 0.0) > 0.0:
+        return SINGULAR
+    work, largest = aba_scratch(body.aba), 0.0
+    if not make_rows(scene, work, landing.owner):
+        return MORE_ENTRIES
+    body_motions(scene, work, step.v)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.free = relative_speed(scene, touch, step.v)
+        largest = max(largest, norm(touch.free))
+    tolerance = landing.tolerance * (largest + 1e-12)
+    worst, rounds = bounce_all(scene, slowest, landing.most, tolerance)
+    landing.bounces += rounds
+    landing.fault = max(landing.fault, worst / tolerance)
+    if not worst <= tolerance:
+        return UNSOLVED
+    if rounds > 0:
+        add_changes(m, work, scene.total, step.v)
+        move_bodies(m, step.q, step.v, landing.placing)
+    for k in range(scene.n):
+        scene.touches[k].active = 1
+    return DONE
+
+
+# --- a step -----------------------------------------------------------------------------------------------------------
+
+
+@helper
+def recall(scene, h):
+    """Impulses to begin with: those of the forces of the step before."""
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.lam = Vec3(0.0, 0.0, 0.0)
+    known = 0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        for i in range(min(scene.n_known, NEAR)):
+            at = (known + i) % scene.n_known
+            if scene.known[at].key == touch.key:
+                touch.lam = scene.known[at].lam * h
+                known = at + 1
+                break
+
+
+@helper
+def remember(scene, h):
+    scene.n_known = scene.n
+    for k in range(scene.n):
+        scene.known[k].key, scene.known[k].lam = scene.touches[k].key, scene.touches[k].lam * (1.0 / h)
+
+
+@kernel(types.void(Landing.type), "touches where a step begins")
+def look(landing):
+    """The touches at q0, at rest."""
+    step = landing.implicit.body.step
+    place_stage(step, 0, 0.0)
+    move_bodies(step.model, step.q, step.v, landing.placing)
+    find_touches(landing.scene, 0.0)
+
+
+@kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)
+def contact_step(landing, h):
+    """A step of length h from q0 and v0; its end is in q and v. Returns what became of it."""
+    implicit, scene = landing.implicit, landing.scene
+    step = implicit.body.step
+    m, left = step.model, h
+    place_stage(step, 0, h)
+    begin_step(implicit)
+    landing.parts = landing.bounces = landing.sweeps = 0
+    landing.fault, landing.slowest = 0.0, 2.0 * norm(m.gravity) * h + 1e-9
+    halves = 0
+    while left > SHARE * h:
+        move_bodies(m, step.q, step.v, landing.placing)
+        find_touches(scene, left)
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+        if scene.n == 0 and landing.parts == 0:
+            return FLIGHT
+        status = strike(landing)
+        if status != DONE:
+            return status
+        length = left
+        while True:
+            recall(scene, length)
+            status = solve_part(landing, length)
+            if status == STRIKES:
+                length = landing.next
+            elif status == UNSOLVED and halves < HALVES:
+                length, halves = 0.5 * length, halves + 1
+            elif status != DONE:
+                return status
+            else:
+                break
+        move_part(landing, length)
+        remember(scene, length)
+        landing.parts += 1
+        landing.last = length
+        left -= length
+    return DONE

@@ -1,0 +1,77 @@
+"""All touches of an island, one after the other, again and again: Gauss and Seidel's method by blocks, each solved
+exactly.
+
+z holds what all impulses do to the degrees of freedom [rows.py], so that a touch costs O(depth), whatever the number of
+others. A sweep goes forth and back. Few touches need few sweeps; where these are slow, lagrangian.py goes on.
+
+A solution is good if every touch, judged by itself with everything else as it is, has a fault below the tolerance
+[cone.py].
+"""
+
+from __future__ import annotations
+
+from supple.contact.cone import PROX, fault, one_touch, stronger
+from supple.contact.islands import touch_at
+from supple.contact.rows import answer, push_z
+from supple.spatial.algebra import Vec3
+from supple.spatial.compiler import helper, part
+
+JUDGED = 2  #: sweeps between judgements
+
+
+@part
+def prepare_z(scene):
+    """z from the impulses of the present island."""
+    for i in range(scene.n_local):
+        scene.z[scene.dofs[i]] = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        if touch.active:
+            push_z(scene, touch, touch.lam)
+
+
+@helper
+def renew(scene, touch):
+    """The impulse of one touch, with all others as they are."""
+    lam, W = touch.lam, stronger(touch.W, PROX)
+    if touch.W.xx <= 0.0:  # nothing that could move
+        return
+    u = touch.free + answer(scene, touch)
+    c = Vec3(u.x + touch.bias, u.y, u.z) - W @ lam
+    new = one_touch(W, c, touch.friction)
+    change = new - lam
+    if change.x != 0.0 or change.y != 0.0 or change.z != 0.0:
+        touch.lam = new
+        push_z(scene, touch, change)
+
+
+@part
+def worst_fault(scene):
+    """The largest fault, and u of every touch."""
+    worst = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.u = touch.free + answer(scene, touch)
+        if touch.active:
+            x = fault(touch.W, touch.lam, touch.u, touch.bias, touch.friction)
+            worst = x if not x <= worst else worst  # also if it is no number
+    return worst
+
+
+@part
+def sweep(scene, most, tolerance):
+    """Until the worst fault is below the tolerance, or that often. Returns it, and the number of sweeps."""
+    prepare_z(scene)
+    worst = worst_fault(scene)
+    done = 0
+    while not worst <= tolerance and done < most:
+        for _ in range(JUDGED):
+            n = scene.high - scene.low
+            for i in range(2 * n):
+                touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))
+                if touch.active:
+                    renew(scene, touch)
+            done += 1
+        worst = worst_fault(scene)
+    prepare_z(scene)
+    return worst, done

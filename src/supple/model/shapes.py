@@ -1,0 +1,197 @@
+"""Shapes by which bodies touch: spheres, capsules, boxes, cylinders and convex hulls on bodies or on the world; planes
+and height fields on the world only.
+
+    kind       size                          in the shape's own frame
+    sphere     radius                        about the origin
+    capsule    radius, length                along z; length is that of the straight part
+    box        edge lengths                  about the origin
+    cylinder   radius, length                along z
+    hull       none                          of `points`
+    plane      none                          everything below z = 0 is solid
+    heights    edge lengths along x and y    about the origin; points[i, j] is the height at row i (along y), column j
+                                             (along x); everything below is solid
+
+Two shapes may touch if group & mask of one or the other have a bit in common, as MuJoCo's contype and conaffinity do.
+The friction of a pair is the larger of the two coefficients that are given, 1 if none is; its restitution is the larger
+of the two; margins are added.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.arguments import NONE, NOT_NEGATIVE, TEXT, either, number, reals, several, shown, take, whole
+from supple.errors import ModelError, quoted
+from supple.model import checks
+from supple.model.frozen import frozen_arrays, kept
+from supple.once import made_once
+
+Floats = NDArray[np.float64]
+
+#: How many numbers the size of a kind has.
+SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "hull": 0, "plane": 0, "heights": 2}
+OF_THE_WORLD = ("plane", "heights")
+LARGEST = 1e9  #: of a size, in metres
+FLATTEST = 1e-6  #: a hull thinner than this share of its size has no volume
+MOST_POINTS = 1_000_000
+FRACTION = number("a number from 0 to 1", 0.0, 1.0)
+BITS = whole(0, 2**31 - 1)
+FRICTION = either([NOT_NEGATIVE, NONE])
+NAMES = several(TEXT, as_tuple=True)
+
+
+@made_once("body")
+@frozen_arrays("position", "rotation", "points")
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A shape by which a body touches others: model.shapes["sole"]. body -1 is the world."""
+
+    name: str
+    body: int
+    kind: str
+    size: tuple[float, ...]
+    position: Floats
+    rotation: Floats
+    friction: float | None = None  #: Coulomb's coefficient; None: what the other shape says
+    restitution: float = 0.0
+    margin: float = 0.0  #: it touches others this far outside its surface
+    group: int = 1
+    mask: int = 1
+    apart: tuple[str, ...] = ()  #: names of shapes that it never touches
+    points: Floats | None = None  #: (k, 3) of a hull: its corners; (rows, columns) of heights
+
+    @property
+    def radius(self) -> float:
+        """Of a sphere about its origin that contains it; infinite for a plane."""
+        return reach_of(self.kind, self.size, self.points) + self.margin
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Shape and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__
+        )
+
+    def __repr__(self) -> str:
+        size = ", ".join(f"{x:.4g}" for x in self.size)
+        return f"<Shape {quoted(self.name)}: {self.kind} [{size}] on body {self.body}>"
+
+
+def reach_of(kind: str, size: Sequence[float], points: Floats | None) -> float:
+    """The largest distance of a shape's points from its origin."""
+    if kind == "sphere":
+        return float(size[0])
+    if kind == "capsule":
+        return size[0] + 0.5 * size[1]
+    if kind == "cylinder":
+        return math.hypot(size[0], 0.5 * size[1])
+    if kind == "box":
+        return 0.5 * math.hypot(*size)
+    if kind == "hull" and points is not None:
+        return float(np.linalg.norm(points, axis=1).max())
+    return math.inf
+
+
+def sound_size(what: str, kind: Any, size: Any) -> tuple[float, ...]:
+    """The size of a shape of a kind, refused if there is none like that."""
+    if not isinstance(kind, str) or kind not in SIZES:
+        raise ModelError(f"{what}: {shown(kind)} is not a kind of shape; there are {', '.join(SIZES)}")
+    try:
+        numbers = reals(size).reshape(-1)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: its size must be numbers, not {shown(size)}") from None
+    if len(numbers) != SIZES[kind]:
+        raise ModelError(f"{what}: a {kind} has {SIZES[kind]} numbers as its size, not {len(numbers)}")
+    least = [0.0 if kind == "capsule" and i == 1 else np.nextafter(0.0, 1.0) for i in range(len(numbers))]
+    if not ((numbers >= least) & (numbers <= LARGEST)).all():
+        raise ModelError(f"{what}: the size of a {kind} must be positive and at most {LARGEST:g}, not {shown(size)}")
+    return tuple(numbers.tolist())
+
+
+def sound_points(what: str, kind: str, points: Any) -> Floats | None:
+    """The corners of a hull, or heights, refused if there are none like that."""
+    if kind not in ("hull", "heights"):
+        if points is not None:
+            raise ModelError(f"{what}: a {kind} has no points; hulls and heights have")
+        return None
+    try:
+        given = reals(points)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what}: its points must be numbers, not {shown(points)}") from None
+    if given.ndim != 2 or given.size > MOST_POINTS or not (np.abs(given) <= LARGEST).all():
+        raise ModelError(f"{what}: its points must be a finite array (k, 3) for a hull, (rows, columns) for heights")
+    if kind == "heights":
+        if min(given.shape) < 2:
+            raise ModelError(f"{what}: a height field needs at least two rows and two columns, not {given.shape}")
+        return given
+    if given.shape[1:] != (3,) or len(given) < 4:
+        raise ModelError(f"{what}: a hull needs at least four points (k, 3), not {given.shape}")
+    return corners(what, given)
+
+
+_KNOWN: set[bytes] = set()  #: hashes of points that are corners of their hull
+_MOST_KNOWN = 10_000
+
+
+def corners(what: str, points: Floats) -> Floats:
+    """The corners of the convex hull of points, which must have a volume. Corners that came from here stay as they are,
+    and are not looked at again."""
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = np.ascontiguousarray(points)
+    if hashlib.blake2b(points.tobytes(), digest_size=16).digest() in _KNOWN:
+        return points
+    away = points - points.mean(axis=0)
+    thin = np.linalg.eigvalsh(away.T @ away)
+    if not thin[0] > FLATTEST**2 * thin[2]:
+        raise ModelError(f"{what}: its points lie in a plane, so that its hull has no volume; give points around one")
+    try:
+        found = np.ascontiguousarray(points[np.sort(ConvexHull(points).vertices)])
+    except (QhullError, ValueError) as e:
+        raise ModelError(f"{what}: its points have no convex hull: {str(e).splitlines()[0]}") from None
+    if len(_KNOWN) >= _MOST_KNOWN:
+        _KNOWN.clear()
+    _KNOWN.add(hashlib.blake2b(found.tobytes(), digest_size=16).digest())
+    return found
+
+
+def valid_shapes(given: Sequence[Any], n: int) -> tuple[Shape, ...]:
+    """Shapes on bodies that exist, whose numbers are sound."""
+    if not given:
+        return ()
+    for x in given:
+        if not isinstance(x, Shape):
+            raise ModelError(f"shape_list has {shown(x)}, which is no Shape")
+    names = [x.name for x in given]
+    checks.unique("shape", names)
+    places = checks.poses([x.position for x in given], [x.rotation for x in given], lambda i: f"shape {names[i]!r}")
+    known = set(names)
+    for x in given:
+        for other in take(f"shape {x.name!r}: apart", x.apart, NAMES, ModelError):
+            if other not in known:
+                raise ModelError(f"shape {x.name!r} is apart from {shown(other)}, and there is no such shape")
+    return tuple(_valid_shape(x, n, p, R) for x, p, R in zip(given, *places))
+
+
+def _valid_shape(x: Shape, n: int, position: Floats, rotation: Floats) -> Shape:
+    what = f"shape {take('the name of a shape', x.name, TEXT, ModelError)!r}"
+    size = sound_size(what, x.kind, x.size)
+    if not isinstance(x.body, (int, np.integer)) or not -1 <= x.body < n:
+        raise ModelError(f"{what} is on body {x.body!r}, and there are {n}, numbered from 0; the world is -1")
+    if x.kind in OF_THE_WORLD and x.body >= 0:
+        raise ModelError(f"{what}: a shape of kind {x.kind!r} belongs to the world, not to a body that moves")
+    points = sound_points(what, x.kind, x.points)
+    return replace(
+        x, body=int(x.body), size=size, position=kept(position), rotation=kept(rotation),
+        friction=take(f"{what}: friction", x.friction, FRICTION, ModelError),
+        restitution=float(take(f"{what}: restitution", x.restitution, FRACTION, ModelError)),
+        margin=float(take(f"{what}: margin", x.margin, NOT_NEGATIVE, ModelError)),
+        group=take(f"{what}: group", x.group, BITS, ModelError),
+        mask=take(f"{what}: mask", x.mask, BITS, ModelError),
+        apart=tuple(x.apart), points=None if points is None else kept(points),
+    )  # fmt: skip

@@ -1,0 +1,72 @@
+"""What touches what, in the result of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.contact.room import COLUMNS
+from supple.errors import quoted
+from supple.exact.kinematics import poses
+from supple.model.clip import Arrows
+from supple.model.model import Model, listed
+from supple.model.shapes import Shape
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """A place where two shapes touched: result.contacts(i). Vectors are along the world's axes."""
+
+    shape: str
+    other: str
+    gap: float  #: between their surfaces; negative where they overlap
+    point: Floats
+    normal: Floats  #: from the other shape to the first
+    force: Floats  #: on the first shape, on average over the step before; the other gets the opposite
+    slip: Floats  #: velocity of the first shape relative to the other, across the normal
+
+    @property
+    def pressure(self) -> float:
+        """The force along the normal."""
+        return float(self.force @ self.normal)
+
+    def __repr__(self) -> str:
+        return f"<Contact of {quoted(self.shape)} and {quoted(self.other)}: force {listed(self.force)}>"
+
+
+def contacts_from(rows: Floats, names: Sequence[str]) -> list[Contact]:
+    """From the rows of a state, and the names of shapes."""
+    parts = (rows[:, i : i + 3] for i in range(3, COLUMNS, 3))
+    return [
+        Contact(names[int(a)], names[int(b)], float(gap), *vectors)
+        for a, b, gap, *vectors in zip(*rows[:, :3].T, *parts)
+    ]
+
+
+def contact_arrows(times: Floats, contacts: Sequence[Sequence[Contact]]) -> Arrows:
+    """Their forces, as many at every time as there are most at one; those that there are not have no length."""
+    most = max(map(len, contacts), default=0)
+    points, vectors = np.zeros((2, len(times), most, 3))
+    for i, some in enumerate(contacts):
+        for k, contact in enumerate(some):
+            points[i, k], vectors[i, k] = contact.point, contact.force
+    return Arrows(tuple(f"contact {k}" for k in range(most)), times, points, vectors, "N")
+
+
+def touch_wrenches(model: Model, shapes: Sequence[Shape], q: Floats, rows: Floats) -> Floats:
+    """(n_bodies, 6) the wrenches of touches on bodies, in the bodies' frames."""
+    R, P = (np.asarray(x) for x in (poses(model, q).rotation, poses(model, q).position))
+    out = np.zeros((model.n_bodies, 6))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        body = np.array([shapes[int(k)].body for k in rows[:, side]])
+        mine = body >= 0
+        b, force = body[mine], sign * rows[mine, 9:12]
+        moment = np.cross(rows[mine, 3:6] - P[b], force)
+        wrench = np.concatenate([np.einsum("kji,kj->ki", R[b], x) for x in (moment, force)], axis=1)
+        np.add.at(out, b, wrench)
+    return out

@@ -1,0 +1,323 @@
+"""Bodies that touch, against closed forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import supple
+from supple import Contacts, Model, ModelBuilder, ModelError, Result, StateError, simulate
+from supple.model.geometry import rotation_from_quaternion
+
+G = 9.81
+BALL = 0.4  #: m r^2: inertia of a sphere
+
+
+def box_inertia(mass: float, edges: tuple[float, float, float]) -> tuple[float, ...]:
+    x, y, z = edges
+    return tuple(mass / 12 * s for s in (y * y + z * z, x * x + z * z, x * x + y * y))
+
+
+def slope(angle: float) -> tuple[float, float, float]:
+    """Gravity by which the floor z = 0 slopes down along x."""
+    return G * np.sin(angle), 0.0, -G * np.cos(angle)
+
+
+def block(edges: tuple[float, float, float], mu: float, gravity: tuple[float, float, float] = (0, 0, -G)) -> Model:
+    b = ModelBuilder("block", gravity=gravity)
+    b.add_body("block", joint="free", mass=2.0, inertia=box_inertia(2.0, edges))
+    b.add_shape("block", "box", edges, friction=mu)
+    b.add_shape(None, "plane")
+    return b.build()
+
+
+def balls(n: int, radius: float = 0.1, gravity: Any = (0, 0, -G), **shape: Any) -> Model:
+    b = ModelBuilder("balls", gravity=gravity)
+    for i in range(n):
+        b.add_body(f"ball{i}", joint="free", mass=1.0, inertia=[BALL * radius**2] * 3)
+        b.add_shape(f"ball{i}", "sphere", [radius], **shape)
+    return b.build()
+
+
+def at(model: Model, *places: tuple[float, float, float]) -> np.ndarray:
+    q = model.neutral()
+    for i, p in enumerate(places):
+        q[7 * i : 7 * i + 3] = p
+    return q
+
+
+def world_velocity(r: Result, body: int = 0, k: int = -1) -> tuple[np.ndarray, np.ndarray]:
+    q, v = r.q[k], r.v[k]
+    R = rotation_from_quaternion(q[7 * body + 3 : 7 * body + 7])
+    return R @ v[6 * body : 6 * body + 3], R @ v[6 * body + 3 : 6 * body + 6]
+
+
+@pytest.mark.parametrize(("degrees", "mu"), [(20, 0.5), (26.5, 0.5), (26.6, 0.5), (35, 0.5), (45, 0.3), (30, 0.0)])
+def test_a_block_slides_where_the_slope_is_steeper_than_its_friction(degrees: float, mu: float) -> None:
+    angle = np.radians(degrees)
+    model = block((0.4, 0.3, 0.1), mu, slope(angle))
+    r = simulate(model, at(model, (0, 0, 0.05)), duration=0.5, contacts=True)
+    expected = max(0.0, G * (np.sin(angle) - mu * np.cos(angle))) * 0.5
+    np.testing.assert_allclose(world_velocity(r)[0], (expected, 0, 0), atol=1e-7)
+    force = sum(c.force for c in r.contacts(-1))
+    np.testing.assert_allclose(force[2], 2.0 * G * np.cos(angle), rtol=1e-4)
+    assert np.abs(r.q[:, 2] - 0.05).max() < 1e-6
+
+
+def test_a_sphere_rolls_down_at_five_sevenths() -> None:
+    """Without slip while tan(angle) < 7/2 mu; the force of friction is 2/7 of the weight along the slope."""
+    angle = np.radians(25)
+    b = ModelBuilder("ball", gravity=slope(angle))
+    b.add_body("ball", joint="free", mass=1.0, inertia=[BALL * 0.01] * 3)
+    b.add_shape("ball", "sphere", [0.1], friction=0.4)
+    b.add_shape(None, "plane")
+    model = b.build()
+    r = simulate(model, at(model, (0, 0, 0.1)), duration=0.5, contacts=True)
+    v, w = world_velocity(r)
+    np.testing.assert_allclose(v, (5 / 7 * G * np.sin(angle) * 0.5, 0, 0), atol=1e-6)
+    np.testing.assert_allclose(w, (0, v[0] / 0.1, 0), atol=1e-6)
+    (contact,) = r.contacts(-1)
+    np.testing.assert_allclose(contact.force, (-2 / 7 * G * np.sin(angle), 0, G * np.cos(angle)), atol=1e-6)
+    np.testing.assert_allclose(contact.slip, 0, atol=1e-8)
+
+
+def test_a_sliding_ball_begins_to_roll_at_five_sevenths_of_its_speed() -> None:
+    """Whatever the friction: angular momentum about the line of contact is kept. It slides for 2 v / (7 mu g)."""
+    model = balls(1, friction=0.2)
+    v = np.array([3.0, 0, 0, 0, 0, 0])
+    r = simulate(model, at(model, (0, 0, 0.1)), v, duration=0.6, contacts=Contacts(ground=0.0))
+    np.testing.assert_allclose(world_velocity(r)[0][0], 15 / 7, rtol=1e-6)
+    slips = np.array([np.linalg.norm(r.contacts(i)[0].slip) for i in range(1, len(r))])
+    rolls = r.times[1 + np.argmax(slips < 1e-6)]
+    np.testing.assert_allclose(rolls, 2 * 3.0 / (7 * 0.2 * G), atol=2e-3)
+
+
+def test_a_spinning_disc_is_stopped_by_friction() -> None:
+    """A box that spins on four corners at radius s: the torque is mu m g s, so it stops after I w / (mu m g s)."""
+    edges, mu = (0.2, 0.2, 0.1), 0.3
+    model = block(edges, mu)
+    v = np.array([0, 0, 0, 0, 0, 4.0])
+    stops = box_inertia(2.0, edges)[2] * 4.0 / (mu * 2.0 * G * 0.1 * np.sqrt(2))
+    r = simulate(model, at(model, (0, 0, 0.05)), v, duration=round(0.5 * stops, 3), contacts=True)
+    np.testing.assert_allclose(world_velocity(r)[1][2], 4.0 * (1 - r.times[-1] / stops), rtol=2e-3)
+    r = simulate(model, at(model, (0, 0, 0.05)), v, duration=1.2 * stops, contacts=True)
+    np.testing.assert_allclose(world_velocity(r)[1], 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("height", [0.9, 1.1])
+def test_a_box_tips_or_slides(height: float) -> None:
+    """On a slope that is steeper than its friction allows, a box slides if mu < width / height, and else tips over."""
+    mu = 0.5
+    edges = (0.2, 0.3, 0.2 * height / mu)
+    model = block(edges, mu, slope(np.arctan(0.52)))
+    r = simulate(model, at(model, (0, 0, edges[2] / 2)), duration=0.4, contacts=True)
+    w = world_velocity(r)[1][1]
+    if height < 1:
+        np.testing.assert_allclose(w, 0, atol=1e-6)
+    else:
+        assert w > 0.01
+
+
+@pytest.mark.parametrize("steeper", [0.97, 1.03])
+def test_a_ladder_slips_at_its_known_angle(steeper: float) -> None:
+    """A uniform ladder on a floor with friction mu against a smooth wall: it slips if cot(angle) > 2 mu."""
+    mu = 0.4
+    angle = np.arctan(1 / (2 * mu)) * steeper
+    b = ModelBuilder("ladder")
+    b.add_body("ladder", joint="free", mass=1.0, inertia=(1 / 12, 1 / 12, 1e-3))
+    for end, friction in (("foot", mu), ("top", 0.0)):
+        z = -0.5 if end == "foot" else 0.5
+        b.add_shape("ladder", "sphere", [1e-3], (0, 0, z), friction=friction, name=end)
+    b.add_shape(None, "plane", name="floor", apart=("top",))
+    b.add_shape(None, "plane", rotation=[[0, 0, -1], [0, 1, 0], [1, 0, 0]], name="wall", apart=("foot",))
+    model = b.build()
+    turn = np.pi / 2 - angle  # from upright towards the wall, x = 0, which is solid where x > 0
+    q = at(model, (-0.5 * np.cos(angle) - 1e-3, 0, 0.5 * np.sin(angle) + 1e-3))
+    q[3:7] = 0, np.sin(turn / 2), 0, np.cos(turn / 2)
+    r = simulate(model, q, duration=0.2, contacts=True)
+    moved = np.abs(r.q[-1, :3] - q[:3]).max()
+    assert (moved < 1e-6) == (steeper > 1), moved
+
+
+def test_a_bouncing_ball_comes_to_rest_on_the_floor() -> None:
+    """Each bounce reaches e^2 of the height before, then it stays: it does not fall through."""
+    model = balls(1, restitution=0.7)
+    r = simulate(model, at(model, (0, 0, 1.1)), duration=4.0, dt=2e-3, contacts=Contacts(ground=0.0))
+    z = r.q[:, 2] - 0.1
+    tops = z[1:-1][(z[1:-1] > z[:-2]) & (z[1:-1] >= z[2:])]
+    np.testing.assert_allclose(tops[:5], 0.49 ** np.arange(1, 6), rtol=5e-3)
+    assert abs(z[-1]) < 1e-6 and np.abs(r.v[-1]).max() < 1e-9 and z.min() > -1e-6
+    np.testing.assert_allclose(r.contacts(-1)[0].force, (0, 0, G), atol=1e-6)
+
+
+def test_an_elastic_ball_keeps_its_energy() -> None:
+    model = balls(1, restitution=1.0, friction=0.0)
+    r = simulate(model, at(model, (0, 0, 0.6)), duration=3.0, contacts=Contacts(ground=0.0))
+    assert np.abs(r.energy / r.energy[0] - 1).max() < 1e-3
+
+
+def test_newtons_cradle() -> None:
+    """As many balls leave as arrive."""
+    model = balls(5, gravity=(0, 0, 0), restitution=1.0, friction=0.0)
+    for arriving in (1, 2):
+        q = at(model, *[(0.2 * i - 0.1 * (i < arriving), 0, 0) for i in range(5)])
+        v = np.zeros(model.nv)
+        v[: 6 * arriving : 6] = 1.0
+        r = simulate(model, q, v, duration=0.3, contacts=True)
+        np.testing.assert_allclose(r.v[-1, ::6], [0] * (5 - arriving) + [1] * arriving, atol=1e-6)
+
+
+def test_a_stack_of_ten_boxes_does_not_creep() -> None:
+    b = ModelBuilder("stack")
+    edges = (0.2, 0.2, 0.1)
+    for i in range(10):
+        b.add_body(f"box{i}", joint="free", mass=1.0, inertia=box_inertia(1.0, edges))
+        b.add_shape(f"box{i}", "box", edges, friction=0.5)
+    model = b.build()
+    q = at(model, *[(0.01 * (i % 3), 0.01 * (i % 2), 0.05 + 0.1 * i) for i in range(10)])
+    r = simulate(model, q, duration=2.0, dt=2e-3, every=100, contacts=Contacts(ground=0.0))
+    assert np.abs(r.q - q).max() < 1e-6
+    weight = sum(c.force[2] for c in r.contacts(-1) if "ground" in (c.shape, c.other))
+    np.testing.assert_allclose(weight, 10 * G, rtol=1e-6)
+
+
+def test_a_heavy_box_rests_on_a_light_one() -> None:
+    b = ModelBuilder("stack")
+    for i, mass in enumerate((1.0, 1000.0)):
+        b.add_body(f"box{i}", joint="free", mass=mass, inertia=box_inertia(mass, (0.2, 0.2, 0.2)))
+        b.add_shape(f"box{i}", "box", (0.2, 0.2, 0.2))
+    model = b.build()
+    q = at(model, (0, 0, 0.1), (0.02, 0, 0.3))
+    r = simulate(model, q, duration=0.5, dt=5e-3, contacts=Contacts(ground=0.0))
+    assert np.abs(r.q - q).max() < 1e-6
+
+
+def test_momentum_of_two_free_bodies_is_kept() -> None:
+    """Linear, and angular about the origin."""
+    model = balls(2, gravity=(0, 0, 0), restitution=0.5, friction=0.6)
+    q = at(model, (0, 0, 0), (0.5, 0.08, 0.03))
+    v = np.array([1.0, 0, 0, 3, -2, 5, -1.0, 0, 0.1, 0, 4, 0])
+    r = simulate(model, q, v, duration=0.4, contacts=True)
+
+    def momentum(k: int) -> np.ndarray:
+        p, L = np.zeros(3), np.zeros(3)
+        for i in range(2):
+            u, w = world_velocity(r, i, k)
+            p += u
+            L += np.cross(r.q[k, 7 * i : 7 * i + 3], u) + BALL * 0.01 * w
+        return np.concatenate([p, L])
+
+    assert np.abs(world_velocity(r, 1)[0] - (-1.0, 0, 0.1)).max() > 0.1  # they met
+    np.testing.assert_allclose(momentum(-1), momentum(0), atol=1e-9)
+    assert (np.diff(r.kinetic) < 1e-9).all()
+
+
+def test_a_joint_stops_at_its_limit_and_stays_there() -> None:
+    b = ModelBuilder("pendulum")
+    b.add_body("rod", joint="revolute", axis=(0, 1, 0), mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0), upper=0.5)
+    b.add_shape("rod", "sphere", [0.01])
+    r = simulate(b.build(), [0.0], [3.0], duration=0.5, contacts=True)
+    assert r.q.max() < 0.5 + 1e-9
+    assert r.q.max() > 0.5 - 1e-6 and r.q[-1, 0] < 0.4  # it got there, and falls back
+    r = simulate(b.build(), [0.5], tau=[20.0], duration=0.5, contacts=True)
+    np.testing.assert_allclose(r.q, 0.5, atol=1e-9)
+    r = simulate(b.build(), [0.5], tau=[20.0], duration=0.5, contacts=Contacts(limits=False))
+    assert r.q[-1, 0] > 1.0
+
+
+def test_a_box_on_a_box_of_the_world_and_on_hills() -> None:
+    for ground in (dict(kind="box", size=(1, 1, 0.2)), dict(kind="heights", size=(1, 1), points=np.full((3, 4), 0.1))):
+        b = ModelBuilder("box")
+        b.add_body("box", joint="free", mass=1.0, inertia=box_inertia(1.0, (0.2, 0.2, 0.2)))
+        b.add_shape("box", "box", (0.2, 0.2, 0.2))
+        b.add_shape(None, **ground)  # type: ignore[arg-type]
+        model = b.build()
+        r = simulate(model, at(model, (0.03, 0.02, 0.25)), duration=0.5, contacts=True)
+        np.testing.assert_allclose(r.q[-1, :3], (0.03, 0.02, 0.2), atol=1e-5)
+
+
+def test_wrenches_of_joints_include_contacts() -> None:
+    """A block on a prismatic joint along z, on the floor: its joint carries nothing; with the floor under its parent,
+    the joint carries the block."""
+    b = ModelBuilder("two")
+    b.add_body("base", joint="free", mass=3.0, inertia=box_inertia(3.0, (0.4, 0.4, 0.2)))
+    b.add_shape("base", "box", (0.4, 0.4, 0.2))
+    b.add_body("top", "base", "revolute", position=(0, 0, 0.3), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model = b.build()
+    r = simulate(
+        model, [0, 0, 0.1, 0, 0, 0, 1, 0], duration=0.1, contacts=Contacts(ground=0.0), joint_wrenches=True,
+        joint_forces=True,
+    )  # fmt: skip
+    np.testing.assert_allclose(r.joint_wrenches[-1, 1, 5], G, rtol=1e-6)
+    np.testing.assert_allclose(r.pushed[-1, 2], 4 * G, rtol=1e-6)
+
+
+def test_a_run_with_contacts_is_recorded_and_resumed_bit_by_bit(tmp_path: Path) -> None:
+    model = balls(3, friction=0.5, restitution=0.3)
+    q = at(model, (0, 0, 0.11), (0.05, 0.02, 0.4), (0.0, 0.1, 0.7))
+    how: dict[str, Any] = dict(dt=2e-3, contacts=Contacts(ground=0.0))
+    whole = simulate(model, q, duration=0.8, **how)
+    simulate(model, q, duration=0.4, record=tmp_path / "run.h5", **how)
+    again = simulate(model, q, duration=0.8, record=tmp_path / "run.h5", resume=True, **how)
+    assert np.array_equal(again.q, whole.q) and np.array_equal(again.v, whole.v)
+    for i in (100, 300, -1):
+        ours, theirs = again.contacts(i), whole.contacts(i)
+        assert [c.shape for c in ours] == [c.shape for c in theirs] and len(ours) >= 1
+        assert all(np.array_equal(a.force, b.force) for a, b in zip(ours, theirs))
+
+
+def test_what_cannot_be_is_refused() -> None:
+    model = balls(1)
+    with pytest.raises(StateError, match="dop853"):
+        simulate(model, duration=0.1, contacts=True, integrator="dop853")
+    with pytest.raises(StateError, match="adaptive"):
+        simulate(model, duration=0.1, contacts=True, method="adaptive")
+    with pytest.raises(ModelError, match="add_shape"):
+        simulate(supple.trees.chain(3), duration=0.1, contacts=True)
+    with pytest.raises(ModelError, match="no body or shape named 'bal'"):
+        simulate(model, duration=0.1, contacts=Contacts(apart=[("bal", "ball0")]))
+
+
+def test_names_that_are_apart_pass_through_each_other() -> None:
+    model = balls(2, gravity=(0, 0, 0))
+    q = at(model, (0, 0, 0), (0.5, 0, 0))
+    v = np.array([1.0] + [0] * 11)
+    for pair in (("ball0", "ball1"), ("shape0", "ball1")):
+        r = simulate(model, q, v, duration=0.6, contacts=Contacts(apart=[pair]))
+        assert r.v[-1, 0] == 1.0
+    assert simulate(model, q, v, duration=0.6, contacts=True).v[-1, 0] < 0.6
+
+
+def test_the_ground_is_below_all_shapes_and_arrows_show_its_forces() -> None:
+    b = ModelBuilder("box")
+    b.add_body("box", joint="free", mass=2.0, inertia=(1, 1, 1))
+    b.add_shape("box", "capsule", (0.1, 0.4), rotation=(0, np.sin(0.3), 0, np.cos(0.3)))
+    b.add_shape("box", "hull", points=np.random.default_rng(0).uniform(-0.2, 0.2, (20, 3)))
+    model = b.build()
+    q = at(model, (0, 0, 3.0))
+    r = simulate(model, q, duration=0.02, contacts=Contacts(ground="below"))
+    assert r.ground is not None and r.ground[:3].tolist() == [0, 0, 1] and 2.6 < r.ground[3] < 2.8
+    assert r.contacts(-1) and r.contacts(-1)[0].gap < 1e-6 and r.contacts(-1)[0].other == "ground"
+    assert r.arrows is not None and r.arrows.largest == pytest.approx(2.0 * G, rel=0.2)
+
+
+def test_bodies_of_a_joint_do_not_touch_unless_asked() -> None:
+    """Nor if massless bodies stand between them, as in a hip of two joints; nor where they overlap from the start."""
+    b = ModelBuilder("hip", gravity=(0, 0, 0))
+    b.add_body("pelvis", joint="free", mass=1.0, inertia=(1, 1, 1))
+    b.add_body("between", "pelvis", "revolute", axis=(1, 0, 0), armature=0.1)
+    b.add_body("thigh", "between", "revolute", axis=(0, 1, 0), mass=1.0, inertia=(1, 1, 1))
+    b.add_body("shin", "thigh", "revolute", axis=(0, 1, 0), position=(0, 0, -0.3), mass=1.0, inertia=(1, 1, 1))
+    for name in ("pelvis", "thigh"):
+        b.add_shape(name, "sphere", [0.2], name=name)
+    b.add_shape("shin", "sphere", [0.15], name="shin")
+    model = b.build()
+    v = np.ones(model.nv)
+    free = simulate(model, None, v, duration=0.1)
+    same = simulate(model, None, v, duration=0.1, contacts=True)
+    np.testing.assert_array_equal(same.q, free.q)
+    apart = simulate(model, None, v, duration=0.1, contacts=Contacts(neighbours=True))
+    np.testing.assert_array_equal(apart.q, free.q)

@@ -1,0 +1,210 @@
+"""Shapes by which bodies touch: what is one, and how it comes from a file into a model, and from there elsewhere."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import supple
+from supple import ModelBuilder, ModelError, ParseError, Shape
+
+CORNERS = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.5
+
+
+def with_shape(*shape: object, on: object = 0, **how: object) -> supple.Model:
+    b = ModelBuilder()
+    b.add_body("a", joint="free", mass=1.0, inertia=(1, 1, 1))
+    b.add_shape(on, *shape, **how)  # type: ignore[arg-type]
+    return b.build()
+
+
+def test_a_shape_is_part_of_the_model() -> None:
+    model = with_shape("box", (1, 2, 3), (0, 0, 1), name="sole", friction=0.5, restitution=0.1, margin=0.01)
+    shape = model.shapes["sole"]
+    assert (shape.kind, shape.size, shape.body, shape.friction) == ("box", (1.0, 2.0, 3.0), 0, 0.5)
+    assert shape.radius == pytest.approx(np.sqrt(14) / 2 + 0.01)
+    assert pickle.loads(pickle.dumps(model)).shape_list == model.shape_list
+    assert "sole" in repr(shape)
+
+
+@pytest.mark.parametrize(
+    ("shape", "how", "words"),
+    [
+        (("sphere", (-1.0,)), {}, "positive"),
+        (("sphere", (0.0,)), {}, "positive"),
+        (("sphere", (np.nan,)), {}, "positive"),
+        (("sphere", (np.inf,)), {}, "positive"),
+        (("sphere", (1.0, 2.0)), {}, "1 numbers"),
+        (("box", (1.0, 1.0, -1.0)), {}, "positive"),
+        (("capsule", ("a", 1)), {}, "numbers"),
+        (("ball", (1.0,)), {}, "kind of shape"),
+        (("plane",), {}, "world"),
+        (("sphere", (1.0,)), dict(friction=-0.1), "friction"),
+        (("sphere", (1.0,)), dict(restitution=1.5), "restitution"),
+        (("sphere", (1.0,)), dict(margin=np.nan), "margin"),
+        (("sphere", (1.0,)), dict(group=-1), "group"),
+        (("sphere", (1.0,)), dict(points=CORNERS), "no points"),
+        (("sphere", (1.0,)), dict(apart=("none",)), "no such shape"),
+        (("hull",), dict(points=CORNERS * (1, 1, 0)), "no volume"),
+        (("hull",), dict(points=CORNERS[:3]), "four points"),
+        (("hull",), dict(points=np.where(CORNERS > 0, np.nan, CORNERS)), "finite"),
+        (("heights", (1.0, 1.0)), dict(points=np.zeros((1, 5)), on=None), "two rows"),
+    ],
+)
+def test_what_is_no_shape_is_refused(shape: tuple[object, ...], how: dict[str, object], words: str) -> None:
+    with pytest.raises(ModelError, match=words):
+        with_shape(*shape, **how)
+
+
+def test_names_of_shapes_differ_and_bodies_exist() -> None:
+    model = with_shape("sphere", (1.0,), name="s")
+    with pytest.raises(ModelError, match="shape"):
+        replace(model, shape_list=model.shape_list * 2)
+    with pytest.raises(ModelError, match="body 7"):
+        replace(model, shape_list=(replace(model.shape_list[0], body=7),))
+    with pytest.raises(ModelError, match="no Shape"):
+        replace(model, shape_list=("sphere",))
+
+
+def test_a_hull_keeps_its_corners_only() -> None:
+    rng = np.random.default_rng(0)
+    inside = rng.uniform(-0.4, 0.4, (50, 3))
+    points = with_shape("hull", points=np.concatenate([inside, CORNERS])).shape_list[0].points
+    assert points is not None and sorted(map(tuple, points)) == sorted(map(tuple, CORNERS))
+
+
+def test_shapes_of_merged_bodies_move_with_the_body_that_carries_them() -> None:
+    b = ModelBuilder()
+    a = b.add_body("a", joint="free", mass=1.0, inertia=(1, 1, 1))
+    hand = b.add_body("hand", a, "fixed", position=(1, 0, 0), rotation=(0, 0, 1, 0))
+    b.add_shape(hand, "sphere", (0.1,), (0.5, 0, 0))
+    (shape,) = b.build().shape_list
+    assert shape.body == 0
+    np.testing.assert_allclose(shape.position, (0.5, 0, 0), atol=1e-15)
+
+
+def test_shapes_stay_where_they_are_when_the_root_changes() -> None:
+    b = ModelBuilder()
+    up = b.add_body("a", joint="free", mass=1.0, inertia=(1, 1, 1))
+    down = b.add_body("b", up, "revolute", axis=(0, 1, 0), position=(1, 0, 0), mass=1.0, inertia=(1, 1, 1))
+    b.add_shape(down, "sphere", (0.1,), (0.5, 0, 0), name="tip")
+    model = b.build()
+    q = model.neutral()
+    q[7] = 0.3
+    new = supple.reroot(model, q, body="b", joint="free")
+
+    def tip(m: supple.Model, q: np.ndarray) -> np.ndarray:
+        s, at = m.shapes["tip"], supple.poses(m, q)
+        return at.position[s.body] + at.rotation[s.body] @ s.position  # type: ignore[no-any-return]
+
+    np.testing.assert_allclose(tip(new.model, new.q), tip(model, q), atol=1e-12)
+
+
+def test_shapes_are_recorded(tmp_path: Path) -> None:
+    b = ModelBuilder()
+    b.add_body("a", joint="free", mass=1.0, inertia=(1, 1, 1))
+    b.add_shape(0, "hull", points=CORNERS, friction=0.3, name="h")
+    b.add_shape(0, "sphere", (0.1,), apart=("h",))
+    b.add_shape(None, "heights", (2.0, 3.0), points=np.arange(12.0).reshape(3, 4))
+    model = b.build()
+    supple.simulate(model, duration=0.0, record=tmp_path / "run.h5")
+    assert supple.load_run(tmp_path / "run.h5").model.shape_list == model.shape_list
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+URDF = """<robot name="r">
+<link name="base">
+{}
+<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link></robot>"""
+
+
+def urdf(folder: Path, *collisions: str) -> supple.Model:
+    path = folder / "robot.urdf"
+    path.write_text(URDF.format("\n".join(f"<collision>{c}</collision>" for c in collisions)))
+    return supple.load(path, floating_base=True)
+
+
+def geometry(shape: str) -> str:
+    return f"<geometry>{shape}</geometry>"
+
+
+def binary_stl(path: Path, points: np.ndarray) -> None:
+    """Triangles that have these corners, whatever they look like."""
+    rows = [struct.pack("<12fH", 0, 0, 0, *points[i].ravel(), 0) for i in range(len(points))]
+    path.write_bytes(bytes(80) + struct.pack("<I", len(rows)) + b"".join(rows))
+
+
+def test_urdf_collisions_are_shapes(tmp_path: Path) -> None:
+    triangles = CORNERS[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]]
+    binary_stl(tmp_path / "cube.stl", triangles)
+    text = "solid x\n" + "".join(f" vertex {x} {y} {z}\n" for x, y, z in CORNERS) + "endsolid"
+    (tmp_path / "text.stl").write_text(text)
+    (tmp_path / "cube.obj").write_text("".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS))
+    model = urdf(
+        tmp_path,
+        geometry('<box size="1 2 3"/>') + '<origin xyz="0 0 1"/>',
+        geometry('<sphere radius="0.5"/>'),
+        geometry('<cylinder radius="0.5" length="2"/>'),
+        *(geometry(f'<mesh filename="{name}" scale="2 1 1"/>') for name in ("cube.stl", "text.stl", "cube.obj")),
+    )
+    assert [s.kind for s in model.shape_list] == ["box", "sphere", "cylinder", "hull", "hull", "hull"]
+    assert [s.name for s in model.shape_list][:2] == ["base", "base_2"]
+    assert model.shape_list[0].position.tolist() == [0, 0, 1]
+    for hull in model.shape_list[3:]:
+        assert hull.points is not None and np.ptp(hull.points, axis=0).tolist() == [2, 1, 1]
+    assert not model.report
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ('<box size="1 -2 3"/>', "positive"),
+        ('<sphere radius="0"/>', "positive"),
+        ('<cylinder radius="1" length="nan"/>', "length"),
+        ('<mesh filename="flat.stl"/>', "no volume"),
+        ('<mesh filename="none.stl"/>', "no STL"),
+    ],
+)
+def test_bad_shapes_of_a_urdf_are_errors_with_the_line(tmp_path: Path, shape: str, words: str) -> None:
+    binary_stl(tmp_path / "flat.stl", (CORNERS * (1, 1, 0))[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
+    (tmp_path / "none.stl").write_text("solid\nendsolid\n")
+    with pytest.raises(ParseError, match=words) as e:
+        urdf(tmp_path, geometry(shape))
+    assert e.value.line == 3 and "robot.urdf" in str(e.value)
+
+
+def test_collision_meshes_that_are_not_read_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "x.dae").write_text("")
+    model = urdf(tmp_path, geometry('<mesh filename="x.dae"/>'), geometry('<mesh filename="no.stl"/>'))
+    assert not model.shape_list and [r.subject for r in model.report] == ["collision"] * 2
+
+
+def test_mjcf_geoms_are_shapes(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text("""<mujoco><asset><mesh name="m" vertex="0 0 0 1 0 0 0 1 0 0 0 1"/>
+    <hfield name="h" nrow="2" ncol="3" size="2 1 .5 .1" elevation="0 1 0 1 0 1"/></asset>
+    <worldbody><geom name="floor" type="plane" size="1 1 1" friction="0.4"/>
+    <geom name="hills" type="hfield" hfield="h"/>
+    <body name="a"><freejoint/><geom name="box" type="box" size=".1 .2 .3" contype="2" conaffinity="4" margin=".01"/>
+      <body name="b" pos="0 0 1"><joint/><geom name="c" type="capsule" size=".1 .2" condim="1" group="3"/>
+        <geom name="hull" type="mesh" mesh="m"/><geom name="off" size="1" contype="0" conaffinity="0"/>
+      </body></body>
+    <body name="z"><freejoint/><geom name="s" size=".1"/></body></worldbody>
+    <contact><exclude body1="a" body2="z"/></contact></mujoco>""")
+    model = supple.load(path)
+    shapes = {s.name: s for s in model.shape_list}
+    kinds = {name: s.kind for name, s in shapes.items()}
+    assert kinds == {"floor": "plane", "hills": "heights", "box": "box", "c": "capsule", "hull": "hull", "s": "sphere"}
+    assert shapes["box"].size == (0.2, 0.4, 0.6) and (shapes["box"].group, shapes["box"].mask) == (2, 4)
+    assert shapes["box"].margin == 0.01 and shapes["floor"].friction == 0.4 and shapes["c"].friction == 0.0
+    assert shapes["hills"].points.tolist()[1] == [0.0, 0.5, 0.0] and shapes["hills"].size == (4.0, 2.0)
+    assert shapes["c"].size == (0.1, 0.4) and {*shapes["box"].apart, *shapes["s"].apart} >= {"s"} - {"box"}
+    assert isinstance(shapes["hull"], Shape)
