@@ -21,6 +21,7 @@ from supple.errors import SimulationError as SimulationError
 from supple.errors import SingularError as SingularError
 from supple.errors import StateError as StateError
 from supple.errors import SuppleError as SuppleError
+from supple.errors import SweepError as SweepError
 from supple.errors import ViewError as ViewError
 from supple.exact.answers import Motions as Motions
 from supple.exact.answers import Pose as Pose
@@ -100,6 +101,11 @@ from supple.simulating.run import simulate as simulate
 from supple.simulating.simulation import Sample as Sample
 from supple.simulating.simulation import Simulation as Simulation
 from supple.simulating.state import State as State
+from supple.sweeping.ranges import Range as Range
+from supple.sweeping.result import Failure as Failure
+from supple.sweeping.result import Sweep as Sweep
+from supple.sweeping.result import load_sweep as load_sweep
+from supple.sweeping.sweep import sweep as sweep
 from supple.viewing.show import Page as Page
 from supple.viewing.show import view as view
 from supple.walking.gaits import Gait as Gait

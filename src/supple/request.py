@@ -152,11 +152,7 @@ class Request:
 
     def _load(self) -> Model:
         name = str(self.scene)
-        if Path(name).is_dir():
-            raise StateError(f"{name} is a folder; name a file in it")
-        if Path(name).suffix.lower() not in FILES and not Path(name).exists():
-            said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
-            raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
+        check_scene(name)
         return load_quietly(name, floating_base=self.floating_base, loops=self.loops)
 
     def _position(self, model: Model, q: Any) -> Any:
@@ -204,6 +200,17 @@ class Request:
                 raise StateError(f"--torque {text!r}: joint {part.name!r} takes {part.v.stop - part.v.start} numbers")
             tau[part.v] = numbers
         return tau
+
+
+def check_scene(name: str) -> None:
+    """Refuse what is neither a scene nor the name of a file."""
+    if name in scenes.NAMES:
+        return
+    if Path(name).is_dir():
+        raise StateError(f"{name} is a folder; name a file in it")
+    if Path(name).suffix.lower() not in FILES and not Path(name).exists():
+        said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
+        raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
 
 
 def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any], where: str = "") -> dict[str, Any]:
