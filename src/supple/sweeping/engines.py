@@ -237,7 +237,7 @@ def cores() -> int:
 
 def said(engine: Engine) -> str:
     """Where runs are made, in words."""
-    what = {Serial: "this process", Processes: count(engine.workers, "process"), Given: "the executor given"}
+    what = {Serial: "this process", Processes: count(engine.workers, "worker"), Given: "the executor given"}
     return what.get(type(engine)) or f"{getattr(engine, 'name', 'Dask')}, {count(engine.workers, 'worker')}"
 
 
