@@ -112,6 +112,8 @@ from supple.walking.gaits import Gait as Gait
 from supple.walking.gaits import gait as gait
 from supple.walking.impacts import Impact as Impact
 from supple.walking.impacts import impact as impact
+from supple.walking.many import Walks as Walks
+from supple.walking.many import walk_many as walk_many
 from supple.walking.walkers import Step as Step
 from supple.walking.walkers import Walker as Walker
 from supple.walking.walkers import walk as walk

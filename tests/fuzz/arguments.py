@@ -28,7 +28,7 @@ SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds"
 ANSWERS = (
     "AdaptiveStats Body Failure Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named Page "
     "Pose Poses Reached Relation Remark Report RerootedState Sample Segment Step Support TopJoint Units VirtualWork "
-    "Visual"
+    "Visual Walks"
 )
 MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result Sweep TreeMatrix"
 #: Calls that may open a browser, or start processes (tests/unit/test_sweeps.py has odd arguments of sweeps).

@@ -88,7 +88,8 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("close", "other"): None, ("close", "joint"): "ball", ("close", "body"): 0, ("close", "other_rotation"): np.eye(3),
     ("relate", "factors"): {"link0_joint": 1.0}, ("inverse_dynamics", "actuated"): None,
     ("pushes", "count"): 1, ("spring_pendulum", "link"): 0, ("control", "target"): 0.1, ("Controller", "target"): 0.1,
-    ("__getitem__", "name"): "result",
+    ("__getitem__", "name"): "result", ("walk_many", "q"): np.array([[-0.3, 0.54]]), ("walk_many", "keep"): 2,
+    ("walk_many", "v"): np.array([[-1.1, -0.3]]),
 }  # fmt: skip
 
 

@@ -89,6 +89,7 @@ def objects() -> dict[str, Any]:
         supple.impact(tree, tree.neutral(), body=5, joint="ball"), supple.Mobility(1, 5, 3, (HOSTILE,), True),
         supple.Loop(HOSTILE, "fixed", 0, -1, *[np.zeros(3), np.eye(3)] * 2, np.zeros(3), np.zeros(3)),
         supple.Relation(HOSTILE, (HOSTILE,) * 9, (1.0,) * 9), supple.Range(1e-3, 1.0, 10**6, log=True),
+        supple.walk_many(walker, walker.q[None], walker.v[None]),
         supple.Failure(3, {HOSTILE: HOSTILE}, HOSTILE),
         supple.sweep(lambda **x: {f"{'x' * 70}{i}": 1 for i in range(9)}, {"a" * 80: [1, 2]}, engine="serial"),
     ]  # fmt: skip
