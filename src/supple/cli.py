@@ -39,6 +39,7 @@ BENCHES = {
     "quasi-statics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
     "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
     "loops": "a robot whose feet are held",
+    "sweeps": "what a sweep adds to its runs, two processes beside one, a basin beside a loop over walk",
 }
 
 #: What `supple` alone shows: things to type, and what they do.

@@ -39,9 +39,7 @@ def test_each_is_what_walk_makes_of_it(name):
     for i in range(len(q)):
         one = supple.walk(walker.at(q[i], v[i]), 4, trace=False)
         assert many.steps[i] == sum(s.landed for s in one) and many.fell[i] == (not one[-1].landed)
-        assert np.allclose(many.q[i], one[-1].after[0], atol=1e-7) and np.allclose(
-            many.v[i], one[-1].after[1], atol=1e-7
-        )
+        assert np.allclose([many.q[i], many.v[i]], one[-1].after, atol=1e-7)
         last = [s for s in one if s.landed][-3:]
         known = np.isfinite(many.durations[i])
         assert known.sum() == len(last)
@@ -89,3 +87,5 @@ def test_a_walk_does_not_depend_on_its_neighbours():
 def test_what_is_no_table_of_states(q, v):
     with pytest.raises(StateError, match="walk_many: q must be finite numbers of shape"):
         walk_many(WALKERS["compass"], q, v)
+    with pytest.raises(StateError, match="2 q and 1 v"):
+        walk_many(WALKERS["compass"], np.zeros((2, 2)), np.zeros((1, 2)))
