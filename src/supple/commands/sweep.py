@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ import typer
 
 from supple.commands.console import plain, say
 from supple.commands.run import STOPPED, _drawable
+from supple.commands.view import Open, Port
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +63,9 @@ def sweep(
         int | None, typer.Option("--workers", min=1, max=1024, help="Processes.", show_default="a core each")
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw a quantity to this file.")] = None,
+    page: Annotated[bool, typer.Option("--page", help="Show the map in a browser page; a click shows a run.")] = False,
+    port: Port = None,
+    open_page: Open = False,
 ) -> None:
     """Run a scene or a robot for each combination of parameters, on all cores or a cluster.
 
@@ -73,6 +78,8 @@ def sweep(
     console = Console()
     if plot is not None:
         _drawable(plot)
+    if (port is not None or open_page) and not page:
+        raise typer.BadParameter("--port and --open are for the page of --page")
     asked = SweepRequest.of(what, over or [], settings or [], samples, sampling, repeats, seed, quantity or [], out)
     where = dict(engine=engine, workers=workers)
     if what is not None and asked.is_store and config is None:
@@ -85,6 +92,22 @@ def sweep(
         say(console, f"  {plain(plot)}")
     if result.about.get("stopped"):
         raise typer.Exit(STOPPED)
+    if page:
+        _show(result, port, open_page)
+
+
+def _show(result: Sweep, port: int | None, open_page: bool) -> None:
+    """Until Ctrl-C."""
+    import webbrowser
+
+    from supple.viewing.sweep_page import show
+
+    made = show(result, port)
+    print(f"The map is at {made.url} until Ctrl-C.", flush=True)
+    if open_page:
+        webbrowser.open(made.url)
+    with suppress(KeyboardInterrupt):
+        made.serve()
 
 
 def _of_store(path: Path, asked: Any, where: dict[str, Any], resume: bool, retry: bool) -> Sweep:

@@ -137,7 +137,8 @@ class Driver:
         elif died(e):
             self._died(future, whole=type(e).__name__ != "KilledWorker")
         else:
-            raise SweepError(f"the workers cannot run this: {failure(e)}") from None
+            hint = "; put what the function uses into a module that they can import" if "__main__" in str(e) else ""
+            raise SweepError(f"the workers cannot run this: {failure(e)}{hint}") from None
 
     def _keep(self, bundle: Bundle, came: list[Outcome] | Batch) -> None:
         seconds = came.seconds if isinstance(came, Batch) else sum(o.seconds for o in came)

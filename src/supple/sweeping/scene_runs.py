@@ -22,11 +22,11 @@ import numpy as np
 
 from supple import scenes
 from supple.arguments import Kind, kind_of, plan_of, take
-from supple.errors import StateError, SuppleError
+from supple.errors import SimulationError, StateError, SuppleError
 from supple.model.model import unknown
 from supple.request import Request, check_scene, parameters, typed
 from supple.simulating.simulation import Simulation
-from supple.walking.gaits import gait
+from supple.walking.gaits import Gait, gait
 from supple.walking.walkers import Walker
 
 RUN = ("state", "energies", "events", "adaptive")  #: groups of quantities that a simulation gives, all by default
@@ -35,6 +35,7 @@ WALKERS: dict[str, Callable[..., Walker]] = {
     "compass": scenes.compass,
     "simplest-walker": scenes.simplest_walker,
 }
+WAY = 8  #: steps from the usual walker to another
 #: Settings of a run that make no sense here.
 NOT_VARIED = ("scene", "set", "every", "joint_wrenches", "joint_forces")
 UNITS = {
@@ -140,7 +141,7 @@ class SceneTarget:
             out |= followed(self._request(parameters).simulation(), self.groups)
         if "gait" in self.groups:
             own = {name: x for name, x in parameters.items() if name in self._own}
-            out |= of_gait(WALKERS[self.scene](**own))
+            out |= of_gait(WALKERS[self.scene], own)
         return out
 
     def run_of(self, parameters: dict[str, Any]) -> Simulation:
@@ -181,10 +182,27 @@ def followed(run: Simulation, groups: Sequence[str]) -> dict[str, Any]:
     return out
 
 
-def of_gait(walker: Walker) -> dict[str, Any]:
-    """The periodic gait near a walker's state; a walker without one is a failure of the run."""
-    found = gait(walker)
+def of_gait(make: Callable[..., Walker], parameters: dict[str, Any]) -> dict[str, Any]:
+    """The periodic gait near a walker's state, or that to which the usual walker's leads; a walker without one is a
+    failure of the run."""
+    try:
+        found = gait(make(**parameters))
+    except SimulationError:
+        found = _continued(make, parameters)
     return {
         "period": found.period, "step_length": found.step_length, "energy_lost": found.energy_lost,
         "largest_eigenvalue": float(np.abs(found.eigenvalues).max()), "stable": found.stable,
     }  # fmt: skip
+
+
+def _continued(make: Callable[..., Walker], parameters: dict[str, Any]) -> Gait:
+    """The gait of the usual walker, followed to these parameters."""
+    usual = {name: p.default for name, p in signature(make).parameters.items() if name in parameters}
+    numbers = {name: x for name, x in usual.items() if isinstance(x, float)}
+    found: Gait | None = None
+    for share in np.linspace(0.0, 1.0, WAY + 1).tolist():
+        here = {name: x + share * (parameters[name] - x) for name, x in numbers.items()} if share < 1.0 else parameters
+        walker = make(**(parameters | here))
+        found = gait(walker if found is None else walker.at(found.walker.q, found.walker.v))
+    assert found is not None
+    return found
