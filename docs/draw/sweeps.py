@@ -16,14 +16,20 @@ from numpy.typing import NDArray
 import supple
 from supple import scenes
 from supple.drawing import BLUE, ORANGE, new_figure, save
+from supple.scenes.compass import on_slope
 from supple.walking.gaits import gait
 
 Floats = NDArray[np.float64]
 PICTURES = Path(__file__).parents[1] / "pictures"
-SETTLE, KEEP = 300, 64  # steps
+SETTLE, KEEP = 200, 48  # steps
 
 
 # --- the compass walker's steps over the slope ----------------------------------------------------------------------
+
+
+def on(walker: supple.Walker, slope: float) -> supple.Walker:
+    """The walker on another slope."""
+    return on_slope(walker.model, walker.q, walker.v, slope, walker.parameters)
 
 
 def last_steps(slope: Floats) -> dict[str, Floats]:
@@ -31,11 +37,10 @@ def last_steps(slope: Floats) -> dict[str, Floats]:
     walker, out = scenes.compass(0.05, start="cycle"), []
     q, v = walker.q, walker.v
     for x in np.arange(0.05, slope[0], 2.5e-4).tolist():  # from a gentle slope to where these begin
-        made = supple.walk_many(scenes.compass(x), q[None], v[None], 30)
+        made = supple.walk_many(on(walker, x), q[None], v[None], 30)
         q, v = (made.q[0], made.v[0]) if not made.fell[0] else (q, v)
     for x in slope.tolist():
-        walker = scenes.compass(x)
-        made = supple.walk_many(walker, q[None], v[None], SETTLE + KEEP, keep=KEEP, tolerance=1e-9)
+        made = supple.walk_many(on(walker, x), q[None], v[None], SETTLE + KEEP, keep=KEEP, tolerance=1e-9)
         out.append(made.durations[0])
         if not made.fell[0]:
             q, v = made.q[0], made.v[0]

@@ -25,7 +25,7 @@ Sampling = Literal["sobol", "latin-hypercube", "random"]
 
 
 def sweep(
-    what: Annotated[
+    scene: Annotated[
         str | None, typer.Argument(help="A scene's name (see `supple run --list`), a URDF or MJCF file, or a store.")
     ] = None,
     over: Annotated[
@@ -80,10 +80,10 @@ def sweep(
         _drawable(plot)
     if (port is not None or open_page) and not page:
         raise typer.BadParameter("--port and --open are for the page of --page")
-    asked = SweepRequest.of(what, over or [], settings or [], samples, sampling, repeats, seed, quantity or [], out)
+    asked = SweepRequest.of(scene, over or [], settings or [], samples, sampling, repeats, seed, quantity or [], out)
     where = dict(engine=engine, workers=workers)
-    if what is not None and asked.is_store and config is None:
-        result = _of_store(Path(what), asked, where, resume, retry)
+    if scene is not None and asked.is_store and config is None:
+        result = _of_store(Path(scene), asked, where, resume, retry)
     else:
         result = asked.under(config).run(resume, retry, overwrite, **where)
     _say(console, result)

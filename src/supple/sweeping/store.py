@@ -214,7 +214,8 @@ class Store(Table):
                     for column in self.columns.values():
                         column.open.pop(number, None)
         except OSError as e:
-            raise e if isinstance(e, SweepError) else _unwritable(self.path, e) from None
+            said = e if isinstance(e, SweepError) else _unwritable(self.path, e)
+            raise SweepError(f"{said}; what was written before is safe: make room, and resume") from None
         self._written = clock.monotonic()
         self._took = self._written - begun
 
