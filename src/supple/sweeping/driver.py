@@ -55,7 +55,11 @@ class Driver:
         self._again: deque[Bundle] = deque()
         self._left = self._bundles(table.missing)
         self._pending: dict[Future[Any], Bundle] = {}
-        self.halted = False  #: set from outside: no more are begun
+        self.halted = False
+
+    def halt(self) -> None:
+        """Begin no more runs."""
+        self.halted = True
 
     def run(self, look: Callable[[], None]) -> None:
         """Until all runs have a result, or it is halted. look: called now and then."""
@@ -63,7 +67,8 @@ class Driver:
             done, _ = wait(self._pending, LOOK, FIRST_COMPLETED)
             try:
                 self._engine.check()
-                for future in sorted(done, key=lambda f: f.exception() is not None):
+                came = [future for future in self._pending if future in done]  # in the order of the runs
+                for future in sorted(came, key=lambda f: f.exception() is not None):
                     self._take(future)
             except Gone:
                 self._lost()

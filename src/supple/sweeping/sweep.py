@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from supple import __version__
 from supple.arguments import checked, whole
 from supple.errors import StateError, SweepError, quoted
+from supple.interrupting import Interrupted
 from supple.sweeping.driver import Driver
 from supple.sweeping.engines import Engine, engine_of
 from supple.sweeping.functions import FunctionTarget
@@ -189,32 +188,10 @@ def _followed(driver: Driver, engine: Engine, table: Table, progress: bool) -> d
     """To the end, or to Ctrl-C."""
     good = False
     try:
-        with Interrupted(driver) as interrupted, Progress(table, engine, progress) as bar:
+        with Interrupted(driver.halt) as interrupted, Progress(table, engine, progress) as bar:
             driver.run(bar.show)
         good = not interrupted.told
         table.flush()
         return {} if good else {"stopped": "stopped by Ctrl-C"}
     finally:
         engine.close(at_once=not good)
-
-
-class Interrupted:
-    """While active, Ctrl-C stops a sweep and keeps what is done. A second one stops at once."""
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver, self.told = driver, False
-        self._before: Any = None
-
-    def __enter__(self) -> Interrupted:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._tell)
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _tell(self, number: int, frame: Any) -> None:
-        if self.told:
-            raise KeyboardInterrupt
-        self.told = self._driver.halted = True
