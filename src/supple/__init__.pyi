@@ -22,6 +22,7 @@ from supple.errors import SimulationError as SimulationError
 from supple.errors import SingularError as SingularError
 from supple.errors import StateError as StateError
 from supple.errors import SuppleError as SuppleError
+from supple.errors import SweepError as SweepError
 from supple.errors import ViewError as ViewError
 from supple.exact.answers import Motions as Motions
 from supple.exact.answers import Pose as Pose
@@ -103,12 +104,19 @@ from supple.simulating.run import simulate as simulate
 from supple.simulating.simulation import Sample as Sample
 from supple.simulating.simulation import Simulation as Simulation
 from supple.simulating.state import State as State
+from supple.sweeping.ranges import Range as Range
+from supple.sweeping.result import Failure as Failure
+from supple.sweeping.result import Sweep as Sweep
+from supple.sweeping.result import load_sweep as load_sweep
+from supple.sweeping.sweep import sweep as sweep
 from supple.viewing.show import Page as Page
 from supple.viewing.show import view as view
 from supple.walking.gaits import Gait as Gait
 from supple.walking.gaits import gait as gait
 from supple.walking.impacts import Impact as Impact
 from supple.walking.impacts import impact as impact
+from supple.walking.many import Walks as Walks
+from supple.walking.many import walk_many as walk_many
 from supple.walking.walkers import Step as Step
 from supple.walking.walkers import Walker as Walker
 from supple.walking.walkers import walk as walk

@@ -22,6 +22,7 @@ from supple.commands.console import new_console, plain, say, show_remarks
 from supple.commands.export import export
 from supple.commands.inspect import File, Tree, inspect
 from supple.commands.run import run
+from supple.commands.sweep import sweep
 from supple.commands.view import view
 from supple.errors import SuppleError, printable
 from supple.reproduce import PAPERS
@@ -38,12 +39,14 @@ BENCHES = {
     "quasi-statics": "divide and conquer, and steps within a promised error, beside the articulated-body algorithm",
     "dynamics": "steps that move some joints only, beside full steps by divide and conquer and articulated bodies",
     "loops": "a robot whose feet are held",
+    "sweeps": "what a sweep adds to its runs, two processes beside one, a basin beside a loop over walk",
 }
 
 #: What `supple` alone shows: things to type, and what they do.
 OVERVIEW = {
     "demo": "a large body within a promised error, a picture, a page",
     "run molecule --record run.h5": "a scene or a robot through time, recorded",
+    "sweep SCENE --over KEY=VALUES --out s.zarr": "many runs, on all cores or a cluster",
     "view run.h5": "a recording in a browser page",
     "export run.h5 --to csv": "a recording as CSV, NumPy or Parquet",
     "inspect robot.urdf": "what is in a file, its problems, what it costs",
@@ -118,6 +121,7 @@ def demo(out: Out = Path("out")) -> None:
 
 
 app.command()(run)
+app.command()(sweep)
 app.command()(view)
 app.command()(export)
 app.command()(inspect)

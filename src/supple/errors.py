@@ -7,6 +7,7 @@
     ├── SingularError       the mass matrix has no inverse, or a method no digits left; names the joint or body
     ├── SimulationError     a run that went wrong: carries .time, .joint and .state, the last good one
     ├── RecordingError      a recording that cannot be written, read or continued; names the file
+    ├── SweepError          a sweep whose store or engine cannot be used; names it
     └── ViewError           a page or picture that cannot be made
 
 A message says what was wrong, where, and what to do about it. The names in it come from files: `printable` spells out
@@ -83,6 +84,10 @@ class SimulationError(SuppleError, RuntimeError):
 
 class RecordingError(SuppleError, OSError):
     """A recording that cannot be written, read or continued."""
+
+
+class SweepError(SuppleError, OSError):
+    """A sweep whose store cannot be written, read or continued, or whose engine cannot be reached."""
 
 
 class ViewError(SuppleError, RuntimeError):

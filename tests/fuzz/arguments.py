@@ -26,13 +26,17 @@ ARRAYS = ("ArrayLike", "Triple", "Vector", "Row", "Floats")  #: annotations of w
 SINGLE = ("float", "int", "Positive", "NotNegative", "Count", "Whole", "Seconds")  #: of what takes one number
 #: Classes that calls make, not users; those whose instances have nothing to call.
 ANSWERS = (
-    "AdaptiveStats Body Contact Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named Page "
-    "Pose Poses "
-    "Reached Relation Remark Report RerootedState Sample Segment Shape Step Support TopJoint Units VirtualWork Visual"
+    "AdaptiveStats Body Contact Failure Frame Happened Impact Joint Loop Miss Mobility Motions Moving Multiplier Named "
+    "Page Pose Poses Reached Relation Remark Report RerootedState Sample Segment Shape Step Support TopJoint Units "
+    "VirtualWork Visual Walks"
 )
-MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result TreeMatrix"
-BROWSING = ("view",)  #: calls that may open a browser
-PLAIN = f"{ANSWERS} Actuator Arrows Contacts Controller Controls Event Goal Limits Push Simulation Spring SpringBetween"
+MADE = f"{ANSWERS} Approximation Factor Gait Loads Model Rerooted Result Sweep TreeMatrix"
+#: Calls that may open a browser, or start processes (tests/unit/test_sweeps.py has odd arguments of sweeps).
+STARTING = ("view", "sweep")
+PLAIN = (
+    f"{ANSWERS} Actuator Arrows Contacts Controller Controls Event Goal Limits Push Range Simulation Spring "
+    "SpringBetween"
+)  # fmt: skip
 #: Of these only such odd values as are no numbers: who asks for a run of 10^12 seconds gets one.
 LONG = (
     "duration",
@@ -79,7 +83,7 @@ def calls() -> tuple[Call, ...]:
         if inspect.isclass(thing) and not issubclass(thing, Exception):
             out += [] if name in MADE.split() else [_call(name, thing)]
             out += [] if name in PLAIN.split() else _methods(name, thing)
-        elif inspect.isfunction(thing) and name not in BROWSING:
+        elif inspect.isfunction(thing) and name not in STARTING:
             out.append(_call(name, thing))
     return (*out, *_methods("Push of it", supple.Push))
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import supple
-from supple.commands.request import Request
 from supple.errors import ParseError
+from supple.request import Request
 from supple.viewing.solids import _mesh
 from tests.fuzz import file_seeds as seeds
 from tests.fuzz.mutations import Rng, change_bytes, change_lines, change_tree, one_of

@@ -42,7 +42,7 @@ VECTORS = (
 FLAGS = (
     "sparse", "split", "strict", "floating_base", "guaranteed", "joint_wrenches", "resume", "overwrite", "progress",
     "check_energy", "trace", "general", "planar", "symmetric", "limits", "puppets", "pulls_only", "joint_forces",
-    "springs", "loops", "neighbours", "contacts",
+    "springs", "loops", "neighbours", "contacts", "log",
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
@@ -63,7 +63,7 @@ WORDS = {
     "hubs": "absorb", "measure": "relative-linkage", "to": "csv", "guard": "hip", "then": "stop", "source": "x",
     "unphysical_inertia": "report", "singular": "report", "subject": "s", "message": "m", "title": "t", "unit": "cm",
     "sex": "female", "where": "middle", "joint_name": "new", "name": "x", "base": "free", "up": "y", "kind": "box",
-    "library": "pandas",
+    "library": "pandas", "quantity": None, "run": 1,
 }  # fmt: skip
 #: Of some calls, by their last name.
 OF_CALL: dict[tuple[str, str], Any] = {
@@ -91,6 +91,8 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("add_shape", "size"): (0.1, 0.2, 0.3), ("add_shape", "points"): None, ("add_shape", "apart"): (),
     ("add_shape", "friction"): 0.5, ("Contacts", "apart"): (), ("Contacts", "friction"): 0.5,
     ("pushes", "count"): 1, ("spring_pendulum", "link"): 0, ("control", "target"): 0.1, ("Controller", "target"): 0.1,
+    ("__getitem__", "name"): "result", ("walk_many", "q"): np.array([[-0.3, 0.54]]), ("walk_many", "keep"): 2,
+    ("walk_many", "v"): np.array([[-1.1, -0.3]]),
 }  # fmt: skip
 
 
@@ -126,6 +128,8 @@ def instance(name: str, rng: np.random.Generator, folder: Path) -> tuple[Any, su
     if name in ("Clip", "Loads"):
         clip = supple.load_bvh(written(folder, "walk.bvh", BVH))
         return (clip if name == "Clip" else supple.motion_loads(clip)), clip.model
+    if name == "Sweep":
+        return supple.sweep(lambda a: a, {"a": [1, 2]}, engine="serial"), model
     others = {
         "Model": lambda: model,
         "Rerooted": lambda: supple.reroot(model, q, v, body=4, joint="free"),
@@ -179,6 +183,10 @@ def usual(call: str, name: str, model: supple.Model, rng: np.random.Generator, f
 def _file(call: str, folder: Path) -> Path | None:
     if call in ("load_run", "export"):
         return recorded(folder)
+    if call == "load_sweep":
+        store = folder / "sweep.zarr"
+        supple.sweep(lambda a: a, {"a": [1, 2]}, engine="serial", out=store, overwrite=True)
+        return store
     texts = {"load": ("r.urdf", URDF), "load_bvh": ("w.bvh", BVH), "save_urdf": ("out.urdf", "")}
     return written(folder, *texts[call]) if call in texts else None
 

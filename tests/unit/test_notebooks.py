@@ -91,6 +91,10 @@ def objects() -> dict[str, Any]:
         supple.Relation(HOSTILE, (HOSTILE,) * 9, (1.0,) * 9),
         supple.Shape(HOSTILE, 0, "box", (1.0, 1.0, 1.0), np.zeros(3), np.eye(3)), supple.Contacts(ground=0.0),
         supple.Contact(HOSTILE, HOSTILE, 0.0, *np.zeros((4, 3))),
+        supple.Range(1e-3, 1.0, 10**6, log=True),
+        supple.walk_many(walker, walker.q[None], walker.v[None]),
+        supple.Failure(3, {HOSTILE: HOSTILE}, HOSTILE),
+        supple.sweep(lambda **x: {f"{'x' * 70}{i}": 1 for i in range(9)}, {"a" * 80: [1, 2]}, engine="serial"),
     ]  # fmt: skip
     return {type(x).__name__: x for x in made}
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import supple
-from supple.commands.request import Request
 from supple.errors import ParseError, SuppleError
 from supple.reading import check_file, read_beginning, read_file, read_text
+from supple.request import Request
 
 READERS: dict[str, Callable[[Path], object]] = {
     ".urdf": supple.load,

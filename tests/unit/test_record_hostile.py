@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 import supple
-from supple.commands.request import Request
 from supple.commands.run import _resume
 from supple.errors import RecordingError, StateError
 from supple.record.checkpoint import packed
@@ -27,6 +26,7 @@ from supple.record.head import LENGTH, read_head
 from supple.record.index import ENTRY
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
+from supple.request import Request
 from supple.viewing.timeline import Timeline
 from tampered import STATE, changed, everything, fake, recorded, same, whole_index, with_blob, with_index, with_rows
 

@@ -10,7 +10,7 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.commands.request import Request
+from supple.request import Request
 from supple.scenes.crowd import SPACING
 from supple.scenes.skeleton import skeleton
 from supple.simulating.dynamics import EXACT

@@ -109,7 +109,7 @@ def run(
     """
     from rich.console import Console
 
-    from supple.commands.request import Request, assignments
+    from supple.request import Request, assignments
 
     console = Console()
     if listed:
@@ -201,9 +201,9 @@ def _watch(request: Any, record: Path | None, overwrite: bool, port: int | None,
 
 def _resume(path: Path, asked: Any, record: Path | None, config: Path | None) -> Result:
     """Everything is as it was asked for when the recording was begun, but for the duration."""
-    from supple.commands.request import Request, typed
     from supple.errors import RecordingError, StateError
     from supple.record.recording import Recording
+    from supple.request import Request, typed
     from supple.simulating.run import follow
 
     if asked != Request(duration=asked.duration, steps=asked.steps) or record is not None or config is not None:

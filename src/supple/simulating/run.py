@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time as clock
 from collections.abc import Callable
 from inspect import Signature, signature
@@ -16,6 +14,7 @@ from numpy.typing import ArrayLike
 from supple import memory
 from supple.arguments import checked, checked_as, number
 from supple.errors import RecordingError, SimulationError
+from supple.interrupting import Interrupted
 from supple.model.model import Model
 from supple.record.recorder import Recorder
 from supple.record.recording import Recording
@@ -259,7 +258,7 @@ def follow(
         return keeper.end(run.settings | extra | more, failed)
 
     try:
-        with Interrupted(run) as interrupted, Progress(run, progress) as bar:
+        with Interrupted(run.halt) as interrupted, Progress(run, progress) as bar:
             for sample in run.samples():
                 keeper.add(sample)
                 bar.show(sample)
@@ -271,26 +270,3 @@ def follow(
         raise
     finally:
         keeper.close()
-
-
-class Interrupted:
-    """While active, Ctrl-C stops a run after the current step, so that nothing is half done. A second one stops at
-    once."""
-
-    def __init__(self, run: Simulation) -> None:
-        self._run, self.told = run, False
-        self._before: Any = None
-
-    def __enter__(self) -> Interrupted:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._tell)
-        return self
-
-    def __exit__(self, *what: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _tell(self, number: int, frame: Any) -> None:
-        if self.told:
-            raise KeyboardInterrupt
-        self.told = self._run.cursor.halt = True

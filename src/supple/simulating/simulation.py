@@ -476,6 +476,10 @@ class Simulation:
         """Whether there is a supple.Push among the forces."""
         return any(isinstance(force, Push) for force in self._forces)
 
+    def halt(self) -> None:
+        """Stop after the current step, so that nothing is half done."""
+        self.cursor.halt = True
+
     def scale_pushes(self, scale: float) -> None:
         """From the next step on, every supple.Push is multiplied by `scale`."""
         self._push_scale, self._rescaled = take("the scale of pushes", scale, FINITE), True

@@ -32,6 +32,7 @@ from supple.spatial.fields import Integer, Number
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
 from supple.spatial.structs import Link, Struct
+from supple.walking.flat import flat_stages
 from supple.walking.touchdown import (
     FOOT,
     GUARD,
@@ -47,6 +48,7 @@ Floats = NDArray[np.float64]
 
 TOUCHED, FELL, LATE, STUCK, FULL = range(5)
 ON_THE_WAY = -1
+FIRST = 0.2  #: of the longest step: the first to be tried
 
 _blended, _growth = helper(blended), helper(growth)
 
@@ -81,7 +83,15 @@ class Striding(Struct):
 def _advance(x, h):
     """One step of the method, whose first slope is known; the slope at its end is k_STAGES. Returns whether the mass
     matrix is regular."""
-    return take_stages(x.body, 1, STAGES + 1, h) > 0.0
+    return _stages(x, 1, STAGES + 1, h) > 0.0
+
+
+@helper
+def _stages(x, first, end, h):
+    """Stages of a step, in closed form where there is one."""
+    if x.watched.flat.is_so != 0:
+        return flat_stages(x.watched.flat, x.body.step, first, end, h)
+    return take_stages(x.body, first, end, h)
 
 
 @helper
@@ -189,7 +199,7 @@ def _step(x, clock):
 def _steps(x, clock, trace):
     """Steps until the stride ends; returns how."""
     step, n = x.body.step, x.n
-    if not take_stages(x.body, 0, 1, 0.0) > 0.0:
+    if not _stages(x, 0, 1, 0.0) > 0.0:
         return STUCK
     while clock.time < x.latest:
         end, taken = _step(x, clock)
@@ -210,8 +220,8 @@ def _steps(x, clock, trace):
     return LATE
 
 
-@kernel(types.int64(Striding.type, Clock.type, types.float64[::1], types.float64[:, ::1]), "strides", effort=2)
-def stride_kernel(x, clock, y, trace):
+@helper
+def stride(x, clock, y, trace):
     """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace: time, q,
     v after every step."""
     step, n = x.body.step, x.n
@@ -221,6 +231,11 @@ def stride_kernel(x, clock, y, trace):
         y[i] = step.q0[i]
         y[n + i] = step.v0[i]
     return end
+
+
+@kernel(types.int64(Striding.type, Clock.type, types.float64[::1], types.float64[:, ::1]), "strides", effort=2)
+def stride_kernel(x, clock, y, trace):
+    return stride(x, clock, y, trace)
 
 
 _kernel = cache(stride_kernel.load)
@@ -261,12 +276,17 @@ class Strider(Pointing):
             heights=np.empty(4 * (LOOKS + 1)), **room,
         )  # fmt: skip
 
+    def prepared(self, rtol: float, atol: float, longest: float, latest: float) -> Held:
+        """The struct of strides with these settings."""
+        x = self._striding
+        x.rtol, x.atol, x.longest, x.latest = rtol, atol, longest, latest
+        return x
+
     def __call__(
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0
     ) -> Stride:
         """From q and v to the next touchdown, a fall, or `latest`; steps no longer than `longest`."""
-        y, clock, x = np.concatenate([q, v]), Clock.of(step=0.2 * longest), self._striding
-        x.rtol, x.atol, x.longest, x.latest = rtol, atol, longest, latest
+        y, clock, x = np.concatenate([q, v]), Clock.of(step=FIRST * longest), self.prepared(rtol, atol, longest, latest)
         trace = np.empty((rows, 1 + 2 * self._n))
         end = _kernel()(x.address, clock.address, y, trace)
         return Stride(int(end), float(clock.time), y[: self._n], y[self._n :], trace[: int(clock.rows)])

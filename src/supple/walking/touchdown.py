@@ -31,6 +31,7 @@ from supple.spatial.fields import Integers, Number
 from supple.spatial.held import Held
 from supple.spatial.pointing import Pointing
 from supple.spatial.structs import Link, Struct
+from supple.walking.flat import Flat, flat_above, flat_of
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +43,7 @@ class Watched(Struct):
     """Two points, the foot and the guard: their bodies, their positions there; the ground, and the thresholds."""
 
     poses = Link(Call)  # of kinematics: the model, and scratch
+    flat = Link(Flat)  # the same in closed form, where there is one
     bodies = Integers()
     points = fields.Floats()  # (2 x 3,)
     plane = fields.Floats()  # (2 x 4,) normal and offset, direction ahead and offset
@@ -64,14 +66,17 @@ class Taken(NamedTuple):
 def above(q, w):
     """The height of the foot above the ground, and of the guard above `least`; and how much further ahead of the
     support than `clearance` the foot is: it lands there if that is positive."""
+    if w.flat.is_so != 0:
+        return flat_above(w.flat, q)
     m, work = w.poses.model, placed_scratch(w.poses)
     place_all(m, q, work)
-    foot, guard = _point(m, w, work, FOOT), _point(m, w, work, GUARD)
+    foot, guard = point_of(m, w, work, FOOT), point_of(m, w, work, GUARD)
     return _along(w, 0, foot), _along(w, 0, guard) - w.least, _along(w, 1, foot) - w.clearance
 
 
 @helper
-def _point(m, w, work, which):
+def point_of(m, w, work, which):
+    """Where the foot or the guard is, after place_all."""
     b, k = w.bodies[which], 3 * which
     pose = work.bodies[b]
     return pose.P + pose.R @ m.outward[b].R @ Vec3(w.points[k], w.points[k + 1], w.points[k + 2])
@@ -113,15 +118,16 @@ class Place(NamedTuple):
 
 class Footing(Pointing):
     """The swing foot and the guard of a model that stands on the other foot. plane: rows of a normal and an offset, of
-    a direction ahead and an offset."""
+    a direction ahead and an offset. axis: if given, and the model moves in the plane across it, by closed forms."""
 
     _pointers = ("watched",)
 
-    def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float) -> None:
+    def __init__(self, model: Model, foot: Place, guard: Place, plane: Floats, clearance: float, least: float,
+                 axis: Floats | None = None) -> None:  # fmt: skip
         for place in (foot, guard):
             if not 0 <= place.body < model.n_bodies:
                 raise StateError("a foot or guard of a walker is a frame of a body; one is fixed to the world")
-        self.model = model
+        self.model, self._axis = model, axis
         self._given: dict[str, Any] = {
             "bodies": np.array([foot.body, guard.body], dtype=np.int64),
             "points": np.array([foot.point, guard.point], dtype=np.float64),
@@ -133,7 +139,8 @@ class Footing(Pointing):
 
     def _point(self) -> None:
         work = POSES.work(self.model)
-        self.watched: Held = Watched.of(poses=work.call, **self._given)
+        flat = {"is_so": 0} if self._axis is None else flat_of(self.model, self._axis, self._given)
+        self.watched: Held = Watched.of(poses=work.call, flat=Flat.of(**flat), **self._given)
 
     def __call__(self, q: Floats) -> tuple[float, float, float]:
         """`above` in a state."""

@@ -115,13 +115,14 @@ def standing(walker: Walker, model: Model) -> tuple[str, str]:
     return (b, a) if model.frames[b].body == 0 else (a, b)
 
 
-def footing(walker: Walker, model: Model) -> Footing:
-    """The swing foot and the guard, while the walker stands as in this model."""
+def footing(walker: Walker, model: Model, flat: bool = False) -> Footing:
+    """The swing foot and the guard, while the walker stands as in this model. flat: in closed form, if there is one."""
     foot, guard = (model.frames[x] for x in (standing(walker, model)[1], walker.guard))
     at = model.position[0]
     plane = np.array([[*walker.normal, walker.normal @ at], [*walker.forward, walker.forward @ at]])
     places = Place(foot.body, foot.position), Place(guard.body, guard.position)
-    return Footing(model, *places, plane, walker.clearance, walker.least)
+    axis = walker.axis if flat else None
+    return Footing(model, *places, plane, walker.clearance, walker.least, axis)
 
 
 def events(walker: Walker) -> tuple[Event, Event]:

@@ -80,18 +80,18 @@ class Request:
         known = {f.name: f for f in fields(Request)}
         hints = get_type_hints(Request)
         below: dict[str, Any] = {}
-        settings, text = _toml(file)
+        settings, text = read_toml(file)
         for key, value in settings.items():
             name = key.replace("-", "_")
             if name not in known:
                 raise StateError(
-                    f"{_place(file, text, key)}: {unknown('setting', key, list(known))} ({', '.join(known)})"
+                    f"{place(file, text, key)}: {unknown('setting', key, list(known))} ({', '.join(known)})"
                 )
-            below[name] = typed(f"{_place(file, text, key)}: {key}", value, hints[name])
+            below[name] = typed(f"{place(file, text, key)}: {key}", value, hints[name])
         scene = self.scene or below.get("scene")
         if scene in scenes.NAMES:  # while it can be said where what is wrong is written
             for key, value in below.get("set", {}).items():
-                parameters(scene, scenes.NAMES[scene], {key: value}, f"{_place(file, text, key)}: ")
+                parameters(scene, scenes.NAMES[scene], {key: value}, f"{place(file, text, key)}: ")
         mine, plain = asdict(self), asdict(Request())
         said = {name: value for name, value in mine.items() if value != plain[name]}
         if "set" in said:
@@ -156,11 +156,7 @@ class Request:
 
     def _load(self) -> Model:
         name = str(self.scene)
-        if Path(name).is_dir():
-            raise StateError(f"{name} is a folder; name a file in it")
-        if Path(name).suffix.lower() not in FILES and not Path(name).exists():
-            said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
-            raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
+        check_scene(name)
         return load_quietly(name, floating_base=self.floating_base, loops=self.loops)
 
     def _position(self, model: Model, q: Any) -> Any:
@@ -210,6 +206,17 @@ class Request:
         return tau
 
 
+def check_scene(name: str) -> None:
+    """Refuse what is neither a scene nor the name of a file."""
+    if name in scenes.NAMES:
+        return
+    if Path(name).is_dir():
+        raise StateError(f"{name} is a folder; name a file in it")
+    if Path(name).suffix.lower() not in FILES and not Path(name).exists():
+        said, known = unknown("scene", name, list(scenes.NAMES)), ", ".join(scenes.NAMES)
+        raise StateError(f"{said} (the scenes are {known}; `supple run --list` says more; or name a file)")
+
+
 def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any], where: str = "") -> dict[str, Any]:
     """The arguments of a scene, checked against what it takes; text is read as what is wanted. where: they are from."""
     hints = get_type_hints(make)
@@ -223,9 +230,9 @@ def parameters(scene: str, make: Callable[..., Scene], given: dict[str, Any], wh
     return out
 
 
-def assignments(texts: Sequence[str]) -> dict[str, Any]:
+def assignments(texts: Sequence[str], option: str = "--set") -> dict[str, Any]:
     """key=value, several of them."""
-    return dict(_named("--set", text, "=") for text in texts)
+    return dict(_named(option, text, "=") for text in texts)
 
 
 def typed(what: str, value: Any, kind: Any) -> Any:
@@ -263,8 +270,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _toml(file: Path) -> tuple[dict[str, Any], str]:
-    """What a file says, and its text. Values are plain: only `set` is a table, and no table is in it."""
+def read_toml(file: Path, tables: Sequence[str] = ("set",)) -> tuple[dict[str, Any], str]:
+    """What a file says, and its text. Values are plain: only `tables` are tables, and no table is in them."""
     text = read_text(file, LARGEST_CONFIG)
     for number, line in enumerate(text.split("\n"), start=1):
         if line.partition("=")[0].count(".") > MOST_DOTS:  # which tomllib takes the square of
@@ -275,12 +282,11 @@ def _toml(file: Path) -> tuple[dict[str, Any], str]:
         raise StateError(f"{file}: arrays or tables are nested too deep; settings are plain values") from None
     except ValueError as e:  # TOML's own, or Python's on a number of thousands of digits
         raise StateError(f"{file}: {e}") from None
-    for key, value in [*settings.items(), *_table(settings.get("set")).items()]:
+    inside = [entry for name in tables for entry in _table(settings.get(name)).items()]
+    for key, value in [*((k, x) for k, x in settings.items() if k not in tables or not isinstance(x, dict)), *inside]:
         inner = value if isinstance(value, list) else ()
-        if (isinstance(value, dict) and value is not settings.get("set")) or any(
-            isinstance(x, (dict, list)) for x in inner
-        ):
-            raise StateError(f"{_place(file, text, key)}: {key!r} must be a plain value or a list of them, not a table")
+        if isinstance(value, dict) or any(isinstance(x, (dict, list)) for x in inner):
+            raise StateError(f"{place(file, text, key)}: {key!r} must be a plain value or a list of them, not a table")
     return settings, text
 
 
@@ -288,7 +294,7 @@ def _table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _place(file: Path, text: str, key: str) -> str:
+def place(file: Path, text: str, key: str) -> str:
     """The file, and the line in which a key is set."""
     found = re.search(rf"^[ \t]*\[?[\"']?{re.escape(key)}[\"']?\s*[=.\]]", text, re.MULTILINE)
     return str(file) if found is None else f"{file}:{text.count(chr(10), 0, found.end()) + 1}"
