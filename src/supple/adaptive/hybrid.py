@@ -94,7 +94,9 @@ class Hybrid(Pointing):
         if self._loops is not None:
             self.memory.closing, self.memory.has_loops = self._loops.struct, 1
             if self.memory.n_seen:  # a copy
+                misjudged = self.memory.misjudged
                 self._form()
+                self.memory.misjudged = misjudged
 
     # --- the nodes ------------------------------------------------------------------------------------------------
 

@@ -36,6 +36,12 @@ def is_cheaper(held):
 
 
 @helper
+def goes_by_fronts(hybrid):
+    """Whether rows are eliminated along fronts: where that is cheaper, until they misjudge some."""
+    return hybrid.closing.by_fronts and not hybrid.misjudged
+
+
+@helper
 def factor_by_fronts(hybrid, m, x):
     """Factor the whole body, of which only active joints move, at the current position."""
     held = hybrid.closing

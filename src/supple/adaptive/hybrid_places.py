@@ -33,7 +33,7 @@ def place_loops(hybrid, mask):
     held.n_joint_rows = kept
     held.loops.n_rows, held.front.n = place_relations(hybrid, rows, kept)
     hybrid.n_loop_rows, held.front.stride, held.front.n_F = held.front.n, count, count
-    held.by_fronts = 1 if is_cheaper(held) else 0
+    held.by_fronts, hybrid.misjudged = 1 if is_cheaper(held) else 0, 0
 
 
 @helper

@@ -23,7 +23,7 @@ import math
 
 from numba import types
 
-from supple.adaptive.hybrid_fronts import factor_by_fronts, hold_by_fronts, respond_by_fronts
+from supple.adaptive.hybrid_fronts import factor_by_fronts, goes_by_fronts, hold_by_fronts, respond_by_fronts
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.exact.closure import find_relations, find_rows
@@ -118,7 +118,7 @@ def factor_rows(hybrid):
     """Y and F, after joints have been eliminated; and rows eliminated from F."""
     m, x = open_reduced(hybrid)
     held = hybrid.closing
-    if held.by_fronts:
+    if goes_by_fronts(hybrid):
         factor_by_fronts(hybrid, m, x)
         return
     front, loops = held.front, held.loops
@@ -222,10 +222,10 @@ def hold_rows(hybrid):
     """Find the forces x by which rows accelerate as their g says, and add them to the forces u of joints."""
     m, x = open_reduced(hybrid)
     held = hybrid.closing
-    if held.by_fronts:
+    if goes_by_fronts(hybrid):
         if hold_by_fronts(m, x, held):
             return
-        held.by_fronts = 0
+        hybrid.misjudged = 1
         factor_rows(hybrid)
     n, stride, Y, d = held.front.n, held.front.stride, held.Y, held.d
     for r in range(held.loops.n_rows):
@@ -255,7 +255,7 @@ def bounce(hybrid):
     for r in range(held.loops.n_rows):
         held.bounced[r] = -2.0 * held.loops.rows[r].rate / hybrid.dt
         held.numbers[r] = held.loops.rows[r].rate
-    if held.by_fronts:
+    if goes_by_fronts(hybrid):
         energy = respond_by_fronts(held)
     else:
         combine_numbers(held)

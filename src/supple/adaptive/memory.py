@@ -169,6 +169,7 @@ class HybridBody(Struct):
     closing = Link(HybridLoops)  # only of bodies with loops
     has_loops = Integer()
     n_loop_rows = Integer()  # those of loops between different reduced bodies
+    misjudged = Integer()  # whether fronts have misjudged rows since the hybrid body was formed [hybrid_fronts.py]
     # forces on bodies
     push_leaf = Integers()  # per push: the leaf of the body
     push_order = Integers()  # per push: its place among those sorted by reduced body ...
@@ -251,7 +252,7 @@ LEDGER = (
 SAVED_NUMBERS = (
     "dt", "time", "steps", "updates", "due", "n_reached", "acceleration_total", "acceleration_least",
     "acceleration_rest", "velocity_total", "velocity_rest", "digits", "whole_digits", "kept_time", "kept_removed",
-    "n_dropped", "kinetic", "removed", "unchecked", *LEDGER,
+    "n_dropped", "kinetic", "removed", "unchecked", "misjudged", *LEDGER,
 )  # fmt: skip
 
 
