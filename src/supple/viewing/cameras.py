@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -113,7 +114,7 @@ class Cameras:
         aspect = float(np.clip(client.camera.aspect, 0.1, 10.0))  # which a page says
         view: View = fit(self.points, back / length if length > 1e-9 else self._back, aspect)
         radius = bounds(self.points)[1]
-        with client.atomic():
+        with client.atomic(), suppress(ValueError):  # of what a page says of its camera meanwhile
             client.camera.near, client.camera.far = 2e-3 * radius, 200.0 * radius
             client.camera.fov = FIELD
             client.camera.up_direction = (0.0, 0.0, 1.0)
