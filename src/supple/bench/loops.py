@@ -11,7 +11,7 @@ from rich.console import Console
 
 import supple
 from supple import robots
-from supple.bench import closed_chain, windows
+from supple.bench import closed_chain, hybrid_net, windows
 from supple.bench.exact import peer
 from supple.bench.measure import agree, minima
 from supple.bench.peers import PeerState, Pinocchio
@@ -29,6 +29,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
         yield f"A chain of {n:,} four-bar windows", windows.beside_peers(console, n, quick)
     links, error = f"{closed_chain.LINKS:,}", "relative joint error 2^-19"
     yield f"Quasi-statics of a closed chain of {links} links, one force, {error}", closed_chain.rows(quick)
+    yield "A step of adaptive dynamics of a net", hybrid_net.rows(quick)
     yield "Longer and longer mechanisms, by their number of windows", windows.growth(quick)
     yield "Square nets", windows.squares(quick)
 

@@ -10,8 +10,7 @@ so that what comes closer than its gap just touches at the end. Velocity product
 The linear velocity of free and planar joints is along the body's axes, which turn meanwhile: v' is along those of the
 beginning, as J is, and goes over to the new ones when the part is done. A wheel rolls, and momentum stays.
 
-Where shapes overlap, by what second-order motion adds to gap + h u_n or because they began so, positions alone are
-moved apart by the least motion in the metric of H, J dq >= -gap: velocities, and so energy of motion, do not grow.
+Where shapes overlap, positions alone are moved apart [overlap.py].
 
 A touch with restitution ends a part: where it closes within a step, the part is made as long as that takes, then it
 bounces [impacts.py], and the rest of the step follows. A part that is not solved to the tolerance is halved.
@@ -27,6 +26,7 @@ from supple.contact.finding import find_touches
 from supple.contact.impacts import CLOSED, bounce_all
 from supple.contact.lagrangian import solve_touches
 from supple.contact.memory import LIMIT, Scene
+from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
 from supple.exact.aba import aba, aba_scratch
@@ -49,9 +49,6 @@ from supple.spatial.structs import Link, Struct
 DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, UNSOLVED, STRIKES = range(7)  #: what became of a step
 HALVES = 6  #: times that an unsolved part is halved
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
-PUSHES = 60  #: sweeps against overlap
-DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
-STUCK = 1e-5  #: of the largest W: touches of a smaller one cannot be moved apart
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
 
@@ -208,54 +205,6 @@ def until_strike(scene, h, slowest):
 
 
 @helper
-def keep_small(scene):
-    """Scales the motion against overlap so that it moves nothing too far: bodies that nothing can move apart would go
-    anywhere. Returns whether it is a motion."""
-    largest = 0.0
-    for k in range(scene.n):
-        touch, x = scene.touches[k], 0.0
-        for i in range(touch.first, touch.first + touch.count):
-            x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
-        largest = max(largest, abs(x))
-    if largest > 2.0 * DEEPEST:
-        for j in range(scene.model.nv):
-            scene.total[j] *= 2.0 * DEEPEST / largest
-    return largest < 1e300
-
-
-@helper
-def push_apart(landing, h):
-    """dq: the least motion that undoes overlap. Returns whether there is any."""
-    scene = landing.scene
-    deepest, stuck = 0.0, 0.0
-    for k in range(scene.n):
-        scene.touches[k].push = 0.0
-        deepest = max(deepest, -scene.touches[k].gap)
-        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
-    if deepest <= landing.overlap:
-        return False
-    for j in range(scene.model.nv):
-        scene.total[j] = 0.0
-    for _ in range(PUSHES):
-        change = 0.0
-        for k in range(scene.n):
-            touch = scene.touches[k]
-            if touch.W.xx > stuck:
-                r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
-                for i in range(touch.first, touch.first + touch.count):
-                    r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
-                push = max(touch.push - r / touch.W.xx, 0.0)
-                more = push - touch.push
-                touch.push = push
-                change = max(change, abs(more) * touch.W.xx)
-                for i in range(touch.first, touch.first + touch.count):
-                    scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
-        if change < 0.1 * landing.overlap:
-            break
-    return keep_small(scene)
-
-
-@helper
 def reline(implicit, h):
     """Let the lines of forces that the end has in another piece of their law be through the end. Returns whether there
     are any."""
@@ -309,7 +258,7 @@ def solve_part(landing, h):
         add_changes(m, work, scene.z, landing.dv)
         for j in range(m.nv):
             implicit.end[j] += landing.dv[j]
-        if push_apart(landing, h):
+        if push_apart(scene, h, landing.overlap):
             add_changes(m, work, scene.total, landing.dq)
         if body.law_size == 0 or not reline(implicit, h):
             break

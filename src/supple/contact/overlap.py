@@ -1,0 +1,62 @@
+"""Overlap, undone in positions alone.
+
+Shapes overlap by what second-order motion adds to gap + h u_n, or because they began so. They are moved apart by the
+least motion in the metric of H, J dq >= -gap, by sweeps over the touches with the rows of rows.py: velocities, and so
+the energy of motion, do not grow.
+"""
+
+from __future__ import annotations
+
+from supple.spatial.compiler import helper
+
+SWEEPS = 60  #: at most
+DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
+STUCK = 1e-5  #: of the largest W: touches of a smaller one cannot be moved apart
+
+
+@helper
+def keep_small(scene):
+    """Scale the motion against overlap so that it moves nothing too far: bodies that nothing can move apart would go
+    anywhere. Returns whether it is a motion."""
+    largest = 0.0
+    for k in range(scene.n):
+        touch, x = scene.touches[k], 0.0
+        for i in range(touch.first, touch.first + touch.count):
+            x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
+        largest = max(largest, abs(x))
+    if largest > 2.0 * DEEPEST:
+        for j in range(scene.model.nv):
+            scene.total[j] *= 2.0 * DEEPEST / largest
+    return largest < 1e300
+
+
+@helper
+def push_apart(scene, h, allowed):
+    """The least motion that undoes overlap, in scene.total: dq is what add_changes makes of it. allowed: overlap, in
+    metres, that is left alone. Returns whether there is any motion."""
+    deepest, stuck = 0.0, 0.0
+    for k in range(scene.n):
+        scene.touches[k].push = 0.0
+        deepest = max(deepest, -scene.touches[k].gap)
+        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
+    if deepest <= allowed:
+        return False
+    for j in range(scene.model.nv):
+        scene.total[j] = 0.0
+    for _ in range(SWEEPS):
+        change = 0.0
+        for k in range(scene.n):
+            touch = scene.touches[k]
+            if touch.W.xx > stuck:
+                r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
+                for i in range(touch.first, touch.first + touch.count):
+                    r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
+                push = max(touch.push - r / touch.W.xx, 0.0)
+                more = push - touch.push
+                touch.push = push
+                change = max(change, abs(more) * touch.W.xx)
+                for i in range(touch.first, touch.first + touch.count):
+                    scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
+        if change < 0.1 * allowed:
+            break
+    return keep_small(scene)

@@ -1,0 +1,54 @@
+"""Forces along redundant rows: the smallest of all with the same effect."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import supple
+from large_linkages import four_bar_chain
+from linkages import (
+    random_linkage,
+)
+from supple.exact.closure import closure
+from supple.exact.loop_dynamics import smallest
+from supple.exact.smallest_forces import smallest_forces
+from supple.exact.with_loops import WITH_FORCES
+
+
+def test_forces_of_many_redundant_rows_are_the_smallest_over_all():
+    """By the singular values of G; the same effect, and shorter than what fronts find."""
+    shorter = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        model, q = random_linkage(rng, n=int(rng.integers(10, 30)), loops=int(rng.integers(6, 12)))
+        G, found = closure(model, q).G, WITH_FORCES.general(model, q, np.zeros(model.nv), None, None)[model.nv :]
+        U, s, _ = np.linalg.svd(G)
+        U = U[:, : np.count_nonzero(s > 1e-9 * s[0])]
+        forces = smallest_forces(model, q, found)
+        np.testing.assert_allclose(forces, U @ (U.T @ found), atol=1e-9 * np.abs(found).max())
+        np.testing.assert_allclose(G.T @ forces, G.T @ found, atol=1e-9 * np.abs(found).max())
+        shorter += np.linalg.norm(forces) < 0.99 * np.linalg.norm(found)
+    assert shorter >= 2
+
+
+def test_joint_wrenches_have_the_smallest_forces_of_large_mechanisms():
+    model, q, v = four_bar_chain(8, hanging=True)
+    carried = supple.joint_wrenches(model, q, v, frame="world")
+    loops = carried[model.n_bodies :]
+    rows = closure(model, q, v)
+    found = WITH_FORCES.general(model, q, v, None, None)[model.nv :]
+    U, s, _ = np.linalg.svd(rows.G)
+    U = U[:, : np.count_nonzero(s > 1e-9 * s[0])]
+    smallest_ones = U @ (U.T @ found)
+    for i in range(len(loops)):
+        mine = slice(5 * i, 5 * i + 5)
+        np.testing.assert_allclose(loops[i, 3:], smallest_ones[mine] @ rows.f[mine, 3:], atol=1e-9)
+
+
+def test_smallest_solution_of_dependent_rows():
+    rng = np.random.default_rng(11)
+    A = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 6)) * [1, 1e3, 1, 1, 1e-3, 1]
+    b = A.T @ A @ rng.normal(size=6)
+    inverse = np.linalg.pinv(A, rcond=1e-12)
+    found = smallest(A, b, 1 / np.linalg.norm(A, axis=0), 1e-10)
+    np.testing.assert_allclose(found, inverse @ inverse.T @ b, rtol=1e-5)
