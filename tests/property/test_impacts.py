@@ -89,3 +89,74 @@ def test_impulses_that_pull_or_slip_are_refused():
         supple.impact(model, q, -down, **how)
     with pytest.raises(supple.StateError, match="normal"):
         supple.impact(model, q, down, body="ball", joint="ball", friction=0.4)
+
+
+def ball() -> supple.Model:
+    b = supple.ModelBuilder()
+    b.add_body("ball", joint="free", mass=2.0, inertia=(0.008, 0.008, 0.008))  # a solid sphere of 0.1 m
+    return b.build()
+
+
+@pytest.mark.parametrize(("friction", "e"), [(0.0, 0.5), (0.04, 0.5), (10.0, 0.5), (10.0, 0.0), (0.04, 1.0)])
+def test_a_sphere_that_bounces_obliquely(friction, e):
+    """It slips while mu (1 + e) |u_n| is less than 2/7 of its speed along the ground, and rolls otherwise."""
+    model = ball()
+    q = model.neutral()
+    q[2] = 0.1
+    hit = supple.impact(
+        model, q, [1.0, 0, -2.0, 0, 0, 0], body="ball", point=(0, 0, 0), joint="free", normal=(0, 0, 3), restitution=e,
+        friction=friction,
+    )  # fmt: skip
+    along = 2.0 * min(2 / 7, friction * 2.0 * (1 + e))
+    near(hit.impulse, [-along, 0.0, 4.0 * (1 + e)], 1e-12)
+    turning = 0.1 * along / 0.008
+    near(hit.v, [1.0 - along / 2 - 0.1 * turning, 0.0, 2.0 * e, 0, turning, 0], 1e-12)  # of the point that was hit
+    lost = 0.5 * 2.0 * (1.0 + 4.0) - 0.5 * 2.0 * ((1.0 - along / 2) ** 2 + 4 * e * e) - 0.5 * 0.008 * turning**2
+    near(hit.energy_lost, lost, 1e-12)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from([0.0, 0.3, 2.0]), st.sampled_from([0.0, 0.4, 1.0]))
+def test_the_law_of_a_blow_holds_on_random_trees(seed, n, friction, e):
+    """The impulse is that of the momentum; it pushes within its cone and against the slip; energy is never gained."""
+    rng = np.random.default_rng(seed)
+    model = random_model(rng, n, ("revolute", "prismatic", "ball"), world=0.0, extras=False)
+    q, v = model.random(rng), rng.standard_normal(model.nv)
+    body, point, normal = int(rng.integers(n)), rng.standard_normal(3), rng.standard_normal(3)
+    normal /= np.linalg.norm(normal)
+    before = supple.reroot(model, q, v, body=body, point=point, joint="free")
+
+    def at_point(velocity):
+        R = supple.poses(before.model, before.q).rotation[0]
+        return R @ velocity[:3]
+
+    u = at_point(before.v)
+    normal *= -np.sign(normal @ u)
+    how = dict(body=body, point=point, joint="free", friction=friction, restitution=e)
+    hit = supple.impact(model, q, v, normal=normal, **how)
+    after = at_point(hit.v)
+    push, slip = hit.impulse @ normal, after - (after @ normal) * normal
+    across, size = hit.impulse - push * normal, np.linalg.norm(hit.impulse)
+    assert push > 0 and np.linalg.norm(across) <= friction * push + 1e-7 * size
+    assert after @ normal <= -e * (u @ normal) + 1e-7 * np.linalg.norm(u)
+    if np.linalg.norm(slip) > 1e-6 * np.linalg.norm(u):
+        assert np.linalg.norm(across + friction * push * slip / np.linalg.norm(slip)) < 1e-5 * size
+    energy = supple.kinetic_energy(model, q, v)
+    assert hit.energy_lost > -1e-9 * energy
+    if e == 0.0 or friction == 0.0:
+        near(after @ normal, -e * (u @ normal), 1e-7)
+    with pytest.raises(supple.SimulationError, match="leaves the ground"):
+        supple.impact(model, q, v, normal=-normal, **how)
+
+
+def test_what_a_blow_needs():
+    model, v = ball(), [0, 0, -1.0, 0, 0, 0]
+    how = dict(body="ball", point=(0, 0, 0))
+    with pytest.raises(supple.StateError, match="normal"):
+        supple.impact(model, model.neutral(), v, joint="free", restitution=0.5, **how)
+    with pytest.raises(supple.StateError, match="joint='free'"):
+        supple.impact(model, model.neutral(), v, joint="ball", normal=(0, 0, 1), restitution=0.5, **how)
+    with pytest.raises(supple.StateError, match="friction"):
+        supple.impact(model, model.neutral(), v, joint="free", normal=(0, 0, 1), **how)
+    with pytest.raises(supple.SuppleError, match="restitution"):
+        supple.impact(model, model.neutral(), v, joint="free", normal=(0, 0, 1), friction=0, restitution=1.5, **how)

@@ -9,8 +9,8 @@ With friction, this rule may add energy [Kane and Levinson 1985]. The work of a 
 
     lam . (u before + u after) / 2
 
-summed over touches: if it is positive, the round is repeated with half the restitution, at last with none, which only
-takes energy.
+summed over touches: if it is positive, beyond rounding, the round is repeated with half the restitution, at last with
+none, which only takes energy.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from supple.spatial.compiler import helper
 ROUNDS = 400
 CLOSED = 1e-3  #: gaps up to this share of scene.length are none
 SOFTER = 6  #: times that restitution is halved before it is none
+ROUNDING = 1e-12  #: of the energies that an impulse exchanges
 
 
 @helper
@@ -57,7 +58,7 @@ def bounce(scene, slowest, softer, most, tolerance):
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.active:
-            work += 0.5 * dot(touch.lam, touch.free + touch.u)
+            work += 0.5 * dot(touch.lam, touch.free + touch.u) + ROUNDING * dot(touch.lam, touch.free)
     return worst, work
 
 

@@ -7,23 +7,29 @@ that of the former stance leg]. With H the mass matrix of the re-rooted tree in 
     H v+ = p-,    p-_j = sum over bodies of J_j^T (I_b V_b),  V_b as they were before, and armature_j v_j
 
 which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support is released.
+
+A body that is not held (joint="free") gets an impulse lam at the point, by the law of contact/cone.py: u_n becomes
+-e u_n, and friction is within its cone. With W the response of the point to impulses there, u+ = u- + W lam.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import NotNegative, Triple, checked
+from supple.contact.blow import one_impulse
+from supple.contact.impacts import ROUNDING, SOFTER
 from supple.errors import SimulationError, StateError, quoted
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
-from supple.exact.kinematics import velocities
-from supple.model.joints import JointName
+from supple.exact.kinematics import poses, velocities
+from supple.model.joints import JointName, JointType
 from supple.model.model import Model, listed
+from supple.model.shapes import FRACTION
 from supple.once import made_once
 from supple.rerooting.reroot import Rerooted, reroot
 from supple.rerooting.top_joint import TopJoint
@@ -49,7 +55,8 @@ class Impact:
 
     def __repr__(self) -> str:
         what = f"{self.energy_lost:.6g} J lost, impulse {listed(self.impulse)} N s"
-        return f"<Impact on {quoted(self.model.body_names[0])} of {quoted(self.model.name)}: {what}>"
+        body = self.rerooted.number[self.rerooted.chain[-1]]
+        return f"<Impact on {quoted(self.model.body_names[body])} of {quoted(self.model.name)}: {what}>"
 
 
 @checked
@@ -63,6 +70,7 @@ def impact(
     joint: JointName | TopJoint = "revolute",
     normal: Triple | None = None,
     friction: NotNegative | None = None,
+    restitution: Annotated[float, FRACTION] = 0.0,
     **more: Any,
 ) -> Impact:
     """The body meets the world at a point and is attached to it from then on, by the joint; velocities jump.
@@ -71,31 +79,88 @@ def impact(
     the conservation of momentum. Joints that were on the path to the old support move freely in the impact.
 
     normal: of the ground, outwards: an impulse that would pull the body towards it is refused. friction: of the ground,
-    Coulomb's coefficient: an impulse beyond it, with which the body would slip, is refused, too. Bodies that slip or
-    bounce are simulated with contacts (supple.Contacts).
+    Coulomb's coefficient: an impulse beyond it, with which the body would slip, is refused, too.
+
+    With joint="free", a normal and friction, the ground does not hold the body: it bounces with the restitution, from 0
+    to 1, and slips as far as friction lets it. Where friction would then add energy, restitution is halved until it
+    does not.
     """
-    if friction is not None and normal is None:
-        raise StateError("impact: friction needs the normal of the ground")
-    new = reroot(model, q, body=body, point=point, joint=joint, **more)
+    if normal is None and (friction is not None or restitution > 0.0):
+        raise StateError("impact: friction and restitution need the normal of the ground")
     q, v = checked_state(model, q, v)
-    v_after = velocities_after(model, q, v, new, new.q)
+    new = reroot(model, q, body=body, point=point, joint=joint, **more)
+    ground = None if normal is None else _Ground(_axes(normal), friction, restitution)
+    if ground is not None and _is_free(joint):
+        v_after = _after_a_blow(new, velocities_after(model, q, v, new, new.q), ground)
+    elif restitution > 0.0:
+        raise StateError("impact: a body that bounces is not held by a joint; give joint='free', or no restitution")
+    else:
+        v_after = velocities_after(model, q, v, new, new.q)
     lost = kinetic_energy(model, q, v) - kinetic_energy(new.model, new.q, v_after)
     root = int(new.chain[0])
     dropped = model.joints[root].v  # the rotor energy of the removed joint is lost
     lost -= 0.5 * float(np.sum(model.armature[dropped] * v[dropped] ** 2))
     impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
-    if normal is not None:
-        _refuse_impulse(impulse, np.asarray(normal, dtype=np.float64), friction, new.model.body_names[0])
+    if ground is not None and not _is_free(joint):
+        _refuse_impulse(ground, impulse, model.body_names[int(new.chain[-1])])
     return Impact(new.model, new.q, v_after, float(lost), impulse, new)
 
 
-def _refuse_impulse(impulse: Floats, normal: Floats, friction: float | None, body: str) -> None:
-    """Refuse what the ground cannot do."""
-    length = np.linalg.norm(normal)
+class _Ground(NamedTuple):
+    """What is hit. axes: (3, 3) its normal and two directions across."""
+
+    axes: Floats
+    friction: float | None
+    restitution: float
+
+
+def _axes(normal: ArrayLike) -> Floats:
+    n = np.asarray(normal, dtype=np.float64)
+    length = np.linalg.norm(n)
     if not length > 0:
         raise StateError("impact: normal has no direction")
-    along = float(impulse @ normal / length)
-    across = float(np.linalg.norm(impulse - along * normal / length))
+    n = n / length
+    t = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
+    t /= np.linalg.norm(t)
+    return np.array([n, t, np.cross(n, t)])
+
+
+def _is_free(joint: str | TopJoint) -> bool:
+    return joint == "free" or (isinstance(joint, TopJoint) and joint.shape.kind == JointType.FREE)
+
+
+def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> Floats:
+    """v+ of a tree on a free root, whose origin is the point that is hit; v before that."""
+    if ground.friction is None:
+        raise StateError("impact: a body that is not held needs the friction of the ground: give friction=..., or 0")
+    model, q, root = new.model, new.q, int(new.number[new.chain[-1]])
+    linear = slice(model.joints[root].v.start, model.joints[root].v.start + 3)
+    # rows along the axes of the ground: velocities at the point from those of the root, forces there likewise
+    at_root = ground.axes @ np.asarray(poses(model, q).rotation)[root]
+    pushes = np.zeros((4, model.n_bodies, 6))
+    pushes[:3, root, 3:] = at_root
+    still = np.zeros((4, model.nv))
+    response = forward_dynamics(model, np.tile(q, (4, 1)), still, still, pushes)
+    response = response[:3] - response[3]  # without gravity
+    u = at_root @ v[linear]
+    if not u[0] < 0.0:
+        raise SimulationError(
+            f"{model.body_names[root]!r} leaves the ground there with {u[0]:.4g} m/s, and does not meet it"
+        )
+    W = response[:, linear] @ at_root.T
+    bounce, impulse = ground.restitution, np.zeros(3)
+    for attempt in range(SOFTER + 1):
+        impulse = one_impulse(W, u + [bounce * u[0], 0.0, 0.0], ground.friction)
+        if impulse @ ((1.0 + ROUNDING) * u + 0.5 * W @ impulse) <= 0.0:
+            break
+        bounce = 0.5 * bounce if attempt + 1 < SOFTER else 0.0
+    return np.asarray(v + impulse @ response, dtype=np.float64)
+
+
+def _refuse_impulse(ground: _Ground, impulse: Floats, body: str) -> None:
+    """Refuse what the ground cannot do."""
+    along, *across_it = ground.axes @ impulse
+    across, friction = float(np.linalg.norm(across_it)), ground.friction
     slack = 1e-9 * float(np.linalg.norm(impulse))
     if along < -slack:
         raise SimulationError(
@@ -105,7 +170,7 @@ def _refuse_impulse(impulse: Floats, normal: Floats, friction: float | None, bod
     if friction is not None and across > friction * along + slack:
         raise SimulationError(
             f"{body!r} would slip: stopping it takes {across:.4g} N s across the ground, and friction allows "
-            f"{friction * along:.4g} N s; simulate(..., contacts=supple.Contacts(...)) lets it slip"
+            f"{friction * along:.4g} N s; joint='free' lets it slip"
         )
 
 
