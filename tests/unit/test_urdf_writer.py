@@ -286,3 +286,26 @@ def test_names_xml_cannot_hold() -> None:
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"cannot be written: there is no folder .*such"):
         save_urdf(one(), tmp_path / "no" / "such" / "folder.urdf")
+
+
+def test_shapes_come_back(tmp_path: Path) -> None:
+    b = ModelBuilder("shapes")
+    b.add_body("a", mass=1.0, inertia=(1, 1, 1))
+    b.add_body("b", "a", mass=1.0, inertia=(1, 1, 1))
+    sizes = {"box": (1, 2, 3), "sphere": (0.5,), "cylinder": (0.1, 2.0), "capsule": (0.2, 0.7)}
+    for kind, size in sizes.items():
+        b.add_shape("b", kind, size, position=(1, 0, 0.1), rotation=rotation_from_rpy((0.1, 0.2, 0.3)), name=kind)
+    b.add_shape("a", "box", (1, 1, 1), name="sole", friction=0.3)
+    b.add_shape(None, "box", (9, 9, 1), name="step")
+    b.add_shape(None, "plane", name="floor")
+    model = b.build()
+    report = save_urdf(model, tmp_path / "out.urdf")
+    assert ["'floor'" in r.message for r in report.about("shape")] == [True]
+    assert len([r for r in report if "friction" in r.subject and "'sole'" in r.message]) == 1
+    back = load(tmp_path / "out.urdf")
+    assert {x.name for x in back.shape_list} == {x.name for x in model.shape_list} - {"floor"}
+    for x in back.shape_list:
+        y = model.shapes[x.name]
+        assert (x.body, x.kind, x.size) == (y.body, y.kind, y.size)
+        np.testing.assert_array_equal(x.position, y.position)
+        np.testing.assert_allclose(x.rotation, y.rotation, rtol=0, atol=ANGLES)

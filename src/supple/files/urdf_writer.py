@@ -8,6 +8,8 @@
   - Universal and cylindrical joints, which URDF lacks, are refused, or split into two joints each with a
     massless link between; q and v keep their layout. Ball and screw joints cannot be written.
   - Relations of pairs of joints are written as <mimic> (urdf_mimic.py). Loops cannot be written.
+  - Shapes that touch are written as <collision>, but for hulls, planes and height fields, which URDF keeps in files or
+    lacks.
   - Children of one body come back in the alphabetical order of their joints' names: so are URDFs read.
 What URDF cannot hold is remarked upon, and stands in a comment at the top.
 """
@@ -17,7 +19,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,10 +36,15 @@ from supple.model.geometry import rpy_from_rotation
 from supple.model.joints import KINDS, JointType
 from supple.model.model import Model, Visual
 from supple.model.report import Remark, Report
+from supple.model.shapes import Shape
 from supple.writing import write_file
 
 Element = Any  # lxml's, which has no types
 Floats = NDArray[np.float64]
+
+
+SIMPLE = ("box", "sphere", "cylinder", "capsule")
+LAW = ("friction", "restitution", "margin", "group", "mask", "apart")
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,12 @@ class _Writer:
         self.robot: Element = etree.Element("robot", name=model.name or "model")
         self.joint_names = set(model.joint_names)
         self.link_names = set(model.body_names)
+        self.visuals: dict[int | None, list[Visual]] = {}
+        self.shapes: dict[int | None, list[Shape]] = {}
+        for visual in model.visuals:
+            self.visuals.setdefault(visual.body, []).append(visual)
+        for shape in model.shape_list:
+            self.shapes.setdefault(shape.body, []).append(shape)
         coupled = [name for i, name in enumerate(model.joint_names) if model.joints[i].type in COUPLED]
         self.mimics, self.unwritten = written(model.relation_list, coupled)
 
@@ -101,18 +114,15 @@ class _Writer:
         if root is not None:
             frames.remove(root)
         root_name = self._unused(self.link_names, "world" if root is None else root.name)
-        visuals: dict[int, list[Visual]] = {}
-        for visual in model.visuals:
-            visuals.setdefault(visual.body, []).append(visual)
-        self._link(root_name, None, visuals.get(-1, ()))
+        self._link(root_name, -1)
         for i, body in enumerate(model.body_names):
             parent = root_name if model.parent[i] < 0 else model.body_names[model.parent[i]]
-            self._body(i, body, parent, visuals.get(i, ()))
+            self._body(i, body, parent)
         for frame in frames:
             name = self._unused(self.link_names, frame.name)
             if name != frame.name:
                 self._remark("frame", f"frame {frame.name!r} is written as {name!r}: a link has that name already")
-            self._link(name, None, ())
+            self._link(name)
             joint = self._unused(self.joint_names, f"{name}_fixed")
             parent = root_name if frame.body < 0 else model.body_names[frame.body]
             self._joint_head(joint, "fixed", parent, name, frame.position, frame.rotation)
@@ -125,38 +135,43 @@ class _Writer:
 
     # --- links ------------------------------------------------------------------------------------
 
-    def _link(self, name: str, body: int | None, visuals: Iterable[Visual]) -> None:
+    def _link(self, name: str, body: int | None = None) -> None:
+        """A link with what is on a body; -1 is the world, None nothing."""
         link = etree.SubElement(self.robot, "link", name=name)
         m = self.model
-        if body is not None and (m.mass[body] > 0 or m.com[body].any() or m.inertia[body].any()):
+        if body is not None and body >= 0 and (m.mass[body] > 0 or m.com[body].any() or m.inertia[body].any()):
             inertial = etree.SubElement(link, "inertial")
             etree.SubElement(inertial, "origin", xyz=_numbers(m.com[body]))
             etree.SubElement(inertial, "mass", value=_number(m.mass[body]))
             I = m.inertia[body]
             where = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
             etree.SubElement(inertial, "inertia", {key: _number(I[at]) for key, at in where.items()})
-        for visual in visuals:
+        for visual in self.visuals.get(body, ()):
             self._visual(link, visual)
+        for shape in self.shapes.get(body, ()):
+            self._collision(link, shape)
 
     def _visual(self, link: Element, visual: Visual) -> None:
-        size = visual.size
-        if visual.kind == "box":
-            shape = etree.Element("box", size=_numbers(size))
-        elif visual.kind == "sphere":
-            shape = etree.Element("sphere", radius=_number(size[0]))
-        elif visual.kind in ("cylinder", "capsule"):
-            shape = etree.Element(visual.kind, radius=_number(size[0]), length=_number(size[1]))
-        elif visual.kind == "mesh" and visual.mesh is not None:
-            shape = etree.Element("mesh", filename=self._mesh_name(visual.mesh), scale=_numbers(size))
-        else:
+        form = _form(visual.kind, visual.size)
+        if visual.kind == "mesh" and visual.mesh is not None:
+            form = etree.Element("mesh", filename=self._mesh_name(visual.mesh), scale=_numbers(visual.size))
+        if form is None:
             self._remark("visual", f"a {visual.kind} of link {link.get('name')!r} has no form in URDF and is left out")
             return
         element = etree.SubElement(link, "visual", {} if visual.name is None else {"name": visual.name})
         _origin(element, visual.position, visual.rotation)
-        etree.SubElement(element, "geometry").append(shape)
+        etree.SubElement(element, "geometry").append(form)
         if visual.rgba is not None:
             material = etree.SubElement(element, "material", name="")
             etree.SubElement(material, "color", rgba=_numbers(visual.rgba))
+
+    def _collision(self, link: Element, shape: Shape) -> None:
+        form = _form(shape.kind, shape.size)
+        if form is None:
+            return
+        element = etree.SubElement(link, "collision", name=shape.name)
+        _origin(element, shape.position, shape.rotation)
+        etree.SubElement(element, "geometry").append(form)
 
     def _mesh_name(self, mesh: str) -> str:
         if self.folder is not None and Path(mesh).is_relative_to(self.folder):
@@ -165,16 +180,16 @@ class _Writer:
 
     # --- joints -----------------------------------------------------------------------------------
 
-    def _body(self, i: int, body: str, parent: str, visuals: Iterable[Visual]) -> None:
+    def _body(self, i: int, body: str, parent: str) -> None:
         m = self.model
         parts = self._parts(i)
         position, rotation = m.position[i], m.rotation[i]
         for part in parts[:-1]:
             link = self._unused(self.link_names, f"{body}_{part.kind}")
-            self._link(link, None, ())
+            self._link(link)
             self._joint(part, parent, link, position, rotation)
             parent, position, rotation = link, np.zeros(3), np.eye(3)
-        self._link(body, i, visuals)
+        self._link(body, i)
         self._joint(parts[-1], parent, body, position, rotation)
 
     def _parts(self, i: int) -> list[Part]:
@@ -260,6 +275,10 @@ class _Writer:
             self._remark("gravity", f"gravity {m.gravity.tolist()} has no place in URDF")
         self._remark_lost("actuator", [x.name for x in m.actuator_list])
         self._remark_lost("loop", [x.name for x in m.loop_list])
+        shapes = [x.name for x in m.shape_list if x.kind not in SIMPLE]
+        self._remark_lost("shape", shapes, ", which has boxes, spheres, cylinders and capsules")
+        law = [x.name for x in m.shape_list if x.kind in SIMPLE and _has_law(x)]
+        self._remark_lost("friction, restitution, margin or groups of shape", law)
         self._remark_lost("relation", self.unwritten, ", whose joints each follow one other")
         by_parent: dict[int, str] = {}
         for i, name in enumerate(m.joint_names):
@@ -281,6 +300,22 @@ class _Writer:
             wanted += "_"
         names.add(wanted)
         return wanted
+
+
+def _has_law(shape: Shape) -> bool:
+    """Whether a shape has more than its form."""
+    return any(getattr(shape, x) != Shape.__dataclass_fields__[x].default for x in LAW)
+
+
+def _form(kind: str, size: Sequence[float]) -> Element | None:
+    """The element of a simple shape; None for others."""
+    if kind == "box":
+        return etree.Element("box", size=_numbers(size))
+    if kind == "sphere":
+        return etree.Element("sphere", radius=_number(size[0]))
+    if kind in ("cylinder", "capsule"):
+        return etree.Element(kind, radius=_number(size[0]), length=_number(size[1]))
+    return None
 
 
 def _is_identity(position: Floats, rotation: Floats) -> bool:
