@@ -125,6 +125,22 @@ def test_recording_is_drawn_sought_played_and_picked(browser: Browser, run: supp
         browser.wait(lambda: browser.active_pixels() > 20)
 
 
+@pytest.mark.parametrize("weight", [0.0, 9.81])
+def test_forces_of_contacts_are_drawn_while_a_run_goes_on(browser: Browser, weight: float) -> None:
+    """Under a ball that lies on the floor there is an arrow; under one without weight there is none."""
+    b = supple.ModelBuilder("ball", gravity=(0.0, 0.0, -weight))
+    b.add_body("ball", joint="free", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.add_shape("ball", "sphere", 0.5)
+    b.add_visual("ball", "box", (0.2, 0.2, 0.2), position=(0, 0, 0.6))
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.5 if weight else 0.6
+    with going(supple.Simulation(model, q, dt=0.01, every=5, contacts=supple.Contacts(ground=0.0))) as (url, _):
+        browser.open(url)
+        browser.wait(lambda: browser.drawn_pixels() > 100 and (not weight or near_force(browser) > 20))
+        assert weight or near_force(browser) == 0
+
+
 def test_live_run_is_steered(browser: Browser) -> None:
     """22 people, half of them far away: by keys, and by where the page looks. They always move as a whole."""
     scene = scenes.crowd(rows=2, columns=11, puppets=False)

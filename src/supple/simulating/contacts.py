@@ -58,6 +58,14 @@ def contact_arrows(times: Floats, contacts: Sequence[Sequence[Contact]]) -> Arro
     return Arrows(tuple(f"contact {k}" for k in range(most)), times, points, vectors, "N")
 
 
+def arrows_now(time: float, rows: Floats, most: int) -> Arrows:
+    """The strongest forces of a state, from its rows; always as many, the others have no length."""
+    rows = rows[np.argsort(-np.linalg.norm(rows[:, 9:12], axis=1), kind="stable")[:most]]
+    points, vectors = np.zeros((2, 1, most, 3))
+    points[0, : len(rows)], vectors[0, : len(rows)] = rows[:, 3:6], rows[:, 9:12]
+    return Arrows(tuple(f"contact {k}" for k in range(most)), np.array([time]), points, vectors, "N")
+
+
 def touch_wrenches(model: Model, shapes: Sequence[Shape], q: Floats, rows: Floats) -> Floats:
     """(n_bodies, 6) the wrenches of touches on bodies, in the bodies' frames."""
     R, P = (np.asarray(x) for x in (poses(model, q).rotation, poses(model, q).position))

@@ -12,8 +12,10 @@ import numpy as np
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.measures import said
 from supple.adaptive.quasistatics import QuasiStatics
+from supple.contact.room import COLUMNS
 from supple.errors import SuppleError
 from supple.exact.kinematics import poses
+from supple.simulating.contacts import arrows_now
 from supple.simulating.described import other_forces
 from supple.simulating.events import Happened
 from supple.simulating.simulation import Sample, Simulation
@@ -28,7 +30,18 @@ LATE = 1.0  #: seconds by which it may be late; beyond, it cannot keep up, and m
 LOOKS = 0.5  #: seconds between two looks at where the camera is
 DECADES = {"relative": (-9.0, 0.0), "other": (-9.0, 6.0)}  #: of the error's slider
 WEIGH = "weigh joints by on-screen motion"
+MOST_CONTACTS = 300  #: whose forces are drawn, the strongest ones
 MOST_FORCE = 3.0  #: of the force's slider, as a multiple of what was asked for
+
+
+def _scenery(run: Simulation) -> Scenery:
+    """What acts on a run. Forces of contacts are as long beside bodies as their weight is."""
+    model, others = run.model, other_forces(run.given)
+    if run.contacts is None:
+        return Scenery(run.forces, run.ground, others=others)
+    weight = float(model.mass.sum() * np.linalg.norm(model.gravity))
+    none = arrows_now(0.0, np.zeros((0, COLUMNS)), MOST_CONTACTS)
+    return Scenery(run.forces, run.ground, none, others, largest=weight)
 
 
 class Wishes:
@@ -69,7 +82,7 @@ class Live:
         self._panel = Panel(server, run.stepper is not None, self._again)
         self._panel.measure, self._panel.about = str(run.settings.get("error_measure", "")), run.settings
         self._panel.stage.rods = rods
-        self._panel.stage.scenery = Scenery(run.forces, run.ground, others=other_forces(run.given))
+        self._panel.stage.scenery = _scenery(run)
         with gui.add_folder("Run"):
             self._play = PlayButton(gui, True, self._begin)
             self._speed = speed_control(gui, fit_speed(run.grid.end), ", at most")
@@ -212,6 +225,9 @@ class Live:
     def _draw(self, sample: Sample, now: float) -> None:
         self._redraw, self._drawn = False, now
         self._panel.stage.push_scale = self.run.push_scale
+        if sample.piece.touches is not None:
+            there = arrows_now(float(sample.piece.times[-1]), sample.piece.touches[-1], MOST_CONTACTS)
+            self._panel.stage.scenery.arrows = there
         wrench = sample.joint_wrenches
         carried = None if wrench is None else (lambda body: wrench[-1, body])
         self._panel.show(sample.piece.state(-1), float(sample.kinetic[-1] + sample.potential[-1]), carried)

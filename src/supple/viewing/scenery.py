@@ -104,15 +104,22 @@ class Scenery:
     """Forces and springs, as they are at a state. What has no place to be drawn at (controllers, functions) is said."""
 
     def __init__(
-        self, forces: Sequence[Any], ground: Any = None, arrows: Arrows | None = None, others: Sequence[str] = ()
+        self,
+        forces: Sequence[Any],
+        ground: Any = None,
+        arrows: Arrows | None = None,
+        others: Sequence[str] = (),
+        largest: float | None = None,
     ) -> None:
-        """others: in words, kinds of forces that are not drawn."""
+        """others: in words, kinds of forces that are not drawn. largest: what decides how long arrows are, instead of
+        the longest of them."""
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._torques = [f for f in forces if isinstance(f, Push) and np.any(f.torque)]
         self._springs = [f for f in forces if isinstance(f, Spring)]
         self._between = [f for f in forces if isinstance(f, SpringBetween)]
-        self._arrows = arrows
+        self.arrows = arrows  #: may be changed while a run goes on, but not how many there are
+        self._largest = 0.0 if arrows is None else arrows.largest if largest is None else largest
         self._others = tuple(others)
         self._found: tuple[Model, Fixed] | None = None
 
@@ -139,14 +146,14 @@ class Scenery:
             "spring": coils,
             "anchor": held,
         }
-        return out if self._arrows is None else out | {"vector": _vectors(self._arrows, time, per, arrow)}
+        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, arrow)}
 
     def legend(self, names: Iterable[str]) -> list[Entry]:
         """What is to be said of batches of these names, and of what is not drawn."""
         words = {}
-        if self._arrows is not None and self._found is not None:
-            name = "force" if self._arrows.unit == "N" else "arrow"
-            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {printable(self._arrows.unit)} a metre"
+        if self.arrows is not None and self._found is not None:
+            name = "force" if self.arrows.unit == "N" else "arrow"
+            words["vector"] = f"{name}, {1.0 / self._found[1].per:,.4g} {printable(self.arrows.unit)} a metre"
         out = [Entry(words.get(name, name), ACTS[name]) for name in names]
         return [*out, Entry(f"not drawn: forces of {', '.join(self._others)}", None)] if self._others else out
 
@@ -184,8 +191,7 @@ class Scenery:
             roots = model.position[fixed] if seen else np.zeros((0, 3))
             size, link = tree_size(model, pose), link_length(model)
             wide, arrow = min(WIDE * size, LINKS_WIDE * link), min(ARROW * size, LINKS * link)
-            longest = 0.0 if self._arrows is None else self._arrows.largest
-            per = 1.0 / nice(longest / (VECTOR * size)) if longest > 0.0 else 1.0
+            per = 1.0 / nice(self._largest / (VECTOR * size)) if self._largest > 0.0 else 1.0
             self._found = model, Fixed(wide, arrow, per, pushes, torques, springs, between, roots)
         return self._found[1]
 

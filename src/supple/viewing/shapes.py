@@ -58,14 +58,17 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
 
 
 def tree_size(model: Model, pose: Poses) -> float:
-    """How large one of the trees of a model is, half of its box's diagonal: the usual one, if there are many."""
+    """How large one of the trees of a model is, half of its box's diagonal, and at least as its bodies are: the usual
+    one, if there are many."""
     roots = np.flatnonzero(model.parent < 0)
+    bodies = np.sqrt(5.0 / 3.0 * np.trace(mass_spread(model), axis1=1, axis2=2))
     at = pose.position + np.einsum("nij,nj->ni", pose.rotation, model.com)
     both = np.concatenate([pose.position, at], axis=1)
     sizes = []
     for i in roots[:: max(1, len(roots) // 50)]:
         own = both[i : model.subtree_end[i]].reshape(-1, 3)
-        sizes.append(0.5 * float(np.linalg.norm(np.ptp(own, axis=0))))
+        inside = float(bodies[i : model.subtree_end[i]].max())
+        sizes.append(max(0.5 * float(np.linalg.norm(np.ptp(own, axis=0))), inside))
     return max(float(np.median(sizes)), 1e-6)
 
 
