@@ -20,7 +20,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
 
 
 SHORT = 60  #: lines
-NOTEBOOK = ROOT / "examples" / "15_notebook.ipynb"
+NOTEBOOK = ROOT / "examples" / "17_notebook.ipynb"
 SMALL = 200_000  #: bytes
 
 
