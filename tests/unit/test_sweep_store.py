@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,8 @@ import supple
 from supple import StateError, SweepError
 from supple.sweeping import store as stores
 from supple.sweeping import zarr_format
-from sweeps import batched, noisy, same, slow
+from supple.sweeping.sweep import go_on
+from sweeps import batched, mixed, noisy, same, slow
 
 OVER = {"a": [1, 2, 3, 4], "b": [1, 2, 3]}
 
@@ -30,7 +33,6 @@ def kept(out, what=noisy, over=OVER, **how):
 def small_chunks(monkeypatch):
     """So that a small sweep has many, written at once."""
     monkeypatch.setattr("supple.sweeping.table.RUNS", 5)
-    monkeypatch.setattr("supple.sweeping.table.Cut.of.__defaults__", (5,))
     monkeypatch.setattr(stores, "SECONDS", 0.0)
     monkeypatch.setattr(stores, "SHARE", 0.0)
 
@@ -75,7 +77,7 @@ SCRIPT = """
 import sys, supple
 from supple.sweeping import driver, store
 import supple.sweeping.table as table
-table.Cut.of.__defaults__ = (50,)
+table.RUNS = 50
 store.SECONDS, store.SHARE, driver.BUNDLE = 0.0, 0.0, 0.01
 zarr = store.put_json.__globals__
 zarr["os"].fsync = lambda file: None  # what the page cache has outlives a process
@@ -204,6 +206,54 @@ def test_a_store_is_read_while_it_grows(tmp_path, small_chunks):
     assert seen == sorted(seen) and seen[-1] > 30
 
 
+def test_values_whose_status_was_not_written_are_as_if_they_were_never_there(tmp_path, small_chunks):
+    """A kill between the two; made again, the run may fail."""
+    path = tmp_path / "s.zarr"
+    kept(path, mixed, {"a": range(12)})
+    for f in (path / "status").glob("[0-9]*"):
+        f.unlink()
+
+    def mixed_up(a):
+        if a % 2:
+            raise ValueError("odd")
+        return {"long": [1.0]}
+
+    mixed_up.__module__, mixed_up.__qualname__ = mixed.__module__, mixed.__qualname__
+    s = kept(path, mixed_up, {"a": range(12)}, resume=True)
+    assert s.failed == 6 and np.isnan(s["long"][1::2]).all() and np.isnan(s["long"][:, 1:]).all()
+
+
+def test_large_and_growing_arrays_are_cut_into_files_of_a_bearable_size(tmp_path, monkeypatch):
+    monkeypatch.setattr("supple.sweeping.table.BYTES", 100_000)
+    s = kept(tmp_path / "large.zarr", lambda a: np.full(5000, a), {"a": range(40)})
+    assert (s["result"] == np.arange(40)[:, None]).all()
+    assert max(f.stat().st_size for f in (tmp_path / "large.zarr").rglob("*") if f.is_file()) <= 100_000
+    s = kept(tmp_path / "longer.zarr", lambda a: np.arange(float(a)), {"a": range(1, 200)})
+    assert s["result"].shape == (199, 199) and (np.isfinite(s["result"]).sum(axis=1) == np.arange(1, 200)).all()
+    assert len(list((tmp_path / "longer.zarr" / "result").iterdir())) < 30
+    again = kept(tmp_path / "longer.zarr", lambda a: np.arange(float(a)), {"a": range(1, 200)}, resume=True)
+    assert same(again, s)
+
+
+def test_only_the_messages_of_failures_are_read(tmp_path, small_chunks, monkeypatch):
+    def f(a):
+        if a % 50 == 3:
+            raise ValueError(f"a is {a}")
+        return a
+
+    s, read = kept(tmp_path / "s.zarr", f, {"a": range(200)}), []
+    whole = zarr_format.Layout.read_chunk
+    monkeypatch.setattr(zarr_format.Layout, "read_chunk", lambda x, path: read.append(path) or whole(x, path))
+    assert [(x.run, x.message) for x in s.failures] == [(a, f"ValueError: a is {a}") for a in (3, 53, 103, 153)]
+    assert len(read) == 4
+    assert [x.parameters for x in s._failures(2)] == [{"a": 3}, {"a": 53}]
+
+
+def test_a_quantity_can_be_called_as_what_is_being_written(tmp_path):
+    for _ in range(2):
+        assert kept(tmp_path / "s.zarr", lambda a: {"x.new": a}, {"a": [1, 2]}, resume=True)["x.new"].tolist() == [1, 2]
+
+
 # --- refused --------------------------------------------------------------------------------------------------------
 
 
@@ -228,6 +278,51 @@ def test_resumed_only_as_it_was_begun(tmp_path):
     with pytest.raises(StateError, match="give one of them"):
         kept(path, resume=True, overwrite=True)
     assert kept(path, over={"a": [1]}, overwrite=True).shape == (1,)
+
+
+def test_not_resumed_with_another_version_or_other_bound_arguments(tmp_path):
+    path = tmp_path / "s.zarr"
+    kept(path, partial(noisy, b=2.0), {"a": [1, 2]})
+    assert kept(path, partial(noisy, b=2.0), {"a": [1, 2]}, resume=True).done == 2
+    with pytest.raises(SweepError, match=r"noisy\(b=2.0\) there, .*noisy\(b=3.0\) now"):
+        kept(path, partial(noisy, b=3.0), {"a": [1, 2]}, resume=True)
+    about = (path / ".zattrs").read_text().replace(f'"{supple.__version__}"', '"9.9"')
+    (path / ".zattrs").write_text(about)
+    with pytest.raises(SweepError, match=r"was begun with Supple 9\.9, and this is .* give another name"):
+        kept(path, partial(noisy, b=2.0), {"a": [1, 2]}, resume=True)
+    assert supple.load_sweep(path).done == 2
+
+
+ARM = """<robot name="arm"><link name="base"/><joint name="j" type="continuous"><parent link="base"/><child link="arm"/>
+<axis xyz="0 1 0"/></joint><link name="arm"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>"""
+
+
+def test_a_file_is_found_from_anywhere_and_not_resumed_when_it_changed(tmp_path, monkeypatch):
+    (tmp_path / "arm.urdf").write_text(ARM)
+    how = dict(over={"dt": [0.01, 0.02]}, fixed={"duration": 0.04}, engine="serial", out=tmp_path / "s.zarr")
+    monkeypatch.chdir(tmp_path)
+    assert supple.sweep("arm.urdf", **how).done == 2
+    monkeypatch.chdir("/")
+    for f in (tmp_path / "s.zarr" / "status").glob("[0-9]*"):
+        f.unlink()
+    assert go_on(tmp_path / "s.zarr", engine="serial").done == 2
+    with (tmp_path / "arm.urdf").open("a") as f:
+        f.write("<!-- another -->")
+    with pytest.raises(SweepError, match="is not what it was when the sweep began"):
+        go_on(tmp_path / "s.zarr", engine="serial")
+    with pytest.raises(SweepError, match="cannot be resumed as another sweep: content"):
+        supple.sweep(str(tmp_path / "arm.urdf"), resume=True, **how)
+
+
+def test_a_store_that_is_removed_is_said_to_be(tmp_path, small_chunks):
+    def f(a):
+        if a == 3:
+            shutil.rmtree(tmp_path / "s.zarr")
+        return a
+
+    with pytest.raises(SweepError, match=r"s\.zarr was removed while the sweep ran$"):
+        kept(tmp_path / "s.zarr", f, {"a": range(30)})
 
 
 def test_two_drivers_do_not_share_a_store(tmp_path):
@@ -272,7 +367,7 @@ def test_a_full_disk_is_said_in_a_sentence_and_nothing_is_lost(tmp_path, small_c
     ):
         kept(tmp_path / "s.zarr", lambda a: a, {"a": range(200)})
     monkeypatch.undo()
-    monkeypatch.setattr("supple.sweeping.table.Cut.of.__defaults__", (5,))
+    monkeypatch.setattr("supple.sweeping.table.RUNS", 5)
     before = supple.load_sweep(tmp_path / "s.zarr")
     assert 0 < before.done < 200
     assert kept(tmp_path / "s.zarr", lambda a: a, {"a": range(200)}, resume=True).done == 200

@@ -12,9 +12,11 @@ import pytest
 
 import supple
 from supple import Range, StateError, SweepError
-from supple.sweeping.table import Cut
+from supple.sweeping import work
+from supple.sweeping.cut import Cut
+from supple.sweeping.work import do_here
 from supple.walking.walkers import events
-from sweeps import batched, deadly, noisy, same
+from sweeps import Shuffled, batched, deadly, mixed, noisy, same
 from tests.fuzz.odd_values import odd
 
 
@@ -69,6 +71,23 @@ def test_samples_fill_the_ranges_and_follow_from_the_seed(sampling):
     assert set(s.axes["n"].tolist()) == set(range(1, 7))
 
 
+@pytest.mark.parametrize(
+    ("text", "least", "most"), [("5:1", 1, 5), ("0.5:3.5", 1, 3), ("9:2:log", 2, 9), ("4:4", 4, 4)]
+)
+def test_whole_numbers_are_sampled_from_all_there_are(text, low, high):
+    def f(n: int):
+        return n
+
+    assert set(made(f, {"n": text}, samples=64).axes["n"].tolist()) == set(range(low, high + 1))
+    with pytest.raises(StateError, match=r"no whole number from 1\.2 to 1\.8"):
+        made(f, {"n": "1.2:1.8"}, samples=4)
+
+
+def test_text_and_large_whole_numbers_stay_what_they_are():
+    assert made(lambda a: a, {"a": np.array(["x", "y"])}).axes["a"].tolist() == ["x", "y"]
+    assert made(lambda a: a % 10, {"a": "9007199254740993"})["result"].tolist() == [3]
+
+
 def test_repeats_have_seeds_and_the_others_the_same_ones():
     s = made(noisy, {"a": [1, 2]}, repeats=3, seed=40)
     assert s.dimensions == ("a", "repeat") and s.axes["seed"].tolist() == [40, 41, 42]
@@ -109,6 +128,9 @@ def never(a, b=0):
         ({"a": [1]}, {"units": {"x": 3}}, "units"),
         ({"a": range(10**5), "b": range(10**4)}, {}, "at most 100,000,000"),
         ({"a": [1]}, {"workers": 2}, "leave workers out"),
+        ({3: [1]}, {}, "3 is none"),
+        ({"a": b"12"}, {}, "not over bytes"),
+        ({"a": "-1e308:1e308:5"}, {}, "too wide"),
     ],
 )
 def test_wrong_parameters_of_functions(over, how, said):
@@ -202,8 +224,41 @@ def test_what_no_quantity_can_be(returned, said):
 def test_quantities_that_do_not_go_together_fail_alone():
     s = made(lambda a: "text" if a == 2 else 1.0, {"a": [1, 2, 3]})
     assert s.status.tolist() == [1, 0, 1] and "something else in other runs" in s.failures[0].message
-    s = made(lambda a: np.ones((2, a)), {"a": [1, 2]})
-    assert s.failed == 1 and "has shape" in s.failures[0].message
+    s = made(lambda a: np.ones((2, a)) if a < 3 else np.ones(a), {"a": [2, 1, 3]})
+    assert s.status.tolist() == [1, 1, 0] and "a list of numbers here" in s.failures[0].message
+    assert s["result"].shape == (3, 2, 2) and np.isnan(s["result"][1, :, 1]).all()
+
+
+def test_what_a_quantity_is_does_not_depend_on_who_computes_it_when(tmp_path, monkeypatch):
+    """Text, numbers and arrays of several shapes under one name: the first run decides, also if it comes last."""
+    monkeypatch.setattr("supple.sweeping.driver.BUNDLE", 1e-4)
+    for seed in range(8):
+        how = dict(over={"a": range(30)}, fixed={"seed": seed})
+        one = supple.sweep(mixed, engine="serial", **how)
+        assert same(one, supple.sweep(mixed, engine=Shuffled(seed), **how))
+        assert same(one, supple.sweep(mixed, engine=Shuffled(seed), out=tmp_path / f"{seed}.zarr", **how))
+        assert 0 < one.failed < 30
+
+
+def test_names_that_are_supples_own():
+    with pytest.raises(StateError, match="wall_time is the name of something else"):
+        made(lambda wall_time: 1.0, {"wall_time": [1, 2]})
+    s = made(lambda x_0: {"x": np.ones(3)}, {"x_0": [1, 2, 3, 4]})
+    assert dict(s.to_xarray().sizes) == {"x_0": 4, "x_0_": 3}
+
+
+class Unspeakable(BaseException):
+    def __str__(self):
+        raise RuntimeError
+
+
+def test_whatever_is_raised_is_a_failure():
+    def f(a):
+        raise (GeneratorExit, KeyboardInterrupt, Unspeakable)[a]
+
+    with ThreadPoolExecutor(1) as threads:
+        s = supple.sweep(f, {"a": [0, 1, 2]}, engine=threads)
+    assert [x.message for x in s.failures] == ["GeneratorExit", "KeyboardInterrupt", "Unspeakable"]
 
 
 def test_sys_exit_and_endless_recursion_are_failures():
@@ -222,6 +277,10 @@ def test_batches_get_arrays():
     assert np.array_equal(s["r"], np.hypot(*np.meshgrid(s.axes["x"], s.axes["y"], indexing="ij")))
     bad = made(lambda x: np.zeros(3), {"x": "0:3:4"}, batch=4)
     assert bad.failed == 4 and "a row for each" in bad.failures[0].message
+    other = made(lambda x: np.zeros(4) if x[0] else np.zeros((4, 2)), {"x": range(8)}, batch=4)
+    assert other.status.tolist() == [1] * 4 + [0] * 4 and "a number here" in other.failures[0].message
+    wide = made(lambda x: np.zeros((len(x), 30)), {"x": range(50_000)}, batch=50_000)
+    assert wide.done == 50_000 and wide["result"].shape == (50_000, 30)
 
 
 def test_a_scene_gives_named_quantities_with_units():
@@ -257,13 +316,25 @@ def test_plots_of_every_kind(tmp_path):
     drawn = made(lambda a, b: a * b, {"a": "0:1", "b": "1:2"}, samples=16)
     alone = made(lambda a: a, {"a": "0:1"}, samples=16)
     means = made(noisy, {"a": [1, 2, 3]}, repeats=3)
-    for i, s in enumerate((one, lines, words, heat, three, points, drawn, alone, means)):
+    single = made(lambda a: a, {"a": [2]})
+    huge = made(lambda a: 1e308 * (-1) ** a, {"a": [1, 2, 3]})
+    for i, s in enumerate((one, lines, words, heat, three, points, drawn, alone, means, single, huge)):
         s.plot(tmp_path / f"{i}.svg")
         assert "<text" in (tmp_path / f"{i}.svg").read_text() or (tmp_path / f"{i}.svg").stat().st_size > 5000
     with pytest.raises(StateError, match="no quantity named 'resul'"):
         one.plot(quantity="resul")
     with pytest.raises(StateError, match="is text"):
         means.plot(quantity="word")
+
+
+def test_axes_are_drawn_in_their_order():
+    """However they were given."""
+    s = made(lambda a, b: 10 * a + b, {"a": [5, 15, 10, 1, 7, 9, 2], "b": "9:1:8"})
+    (mesh,) = s.plot().axes[0].collections
+    drawn = mesh.get_array().reshape(8, 7)
+    assert (np.diff(drawn, axis=0) > 0).all() and (np.diff(drawn, axis=1) > 0).all()
+    (line,) = made(lambda a: a * a, {"a": [3, 1, 2]}).plot().axes[0].lines
+    assert line.get_xdata().tolist() == [1, 2, 3] and line.get_ydata().tolist() == [1, 4, 9]
 
 
 # --- where it runs --------------------------------------------------------------------------------------------------
@@ -275,6 +346,25 @@ def test_processes_give_the_same_bits_and_survive_a_run_that_kills_them():
     s = supple.sweep(lambda a: deadly(a), over, workers=2)
     assert s.status.tolist() == [1] * 7 + [0] + [1] * 4 and "its process died" in s.failures[0].message
     assert [x for x in s["result"] if x == x] == [a * a for a in range(12) if a != 7]
+
+
+def test_a_bundle_that_takes_long_gives_back_what_it_has_not_made(monkeypatch):
+    over = {"a": [1, 2, 3, 4, 5, 6], "b": [1, 2, 4]}
+    whole = made(noisy, over)
+    monkeypatch.setattr("supple.sweeping.work.LONG", 0.0)
+    sent = []
+    monkeypatch.setattr("supple.sweeping.driver.do_here", lambda work, x: sent.append(len(x["a"])) or do_here(work, x))
+    assert same(made(noisy, over), whole) and max(sent) > 1 and len(sent) >= 18
+
+
+def test_a_worker_of_another_version_is_refused(monkeypatch):
+    with ThreadPoolExecutor(1) as threads:
+        monkeypatch.setattr("supple.sweeping.work.__version__", "9.9")
+        held = work.parcel(work.Work(None, {}, frozenset()))
+        monkeypatch.undo()
+        monkeypatch.setattr("supple.sweeping.driver.parcel", lambda _: held)
+        with pytest.raises(SweepError, match=r"a worker has Supple .*, and what began the sweep has 9\.9"):
+            supple.sweep(noisy, {"a": [1]}, engine=threads)
 
 
 def test_an_executor_that_is_given_is_used():
@@ -299,7 +389,7 @@ def test_chunks_are_stretches_of_runs():
     for _ in range(60):
         shape = tuple(rng.integers(1, 30, rng.integers(1, 5)).tolist())
         cut, size = Cut.of(shape, int(rng.integers(1, 300))), int(np.prod(shape))
-        numbers = np.array([cut.number(i) for i in range(size)])
+        numbers = np.array([cut.place(i)[0] for i in range(size)])
         assert (np.diff(numbers) >= 0).all()
         places = np.unravel_index(np.arange(size), shape)
         for number in np.unique(numbers).tolist():

@@ -73,7 +73,7 @@ def _timed(function: Callable[..., float], count: int, workers: int, fixed: dict
 
 def _drive(target: FunctionTarget, count: int, engine: Engine, fixed: dict[str, float]) -> None:
     runs = plan(target, {"a": np.arange(float(count))}, fixed, None, "sobol", None, 0)
-    table = Table(runs.shape, ("a",), {})
+    table = Table(runs, {})
     Driver(runs, Work(target, runs.fixed, taken(["a"])), table, engine, None).run(lambda: None)
 
 

@@ -143,7 +143,7 @@ def _say(console: Console, result: Sweep) -> None:
     for name, value in rows.items():
         table.add_row(plain(name), plain(value))
     console.print(table)
-    for bad in result.failures[:SHOWN]:
+    for bad in result._failures(SHOWN):
         given = ", ".join(f"{name}={x}" for name, x in bad.parameters.items())
         say(console, plain(f"  run {bad.run} ({given}) failed: {bad.message}"))
     if result.failed > SHOWN:

@@ -98,7 +98,8 @@ class SweepRequest:
 
     def run(self, resume: bool, retry: bool, overwrite: bool, **where: Any) -> Sweep:
         """Make the runs."""
-        from supple.sweeping.scene_runs import GROUPS
+        from supple.sweeping.outcomes import WALL
+        from supple.sweeping.scene_runs import GROUPS, UNITS
         from supple.sweeping.sweep import sweep
 
         if self.scene is None:
@@ -106,6 +107,10 @@ class SweepRequest:
         check_scene(self.scene)
         if self.out is None:
             raise StateError("give the store in which results are kept: --out map.zarr")
+        known = [*GROUPS, *UNITS, WALL]
+        for name in self.quantity:
+            if name not in known and not name.startswith("events_"):
+                raise StateError(f"{unknown('quantity', name, known)} (groups of them are {', '.join(GROUPS)})")
         groups = [x for x in self.quantity if x in GROUPS] or None
         given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "sampling", "repeats", "seed")}
         given = {name: x for name, x in given.items() if x is not None}

@@ -1,8 +1,9 @@
 """The loop that has a sweep run: bundles out, results in, nothing lost.
 
-Runs are bundled so that a bundle takes a quarter of a second. If a process dies, the bundles that were under way are
-suspect: each is made again alone, a half at a time if it kills its process again, until the run that does it is known;
-that run is a recorded failure.
+Runs are bundled so that a bundle takes a quarter of a second; what a bundle has not made after a second goes back, so
+that runs that are suddenly slow are neither one worker's alone nor late in the store. If a process dies, the bundles
+that were under way are suspect: each is made again alone, a half at a time if it kills its process again, until the run
+that does it is known; that run is a recorded failure.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Driver:
 
     def run(self, look: Callable[[], None]) -> None:
         """Until all runs have a result, or it is halted. look: called now and then."""
-        while not self.halted and (self._fill() or self._pending):
+        while not self.halted and (self._fill() or self._pending or self._reopened()):
             done, _ = wait(self._pending, LOOK, FIRST_COMPLETED)
             try:
                 self._engine.check()
@@ -77,6 +78,13 @@ class Driver:
             look()
         for future in self._pending:
             future.cancel()
+
+    def _reopened(self) -> bool:
+        """Whether runs that were done are to be made again: they are, when all others are."""
+        again, self._table.reopened = self._table.reopened, False
+        if again:
+            self._left = self._bundles(self._table.missing)
+        return again
 
     def _fill(self) -> bool:
         """Submit what there is to do; whether there was any."""
@@ -147,7 +155,7 @@ class Driver:
 
     def _keep(self, bundle: Bundle, came: list[Outcome] | Batch) -> None:
         seconds = came.seconds if isinstance(came, Batch) else sum(o.seconds for o in came)
-        each = seconds / len(bundle.runs)
+        each = seconds / (len(bundle.runs) if isinstance(came, Batch) else len(came))
         self._seconds = each if self._seconds is None else 0.5 * (self._seconds + each)
         if isinstance(came, Batch):
             if came.values is not None:
@@ -155,6 +163,8 @@ class Driver:
                 return
             came = [Outcome(None, came.message, 0.0)] * len(bundle.runs)
         self._table.put(bundle.runs.tolist(), came)
+        if len(came) < len(bundle.runs):
+            self._again.append(Bundle(bundle.runs[len(came) :]))
 
     def _lost(self) -> None:
         """Nothing that is under way will come back."""

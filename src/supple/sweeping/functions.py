@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import Parameter, signature
 from typing import Any
 
@@ -27,10 +27,12 @@ class FunctionTarget:
     @property
     def name(self) -> str:
         """Where it is defined: functions are compared by that."""
-        what = self.function
-        what = getattr(what, "func", what)  # of a partial
+        what, given = self.function, ""
+        if isinstance(what, partial):
+            bound = [*map(_said, what.args), *(f"{name}={_said(x)}" for name, x in what.keywords.items())]
+            what, given = what.func, f"({', '.join(bound)})"
         name = getattr(what, "__qualname__", type(what).__qualname__)
-        return f"{getattr(what, '__module__', '')}.{name}"
+        return f"{getattr(what, '__module__', '')}.{name}{given}"
 
     @property
     def units(self) -> dict[str, str]:
@@ -76,16 +78,19 @@ class FunctionTarget:
         return self.function(**parameters)
 
 
+def _said(value: Any) -> str:
+    """A value that a partial function has, if another process would say it the same way."""
+    return shown(value) if isinstance(value, (bool, int, float, str)) else type(value).__name__
+
+
 def _plain(name: str, value: Any) -> Any:
     """A finite number, text, or a truth value; text that is a number is one."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
+        value = _read(str(value))
+        if isinstance(value, str):
             return _text(name, value)
-        value = int(value) if value == np.floor(value) and abs(value) < 2**53 else value
     if isinstance(value, (int, np.integer)):
         if abs(int(value)) >= 2**63:
             raise StateError(f"{quoted(name)}: {shown(value)} is too large")
@@ -93,6 +98,19 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, (float, np.floating)) and np.isfinite(value):
         return float(value)
     raise StateError(f"{quoted(name)}: values are finite numbers, text, or true or false, not {shown(value)}")
+
+
+def _read(text: str) -> int | float | str:
+    """A number, if it is one."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return int(number) if number == np.floor(number) and abs(number) < 2**53 else number
 
 
 def _text(name: str, value: str) -> str:

@@ -30,8 +30,9 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def measured(returned: Any, taken: frozenset[str]) -> dict[str, Any]:
-    """Quantities in our form: float, text, or an array of float64. taken: names that a quantity cannot have."""
+def measured(returned: Any, taken: frozenset[str], most: int = LARGEST) -> dict[str, Any]:
+    """Quantities in our form: float, text, or an array of float64. taken: names that a quantity cannot have. most:
+    numbers of one of them."""
     if not isinstance(returned, Mapping):
         returned = {ONE: returned}
     out = {}
@@ -40,11 +41,11 @@ def measured(returned: Any, taken: frozenset[str]) -> dict[str, Any]:
             raise StateError(f"a quantity cannot be called {quoted(name)}: letters, digits and _ make a name")
         if name in taken:
             raise StateError(f"a quantity cannot be called {name!r}: a parameter is, or Supple's own record")
-        out[name] = _form(name, value)
+        out[name] = _form(name, value, most)
     return out
 
 
-def _form(name: str, value: Any) -> Any:
+def _form(name: str, value: Any, most: int) -> Any:
     if isinstance(value, str):
         if len(value) > LONGEST:
             raise StateError(f"{name} is text of {len(value):,} characters (at most {LONGEST})")
@@ -60,14 +61,17 @@ def _form(name: str, value: Any) -> Any:
     if array.dtype.kind not in "fiub" or (array.dtype.kind == "f" and array.dtype.itemsize > 8):
         way = ": give its real and imaginary parts" if array.dtype.kind == "c" else ""
         raise StateError(f"{name} is {type(value).__name__}; quantities are real numbers, text or arrays{way}")
-    if array.size > LARGEST:
-        raise StateError(f"{name} has {array.size:,} numbers (at most {LARGEST:,})")
+    if array.size > most:
+        raise StateError(f"{name} has {array.size:,} numbers (at most {most:,})")
     return float(array) if array.ndim == 0 else np.array(array, dtype=np.float64)
 
 
 def failure(e: BaseException) -> str:
     """An exception as a message that can be kept."""
-    said = " ".join(str(e).split())
+    try:
+        said = " ".join(str(e).split())
+    except Exception:  # of an exception of somebody else's making
+        said = ""
     text = said if isinstance(e, SuppleError) and said else f"{type(e).__name__}: {said}" if said else type(e).__name__
     text = printable(text)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

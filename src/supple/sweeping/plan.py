@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import StateError, quoted, short
-from supple.sweeping.outcomes import FAILURE, NAME, STATUS
+from supple.sweeping.outcomes import FAILURE, NAME, STATUS, WALL
 from supple.sweeping.ranges import Range, given
 
 Sampling = Literal["sobol", "latin-hypercube", "random"]
@@ -96,6 +96,8 @@ def plan(
     grid: list[Axis] = []
     sampled: dict[str, Range] = {}
     for name, value in over.items():
+        if not isinstance(name, str):
+            raise StateError(f"parameters have names, and {quoted(name)} is none")
         values = given(name, value)
         if isinstance(values, Range) and values.count is None:
             sampled[name] = values
@@ -171,7 +173,7 @@ def _repeats(target: Target, repeats: int, seed: int, named: set[str]) -> Axis:
 
 def check_names(plan: Plan) -> None:
     """Refuse names that could not be kept, or not beside each other."""
-    seen: set[str] = {STATUS, FAILURE}
+    seen: set[str] = {STATUS, FAILURE, WALL}
     for axis in plan.axes:
         for name in {axis.name, *axis.values}:
             if not NAME.fullmatch(name):

@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 LINES = 6  #: as many values of a second axis are lines; more are a heat map
 PANELS = 9  #: of a third axis
 MOST_TICKS = 8  #: of words
+LARGEST = 1e290  #: number that is drawn; beyond it, distances on paper overflow
 COLOURS = "viridis"
 NOTHING = "#eeeeee"  #: the colour of what failed or is missing
 
 Values = NDArray[Any]
+Axes = dict[str, Values]
 
 
 def plot(sweep: Sweep, path: str | Path | None, quantity: str) -> Any:
@@ -29,6 +31,7 @@ def plot(sweep: Sweep, path: str | Path | None, quantity: str) -> Any:
     values = sweep[quantity]
     if values.dtype.kind != "f":
         raise StateError(f"{quantity} is text; name a quantity that is a number")
+    values = np.where(np.abs(values) < LARGEST, values, np.nan)
     names, notes = list(sweep.dimensions), []
     if REPEAT in names:
         place = names.index(REPEAT)
@@ -37,18 +40,23 @@ def plot(sweep: Sweep, path: str | Path | None, quantity: str) -> Any:
         names.pop(place)
     extra = values.ndim - len(names)
     long = [i for i, name in enumerate(names) if values.shape[i] > 1]
-    values = values.reshape(*(values.shape[i] for i in long), *values.shape[len(names) :])
+    values = values.reshape((*(values.shape[i] for i in long), *values.shape[len(names) :]))
     names = [names[i] for i in long]
+    axes = sweep.axes
+    for place, name in enumerate(names):
+        if name in axes and axes[name].dtype.kind in "fi":  # as a ruler has them, in whatever order they were given
+            order = np.argsort(axes[name], kind="stable")
+            axes[name], values = axes[name][order], values.take(order, place)
     unit = f" ({sweep.units[quantity]})" if sweep.units.get(quantity, "1") != "1" else ""
     label = f"{quantity.replace('_', ' ')}{unit}"
     if SAMPLE in names:
-        figure = _samples(sweep, names, values, label)
+        figure = _samples(sweep, axes, names, values, label)
     elif extra:
-        figure = _points(sweep, names, values, label)
+        figure = _points(sweep, axes, names, values, label)
     elif len(names) <= 1 or (len(names) == 2 and min(values.shape) <= LINES):
-        figure = _lines(sweep, names, values, label)
+        figure = _lines(sweep, axes, names, values, label)
     else:
-        figure = _maps(sweep, names, values, label)
+        figure = _maps(sweep, axes, names, values, label)
     if sweep.failed or sweep.missing:
         notes.append(f"{sweep.failed:,} runs failed, {sweep.missing:,} are missing")
     footnote(figure, "; ".join(notes))
@@ -61,16 +69,16 @@ def _mean(values: Values, axis: int) -> Values:
         return np.asarray(np.where(known, values, 0.0).sum(axis) / known.sum(axis))
 
 
-def _lines(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
+def _lines(sweep: Sweep, axes: Axes, names: list[str], values: Values, label: str) -> Any:
     figure = new_figure(8, 4.6)
     ax = figure.subplots()
     if len(names) == 2 and values.shape[0] < values.shape[1]:
         names, values = names[::-1], values.T
-    x = sweep.axes[names[0]] if names else np.zeros(1)
+    x = axes[names[0]] if names else np.zeros(1)
     _prepare(ax.xaxis, names[0] if names else "", x)
     several = values.reshape(len(x), -1)
     for i in range(several.shape[1]):
-        said = f"{names[1]} = {_said(sweep.axes[names[1]][i])}" if len(names) == 2 else None
+        said = f"{names[1]} = {_said(axes[names[1]][i])}" if len(names) == 2 else None
         ax.plot(_places(x), several[:, i], ".-" if len(x) <= 60 else "-", label=said)
     if len(names) == 2:
         ax.legend(frameon=False, fontsize=9)
@@ -79,7 +87,7 @@ def _lines(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
     return figure
 
 
-def _points(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
+def _points(sweep: Sweep, axes: Axes, names: list[str], values: Values, label: str) -> Any:
     """Quantities of several numbers: all of them over one axis, as in a diagram of bifurcations."""
     if len(names) > 1:
         raise StateError(
@@ -87,7 +95,7 @@ def _points(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
         )
     figure = new_figure(9, 5.4)
     ax = figure.subplots()
-    x = sweep.axes[names[0]] if names else np.zeros(1)
+    x = axes[names[0]] if names else np.zeros(1)
     flat = values.reshape(len(x), -1)
     _prepare(ax.xaxis, names[0] if names else "", x)
     ax.plot(np.repeat(_places(x), flat.shape[1]), flat.reshape(-1), ",", color=BLUE, alpha=0.6)
@@ -96,7 +104,7 @@ def _points(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
     return figure
 
 
-def _maps(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
+def _maps(sweep: Sweep, axes: Axes, names: list[str], values: Values, label: str) -> Any:
     if len(names) > 3 or (len(names) == 3 and min(values.shape) > PANELS):
         raise StateError(
             f"a picture has up to three axes, one of them of at most {PANELS} values; this sweep has "
@@ -108,41 +116,41 @@ def _maps(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
     columns = min(3, len(several))
     rows = -(-len(several) // columns)
     figure = new_figure(1.2 + (7.0 if columns == 1 else 4.2 * columns), 0.6 + (5.0 if rows == 1 else 3.6 * rows))
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).reshape(-1)
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).reshape(-1)
     known = several[np.isfinite(several)]
     low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
-    x, y = (sweep.axes[name] for name in along)
+    x, y = (axes[name] for name in along)
     image: Any = None
-    for ax, one in zip(axes, several):
+    for ax, one in zip(panels, several):
         ax.set_facecolor(NOTHING)
         image = ax.pcolormesh(_edges(x), _edges(y), one.T, cmap=COLOURS, vmin=low, vmax=high, rasterized=True)
         _prepare(ax.xaxis, along[0], x)
         _prepare(ax.yaxis, along[1], y)
-    for ax in axes[len(several) :]:
+    for ax in panels[len(several) :]:
         ax.set_visible(False)
     if panel is not None:
-        for ax, value in zip(axes, sweep.axes[names[panel]]):
+        for ax, value in zip(panels, axes[names[panel]]):
             ax.set_title(f"{names[panel]} = {_said(value)}", fontsize=10)
     else:
-        _title(axes[0], sweep)
-    figure.colorbar(image, ax=axes[: len(several)].tolist(), label=label)
+        _title(panels[0], sweep)
+    figure.colorbar(image, ax=panels[: len(several)].tolist(), label=label)
     return figure
 
 
-def _samples(sweep: Sweep, names: list[str], values: Values, label: str) -> Any:
+def _samples(sweep: Sweep, axes: Axes, names: list[str], values: Values, label: str) -> Any:
     """Points over the first one or two parameters that were sampled."""
     if len(names) > 1:
         raise StateError("samples on top of a grid are not drawn; open the sweep with xarray (to_xarray)")
-    drawn = [name for name in sweep.axes if name not in sweep.dimensions and name != "seed"]
+    drawn = [name for name in axes if name not in sweep.dimensions and name != "seed"]
     figure = new_figure(8, 5)
     ax = figure.subplots()
-    x = sweep.axes[drawn[0]]
+    x = axes[drawn[0]]
     _prepare(ax.xaxis, drawn[0], np.sort(x))
     if len(drawn) == 1:
         ax.plot(x, values, ".", color=BLUE)
         ax.set_ylabel(label)
     else:
-        y = sweep.axes[drawn[1]]
+        y = axes[drawn[1]]
         _prepare(ax.yaxis, drawn[1], np.sort(y))
         marks = ax.scatter(x, y, c=values, s=14, cmap=COLOURS, plotnonfinite=False)
         figure.colorbar(marks, label=label)

@@ -38,6 +38,8 @@ class Range:
     def __post_init__(self) -> None:
         if self.log and not (self.start > 0.0 and self.stop > 0.0):
             raise StateError(f"a range by ratios goes between positive numbers, not from {self.start:g}")
+        if not np.isfinite(self.stop - self.start):
+            raise StateError(f"a range from {self.start:g} to {self.stop:g} is too wide for numbers of 64 bits")
 
     def __repr__(self) -> str:
         count = "sampled" if self.count is None else f"{self.count:,} numbers"
@@ -59,7 +61,9 @@ class Range:
 
     def whole_at(self, shares: Floats) -> NDArray[np.int64]:
         """The same among whole numbers, each of them as likely as the others (by ratios: as its share of the range)."""
-        low, high = (int(np.ceil(self.start)), int(np.floor(self.stop)))
+        low, high = int(np.ceil(min(self.start, self.stop))), int(np.floor(max(self.start, self.stop)))
+        if low > high:
+            raise StateError(f"there is no whole number from {self.start:g} to {self.stop:g}")
         between = Range(low, high + 1, None, self.log).at(shares)
         return np.clip(np.floor(between), low, high).astype(np.int64)
 
@@ -89,7 +93,7 @@ def given(name: str, value: Any) -> Range | list[Any]:
         return value
     if isinstance(value, str):
         return read(name, value)
-    if isinstance(value, (dict, set)) or not hasattr(value, "__len__"):
+    if isinstance(value, (dict, set, bytes)) or not hasattr(value, "__len__"):
         raise StateError(
             f"{name}: a sweep goes over a list of values, a supple.Range, or text such as '0.01:0.1:100', "
             f"not over {type(value).__name__}; what is the same in all runs belongs in fixed={{...}}"

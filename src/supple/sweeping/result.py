@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from supple.arguments import checked, checked_as, take, whole
 from supple.errors import StateError, SweepError, printable, short
 from supple.model.model import unknown
+from supple.sweeping.cut import Cut
 from supple.sweeping.outcomes import FAILURE, STATUS, WALL
 from supple.sweeping.plan import Plan
 from supple.sweeping.store import described
@@ -129,11 +130,34 @@ class Sweep:
     @property
     def failures(self) -> list[Failure]:
         """The runs that failed, and why."""
-        if FAILURE not in self._layouts:
+        return self._failures()
+
+    def _failures(self, most: int | None = None) -> list[Failure]:
+        """The first ones. Only chunks that have any are read: texts are large."""
+        runs = np.flatnonzero(self.status.reshape(-1) == FAILED)[:most]
+        if FAILURE not in self._layouts or not len(runs):
             return []
-        said = self._array(FAILURE).reshape(-1)
-        runs = np.flatnonzero(self.status.reshape(-1) == FAILED).tolist()
-        return [Failure(i, self._plan.varied(i), str(said[i])) for i in runs]
+        cut = Cut.read(self.shape, self._layouts[FAILURE].chunks)
+        if cut is None:
+            raise SweepError(f"{self._path} is damaged: its failures are not cut as the sweep is")
+        columns = {name: x.tolist() for name, x in self._plan.columns(runs).items()}
+        out: list[Failure] = []
+        number, said = -1, np.empty(0)
+        for i, run in enumerate(runs.tolist()):
+            of, row = cut.place(run)
+            if of != number:
+                number, said = of, self._said_in(cut, of)
+            out.append(Failure(run, {name: x[i] for name, x in columns.items()}, str(said[row])))
+        return out
+
+    def _said_in(self, cut: Cut, number: int) -> NDArray[Any]:
+        """The messages of a chunk."""
+        layout = self._layouts[FAILURE]
+        if self._path is None:
+            assert self._table is not None
+            return self._table.columns[FAILURE].open[number]
+        found = layout.read_chunk(self._path / FAILURE / ".".join(map(str, cut.index(number))))
+        return np.full(cut.size, "") if found is None else found.reshape(-1)
 
     def to_xarray(self) -> Any:
         """An xarray.Dataset with the axes by name, units as attributes."""

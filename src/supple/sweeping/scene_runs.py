@@ -11,11 +11,13 @@ Quantities come in groups:
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from functools import cached_property
 from inspect import signature, unwrap
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
@@ -52,7 +54,8 @@ class SceneTarget:
 
     def __init__(self, scene: str, quantities: Sequence[str] | None = None) -> None:
         check_scene(scene)
-        self.scene, self.groups = scene, tuple(RUN if quantities is None else quantities)
+        self.scene = scene if scene in scenes.NAMES else str(Path(scene).absolute())  # a worker may be elsewhere
+        self.groups = tuple(RUN if quantities is None else quantities)
         for group in self.groups:
             if group not in GROUPS:
                 raise StateError(f"{unknown('group of quantities', group, GROUPS)} ({', '.join(GROUPS)})")
@@ -65,6 +68,16 @@ class SceneTarget:
     @property
     def name(self) -> str:
         return f"scene {self.scene!r}" if self.scene in scenes.NAMES else repr(self.scene)
+
+    @property
+    def digest(self) -> str | None:
+        """Of a file, which may change before a sweep is resumed."""
+        if self.scene in scenes.NAMES:
+            return None
+        try:
+            return hashlib.sha256(Path(self.scene).read_bytes()).hexdigest()[:16]
+        except OSError as e:
+            raise StateError(f"{self.scene} cannot be read: {e.strerror or e}") from None
 
     @property
     def units(self) -> dict[str, str]:

@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from supple import __version__
 from supple.errors import SweepError
 from supple.holding import lock
+from supple.sweeping.cut import Cut
 from supple.sweeping.outcomes import FAILURE, STATUS
 from supple.sweeping.plan import Axis, Plan
 from supple.sweeping.table import MISSING, Column, Table
@@ -34,13 +36,14 @@ SHARE = 20.0  #: or so many times as long as the last one took
 FORMAT = 1
 GROUP = {"zarr_format": 2}
 LOCK = ".lock"
+FIRST = "supple_first"  #: the first run that has a quantity
 
 
 class Store(Table):
     """A table whose chunks are files."""
 
     def __init__(self, path: Path, plan: Plan, about: dict[str, Any], units: dict[str, str]) -> None:
-        super().__init__(plan.shape, tuple(axis.name for axis in plan.axes), units)
+        super().__init__(plan, units)
         self.path, self._plan, self._about = path, plan, about
         self._lock: int | None = None
         self._written, self._took = clock.monotonic(), 0.0
@@ -76,21 +79,36 @@ class Store(Table):
     def resume(path: Path, units: dict[str, str] | None = None) -> Store:
         """One that is there, to go on with it."""
         plan, about, layouts = described(path)
+        if about.get("version") != __version__:
+            raise SweepError(
+                f"{path} was begun with Supple {about.get('version')}, and this is {__version__}, which may compute "
+                "something else; go on with that one, or give another name"
+            )
         out = Store(path, plan, about, {name: x.unit for name, x in layouts.items()} | (units or {}))
         out._hold()
         try:
-            for left in path.rglob(f"*{NEW}"):
-                left.unlink(missing_ok=True)
-            for name, layout in layouts.items():
-                out.columns[name] = Column(out.cut, layout)
-                if layout.shape[: len(plan.shape)] != plan.shape or layout.chunks[: len(plan.shape)] != out.cut.chunks:
-                    raise SweepError(f"{path / name} is damaged: it is not cut as the sweep is")
-            out.status = read_array(path / STATUS, layouts[STATUS]).reshape(-1).copy()
+            out._read()
         except BaseException:
             out.close()
             raise
-        out._metadata = {name: x for name, x in read_json(path / ".zmetadata")["metadata"].items() if "/" in name}
         return out
+
+    def _read(self) -> None:
+        """What is there, now that nobody else writes."""
+        plan, _, layouts = described(self.path)
+        for left in self.path.rglob(f"*{NEW}"):
+            if not left.is_dir():  # a quantity can be called so
+                left.unlink(missing_ok=True)
+        said = read_json(self.path / ".zmetadata")["metadata"]
+        self._metadata = {name: x for name, x in said.items() if "/" in name}
+        axes = len(plan.shape)
+        for name, layout in layouts.items():
+            cut = Cut.read(plan.shape, layout.chunks[:axes])
+            if layout.shape[:axes] != plan.shape or cut is None:
+                raise SweepError(f"{self.path / name} is damaged: it is not cut as the sweep is")
+            first = said[f"{name}/.zattrs"].get(FIRST)
+            self.columns[name] = Column(cut, layout, first if isinstance(first, int) else 0, kept=True)
+        self.status = read_array(self.path / STATUS, layouts[STATUS]).reshape(-1).copy()
 
     @property
     def plan(self) -> Plan:
@@ -103,7 +121,7 @@ class Store(Table):
     def check_same(self, plan: Plan, about: dict[str, Any]) -> None:
         """Refuse to go on with a sweep that is another one."""
         mine, theirs = self._about, about
-        for name in ("what", "quantities", "batch"):
+        for name in ("what", "content", "quantities", "batch"):
             if mine.get(name) != theirs.get(name):
                 raise self._other(name, mine.get(name), theirs.get(name))
         for name in dict.fromkeys([*self._plan.fixed, *plan.fixed]):
@@ -156,39 +174,63 @@ class Store(Table):
         for axis in self._plan.axes:
             for name, values in axis.values.items():
                 layout = Layout((axis.name,), (len(values),), (len(values),), values.dtype)
-                self._write_layout(name, layout)
+                self._write_layout(name, layout, {})
                 layout.write_chunk(self.path / name / "0", values)
-        self.changed()
+        self._write_layouts()
 
-    def changed(self) -> None:
-        """Write the metadata of columns, each and all of them together."""
-        for name, column in self.columns.items():
-            self._write_layout(name, column.layout)
-        about = read_json(self.path / ".zattrs")
-        arrays = {".zgroup": GROUP, ".zattrs": about} | self._metadata
+    def _write_layouts(self) -> None:
+        """Write the metadata of columns that are new or became larger, each and all of them together."""
+        several = [
+            self._write_layout(name, c.layout, {FIRST: c.first} if c.first else {}) for name, c in self.columns.items()
+        ]
+        if any(several):
+            self._write_metadata()
+        for column in self.columns.values():
+            column.kept = True
+
+    def _write_metadata(self) -> None:
+        arrays = {".zgroup": GROUP, ".zattrs": read_json(self.path / ".zattrs")} | self._metadata
         put_json(self.path / ".zmetadata", {"zarr_consolidated_format": 1, "metadata": arrays})
 
-    def _write_layout(self, name: str, layout: Layout) -> None:
-        both = {f"{name}/.zarray": layout.metadata(), f"{name}/.zattrs": layout.attributes()}
+    def _write_layout(self, name: str, layout: Layout, more: dict[str, Any]) -> bool:
+        """Whether it is another one than before."""
+        both = {f"{name}/.zarray": layout.metadata(), f"{name}/.zattrs": layout.attributes() | more}
         if all(self._metadata.get(key) == x for key, x in both.items()):
-            return
+            return False
         (self.path / name).mkdir(exist_ok=True)
         for key, content in both.items():
             put_json(self.path / key, content)
         self._metadata |= both
+        return True
+
+    def remove(self, names: list[str]) -> None:
+        """What says that they are there first, then themselves."""
+        super().remove(names)
+        try:
+            for name in names:
+                for key in (f"{name}/.zarray", f"{name}/.zattrs"):
+                    self._metadata.pop(key, None)
+            self._write_metadata()
+            for name in names:
+                shutil.rmtree(self.path / name)
+        except OSError as e:
+            raise self._full(e) from None
 
     def load(self, column: Column, name: str, number: int) -> NDArray[Any]:
         chunk = column.blank()
         for place, part in self._parts(column, name, number):
             found = column.layout.read_chunk(place)
             if found is not None:
-                whole = found.reshape(self.cut.size, *found.shape[len(self.shape) :])
+                whole = found.reshape(column.cut.size, *found.shape[len(self.shape) :])
                 chunk[(slice(None), *part)] = whole[(slice(None), *(slice(0, s.stop - s.start) for s in part))]
+        start, stop = column.cut.start(number), column.cut.stop(number)
+        half = np.flatnonzero(self.status[start:stop] == MISSING)  # written before their status was
+        chunk[half] = MISSING if name == STATUS else column.layout.blank(())
         return chunk
 
     def _parts(self, column: Column, name: str, number: int) -> list[tuple[Path, tuple[slice, ...]]]:
         """The files of a chunk, and which part of it each has: a column that became longer has several."""
-        begins, each = self.cut.index(number), column.layout.chunks[len(self.shape) :]
+        begins, each = column.cut.index(number), column.layout.chunks[len(self.shape) :]
         counts = [-(-n // c) for n, c in zip(column.trailing, each)]
         out = []
         for at in np.ndindex(*counts):
@@ -206,27 +248,33 @@ class Store(Table):
         """Write all chunks that changed. Those that are complete need not be kept."""
         begun = clock.monotonic()
         try:
-            for number in sorted(self.dirty):
-                for name in [*(n for n in self.columns if n != STATUS), STATUS]:
+            self._write_layouts()
+            for name in [*(n for n in self.columns if n != STATUS), STATUS]:
+                column = self.columns[name]
+                for number in sorted(column.dirty):
                     self._write(name, number)
-                self.dirty.discard(number)
-                if not (self.status[self.cut.start(number) : self.cut.stop(number)] == MISSING).any():
-                    for column in self.columns.values():
-                        column.open.pop(number, None)
+                    column.dirty.discard(number)
+            for column in self.columns.values():
+                for number in list(column.open):
+                    if not (self.status[column.cut.start(number) : column.cut.stop(number)] == MISSING).any():
+                        del column.open[number]
         except OSError as e:
-            said = e if isinstance(e, SweepError) else _unwritable(self.path, e)
-            raise SweepError(f"{said}; what was written before is safe: make room, and resume") from None
+            raise self._full(e) from None
         self._written = clock.monotonic()
         self._took = self._written - begun
 
+    def _full(self, e: OSError) -> SweepError:
+        if not self.path.is_dir():
+            return SweepError(f"{self.path} was removed while the sweep ran")
+        said = e if isinstance(e, SweepError) else _unwritable(self.path, e)
+        return SweepError(f"{said}; what was written before is safe: make room, and resume")
+
     def _write(self, name: str, number: int) -> None:
         column = self.columns[name]
-        chunk = column.open.get(number)
-        if chunk is None:
-            return
+        chunk = column.open[number]
         each = column.layout.chunks[len(self.shape) :]
         for path, part in self._parts(column, name, number):
-            piece = column.layout.blank((self.cut.size, *each))
+            piece = column.layout.blank((column.cut.size, *each))
             piece[(slice(None), *(slice(0, s.stop - s.start) for s in part))] = chunk[(slice(None), *part)]
             column.layout.write_chunk(path, piece.reshape(column.layout.chunks))
 

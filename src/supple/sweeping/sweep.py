@@ -86,13 +86,10 @@ def sweep(
         "axes": [{"name": axis.name, "parameters": list(axis.values)} for axis in runs.axes],
     }  # fmt: skip
     if not isinstance(target, FunctionTarget):
-        about |= {"scene": target.scene, "quantities": list(target.groups)}
+        about |= {"scene": target.scene, "quantities": list(target.groups), "content": target.digest}
     known = {WALL: "s"} | target.units | checked_units
-    names = tuple(axis.name for axis in runs.axes)
     table: Table = (
-        Table(runs.shape, names, known)
-        if out is None
-        else _store(Path(out), runs, about, known, resume or retry, overwrite)
+        Table(runs, known) if out is None else _store(Path(out), runs, about, known, resume or retry, overwrite)
     )
     return _make(target, runs, about, table, batch, engine, workers, retry, progress)
 
@@ -106,7 +103,11 @@ def go_on(
         about = store.about
         if not isinstance(about.get("scene"), str) or not isinstance(about.get("quantities"), list):
             raise SweepError(f"{path} has runs of a function: resume it from Python, with sweep(..., resume=True)")
-        target = target_of(about["scene"], [str(x) for x in about["quantities"]], batched=False)
+        from supple.sweeping.scene_runs import SceneTarget
+
+        target = SceneTarget(about["scene"], [str(x) for x in about["quantities"]])
+        if about.get("content") != target.digest:
+            raise SweepError(f"{path} cannot be resumed: {target.name} is not what it was when the sweep began")
         for axis in store.plan.axes:
             for name, values in axis.values.items():
                 for x in values.tolist():

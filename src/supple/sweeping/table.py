@@ -1,16 +1,17 @@
 """The results of a sweep, as they come: a column for each quantity, in chunks of runs; in memory, or in a store.
 
 Runs are numbered in C order, and chunks are cut so that each is a stretch of numbers: chunk (i, j) of a grid of 1000 x
-1000 has the runs of four rows. What a store has are the chunks as files (zarr_format.py), the column `status` last:
-a run is done when its status says so, and then its quantities are there. A quantity that was never seen before begins
-a new column; an array longer than those before it makes its column longer, and the shorter ones end in NaN.
+1000 has the runs of four rows; of large arrays, fewer. What a store has are the chunks as files (zarr_format.py), the
+column `status` last: a run is done when its status says so, and then its quantities are there. A quantity that was
+never seen before begins a new column; an array larger than those before it makes its column larger, and the smaller
+ones end in NaN. What a quantity is (text or numbers, of how many axes) is for the first run to say that has it, whoever
+computes it when: if one with a lower number comes later and differs, those behind it are made again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -18,108 +19,94 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.errors import StateError
+from supple.sweeping.cut import RUNS, Cut
 from supple.sweeping.outcomes import FAILURE, LONGEST, STATUS, Outcome
+from supple.sweeping.plan import Plan
 from supple.sweeping.zarr_format import Layout
 
-RUNS = 4096  #: about so many in a chunk
+BYTES = 4_000_000  #: about so many in a chunk
 MISSING, FAILED, DONE = -1, 0, 1  #: of a run
 MOST_COLUMNS = 1000
+OWN = (STATUS, FAILURE)
 TEXT = np.dtype(f"<U{LONGEST}")
 NAN = float("nan")
-Chunk = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Cut:
-    """How runs of a shape are cut into chunks: whole along the last axes, single along the first."""
-
-    shape: tuple[int, ...]
-    chunks: tuple[int, ...]
-    axis: int  #: that is cut into pieces
-
-    @staticmethod
-    def of(shape: tuple[int, ...], most: int = RUNS) -> Cut:
-        axis = len(shape) - 1
-        while axis > 0 and prod(shape[axis:]) < most:
-            axis -= 1
-        rest = prod(shape[axis + 1 :])
-        pieces = -(-shape[axis] // max(1, most // rest))
-        length = -(-shape[axis] // pieces)
-        return Cut(shape, (1,) * axis + (length, *shape[axis + 1 :]), axis)
-
-    @cached_property
-    def size(self) -> int:
-        """Of a chunk."""
-        return prod(self.chunks)
-
-    @cached_property
-    def block(self) -> int:
-        """Runs that share their place along the first axes."""
-        return prod(self.shape[self.axis :])
-
-    @cached_property
-    def pieces(self) -> int:
-        """Chunks of a block."""
-        return -(-self.shape[self.axis] // self.chunks[self.axis])
-
-    def number(self, run: int) -> int:
-        """The chunk of a run, counted."""
-        return run // self.block * self.pieces + run % self.block // self.size
-
-    def start(self, number: int) -> int:
-        return number // self.pieces * self.block + number % self.pieces * self.size
-
-    def stop(self, number: int) -> int:
-        return min(self.start(number) + self.size, (number // self.pieces + 1) * self.block)
-
-    def index(self, number: int) -> Chunk:
-        """Of a chunk, along each axis."""
-        outer = np.unravel_index(number // self.pieces, self.shape[: self.axis]) if self.axis else ()
-        return (*map(int, outer), number % self.pieces, *[0] * (len(self.shape) - self.axis - 1))
 
 
 class Column:
-    """A quantity: numbers, arrays or text. Holds the chunks that are not complete yet, or in memory all."""
+    """A quantity: numbers, arrays or text. Holds the chunks that are not complete yet, or in memory all.
+    first: the lowest number of a run that has it."""
 
-    def __init__(self, cut: Cut, layout: Layout) -> None:
+    def __init__(self, cut: Cut, layout: Layout, first: int = 0, kept: bool = False) -> None:
         self.cut, self.layout = cut, layout
-        self.open: dict[int, NDArray[Any]] = {}  #: (size of a chunk, *trailing)
+        self._shapes = {self.trailing: first}  #: that were seen, and the first run that has each
+        self.kept = kept  #: in files: its chunks are cut once and for all
+        self.open: dict[int, NDArray[Any]] = {}  #: (size of a chunk, *room)
+        self.dirty: set[int] = set()  #: chunks with something that is not in a file
+        self._room = self.trailing  #: which grows by doubling
 
     @property
     def trailing(self) -> tuple[int, ...]:
         return self.layout.shape[len(self.cut.shape) :]
 
-    def put(self, number: int, row: int, value: Any) -> None:
-        if not isinstance(value, np.ndarray):
-            self.open[number][row] = value
-        elif value.ndim == 1:
-            self.open[number][row, : len(value)] = value
-        else:
-            self.open[number][row] = value
+    @property
+    def is_text(self) -> bool:
+        return self.layout.dtype.kind == "U"
 
-    def lengthen(self, length: int) -> None:
-        """Make room for longer arrays."""
-        x, runs = self.layout, self.cut.shape
-        shape = (*runs, length)
-        self.layout = Layout(x.dimensions, shape, x.chunks, x.dtype, x.fill, x.packed, x.unit)
-        for number, old in self.open.items():
-            new = self.layout.blank((len(old), length))
-            new[:, : old.shape[1]] = old
-            self.open[number] = new
+    @property
+    def first(self) -> int:
+        return min(self._shapes.values())
+
+    def make_room(self, run: int, shape: tuple[int, ...]) -> None:
+        """For an array of a run."""
+        self._shapes[shape] = min(run, self._shapes.get(shape, run))
+        self._fit(tuple(map(max, shape, self.trailing)))
+
+    def shrink(self, run: int) -> None:
+        """To what runs before this one have."""
+        self._shapes = {shape: first for shape, first in self._shapes.items() if first < run}
+        self._fit(tuple(max(sizes) for sizes in zip(*self._shapes)))
+
+    def _fit(self, trailing: tuple[int, ...]) -> None:
+        if trailing == self.trailing:
+            return
+        self.layout = replace(self.layout, shape=(*self.cut.shape, *trailing))
+        if any(n > m for n, m in zip(trailing, self._room)):
+            self._room = tuple(max(n, 2 * m) if n > m else m for n, m in zip(trailing, self._room))
+            self._move()
+
+    def _move(self) -> None:
+        """What is open into chunks with more room."""
+        old, open_before = self.cut, self.open
+        if not self.kept:
+            self.cut = cut_of(old.shape, self._room, self.layout.dtype)
+            self.layout = replace(self.layout, chunks=(*self.cut.chunks, *self._room))
+        self.open = {}
+        for number, chunk in open_before.items():
+            start, stop = old.start(number), old.stop(number)
+            inner = tuple(slice(0, n) for n in chunk.shape[1:])
+            for new, rows, runs in self.cut.stretches(start, stop):
+                part = chunk[runs.start - start : runs.stop - start]
+                self.open.setdefault(new, self.blank())[(rows, *inner)] = part
+        if not self.kept:
+            self.dirty = set(self.open)
 
     def blank(self) -> NDArray[Any]:
-        return self.layout.blank((self.cut.size, *self.trailing))
+        return self.layout.blank((self.cut.size, *self._room))
+
+
+def cut_of(shape: tuple[int, ...], trailing: tuple[int, ...], dtype: np.dtype[Any]) -> Cut:
+    return Cut.of(shape, max(1, min(RUNS, BYTES // (dtype.itemsize * prod(trailing)))))
 
 
 class Table:
     """Results by run. A store (store.py) keeps them in files; alone, they are in memory."""
 
-    def __init__(self, shape: tuple[int, ...], dimensions: tuple[str, ...], units: Mapping[str, str]) -> None:
-        self.shape, self.dimensions, self.units = shape, dimensions, dict(units)
-        self.cut = Cut.of(shape)
-        self.status = np.full(prod(shape), MISSING, dtype=np.int8)
+    def __init__(self, plan: Plan, units: Mapping[str, str]) -> None:
+        self.shape, self.dimensions, self.units = plan.shape, tuple(axis.name for axis in plan.axes), dict(units)
+        self._names = {*self.dimensions, *plan.names}
+        self.status = np.full(plan.size, MISSING, dtype=np.int8)
         self.columns: dict[str, Column] = {}
-        self.dirty: set[int] = set()  #: chunks with something that is not in a file
+        self.reopened = False  #: runs that were done are to be made again
         self._add(STATUS, (), np.dtype(np.int8), MISSING)
 
     @property
@@ -135,95 +122,125 @@ class Table:
     def put(self, runs: Iterable[int], outcomes: Iterable[Outcome]) -> None:
         """Results of some runs."""
         for run, outcome in zip(runs, outcomes):
-            values = outcome.values
-            if values is not None:
-                try:
-                    self._make_room(values)
-                except StateError as e:
-                    values, outcome = None, outcome._replace(message=str(e)[:LONGEST])
+            try:
+                values, message = outcome.values, outcome.message
+                if values is not None:
+                    self._make_room(run, {name: (isinstance(x, str), _shape(x)) for name, x in values.items()})
+            except StateError as e:
+                values, message = None, str(e)
             if values is None:
-                self._column(FAILURE, outcome.message)
-            self._put(run, {FAILURE: outcome.message} if values is None else values, values is not None)
+                self._fail(run, message)
+            else:
+                for name, value in values.items():
+                    number, row = self.columns[name].cut.place(run)
+                    at: Any = (row, *[slice(0, n) for n in _shape(value)])
+                    self._opened(name, number)[at] = value
+                self._set(run, run + 1, DONE)
 
     def put_batch(self, start: int, values: Mapping[str, NDArray[Any]]) -> None:
         """Results of runs from `start` on: arrays with a row for each."""
-        self._make_room({name: x[0] if x.ndim > 1 else float(x[0]) for name, x in values.items()})
-        count = len(next(iter(values.values())))
-        run, end = start, start + count
-        while run < end:
-            number, row = self._row(run)
-            stop = min(end, self.cut.stop(number))
-            rows, part = slice(row, row + stop - run), slice(run - start, stop - start)
-            for name, x in values.items():
-                self._opened(name, number)[(rows, *(slice(0, n) for n in x.shape[1:]))] = x[part]
-            self._opened(STATUS, number)[rows] = self.status[run:stop] = DONE
-            self.dirty.add(number)
-            run = stop
+        stop = start + len(next(iter(values.values())))
+        try:
+            self._make_room(start, {name: (False, x.shape[1:]) for name, x in values.items()})
+        except StateError as e:
+            for run in range(start, stop):
+                self._fail(run, str(e))
+            return
+        for name, x in values.items():
+            more = tuple(slice(0, n) for n in x.shape[1:])
+            for number, rows, runs in self.columns[name].cut.stretches(start, stop):
+                self._opened(name, number)[(rows, *more)] = x[runs.start - start : runs.stop - start]
+        self._set(start, stop, DONE)
 
     def forget_failures(self) -> None:
         """Failed runs are to be made again."""
-        for run in np.flatnonzero(self.status == FAILED).tolist():
-            number, row = self._row(run)
-            self._opened(FAILURE, number)[row] = ""
-            self._set(run, number, row, MISSING)
+        self._forget(self.status == FAILED)
 
-    def _put(self, run: int, values: Mapping[str, Any], good: bool) -> None:
-        number, row = self._row(run)
-        for name, value in values.items():
-            self._opened(name, number)
-            self.columns[name].put(number, row, value)
-        self._set(run, number, row, DONE if good else FAILED)
+    def _forget(self, which: NDArray[np.bool_]) -> None:
+        """Runs are as if they had never been made: first their status, so that at any time it tells the truth."""
+        for number, rows, runs in self.columns[STATUS].cut.stretches(0, len(which)):
+            if which[runs].any():
+                self._opened(STATUS, number)[rows][which[runs]] = MISSING
+        self.status[which] = MISSING
+        self.flush()
+        for name, column in self.columns.items():
+            for number, rows, runs in column.cut.stretches(0, len(which)):
+                if name != STATUS and which[runs].any():
+                    self._opened(name, number)[rows][which[runs]] = column.layout.blank(())
 
-    def _set(self, run: int, number: int, row: int, status: int) -> None:
-        self._opened(STATUS, number)[row] = self.status[run] = status
-        self.dirty.add(number)
+    def _fail(self, run: int, message: str) -> None:
+        if FAILURE not in self.columns:
+            self._add(FAILURE, (), TEXT, "", True)
+        number, row = self.columns[FAILURE].cut.place(run)
+        self._opened(FAILURE, number)[row] = message[:LONGEST]
+        self._set(run, run + 1, FAILED)
+
+    def _set(self, start: int, stop: int, status: int) -> None:
+        self.status[start:stop] = status
+        for number, rows, _ in self.columns[STATUS].cut.stretches(start, stop):
+            self._opened(STATUS, number)[rows] = status
 
     def _opened(self, name: str, number: int) -> NDArray[Any]:
         """A chunk of a column, to write to."""
         column = self.columns[name]
         if number not in column.open:
             column.open[number] = self.load(column, name, number)
+        column.dirty.add(number)
         return column.open[number]
-
-    def _row(self, run: int) -> tuple[int, int]:
-        number = self.cut.number(run)
-        return number, run - self.cut.start(number)
 
     def load(self, column: Column, name: str, number: int) -> NDArray[Any]:
         """A chunk to write to."""
         return column.blank()
 
-    def _make_room(self, values: Mapping[str, Any]) -> None:
-        """Columns for these, refused if they do not go together with what others are."""
-        for name, value in values.items():
-            column = self._column(name, value)
-            text, shape = isinstance(value, str), np.shape(value)
-            if text != (column.layout.dtype.kind == "U"):
-                raise StateError(f"{name} is {'text' if text else 'a number'} here, and something else in other runs")
-            if len(shape) != len(column.trailing) or (len(shape) > 1 and shape != column.trailing):
-                raise StateError(f"{name} has shape {shape} here, and {column.trailing} in other runs")
-            if len(shape) == 1 and shape[0] > column.trailing[0]:
-                column.lengthen(shape[0])
-                self.changed()
+    def _make_room(self, run: int, kinds: Mapping[str, tuple[bool, tuple[int, ...]]]) -> None:
+        """Columns for what a run has: of each quantity, whether it is text, and its shape. Refused if earlier runs have
+        something else."""
+        other = [name for name, kind in kinds.items() if not self._is_as(name, *kind)]
+        for name in other:
+            if self.columns[name].first < run:
+                raise StateError(f"{name} is {_said(*kinds[name])} here, and something else in other runs")
+        if other:
+            self._give_way(run)
+        for name, (text, shape) in kinds.items():
+            sizes = tuple(max(n, 1) for n in shape)
+            if name not in self.columns:
+                self._add(name, sizes, TEXT if text else np.dtype(np.float64), "" if text else NAN, text, run)
+            self.columns[name].make_room(run, sizes)
 
-    def _column(self, name: str, value: Any) -> Column:
-        if name not in self.columns:
-            if len(self.columns) >= MOST_COLUMNS:
-                raise StateError(f"there are {MOST_COLUMNS} quantities already; {name} is one too many")
-            text = isinstance(value, str)
-            shape = tuple(max(n, 1) for n in np.shape(value))
-            self._add(name, shape, TEXT if text else np.dtype(np.float64), "" if text else NAN, text)
-            self.changed()
-        return self.columns[name]
+    def _is_as(self, name: str, text: bool, shape: tuple[int, ...]) -> bool:
+        column = self.columns.get(name)
+        return column is None or (text == column.is_text and len(shape) == len(column.trailing))
 
-    def _add(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Any, packed: bool = False) -> None:
-        more = tuple(f"{name}_{i}" for i in range(len(shape)))
-        sizes = (*self.shape, *shape), (*self.cut.chunks, *shape)
-        unit = self.units.get(name, "")
-        self.columns[name] = Column(self.cut, Layout((*self.dimensions, *more), *sizes, dtype, fill, packed, unit))
+    def _give_way(self, run: int) -> None:
+        """What later runs have is something else in this one: they are to be made again."""
+        later = np.arange(len(self.status)) >= run
+        self._forget(later & (self.status != MISSING))
+        self.remove([name for name, column in self.columns.items() if column.first >= run and name not in OWN])
+        self.flush()
+        for name, column in self.columns.items():
+            if name not in OWN:
+                column.shrink(run)
+        self.reopened = True
 
-    def changed(self) -> None:
-        """Columns were added, or became longer."""
+    def remove(self, names: list[str]) -> None:
+        """Columns that no run has any more."""
+        for name in names:
+            del self.columns[name]
+
+    def _add(
+        self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], fill: Any, packed: bool = False, first: int = 0
+    ) -> None:
+        if len(self.columns) >= MOST_COLUMNS:
+            raise StateError(f"there are {MOST_COLUMNS} quantities already; {name} is one too many")
+        cut = cut_of(self.shape, shape, dtype)
+        dimensions = (*self.dimensions, *(self._unused(f"{name}_{i}") for i in range(len(shape))))
+        sizes = (*self.shape, *shape), (*cut.chunks, *shape)
+        layout = Layout(dimensions, *sizes, dtype, fill, packed, self.units.get(name, ""))
+        self.columns[name] = Column(cut, layout, first)
+
+    def _unused(self, dimension: str) -> str:
+        """A name for an axis of an array that is no parameter's."""
+        return self._unused(f"{dimension}_") if dimension in self._names else dimension
 
     def flush(self) -> None:
         """Bring everything to the files, if there are any."""
@@ -233,6 +250,15 @@ class Table:
         column, size = self.columns[name], prod(self.shape)
         out = column.layout.blank((size, *column.trailing))
         for number, chunk in column.open.items():
-            start, stop = self.cut.start(number), self.cut.stop(number)
-            out[start:stop] = chunk[: stop - start]
+            start, stop = column.cut.start(number), column.cut.stop(number)
+            out[start:stop] = chunk[(slice(0, stop - start), *(slice(0, n) for n in column.trailing))]
         return out.reshape(column.layout.shape)
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return value.shape if isinstance(value, np.ndarray) else ()
+
+
+def _said(text: bool, shape: tuple[int, ...]) -> str:
+    axes = len(shape)
+    return "text" if text else ("a number", "a list of numbers")[axes] if axes < 2 else f"an array of {axes} axes"

@@ -11,8 +11,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from supple import __version__
 from supple.errors import StateError
-from supple.sweeping.outcomes import FAILURE, STATUS, WALL, Outcome, failure, measured
+from supple.sweeping.outcomes import FAILURE, LARGEST, STATUS, WALL, Outcome, failure, measured
+
+LONG = 1.0  #: seconds of a bundle
+Ends = tuple[type[BaseException], ...]
 
 
 class Runnable(Protocol):
@@ -34,6 +38,7 @@ class Parcel(NamedTuple):
 
     content: bytes
     digest: str
+    version: str  #: of Supple
 
 
 class Batch(NamedTuple):
@@ -55,7 +60,7 @@ def parcel(work: Work) -> Parcel:
             f"what is to be run cannot be sent to other processes ({failure(e)}): let the function open files, locks "
             "and connections itself, or use engine='serial'"
         ) from None
-    return Parcel(content, hashlib.sha256(content).hexdigest())
+    return Parcel(content, hashlib.sha256(content).hexdigest(), __version__)
 
 
 _unpacked: dict[str, Work] = {}  #: what this process has at hand: the last
@@ -71,37 +76,53 @@ def _work_of(parcel: Parcel) -> Work:
 
 
 def do(parcel: Parcel, columns: dict[str, list[Any]]) -> list[Outcome] | Batch:
-    """A bundle: the values of all that varies, of each run. Called in workers."""
-    return do_here(_work_of(parcel), columns)
+    """A bundle: the values of all that varies, of each run. Called in workers, where Ctrl-C means nothing."""
+    if parcel.version != __version__:
+        raise StateError(f"a worker has Supple {__version__}, and what began the sweep has {parcel.version}")
+    return _made(_work_of(parcel), columns, ())
 
 
 def do_here(work: Work, columns: dict[str, list[Any]]) -> list[Outcome] | Batch:
+    """The same in this process."""
+    return _made(work, columns, (KeyboardInterrupt,))
+
+
+def _made(work: Work, columns: dict[str, list[Any]], ends: Ends) -> list[Outcome] | Batch:
+    """At least one run, and no more when they have taken LONG. ends: exceptions that are the end of it all."""
     if work.target.batched:
-        return _batch(work, columns)
-    names = list(columns)
-    return [_run(work, dict(zip(names, values))) for values in zip(*columns.values())]
+        return _batch(work, columns, ends)
+    names, out, end = list(columns), [], clock.perf_counter() + LONG
+    for values in zip(*columns.values()):
+        out.append(_run(work, dict(zip(names, values)), ends))
+        if clock.perf_counter() > end:
+            break
+    return out
 
 
-def _run(work: Work, varied: dict[str, Any]) -> Outcome:
+def _run(work: Work, varied: dict[str, Any], ends: Ends) -> Outcome:
     begun = clock.perf_counter()
     try:
         values = measured(work.target.run(work.fixed | varied), work.taken)
-    except (Exception, SystemExit) as e:
+    except ends:
+        raise
+    except BaseException as e:
         return Outcome(None, failure(e), clock.perf_counter() - begun)
     seconds = clock.perf_counter() - begun
     return Outcome({WALL: seconds} | values, "", seconds)
 
 
-def _batch(work: Work, columns: dict[str, list[Any]]) -> Batch:
+def _batch(work: Work, columns: dict[str, list[Any]], ends: Ends) -> Batch:
     begun = clock.perf_counter()
     count = len(next(iter(columns.values())))
     try:
         arrays = {name: np.array(values) for name, values in columns.items()}
-        values = measured(work.target.run(work.fixed | arrays), work.taken)
+        values = measured(work.target.run(work.fixed | arrays), work.taken, LARGEST * count)
         for name, x in values.items():
             if not isinstance(x, np.ndarray) or x.shape[:1] != (count,):
                 raise StateError(f"{name} must be an array with a row for each of the {count} runs of a batch")
-    except (Exception, SystemExit) as e:
+    except ends:
+        raise
+    except BaseException as e:
         return Batch(None, failure(e), clock.perf_counter() - begun)
     seconds = clock.perf_counter() - begun
     return Batch({WALL: np.full(count, seconds / count)} | values, "", seconds)

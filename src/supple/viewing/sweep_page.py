@@ -126,7 +126,7 @@ class SweepPage:
         if (
             self._run is None
             or not path.startswith("run/")
-            or not (number.isdecimal() and int(number[:12]) < self._size)
+            or not (number.isdecimal() and len(number) < 12 and int(number) < self._size)
         ):
             return 404, "There is no such page.\n"
         with self._one, tempfile.TemporaryDirectory() as folder:
