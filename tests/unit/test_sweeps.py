@@ -357,6 +357,21 @@ def test_a_bundle_that_takes_long_gives_back_what_it_has_not_made(monkeypatch):
     assert same(made(noisy, over), whole) and max(sent) > 1 and len(sent) >= 18
 
 
+def test_what_is_large_is_sent_to_a_worker_once(monkeypatch):
+    big, sent = np.arange(100_000.0), []
+
+    class Watched(ThreadPoolExecutor):
+        def submit(self, function, parcel, columns):
+            sent.append(parcel.content)
+            return super().submit(function, parcel, columns)
+
+    monkeypatch.setattr("supple.sweeping.driver.BUNDLE", 1e-6)
+    with Watched(1) as threads:
+        s = supple.sweep(lambda a: big[a], {"a": range(50)}, engine=threads)
+    assert s["result"].tolist() == list(range(50))
+    assert len(sent) > 50 and 1 <= sum(x is not None for x in sent) <= 3
+
+
 def test_a_worker_of_another_version_is_refused(monkeypatch):
     with ThreadPoolExecutor(1) as threads:
         monkeypatch.setattr("supple.sweeping.work.__version__", "9.9")

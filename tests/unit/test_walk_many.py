@@ -89,3 +89,24 @@ def test_what_is_no_table_of_states(q, v):
         walk_many(WALKERS["compass"], q, v)
     with pytest.raises(StateError, match="2 q and 1 v"):
         walk_many(WALKERS["compass"], np.zeros((2, 2)), np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("make", [supple.scenes.compass, supple.scenes.simplest_walker])
+def test_who_lies_on_the_ground_makes_no_step(make):
+    """Where `walk` refuses to begin; states all around the circle."""
+    walker, rng = make(), np.random.default_rng(4)
+    q, v = rng.uniform(-np.pi, np.pi, (60, 2)), rng.normal(size=(60, 2))
+    walks = supple.walk_many(walker, q, v, 2)
+    refused = np.array([not _begins(walker, x, y) for x, y in zip(q, v)])
+    assert 5 < refused.sum() < 55
+    assert walks.fell[refused].all() and not walks.steps[refused].any()
+    assert np.array_equal(walks.q[refused], q[refused]) and np.array_equal(walks.v[refused], v[refused])
+
+
+def _begins(walker, q, v):
+    try:
+        supple.walk(walker.at(q, v), 1, trace=False)
+    except supple.StateError as e:
+        assert "has already fallen" in str(e)
+        return False
+    return True

@@ -38,6 +38,7 @@ class Bundle:
     runs: Ints
     deaths: int = 0  #: of processes in which it was alone
     suspect: bool = False  #: of having killed its process
+    told: bool = False  #: sent with all that a worker needs to know
 
     def halves(self) -> list[Bundle]:
         half = len(self.runs) // 2
@@ -112,8 +113,13 @@ class Driver:
         if self._parcel is None:
             future = self._engine.submit(do_here, self._work, columns)
         else:
-            future = self._engine.submit(do, self._parcel, columns)
+            future = self._engine.submit(do, self._parcel_of(bundle), columns)
         self._pending[future] = bundle
+
+    def _parcel_of(self, bundle: Bundle) -> Parcel:
+        """What is large is sent to those who ask for it."""
+        assert self._parcel is not None
+        return self._parcel._replace(content=None) if self._parcel.is_large and not bundle.told else self._parcel
 
     def _bundles(self, missing: Ints) -> Iterator[Bundle]:
         if self._batch is not None:
@@ -153,7 +159,11 @@ class Driver:
             hint = "; put what the function uses into a module that they can import" if "__main__" in str(e) else ""
             raise SweepError(f"the workers cannot run this: {failure(e)}{hint}") from None
 
-    def _keep(self, bundle: Bundle, came: list[Outcome] | Batch) -> None:
+    def _keep(self, bundle: Bundle, came: list[Outcome] | Batch | None) -> None:
+        if came is None:
+            bundle.told = True
+            self._again.append(bundle)
+            return
         seconds = came.seconds if isinstance(came, Batch) else sum(o.seconds for o in came)
         each = seconds / (len(bundle.runs) if isinstance(came, Batch) else len(came))
         self._seconds = each if self._seconds is None else 0.5 * (self._seconds + each)

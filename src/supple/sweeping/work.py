@@ -16,6 +16,7 @@ from supple.errors import StateError
 from supple.sweeping.outcomes import FAILURE, LARGEST, STATUS, WALL, Outcome, failure, measured
 
 LONG = 1.0  #: seconds of a bundle
+LARGE = 100_000  #: bytes of what is not sent with every bundle
 Ends = tuple[type[BaseException], ...]
 
 
@@ -34,11 +35,15 @@ class Work(NamedTuple):
 
 
 class Parcel(NamedTuple):
-    """Work as it is sent, and what tells it from other work."""
+    """Work as it is sent, and what tells it from other work. Without content where it is large, and was sent before."""
 
-    content: bytes
+    content: bytes | None
     digest: str
     version: str  #: of Supple
+
+    @property
+    def is_large(self) -> bool:
+        return self.content is not None and len(self.content) > LARGE
 
 
 class Batch(NamedTuple):
@@ -66,20 +71,23 @@ def parcel(work: Work) -> Parcel:
 _unpacked: dict[str, Work] = {}  #: what this process has at hand: the last
 
 
-def _work_of(parcel: Parcel) -> Work:
+def _work_of(parcel: Parcel) -> Work | None:
+    """None if it was never sent here."""
     work = _unpacked.get(parcel.digest)
-    if work is None:
+    if work is None and parcel.content is not None:
         work = pickle.loads(parcel.content)
         _unpacked.clear()
         _unpacked[parcel.digest] = work
     return work
 
 
-def do(parcel: Parcel, columns: dict[str, list[Any]]) -> list[Outcome] | Batch:
-    """A bundle: the values of all that varies, of each run. Called in workers, where Ctrl-C means nothing."""
+def do(parcel: Parcel, columns: dict[str, list[Any]]) -> list[Outcome] | Batch | None:
+    """A bundle: the values of all that varies, of each run; None if the worker was never told what to do. Called in
+    workers, where Ctrl-C means nothing."""
     if parcel.version != __version__:
         raise StateError(f"a worker has Supple {__version__}, and what began the sweep has {parcel.version}")
-    return _made(_work_of(parcel), columns, ())
+    work = _work_of(parcel)
+    return None if work is None else _made(work, columns, ())
 
 
 def do_here(work: Work, columns: dict[str, list[Any]]) -> list[Outcome] | Batch:

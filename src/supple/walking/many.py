@@ -24,8 +24,8 @@ from supple.spatial.fields import Integer, Number, Value
 from supple.spatial.structs import Link, Struct
 from supple.walking.impacts import impact
 from supple.walking.landings import Landing, land, landing
-from supple.walking.stride import FIRST, STUCK, TOUCHED, Clock, Strider, Striding, stride
-from supple.walking.touchdown import FOOT, point_of
+from supple.walking.stride import FELL, FIRST, STUCK, TOUCHED, Clock, Strider, Striding, stride
+from supple.walking.touchdown import FOOT, above, point_of
 from supple.walking.walkers import LATEST, Tolerance, Walker, footing
 
 #: In units of a walker's pace: the longest step of the integration. The instant of a touchdown is found by whole steps
@@ -71,6 +71,13 @@ def _step(stance, clock, begin, y, new, trace):
     return (end if good else STUCK), length
 
 
+@helper
+def _lies(watched, q):
+    """Whether it has fallen before it begins (Walker.check)."""
+    _, guard, _ = above(q, watched)
+    return not guard > max(0.0, -watched.least)
+
+
 _MATRIX = types.float64[:, ::1]
 
 
@@ -83,7 +90,7 @@ def walks_kernel(x, states, ends, last, room, trace):
     y, new, keep = room[0], room[1], last.shape[1]
     for i in range(states.shape[0]):
         y[:] = states[i]
-        made, end = 0, TOUCHED
+        made, end = 0, FELL if _lies(x.first.striding.watched, vector(y)) else TOUCHED
         while made < x.steps and end == TOUCHED:
             stance = x.first if made % 2 == 0 else x.second
             end, length = _step(stance, x.clock, x.begin, y, new, trace)
@@ -129,7 +136,8 @@ def walk_many(
     tolerance: Tolerance = 1e-8,
 ) -> Walks:
     """The walker from many states, q and v of (m, nv), each `steps` steps or until it falls: as `walk`, but compiled
-    throughout, and without a trace. v None means at rest.
+    throughout, and without a trace. v None means at rest. From where `walk` refuses to begin, with the guard on the
+    ground, it fell without a step.
 
     keep: of so many of the last steps, durations and lengths are kept. tolerance: of the integration. A basin of
     attraction is the walks of a grid of states; see also supple.sweep(..., batch=4096).
