@@ -54,6 +54,9 @@ def test_a_toml_file_says_the_same(tmp_path):
     file.write_text('scene = "pendulum"\nout = "u.zarr"\n[over]\nangel = "0.1:1:2"\n')
     code, _, error = ended("sweep", "--config", file, cwd=tmp_path)
     assert code == 2 and "did you mean 'angle'" in error and not (tmp_path / "u.zarr").exists()
+    file.write_text('scene = "pendulum"\nout = "u.zarr"\nover = 3\n')
+    code, _, error = ended("sweep", "--config", file, cwd=tmp_path)
+    assert code == 2 and "s.toml:3: over is a table: write [over]" in error and error.count("\n") == 1
     file.write_text('scene = "pendulum"\noat = "u.zarr"\n')
     code, _, error = ended("sweep", "--config", file, cwd=tmp_path)
     assert code == 2 and "s.toml:2" in error and "did you mean 'out'" in error
@@ -71,6 +74,7 @@ def test_a_toml_file_says_the_same(tmp_path):
         (["compass", "--out", "no/x.zarr", "--over", "slope=0.1"], "there is no folder"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--engine", "dask://"], "engine"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--plot", "x.doc"], "name ends in one of"),
+        (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--over", "slope=0.2"], "slope is given twice"),
         (["no.zarr", "--resume"], "no scene named 'no.zarr'"),
     ],
 )

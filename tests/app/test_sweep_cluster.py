@@ -120,3 +120,8 @@ def test_engines_that_are_not_there(tmp_path, monkeypatch):
         supple.sweep(slow, {"a": [1]}, engine="dask://127.0.0.1:9", out=tmp_path / "s.zarr")
     assert time.monotonic() - begun < 20
     assert supple.sweep(slow, {"a": [1]}, engine="serial", out=tmp_path / "s.zarr", resume=True).done == 1
+    with socket.socket() as mute:  # somebody who takes the call, and says nothing
+        mute.bind(("127.0.0.1", 0))
+        mute.listen()
+        with pytest.raises(SweepError, match="no scheduler answers there"):
+            supple.sweep(slow, {"a": [1]}, engine=f"dask://127.0.0.1:{mute.getsockname()[1]}")

@@ -71,9 +71,7 @@ def test_samples_fill_the_ranges_and_follow_from_the_seed(sampling):
     assert set(s.axes["n"].tolist()) == set(range(1, 7))
 
 
-@pytest.mark.parametrize(
-    ("text", "least", "most"), [("5:1", 1, 5), ("0.5:3.5", 1, 3), ("9:2:log", 2, 9), ("4:4", 4, 4)]
-)
+@pytest.mark.parametrize(("text", "low", "high"), [("5:1", 1, 5), ("0.5:3.5", 1, 3), ("9:2:log", 2, 9), ("4:4", 4, 4)])
 def test_whole_numbers_are_sampled_from_all_there_are(text, low, high):
     def f(n: int):
         return n
@@ -165,7 +163,10 @@ def test_wrong_parameters_of_scenes(scene, over, how, said):
         made(scene, over, **how)
 
 
-@pytest.mark.parametrize("engine", ["dusk", "dask://", 3, object()])
+NONE = ["dusk", "dask://", "dask://localhost", "dask://localhost:99999", "dask://a b:80", "dask://x:80:80", 3, object()]
+
+
+@pytest.mark.parametrize("engine", NONE)
 def test_what_is_no_engine(engine):
     with pytest.raises(StateError, match="engine"):
         supple.sweep(never, {"a": [1]}, engine=engine)

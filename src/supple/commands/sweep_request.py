@@ -56,6 +56,10 @@ class SweepRequest:
     ) -> SweepRequest:  # fmt: skip
         """As the options of the command line have it."""
         both = assignments(over, "--over"), assignments(settings, "--set")
+        if len(both[0]) < len(over):
+            names = [text.partition("=")[0].strip() for text in over]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise StateError(f"--over {twice} is given twice; write all its values in one: {twice}=A,B,C")
         store = None if out is None else str(out)
         return SweepRequest(scene, *both, samples, sampling, repeats, seed, tuple(quantity), store)
 
@@ -83,6 +87,9 @@ class SweepRequest:
         if file is None:
             return self
         said, text = read_toml(file, ("set", "over"))
+        for name in ("over", "set"):
+            if not isinstance(said.get(name, {}), dict):
+                raise StateError(f"{place(file, text, name)}: {name} is a table: write [{name}], and its keys below")
         below: dict[str, Any] = {"over": said.pop("over", {}), "set": said.pop("set", {})}
         for key, value in said.items():
             where = f"{place(file, text, key)}: "
@@ -98,8 +105,7 @@ class SweepRequest:
 
     def run(self, resume: bool, retry: bool, overwrite: bool, **where: Any) -> Sweep:
         """Make the runs."""
-        from supple.sweeping.outcomes import WALL
-        from supple.sweeping.scene_runs import GROUPS, UNITS
+        from supple.sweeping.scene_runs import GROUPS
         from supple.sweeping.sweep import sweep
 
         if self.scene is None:
@@ -107,10 +113,6 @@ class SweepRequest:
         check_scene(self.scene)
         if self.out is None:
             raise StateError("give the store in which results are kept: --out map.zarr")
-        known = [*GROUPS, *UNITS, WALL]
-        for name in self.quantity:
-            if name not in known and not name.startswith("events_"):
-                raise StateError(f"{unknown('quantity', name, known)} (groups of them are {', '.join(GROUPS)})")
         groups = [x for x in self.quantity if x in GROUPS] or None
         given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "sampling", "repeats", "seed")}
         given = {name: x for name, x in given.items() if x is not None}

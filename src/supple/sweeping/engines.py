@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
+import re
+import threading
 import time as clock
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor
@@ -19,6 +21,7 @@ from supple.model.model import count
 from supple.sweeping.processes import Alone, begin
 
 SERIAL, LOCAL, DASK = "serial", "local", "dask://"
+ADDRESS = re.compile(r"dask://([\w.-]+:|\[[\da-fA-F:.]+\]:)(\d{1,5})/?", re.ASCII)
 AGAIN = 1.0  #: seconds between two looks at who is there
 PATIENCE = 60.0  #: seconds for a scheduler to come back
 ANSWER = 10.0  #: seconds for a scheduler to answer at first
@@ -138,7 +141,8 @@ class Dask:
             raise SweepError(f"{self.name} needs Dask: pip install 'supple[sweeps]'") from None
         try:
             with _quiet():
-                return Client(f"tcp://{self._address}", timeout=seconds, set_as_default=False)
+                how = dict(timeout=seconds, set_as_default=False)
+                return _within(2.0 * seconds, lambda: Client(f"tcp://{self._address}", **how))
         except (OSError, TimeoutError, ValueError) as e:
             said = " ".join(str(e).split())[:120]
             raise SweepError(
@@ -189,6 +193,23 @@ class Dask:
                 self._client.close(timeout=2)
 
 
+def _within(seconds: float, make: Callable[[], Any]) -> Any:
+    """What is made, or TimeoutError: of somebody who takes a call and says nothing, Dask waits for ever."""
+    out: Future[Any] = Future()
+
+    def make_it() -> None:
+        try:
+            out.set_result(make())
+        except BaseException as e:
+            out.set_exception(e)
+
+    threading.Thread(target=make_it, daemon=True).start()
+    try:
+        return out.result(seconds)
+    except TimeoutError as e:
+        raise TimeoutError(str(e) or f"nothing was said in {seconds:g} s") from None
+
+
 def _pass_on(theirs: Any, ours: Future[Any]) -> None:
     """What came of a run on the cluster, in a future that can be waited for beside others."""
     with suppress(Exception):  # ours is given up already
@@ -216,8 +237,9 @@ def engine_of(engine: Any, workers: int | None, runs: int) -> Engine:
             raise StateError(f"engine {engine!r} has the workers that it has; leave workers out")
         if engine == SERIAL:
             return Serial()
-        if engine.startswith(DASK) and len(engine) > len(DASK):
-            return Dask(engine.removeprefix(DASK))
+        found = ADDRESS.fullmatch(engine)
+        if found is not None and 0 < int(found[2]) < 2**16:
+            return Dask(found[1] + found[2])
         raise StateError(f"engine {engine!r} is none: take 'local', 'serial', 'dask://HOST:PORT', or an executor")
     if workers is not None:
         raise StateError("an executor has the workers that it has; leave workers out")
