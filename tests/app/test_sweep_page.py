@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import socket
 import threading
 import urllib.error
 import urllib.request
@@ -67,3 +68,23 @@ def test_words_of_others_are_words_and_large_maps_are_thinned():
     assert "</script><b>" not in text and "Point at a cell" in text
     data = json.loads(re.search(r"const s = (\{.*?\}), at = ", text)[1].replace("\\u003c", "<"))
     assert data["shape"] == [334, 2] and data["values"]["result"][2] is None and data["numbers"][2] == 6
+
+
+def test_who_leaves_before_the_answer_is_nobodys_trouble(served, capfd):
+    host, port = served.url.removeprefix("http://").split("/")[0].split(":")
+    for _ in range(3):
+        with socket.create_connection((host, int(port))) as gone:
+            gone.send(f"GET /{served.token}/run/1 HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    assert got(served.url)[0] == 200
+    got(served.url + "run/0")  # one at a time: the others are over
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_page_has_a_bearable_number_of_cells():
+    x = np.arange(90.0)
+    s = supple.sweep(lambda a, b, c: a + b + c, {"a": x, "b": x, "c": x}, engine="serial", batch=10**6)
+    data = json.loads(re.search(r"const s = (\{.*?\}), at = ", page(s, False))[1])
+    shape = data["shape"]
+    assert 50_000 < np.prod(shape) <= 200_000 and [len(v) for v in data["axes"]] == shape
+    last = [v[-1] for v in data["axes"]]
+    assert data["values"]["result"][-1] == sum(last) and s.parameters(data["numbers"][-1]) == dict(zip("abc", last))

@@ -11,8 +11,10 @@ import secrets
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from supple.viewing.gate import HEADERS, HERE, POLICY, REFUSED
 from supple.viewing.stage import HOST
 
 MOST = 400  #: cells along a side; of more, every second, third and so on is shown
+MOST_CELLS = 200_000
 
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>%(title)s</title>
 <meta name="viewport" content="width=device-width">
@@ -152,8 +155,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Type", f"text/{'html' if code == 200 else 'plain'}; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        with suppress(ConnectionError):  # who asked has gone
+            self.end_headers()
+            self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing."""
@@ -162,7 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
 def page(sweep: Sweep, runs: bool) -> str:
     """The map as a page that needs nothing else; with runs, a click asks for one."""
     first = sweep._to_show(None)
-    steps = [-(-n // MOST) for n in sweep.shape]
+    steps = _steps(sweep.shape)
     some = tuple(slice(None, None, step) for step in steps)
     axes = [
         (sweep.axes[name] if name in sweep.axes else np.arange(n))[::step].tolist()
@@ -172,7 +176,9 @@ def page(sweep: Sweep, runs: bool) -> str:
     values = {
         name: [None if not np.isfinite(x) else x for x in sweep[name][some].reshape(-1).tolist()]
         for name in sweep.quantities
-        if sweep[name].dtype.kind == "f" and sweep[name].shape == sweep.shape and np.isfinite(sweep[name]).any()
+        if sweep._layouts[name].dtype.kind == "f"
+        and sweep[name].shape == sweep.shape
+        and np.isfinite(sweep[name]).any()
     }
     data = {
         "shape": numbers.shape, "names": sweep.dimensions, "axes": axes, "values": values, "units": sweep.units,
@@ -184,6 +190,15 @@ def page(sweep: Sweep, runs: bool) -> str:
     hint = "Click a cell to see its run." if runs else "Point at a cell to see its values."
     words = {"title": escape(printable(f"Sweep of {sweep.about.get('what', 'runs')}")), "hint": hint}
     return PAGE % (words | {"data": json.dumps(data, allow_nan=False).replace("<", "\\u003c")})
+
+
+def _steps(shape: tuple[int, ...]) -> list[int]:
+    """Along each axis, every how manieth cell is shown."""
+    steps = [-(-n // MOST) for n in shape]
+    while prod(-(-n // step) for n, step in zip(shape, steps)) > MOST_CELLS:
+        longest = max(range(len(shape)), key=lambda i: shape[i] // steps[i])
+        steps[longest] += 1
+    return steps
 
 
 def show(sweep: Sweep, port: int | None = None) -> SweepPage:
