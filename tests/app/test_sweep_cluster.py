@@ -113,6 +113,19 @@ def test_workers_and_the_scheduler_are_killed_and_nothing_is_lost(cluster, tmp_p
         assert client.status == "running"  # it is ours
 
 
+def test_a_scheduler_without_workers_is_said_to_have_none(cluster):
+    cluster.start(0)
+    engine = engines.engine_of(f"dask://{cluster.address}", None, 1)
+    try:
+        assert engines.said(engine) == f"dask://{cluster.address}, which has no workers yet" and engine.workers == 1
+        cluster.start_worker()
+        while engine.workers and "no workers" in engines.said(engine):
+            time.sleep(0.1)
+        assert engines.said(engine) == f"dask://{cluster.address}, 1 worker"
+    finally:
+        engine.close()
+
+
 def test_engines_that_are_not_there(tmp_path, monkeypatch):
     monkeypatch.setattr(engines, "ANSWER", 0.3)
     begun = time.monotonic()

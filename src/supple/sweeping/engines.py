@@ -134,6 +134,11 @@ class Dask:
     def name(self) -> str:
         return f"{DASK}{self._address}" if self._address else "the Dask client"
 
+    def __str__(self) -> str:
+        workers = self.workers
+        there = count(workers, "worker") if self._seen else "which has no workers yet"
+        return f"{self.name}, {there}"
+
     def _connected(self, seconds: float) -> Any:
         try:
             from distributed import Client
@@ -260,7 +265,7 @@ def cores() -> int:
 def said(engine: Engine) -> str:
     """Where runs are made, in words."""
     what = {Serial: "this process", Processes: count(engine.workers, "worker"), Given: "the executor given"}
-    return what.get(type(engine)) or f"{getattr(engine, 'name', 'Dask')}, {count(engine.workers, 'worker')}"
+    return what.get(type(engine)) or str(engine)
 
 
 @contextmanager
