@@ -32,12 +32,25 @@ def test_a_sweep_is_made_said_resumed_and_drawn(tmp_path):
     assert not code and "6 missing" in out and f"supple sweep {path} --resume" in out
     code, out, _ = ended("sweep", path, "--resume", "--engine", "serial")
     assert not code and same(supple.load_sweep(path), whole)
+    for words, said in ((["--plot", "p.png"], "no quantity named 'kinetik'"), ([], "add --plot")):
+        code, out, error = ended("sweep", path, "--quantity", "kinetik", *words)
+        assert code == 2 and said in error and not out
     code, out, error = ended("sweep", path, "--over", "angle=1,2")
     assert code == 2 and "resumed as it was begun" in error
     code, _, error = ended(
         "sweep", *PENDULUM, "--over", "angle=0.1:1:4", "--over", "damping=0,0.5", "--out", path, "--resume"
     )
     assert code == 2 and "cannot be resumed as another sweep" in error
+    code, _, error = ended("sweep", "pendulum", "--over", "angle=0.1:1:3", "--out", path, "--resume")
+    assert code == 2 and "links is 2 there, not given now" in error
+
+
+def test_a_gait_that_is_drawn_is_computed(tmp_path):
+    words = ["compass", "--over", "slope=0.05,0.06", "--set", "duration=0.1", "--engine", "serial", "--out", "c.zarr"]
+    code, out, error = ended("sweep", *words, "--quantity", "step_length", "--plot", "c.png", cwd=tmp_path)
+    assert not code, error
+    assert "Drawn: c.png" in out and "To see it" not in out and (tmp_path / "c.png").exists()
+    assert {"kinetic", "step_length"} <= {*supple.load_sweep(tmp_path / "c.zarr").quantities}
 
 
 def test_a_toml_file_says_the_same(tmp_path):
@@ -66,7 +79,11 @@ def test_a_toml_file_says_the_same(tmp_path):
     ("words", "said"),
     [
         ([], "name a scene"),
-        (["compass"], "give the store"),
+        (["compass", "--over", "slope=0.1"], "give the store"),
+        (["compass", "--over", "slop=0.1"], "did you mean 'slope'"),
+        (["compass", "--over", "slope=0.1deg"], "slope must be"),
+        (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--quantity", "gayt"], "did you mean 'gait'"),
+        (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--quantity", "kinetik", "--plot", "x.png"], "kinetic"),
         (["compass", "--out", "x.zarr"], "goes over something"),
         (["compass", "--out", "x.zarr", "--over", "slope"], "write NAME=VALUE"),
         (["compass", "--out", "x.zarr", "--over", "slope=nan,0.1"], "slope must be"),

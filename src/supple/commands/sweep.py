@@ -83,13 +83,17 @@ def sweep(
     asked = SweepRequest.of(scene, over or [], settings or [], samples, sampling, repeats, seed, quantity or [], out)
     where = dict(engine=engine, workers=workers)
     if scene is not None and asked.is_store and config is None:
-        result = _of_store(Path(scene), asked, where, resume, retry)
+        result = _of_store(Path(scene), asked, where, resume, retry, plot is not None)
     else:
-        result = asked.under(config).run(resume, retry, overwrite, **where)
+        asked = asked.under(config)
+        result = asked.run(resume, retry, overwrite, plot is not None, **where)
     _say(console, result)
     if plot is not None:
         result.plot(plot, asked.to_draw)
-        say(console, f"  {plain(plot)}")
+        say(console, f"\nDrawn: {plain(plot)}")
+    elif result.path is not None and not page:
+        name = plain(shlex.quote(result.path))
+        say(console, f"\nTo see it: supple sweep {name} --plot map.png, or --page --open")
     if result.about.get("stopped"):
         raise typer.Exit(STOPPED)
     if page:
@@ -110,12 +114,16 @@ def _show(result: Sweep, port: int | None, open_page: bool) -> None:
         made.serve()
 
 
-def _of_store(path: Path, asked: Any, where: dict[str, Any], resume: bool, retry: bool) -> Sweep:
+def _of_store(path: Path, asked: Any, where: dict[str, Any], resume: bool, retry: bool, drawn: bool) -> Sweep:
     from supple.sweeping.result import load_sweep
     from supple.sweeping.sweep import go_on
 
     if asked.says_more:
         raise typer.BadParameter("a sweep is resumed as it was begun: of a store, only --resume, --retry and --plot")
+    if asked.quantity and not drawn:
+        raise typer.BadParameter("--quantity of a store is what to draw: add --plot map.png")
+    if asked.to_draw is not None and not (resume or retry):
+        _ = load_sweep(path)[asked.to_draw]  # refused before anything is said
     if resume or retry:
         return go_on(path, retry=retry, progress=True, **where)
     if any(x is not None for x in where.values()):
@@ -150,8 +158,6 @@ def _say(console: Console, result: Sweep) -> None:
         say(console, f"  and {result.failed - SHOWN:,} others")
     if result.path is not None and result.missing:
         say(console, f"\nTo go on: {plain(f'supple sweep {shlex.quote(result.path)} --resume')}")
-    if result.path is not None:
-        say(console, f"\nTo see it: {plain(f'supple sweep {shlex.quote(result.path)} --plot map.png')}")
 
 
 def _axes(result: Sweep) -> list[tuple[str, Any]]:

@@ -103,19 +103,36 @@ class SweepRequest:
             mine[name] = below.pop(name) | getattr(self, name)
         return SweepRequest(**(below | mine))
 
-    def run(self, resume: bool, retry: bool, overwrite: bool, **where: Any) -> Sweep:
-        """Make the runs."""
-        from supple.sweeping.scene_runs import GROUPS
-        from supple.sweeping.sweep import sweep
+    def groups(self, drawn: bool) -> list[str] | None:
+        """Of quantities that are computed: those that are named, all but gaits if none is, and that of the quantity to
+        be drawn. Refuses names that are none."""
+        from supple.sweeping.outcomes import WALL
+        from supple.sweeping.scene_runs import GROUPS, OF_GAIT, RUN, UNITS
+
+        known, out = (*UNITS, WALL), [x for x in self.quantity if x in GROUPS]
+        others = [x for x in self.quantity if x not in GROUPS]
+        for name in others:
+            if not drawn:
+                raise StateError(f"{unknown('group of quantities', name, GROUPS)} ({', '.join(GROUPS)})")
+            if name not in known and not name.startswith("events_"):
+                raise StateError(f"{unknown('quantity', name, known)} ({', '.join(known)})")
+        if set(others) & set(OF_GAIT) and "gait" not in out:
+            out = [*(out or RUN), "gait"]
+        return out or None
+
+    def run(self, resume: bool, retry: bool, overwrite: bool, drawn: bool, **where: Any) -> Sweep:
+        """Make the runs. drawn: whether a quantity is drawn then."""
+        from supple.sweeping.sweep import planned, sweep, target_of
 
         if self.scene is None:
             raise StateError("name a scene, a file or a store; `supple run --list` lists the scenes")
         check_scene(self.scene)
-        if self.out is None:
-            raise StateError("give the store in which results are kept: --out map.zarr")
-        groups = [x for x in self.quantity if x in GROUPS] or None
+        groups = self.groups(drawn)
         given: dict[str, Any] = {name: getattr(self, name) for name in ("samples", "sampling", "repeats", "seed")}
         given = {name: x for name, x in given.items() if x is not None}
+        if self.out is None:  # what is misspelt is said first
+            planned(target_of(self.scene, groups, batched=False), self.over, self.set, **given)
+            raise StateError("give the store in which results are kept: --out map.zarr")
         return sweep(
             self.scene, self.over, fixed=self.set, quantities=groups, out=self.out, resume=resume, retry=retry,
             overwrite=overwrite, progress=True, **given, **where,

@@ -30,6 +30,10 @@ class Progress:
         done, failed = self._table.counts
         came = done + failed - self._first
         rate = came / max(clock.monotonic() - self._begun, 1e-9)
-        more = [f"{rate:.3g} runs/s", f"{failed:,} failed" if failed else "", f"on {said(self._engine)}"]
+        more = [
+            f"{rate:.3g} runs/s" if came else "",
+            f"{failed:,} failed" if failed else "",
+            f"on {said(self._engine)}",
+        ]
         now = f"{done + failed:,} of {self._size:,} runs"
         self._bar.show(done + failed, self._size, now, ", ".join(x for x in more if x))

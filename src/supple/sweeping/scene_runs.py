@@ -45,6 +45,7 @@ UNITS = {
     "events": "1", "error": "as its measure says", "active_joints": "1", "period": "s", "step_length": "m",
     "energy_lost": "J", "largest_eigenvalue": "1", "stable": "1",
 }  # fmt: skip
+OF_GAIT = ("period", "step_length", "energy_lost", "largest_eigenvalue", "stable")
 
 
 class SceneTarget:

@@ -137,8 +137,9 @@ class Store(Table):
                     raise self._other(f"the values of {name}", f"{len(x)} from {x[0]}", f"{len(y)} from {y[0]}")
 
     def _other(self, name: str, here: Any, given: Any) -> SweepError:
+        before, now = ("not given" if x is None else x for x in (here, given))
         return SweepError(
-            f"{self.path} cannot be resumed as another sweep: {name} is {here} there, {given} now; give another name"
+            f"{self.path} cannot be resumed as another sweep: {name} is {before} there, {now} now; give another name"
         )
 
     def _hold(self) -> None:

@@ -77,10 +77,8 @@ def sweep(
     if out is None and (resume or retry or overwrite):
         raise StateError("resume, retry and overwrite are for a store: give out='runs.zarr'")
     target = target_of(what, quantities, batch is not None)
-    runs = plan(target, over, fixed or {}, samples, sampling, repeats, seed)
-    check_names(runs)
     checked_units = _units(units or {})
-    _check(target, runs)
+    runs = planned(target, over, fixed or {}, samples, sampling, repeats, seed)
     about = {
         "format": FORMAT, "version": __version__, "what": target.name, "fixed": runs.fixed, "batch": batch,
         "axes": [{"name": axis.name, "parameters": list(axis.values)} for axis in runs.axes],
@@ -133,12 +131,18 @@ def target_of(what: Any, quantities: Sequence[str] | None, batched: bool) -> Tar
     return FunctionTarget(what, batched)
 
 
-def _check(target: Target, runs: Plan) -> None:
-    """Refuse before anything starts what no run could begin with."""
+def planned(
+    target: Target, over: Mapping[str, Any], fixed: Mapping[str, Any], samples: int | None = None,
+    sampling: Sampling = "sobol", repeats: int | None = None, seed: int = 0,
+) -> Plan:  # fmt: skip
+    """The runs; refused before anything starts is what no run could begin with."""
+    runs = plan(target, over, fixed, samples, sampling, repeats, seed)
+    check_names(runs)
     if not isinstance(target, FunctionTarget):
         target.check(*(runs.fixed | runs.varied(i) for i in (0, runs.size - 1)))
     else:
         target.check({*runs.names, *runs.fixed})
+    return runs
 
 
 def _units(units: Mapping[str, str]) -> dict[str, str]:
