@@ -1,6 +1,6 @@
-"""The pictures of docs/sweeps.md: python docs/draw/sweeps.py [FOLDER], about ten minutes on two cores.
+"""The pictures of docs/sweeps.md: python docs/draw/sweeps.py [FOLDER [steps] [basin] [errors] [gaits]].
 
-The stores are kept in the folder: killed, it goes on where it was.
+All of them take about ten minutes on two cores. The stores are kept in the folder: killed, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -12,24 +12,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sweep_gaits import draw_gaits, first_doubling, gaits_of, on
 
 import supple
 from supple import scenes
 from supple.drawing import BLUE, ORANGE, new_figure, save
-from supple.scenes.compass import on_slope
-from supple.walking.gaits import gait
+from supple.simulating.run import follow
+from supple.simulating.simulation import Simulation
 
 Floats = NDArray[np.float64]
 PICTURES = Path(__file__).parents[1] / "pictures"
+PARTS = ["steps", "basin", "errors", "gaits"]
 SETTLE, KEEP = 200, 48  # steps
 
 
 # --- the compass walker's steps over the slope ----------------------------------------------------------------------
-
-
-def on(walker: supple.Walker, slope: float) -> supple.Walker:
-    """The walker on another slope."""
-    return on_slope(walker.model, walker.q, walker.v, slope, walker.parameters)
 
 
 def last_steps(slope: Floats) -> dict[str, Floats]:
@@ -66,36 +63,6 @@ def steps_before_a_fall(slope: Floats, angle: Floats, rate: Floats) -> dict[str,
     return {"steps": out}
 
 
-# --- gaits over slope and mass --------------------------------------------------------------------------------------
-
-
-def gaits_of(hip_mass: Floats, slope: Floats) -> dict[str, Floats]:
-    """A row of one mass: the gait is continued from slope to slope, after it was continued from the usual mass."""
-    state = None
-    for mass in np.geomspace(2.0, hip_mass[0], 8):
-        state = _gait(scenes.compass(0.05, float(mass)), state)
-    middle = int(np.argmin(np.abs(slope - 0.05)))
-    found: dict[int, Any] = {}
-    for way in (range(middle, len(slope)), range(middle, -1, -1)):
-        last = state
-        for i in way:
-            made = _gait(scenes.compass(float(slope[i]), float(hip_mass[0])), last)
-            if made is None:
-                break
-            found[i] = last = made
-    values = np.full((3, len(slope)), np.nan)
-    for i, made in found.items():
-        values[:, i] = made.period, np.abs(made.eigenvalues).max(), made.step_length
-    return dict(zip(("period", "largest_eigenvalue", "step_length"), values))
-
-
-def _gait(walker: supple.Walker, near: Any) -> Any:
-    try:
-        return gait(walker if near is None else walker.at(near.walker.q, near.walker.v), tolerance=1e-10)
-    except supple.SimulationError:
-        return None
-
-
 # --- adaptive dynamics: error against cost --------------------------------------------------------------------------
 
 BODIES = {
@@ -103,37 +70,49 @@ BODIES = {
     "spring": lambda: scenes.spring_pendulum(),
     "crowd": lambda: scenes.crowd(rows=2, columns=5),
 }
-STEPS = 200
+STEPS, REPEATS = 200, 9
 
 
 def final(scene: Any, **how: Any) -> tuple[Floats, float]:
-    """Where the bodies are after some steps, and the least time of a step of three runs."""
-    best, settings = np.inf, dict(duration=STEPS * scene.dt, dt=scene.dt, forces=scene.all_forces(), **how)
-    for _ in range(3):
-        begun = time.perf_counter()
-        run = supple.simulate(scene.model, scene.q0, scene.v0, every=STEPS, check_energy=False, **settings)
-        best = min(best, (time.perf_counter() - begun) / STEPS)
-    return supple.poses(scene.model, run.final.q).position, best
+    """Where the bodies are after STEPS steps, and the CPU time of a step in seconds: the least of REPEATS runs, without
+    what a run of one step takes."""
+    settings = dict(dt=scene.dt, forces=scene.all_forces(), check_energy=False, **how)
+
+    def timed(steps: int) -> tuple[float, Floats]:
+        run = Simulation(scene.model, scene.q0, scene.v0, duration=steps * scene.dt, every=steps, **settings)
+        begun = time.process_time()
+        made = follow(run)
+        return time.process_time() - begun, made.final.q
+
+    once, runs = (sorted((timed(n) for _ in range(REPEATS)), key=lambda x: x[0])[0] for n in (1, STEPS))
+    return supple.poses(scene.model, runs[1]).position, (runs[0] - once[0]) / (STEPS - 1)
+
+
+def exactly(body: str) -> tuple[Any, Floats, float]:
+    """The scene, where its bodies are with all joints active, and the CPU time of a step of the articulated-body
+    algorithm, which evaluates accelerations once a step, too."""
+    if body not in KNOWN:
+        scene = BODIES[body]()
+        whole, _ = final(scene, method="adaptive", active=scene.model.n_joints)
+        KNOWN[body] = scene, whole, final(scene, method="aba", integrator="semi-implicit")[1]
+    return KNOWN[body]
 
 
 def adaptive_error(body: str, by: str, amount: float) -> dict[str, float]:
-    """The distance of bodies from where they are exactly, and the time of a step, as shares of the way and of the time
-    of all joints. amount: the share of joints that are active, or the error that is allowed."""
-    scene = BODIES[body]()
-    n = scene.model.n_joints
-    if body not in KNOWN:
-        KNOWN[body] = final(scene, method="adaptive", active=n)
-    start, (whole, longest) = supple.poses(scene.model, scene.q0).position, KNOWN[body]
+    """distance: of bodies from where they are exactly, as a share of the way that they went; seconds: of CPU time a
+    step, and of the exact one. amount: the share of joints that are active, or the error that is allowed."""
+    scene, whole, exact = exactly(body)
+    n, start = scene.model.n_joints, supple.poses(scene.model, scene.q0).position
     given = {"active": max(1, round(amount * n))} if by == "active" else {"error": amount}
     there, seconds = final(scene, method="adaptive", **given)
     off = float(np.linalg.norm(there - whole) / np.linalg.norm(whole - start))
-    return {"distance": off, "cost": seconds / longest}
+    return {"distance": off, "seconds": seconds, "exact_seconds": exact}
 
 
 # --- pictures -------------------------------------------------------------------------------------------------------
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, names: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
     def made(name: str, *given: Any, **how: Any) -> supple.Sweep:
@@ -141,17 +120,24 @@ def main(folder: Path) -> None:
         print(done, flush=True)
         return done
 
-    draw_steps(made("steps", last_steps, {"slope": supple.Range(0.07, 0.0915, 10_400)}, batch=520))
-    window = {
-        "slope": [0.004, 0.009, 0.014],
-        "angle": supple.Range(0.08, 0.32, 1000),
-        "rate": supple.Range(-0.36, -0.06, 1000),
-    }
-    draw_basin(made("basin", steps_before_a_fall, window, batch=4000))
-    amounts = {"body": list(BODIES), "by": ["active", "error"], "amount": supple.Range(1e-3, 1.0, 10, log=True)}
-    draw_errors(made("errors", adaptive_error, amounts))
-    over = {"hip_mass": supple.Range(0.5, 20.0, 24, log=True), "slope": supple.Range(0.02, 0.09, 36)}
-    draw_gaits(made("gaits", gaits_of, over, batch=36))
+    if "steps" in names:
+        draw_steps(made("steps", last_steps, {"slope": supple.Range(0.07, 0.0915, 10_400)}, batch=520))
+    if "basin" in names:
+        window = {
+            "slope": [0.004, 0.009, 0.014],
+            "angle": supple.Range(0.08, 0.32, 1000),
+            "rate": supple.Range(-0.36, -0.06, 1000),
+        }
+        draw_basin(made("basin", steps_before_a_fall, window, batch=4000))
+    if "errors" in names:
+        amounts = {"body": list(BODIES), "by": ["active", "error"], "amount": supple.Range(1e-3, 1.0, 10, log=True)}
+        draw_errors(made("errors", adaptive_error, amounts, workers=1))  # one at a time: it is timed
+    if "gaits" in names:
+        over = {"ratio": supple.Range(0.1, 100.0, 49, log=True), "slope": supple.Range(0.01, 0.13, 181)}
+        found = made("gaits", gaits_of, over, batch=181)
+        save(draw_gaits(found), PICTURES / "sweep-gaits.png", dpi=100)
+        for ratio, slope in zip(found.axes["ratio"], np.degrees(first_doubling(found))):
+            print(f"hip/leg {ratio:8.3f}: the first doubling at {slope:.3f} degrees")
 
 
 def draw_steps(s: supple.Sweep) -> None:
@@ -186,36 +172,27 @@ def draw_basin(s: supple.Sweep) -> None:
 
 
 def draw_errors(s: supple.Sweep) -> None:
-    figure = new_figure(9, 4.0)
-    axes = figure.subplots(1, 2, sharey=True)
-    for ax, by, said in zip(axes, range(2), ("share of joints that are active", "error that is allowed")):
-        for i, body in enumerate(s.axes["body"]):
-            off = np.maximum(s["distance"][i, by], 1e-9)
-            joints = BODIES[str(body)]().model.n_joints
-            if np.isfinite(off).any():
-                ax.loglog(s.axes["amount"], off, "o-", label=f"{body}: {joints} joints", markersize=4)
-        ax.set_xlabel(said)
+    figure = new_figure(11, 4.0)
+    axes = figure.subplots(1, 3, sharey=True)
+    said = ("share of joints that are active", "error that is allowed")
+    for i, (ax, body) in enumerate(zip(axes, s.axes["body"])):
+        for by, (colour, mark) in enumerate(((BLUE, "o-"), (ORANGE, "s--"))):
+            cost, off = np.maximum(1e6 * s["seconds"][i, by], 1.0), np.maximum(s["distance"][i, by], 1e-9)
+            ax.loglog(cost, off, mark, color=colour, label=said[by], markersize=4)
+            for k in (0, 3, 6, 9):  # 0.001, 0.01, 0.1, 1
+                place = {"xytext": (5, 3) if by else (-5, -9), "textcoords": "offset points"}
+                words = {"fontsize": 7.5, "color": colour, "ha": "left" if by else "right"}
+                ax.annotate(f"{s.axes['amount'][k]:g}", (cost[k], off[k]), **place, **words)
+        exact = 1e6 * np.nanmin(s["exact_seconds"][i])
+        ax.axvline(exact, color="#777777", linewidth=1, linestyle=":", label="articulated-body algorithm")
+        ax.set_title(f"{body}: {BODIES[str(body)]().model.n_joints} joints", loc="left", fontsize=11)
+        ax.set_xlabel("CPU time a step (microseconds)")
         ax.grid(True, color="#e6e6e6", linewidth=0.7)
         ax.spines[["top", "right"]].set_visible(False)
     axes[0].set_ylabel("distance of bodies (way that they went: 1)")
-    axes[0].legend(frameon=False, fontsize=9)
+    axes[0].legend(frameon=False, fontsize=8, loc="lower left")
     save(figure, PICTURES / "sweep-errors.png", dpi=100)
 
 
-def draw_gaits(s: supple.Sweep) -> None:
-    figure = new_figure(8, 4.6)
-    ax = figure.subplots()
-    mass, slope, size = s.axes["hip_mass"], s.axes["slope"], s["largest_eigenvalue"]
-    ax.set_facecolor("#eeeeee")
-    image = ax.pcolormesh(slope, mass, np.clip(size, 0, 2), cmap="RdBu_r", vmin=0, vmax=2, rasterized=True)
-    ax.contour(slope, mass, np.nan_to_num(size, nan=9.0), levels=[1.0], colors=ORANGE)
-    ax.set(xlabel="slope (rad)", ylabel="mass of the hip (legs: 1 kg each)", yscale="log")
-    ax.set_title(
-        "Gaits of the compass: stable left of the line, of twice the period right of it", loc="left", fontsize=11
-    )
-    figure.colorbar(image, label="largest eigenvalue of the return map")
-    save(figure, PICTURES / "sweep-gaits.png", dpi=100)
-
-
 if __name__ == "__main__":
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/sweeps"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out/sweeps"), sys.argv[2:] or PARTS)

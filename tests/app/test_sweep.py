@@ -82,6 +82,8 @@ def test_a_toml_file_says_the_same(tmp_path):
         (["compass", "--over", "slope=0.1"], "give the store"),
         (["compass", "--over", "slop=0.1"], "did you mean 'slope'"),
         (["compass", "--over", "slope=0.1deg"], "slope must be"),
+        (["compass", "--over", "slope=0.1:0.2:0"], "slope=0.1:0.2:0: "),
+        (["compass", "--over", "slope=0.1:0.2"], "--samples 128"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--quantity", "gayt"], "did you mean 'gait'"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--quantity", "kinetik", "--plot", "x.png"], "kinetic"),
         (["compass", "--out", "x.zarr"], "goes over something"),

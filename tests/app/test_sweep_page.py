@@ -61,13 +61,15 @@ def test_nobody_else_is_let_in(served):
 
 
 def test_words_of_others_are_words_and_large_maps_are_thinned():
-    s = supple.sweep(
-        lambda a, b: np.nan if a == 3 else float(a), {"a": range(1000), "b": ["</script><b>", "y"]}, engine="serial"
-    )
+    def value(a, b):
+        return 1 / (a - 6) if b == "y" else np.nan if a == 3 else float(a)
+
+    s = supple.sweep(value, {"a": range(1000), "b": ["</script><b>", "y"]}, engine="serial")
     text = page(s, runs=False)
     assert "</script><b>" not in text and "Point at a cell" in text
     data = json.loads(re.search(r"const s = (\{.*?\}), at = ", text)[1].replace("\\u003c", "<"))
     assert data["shape"] == [334, 2] and data["values"]["result"][2] is None and data["numbers"][2] == 6
+    assert data["failures"] == {"5": "ZeroDivisionError: division by zero"} and data["values"]["result"][5] is None
 
 
 def test_who_leaves_before_the_answer_is_nobodys_trouble(served, capfd):

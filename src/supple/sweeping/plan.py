@@ -137,7 +137,9 @@ def as_column(name: str, values: list[Any]) -> NDArray[Any]:
 def _samples(target: Target, ranges: dict[str, Range], count: int | None, sampling: Sampling, seed: int) -> Axis:
     if count is None:
         names = ", ".join(ranges)
-        raise StateError(f"{names}: say how many: FROM:TO:COUNT for a grid, or a number of samples (samples=128)")
+        raise StateError(
+            f"{names}: say how many: FROM:TO:COUNT for a grid, or a number of samples (samples=128, --samples 128)"
+        )
     if not ranges:
         raise StateError("samples are drawn from a range without a count, such as slope=0.01:0.1; there is none")
     if len(ranges) > MOST_SAMPLED:

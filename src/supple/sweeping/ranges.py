@@ -84,7 +84,10 @@ def read(name: str, text: str) -> Range | list[str]:
         raise StateError(f"{name}={text} is no range; {HOW}") from None
     if len(count) > 1 or (count and count[0] != np.floor(count[0])) or not np.isfinite([start, stop, *count]).all():
         raise StateError(f"{name}={text} is no range; {HOW}")
-    return Range(start, stop, int(count[0]) if count else None, log)
+    try:
+        return Range(start, stop, int(count[0]) if count else None, log)
+    except StateError as e:
+        raise StateError(f"{name}={text}: {e}") from None
 
 
 def given(name: str, value: Any) -> Range | list[Any]:

@@ -27,6 +27,7 @@ from supple.viewing.export import export_html
 from supple.viewing.gate import HEADERS, HERE, POLICY, REFUSED
 from supple.viewing.stage import HOST
 
+MOST_SAID = 10_000  #: failures
 MOST = 400  #: cells along a side; of more, every second, third and so on is shown
 MOST_CELLS = 200_000
 
@@ -35,9 +36,10 @@ PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>%(title)s<
 <style>body { font: 15px sans-serif; color: #28303a; margin: 1.2em; max-width: 72em }
 canvas { width: 100%%; height: 60vh; image-rendering: pixelated; border: 1px solid #cdd5db; cursor: crosshair;
 background: #eee } #said { min-height: 3em; white-space: pre-wrap } label { margin-right: 1.2em }
-.axis { display: flex; justify-content: space-between }</style>
+.axis { display: flex; justify-content: space-between } .bar { display: inline-block; width: 8em; height: 0.8em;
+margin: 0 0.5em; background: linear-gradient(90deg, #440154, #3b528b, #21918c, #5ec962, #fde725) }</style>
 <h1 style="font-size:1.3em">%(title)s</h1><p id="choose"></p><div id="top" class="axis"></div><canvas id="map"></canvas>
-<div id="bottom" class="axis"></div><p id="said" aria-live="polite">%(hint)s</p><script>
+<div id="bottom" class="axis"></div><p id="said" aria-live="polite"></p><p>%(hint)s</p><script>
 const s = %(data)s, at = s.shape.map(() => 0), long = s.shape.map((n, i) => i).filter(i => s.shape[i] > 1);
 const [x, y] = [long[0] ?? 0, long[1] ?? -1];
 const canvas = document.getElementById("map"), said = document.getElementById("said");
@@ -64,9 +66,12 @@ function draw() {
   document.getElementById("bottom").append(...[ends(x)[0], s.names[x] + " \\u2192", ends(x)[1]].map(word));
   document.getElementById("top").innerHTML = "";
   const up = y < 0 ? "" : s.names[y] + " \\u2191 from " + ends(y)[0] + " to " + ends(y)[1];
-  document.getElementById("top").append(...[up, name + ": " + low.toPrecision(5) + " (violet) to " +
-    high.toPrecision(5) + " (yellow) " + (s.units[name] ?? "")].map(word));
+  const bar = word(""), scale = word(name + ": " + said_of(low));
+  bar.className = "bar"; scale.append(bar, said_of(high) + " " + unit());
+  document.getElementById("top").append(word(up), scale);
 }
+const said_of = v => String(+v.toPrecision(6));
+const unit = () => [undefined, "1"].includes(s.units[name]) ? "" : s.units[name];
 const word = text => { const e = document.createElement("span"); e.textContent = text; return e; };
 function cell(event) {
   const box = canvas.getBoundingClientRect();
@@ -76,8 +81,8 @@ function cell(event) {
 }
 function tell() {
   const v = value(), given = s.names.map((n, k) => n + " = " + s.axes[k][at[k]]).join(", ");
-  said.textContent = given + "\\n" + name + " = " + (v === null ? "none: it failed, or is missing" : v) + " " +
-    (v === null ? "" : s.units[name] ?? "");
+  said.textContent = given + "\\n" + (v !== null ? name + " = " + said_of(v) + " " + unit() :
+    run() in s.failures ? "failed: " + s.failures[run()] : name + ": missing");
 }
 canvas.onmousemove = event => { cell(event); tell(); };
 canvas.onclick = event => { cell(event); if (s.runs) window.open("run/" + s.numbers[run()], "_blank"); };
@@ -180,10 +185,12 @@ def page(sweep: Sweep, runs: bool) -> str:
         and sweep[name].shape == sweep.shape
         and np.isfinite(sweep[name]).any()
     }
+    place = {number: i for i, number in enumerate(numbers.reshape(-1).tolist())}
+    failures = {place[bad.run]: printable(bad.message) for bad in sweep.failures[:MOST_SAID] if bad.run in place}
     data = {
         "shape": numbers.shape, "names": sweep.dimensions, "axes": axes, "values": values, "units": sweep.units,
         "first": first if first in values else next(iter(values), None), "numbers": numbers.reshape(-1).tolist(),
-        "runs": runs,
+        "runs": runs, "failures": failures,
     }  # fmt: skip
     if not values:
         raise ViewError("there is no map to show: no run gave a number")
