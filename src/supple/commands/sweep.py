@@ -91,7 +91,7 @@ def sweep(
     if plot is not None:
         result.plot(plot, asked.to_draw)
         say(console, f"\nDrawn: {plain(plot)}")
-    elif result.path is not None and not page:
+    elif result.path is not None and result.done and not page:
         name = plain(shlex.quote(result.path))
         say(console, f"\nTo see it: supple sweep {name} --plot map.png, or --page --open")
     if result.about.get("stopped"):
