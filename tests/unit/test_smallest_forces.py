@@ -6,11 +6,8 @@ import numpy as np
 
 import supple
 from large_linkages import four_bar_chain
-from linkages import (
-    random_linkage,
-)
+from linkages import random_linkage
 from supple.exact.closure import closure
-from supple.exact.loop_dynamics import smallest
 from supple.exact.smallest_forces import smallest_forces
 from supple.exact.with_loops import WITH_FORCES
 
@@ -43,12 +40,3 @@ def test_joint_wrenches_have_the_smallest_forces_of_large_mechanisms():
     for i in range(len(loops)):
         mine = slice(5 * i, 5 * i + 5)
         np.testing.assert_allclose(loops[i, 3:], smallest_ones[mine] @ rows.f[mine, 3:], atol=1e-9)
-
-
-def test_smallest_solution_of_dependent_rows():
-    rng = np.random.default_rng(11)
-    A = rng.normal(size=(9, 3)) @ rng.normal(size=(3, 6)) * [1, 1e3, 1, 1, 1e-3, 1]
-    b = A.T @ A @ rng.normal(size=6)
-    inverse = np.linalg.pinv(A, rcond=1e-12)
-    found = smallest(A, b, 1 / np.linalg.norm(A, axis=0), 1e-10)
-    np.testing.assert_allclose(found, inverse @ inverse.T @ b, rtol=1e-5)

@@ -22,12 +22,22 @@ from supple.spatial.structs import Struct
 
 SMALL = 30  #: a mechanism with no more rows than this is solved along its own tree, all rows at once
 MANY = 12  #: otherwise, more closed rows than this are reduced to six
+FAR_APART = 1e5  #: masses: rows are compared by lengths [uneven_rows.py]
 SIX = 6
 
 
 def n_rows(model: Model) -> int:
     """How many directions loops and relations forbid, redundant ones included."""
     return sum(x.rows for x in model.loop_list) + len(model.relation_list)
+
+
+def is_uneven(model: Model) -> bool:
+    """Whether masses, or moments of inertia about joints, are far apart."""
+    moments = np.trace(model.inertia, axis1=1, axis2=2) + model.mass * (model.com**2).sum(axis=1)
+    held = moments.copy()
+    np.maximum.at(held, model.dof_body, model.armature)
+    each = model.mass, moments, held
+    return any(x.max(initial=0.0) > FAR_APART * x.min(initial=np.inf, where=x > 0.0) for x in each)
 
 
 def mechanism(model: Model, armature: bool = False) -> Held:
@@ -159,6 +169,7 @@ class _RowsOfNodes:
 
     def __init__(self, nodes: _Nodes, many: int, armature: bool) -> None:
         self.nodes, self.many, self.armature = nodes, many, armature
+        self.uneven = armature or is_uneven(nodes.model)
         self.loops = loop_tables(nodes.model)
         self.soft = [0.0] * int(self.loops.n_rows)
         self.cuts: list[tuple[int, ...]] = []
@@ -269,7 +280,7 @@ class _RowsOfNodes:
             dict(n=n, m=m, n_open=n_open, n_kept=here.n_kept, is_base=is_base, stride=stride, to=-1) | self.used
         )
         rotated = SIX * (n_closed + 1) if n_gone and not is_base else 0
-        for name, more in dict(K=6 * n, F=stride * n, b=n, H=rotated, E=n_gone * (n_gone + 2)).items():
+        for name, more in dict(K=6 * n, F=stride * (n + self.uneven), b=n, H=rotated, E=n_gone * (n_gone + 2)).items():
             self.used[name] += more
         self.room = max(self.room, n + stride)
 
@@ -292,13 +303,15 @@ class _RowsOfNodes:
         return Mechanism.of(
             loops=self.loops.but(rows=Row.zeros(n)), n_nodes=len(table), n_dofs=len(nodes.dofs), n_bases=nodes.n_bases,
             n_fronts=len(self.fronts), n_cuts=len(self.cuts), has_loop_joints=int(table["is_loop"].any()), nodes=table,
+            is_uneven=int(self.uneven),
             dofs=nodes.dofs, ends=_filled(End, ends), directs=_filled(Direct, directs),
             fronts=_filled(Front, [tuple(x[name] for name in _SIZES) for x in self.fronts]),
             cuts=_filled(Cut, self.cuts), node_of=nodes.of, soft=np.array(self.soft),
             n_all_rows=n, gives=np.zeros(n), to=np.array(self.to, np.int64),
             row_of=np.array(self.row_of, np.int64), block=np.array(self.block, np.int64), scale=aligned((used["b"],)),
             pivots=np.zeros(used["b"], np.int64), x=aligned((used["b"],)), Y=aligned((self.n_Y,)),
-            a=aligned((nodes.model.nv,)), room=aligned((self.room,)),
+            a=aligned((nodes.model.nv,)), more=aligned((nodes.model.nv + n_rows(nodes.model),)),
+            room=aligned((self.room,)),
             **{name: aligned((size,)) for name, size in used.items()},
         )  # fmt: skip
 

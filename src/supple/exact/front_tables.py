@@ -118,6 +118,7 @@ class Mechanism(Struct):
     n_fronts = Integer()
     n_cuts = Integer()
     has_loop_joints = Integer()  # whether any is in the spanning tree
+    is_uneven = Integer()  # whether masses are far apart [uneven_rows.py]
     least = Number()  # rows of which less remains depend on others [row_elimination.py]
     redundant = Integer()  # how many did so in the last state
     nodes = Table(Node)
@@ -135,7 +136,7 @@ class Mechanism(Struct):
     block = Integers()  # by Front.b: the first place of the joint or child to which it belongs
     pivots = Integers()  # columns of F in the order of their elimination, by Front.b
     K = Floats()  # six numbers a row
-    F = Floats()
+    F = Floats()  # by columns, one for each row of a front; and one of measures, if masses are far apart
     b = Floats()
     x = Floats()
     scale = Floats()  # of closed rows, by Front.b
@@ -143,4 +144,5 @@ class Mechanism(Struct):
     E = Floats()
     Y = Floats()
     a = Floats()  # (nv,) accelerations
+    more = Floats()  # (nv + rows,) what an improvement adds to the solution
     room = Floats()

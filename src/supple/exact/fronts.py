@@ -38,6 +38,14 @@ from supple.exact.row_elimination import (
     scale_closed,
     triangular,
 )
+from supple.exact.uneven_rows import (
+    eliminate_by_lengths,
+    lever,
+    measure_at,
+    measure_of,
+    scale_by_lengths,
+    uneven_triangular,
+)
 from supple.spatial.algebra import outer_inertia, shift_force, shift_inertia
 from supple.spatial.compiler import helper, kernel
 
@@ -110,31 +118,50 @@ def begin_front(node, mech):
             f = shift_force(row.P - node.P, row.f)
             set_force(mech.K, at, force_at(mech.K, at) + f * end.sign)
             if node.body >= 0:
-                mech.gives[end.row + i] += gives_way(node.IA, f)
+                mech.gives[end.row + i] += lever(f, loops.size) if mech.is_uneven else gives_way(node.IA, f)
             if end.owns and mech.soft[end.row + i] != 0.0:
-                mech.F[append_zeros(front, mech) + (end.at + i) * front.stride] = math.sqrt(abs(mech.soft[end.row + i]))
+                root = math.sqrt(abs(mech.soft[end.row + i]))
+                mech.F[append_zeros(front, mech, 1.0 / root) + (end.at + i) * front.stride] = root
     if front.n > front.n_open + front.n_kept:
-        scale_closed(front, node, mech)
+        if mech.is_uneven:
+            scale_by_lengths(front, mech)
+        else:
+            scale_closed(front, node, mech)
         if not front.is_base:
             apply_scale(front, mech)
             rotate_closed(front, mech)
-        eliminate_rows(front, mech)
+        if mech.is_uneven:
+            eliminate_by_lengths(front, mech)
+        else:
+            eliminate_rows(front, mech)
 
 
 @helper
-def append(front, mech):
+def compress(front, mech):
+    """Make what is not eliminated of F triangular. Returns how many rows of it are left."""
+    m, at, n = front.n_open + front.n_kept, front.F + front.rank, front.n_F - front.rank
+    if mech.is_uneven:
+        left = uneven_triangular(mech.F, at, front.stride, m, n, measure_at(front, front.rank), mech.room)
+    else:
+        left = triangular(mech.F, at, front.stride, m, n, mech.room)
+    return left
+
+
+@helper
+def append(front, mech, measure):
     """A new row of F: where it begins. Its numbers are not set."""
     if front.n_F == front.stride:  # only after rows have been eliminated: there is room for all that come before
-        at, m = front.F + front.rank, front.n_open + front.n_kept
-        front.n_F = front.rank + triangular(mech.F, at, front.stride, m, front.n_F - front.rank, mech.room)
+        front.n_F = front.rank + compress(front, mech)
+    if mech.is_uneven:
+        mech.F[measure_at(front, front.n_F)] = measure
     front.n_F += 1
     return front.F + front.n_F - 1
 
 
 @helper
-def append_zeros(front, mech):
+def append_zeros(front, mech, measure):
     """A new row of F, of zeros."""
-    at = append(front, mech)
+    at = append(front, mech, measure)
     for c in range(front.n):
         mech.F[at + c * front.stride] = 0.0
     return at
@@ -150,7 +177,8 @@ def pass_rows(node, k, mech):
     for e in range(node.direct, node.direct + node.n_directs):
         if mech.directs[e].dof == k:
             Y[dof.y + mech.directs[e].at] += mech.directs[e].factor
-    new, root = append(front, mech), math.sqrt(max(dof.d, 0.0))
+    root = math.sqrt(max(dof.d, 0.0))
+    new = append(front, mech, measure_of(root, dof.s, mech.loops.size) if mech.is_uneven else 0.0)
     for r in range(m):
         y, at = Y[dof.y + r], front.K + 6 * r
         set_force(K, at, force_at(K, at) - dof.U * (y * dof.d))
@@ -175,8 +203,8 @@ def leave_node(node, up, mech):
         set_force(K, at, force_at(K, at) + shift_force(node.r, force_at(K, front.K + 6 * r)))
     rows = front.n_F - front.rank
     if rows > m:
-        rows = triangular(mech.F, front.F + front.rank, front.stride, m, rows, mech.room)
+        rows = compress(front, mech)
     for i in range(rows):
-        new = append_zeros(to, mech)
+        new = append_zeros(to, mech, mech.F[measure_at(front, front.rank + i)] if mech.is_uneven else 0.0)
         for r in range(m):
             mech.F[new + mech.to[front.to + r] * to.stride] = mech.F[front.F + r * front.stride + front.rank + i]

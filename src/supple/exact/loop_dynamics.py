@@ -3,13 +3,13 @@
     H a + C = tau + G^T x        G a = g        [closure.py]
 
 "aba" is with_loops.py. "crba" takes the sparse factors of the tree's mass matrix [SF section 6], H = L^T L: with
-B = L^-T G^T, the forces x are the smallest with B^T B x = g - G H^-1 (tau - C). "dense" does the same with a dense
-factor, independent of the tree.
+rows E a = h that are independent of each other, in place of G a = g, and B = L^-T E^T, forces along them are given by
+B^T B x = h - E H^-1 (tau - C). "dense" does the same with a dense factor, independent of the tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,10 @@ from supple.model.model import Model
 
 Floats = NDArray[np.float64]
 
+Solver = Callable[[Floats], Floats]
+
 RANK = 1e-10  #: singular values below this fraction of the largest are none
+TIMES = 3  #: that forces along rows are solved for: from what is left of h after the last time
 
 
 def with_loops(model: Model, q: Any, v: Any, tau: Any, wrenches: Any, method: str) -> Floats:
@@ -68,30 +71,35 @@ def _at_once(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
         half = np.linalg.cholesky(mass_matrix(model, q))
     except np.linalg.LinAlgError:
         raise SingularError("the mass matrix is singular; method 'aba' names the joint") from None
-    B, free = np.linalg.solve(half, rows.G.T), np.linalg.solve(half, force)
-    return np.asarray(np.linalg.solve(half.T, free + B @ row_forces(model, rows, B, rows.g - B.T @ free)))
+    return _held(model, rows, force, lambda b: np.linalg.solve(half, b), lambda b: np.linalg.solve(half.T, b))
 
 
 def _by_factors(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     rows, force = _parts(model, q, v, tau, wrenches)
     factor = factorize(mass_matrix(model, q, sparse=True), form="ltl")  # H = L^T L
-    B, free = factor.solve_Lt(rows.G.T), factor.solve_Lt(force)
-    return factor.solve_L(free + B @ row_forces(model, rows, B, rows.g - B.T @ free))
+    return _held(model, rows, force, factor.solve_Lt, factor.solve_L)
 
 
-def row_forces(model: Model, rows: Closure, B: Floats, b: Floats) -> Floats:
-    """The smallest x with B^T B x = b, for a column of B for each row."""
-    return smallest(B, b, rows.scale(model, np.linalg.norm(B, axis=0)), rows.least)
+def _held(model: Model, rows: Closure, force: Floats, first: Solver, second: Solver) -> Floats:
+    """The accelerations under forces tau - C by which loops stay closed: H^-1 is `second` after `first`. Where masses
+    are far apart, what still opens loops is undone again."""
+    E, h = independent(model, rows)
+    a = second(first(force))
+    B = first(E.T)
+    _, R = np.linalg.qr(B)
+    for _ in range(TIMES):
+        x = np.linalg.solve(R, np.linalg.solve(R.T, h - E @ a))
+        a = a + second(B @ x)
+    return a
 
 
-def smallest(B: Floats, b: Floats, scale: Floats, least: float) -> Floats:
-    """The smallest x with B^T B x = b, where columns of B may depend on each other: singular values of scaled columns
-    that are not above `least` are none."""
-    _, s, Vt = np.linalg.svd(B * scale, full_matrices=False)
-    kept = s > least
-    W = s[kept, None] * Vt[kept] * np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0.0)  # B^T B = W^T W
-    inverse = np.linalg.pinv(W)
-    return np.asarray(inverse @ (inverse.T @ b))
+def independent(model: Model, rows: Closure) -> tuple[Floats, Floats]:
+    """(k, nv), (k,) E and h: G a = g is E a = h, and the rows of E are orthonormal. Rows depend on each other by their
+    lengths, whatever the masses are."""
+    scale = rows.scale(model, np.linalg.norm(rows.G, axis=1))
+    U, s, Vt = np.linalg.svd(rows.G * scale[:, None], full_matrices=False)
+    kept = s > rows.least
+    return Vt[kept], (U[:, kept].T @ (scale * rows.g)) / s[kept]
 
 
 def loop_wrenches(model: Model, q: Floats, forces: Floats) -> Floats:

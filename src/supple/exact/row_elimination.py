@@ -78,16 +78,28 @@ def triangular(F, at, stride, columns, n, room):
     """Make n rows of some columns of F, the first of which begins at `at`, upper triangular. Returns how many rows are
     left."""
     for j in range(min(columns, n)):
-        column = at + j * stride + j
-        for i in range(n - j):
-            room[i] = F[column + i]
-        factor, F[column] = reflection(room, n - j)
-        for i in range(1, n - j):
-            F[column + i] = 0.0
-        if factor != 0.0:
-            for k in range(j + 1, columns):
-                reflect_column(F, at + k * stride + j, room, factor, n - j)
+        reflect_columns(F, at + j * stride + j, stride, columns - j, n - j, room)
     return min(columns, n)
+
+
+@helper
+def reflect_first(F, at, n, room):
+    """The reflection, into room, after which only the first of n entries of F is not zero. Returns its factor."""
+    for i in range(n):
+        room[i] = F[at + i]
+    factor, F[at] = reflection(room, n)
+    for i in range(1, n):
+        F[at + i] = 0.0
+    return factor
+
+
+@helper
+def reflect_columns(F, at, stride, columns, n, room):
+    """Reflect n rows of some columns of F, so that only the first number of the first column is left of it."""
+    factor = reflect_first(F, at, n, room)
+    if factor != 0.0:
+        for k in range(1, columns):
+            reflect_column(F, at + k * stride, room, factor, n)
 
 
 @helper
@@ -158,17 +170,25 @@ def reach_of(loops, r):
 @helper
 def scale_closed(front, node, mechanism):
     """What makes closed rows comparable: how far each gives way to a unit force, if nothing holds the node."""
+    for c in range(front.n_open, front.n):
+        square = column_square(mechanism.F, front.F + c * front.stride, front.n_F)
+        if not front.is_base:
+            square += gives_way(node.IA, force_at(mechanism.K, front.K + 6 * c))
+        mechanism.scale[front.b + c] = square
+    scale_blocks(front, mechanism)
+
+
+@helper
+def scale_blocks(front, mechanism):
+    """The scales of closed rows, from the squares of their lengths, which are in `scale`."""
     scale, block = mechanism.scale, mechanism.block
     c = front.n_open
     while c < front.n:
         stop, most, free = c, 0.0, 0.0
         while stop < front.n and block[front.b + stop] == block[front.b + c]:
-            square = column_square(mechanism.F, front.F + stop * front.stride, front.n_F)
-            if not front.is_base:
-                square += gives_way(node.IA, force_at(mechanism.K, front.K + 6 * stop))
             reach = reach_at(mechanism, front.b + stop)
+            most = max(most, scale[front.b + stop] / (reach * reach))
             scale[front.b + stop] = 1.0 / reach
-            most = max(most, square / (reach * reach))
             row = mechanism.row_of[front.b + stop]
             free = max(free, mechanism.gives[row] / (reach * reach) if row >= 0 else NOISE / CANCELLED)
             stop += 1
@@ -217,39 +237,60 @@ def scale_numbers(front, mechanism, x):
 
 
 @helper
+def begin_elimination(front, pivots):
+    """How many rows are eliminated; in which order is not known yet."""
+    first = front.n_open + front.n_kept
+    for j in range(front.n - first):
+        pivots[front.b + j] = first + j
+    return front.n - first
+
+
+@helper
 def eliminate_rows(front, mechanism):
     """Make F triangular in the columns of the eliminated rows, longest remaining column first, and find their rank."""
-    F, room, pivots = mechanism.F, mechanism.room, mechanism.pivots
-    first, n, stride = front.n_open + front.n_kept, front.n, front.stride
-    gone, rank = n - first, 0
-    for j in range(gone):
-        pivots[front.b + j] = first + j
+    F, pivots, stride = mechanism.F, mechanism.pivots, front.stride
+    gone, rank = begin_elimination(front, pivots), 0
     while rank < min(gone, front.n_F):
-        left = front.n_F - rank
         best, length = rank, -1.0
         for j in range(rank, gone):
-            t = column_square(F, front.F + pivots[front.b + j] * stride + rank, left)
+            t = column_square(F, front.F + pivots[front.b + j] * stride + rank, front.n_F - rank)
             if front.is_base:  # elsewhere the columns are scaled
                 t *= mechanism.scale[front.b + pivots[front.b + j]] ** 2
             if t > length:
                 best, length = j, t
         if not length > mechanism.least * mechanism.least:
             break
-        p = pivots[front.b + best]
-        pivots[front.b + best] = pivots[front.b + rank]
-        pivots[front.b + rank] = p
-        column = front.F + p * stride + rank
-        for i in range(left):
-            room[i] = F[column + i]
-        factor, F[column] = reflection(room, left)
-        for i in range(1, left):
-            F[column + i] = 0.0
-        if factor != 0.0:
-            for j in range(rank + 1, gone):
-                reflect_column(F, front.F + pivots[front.b + j] * stride + rank, room, factor, left)
-            for c in range(first):
-                reflect_column(F, front.F + c * stride + rank, room, factor, left)
+        choose_pivot(front, pivots, rank, best)
+        eliminate_pivot(front, mechanism, rank)
         rank += 1
+    finish_elimination(front, mechanism, rank)
+
+
+@helper
+def choose_pivot(front, pivots, rank, best):
+    """The eliminated row in place `best` is the next."""
+    p = pivots[front.b + best]
+    pivots[front.b + best] = pivots[front.b + rank]
+    pivots[front.b + rank] = p
+
+
+@helper
+def eliminate_pivot(front, mechanism, rank):
+    """Make F triangular in one more column."""
+    F, room, pivots, stride = mechanism.F, mechanism.room, mechanism.pivots, front.stride
+    first, left = front.n_open + front.n_kept, front.n_F - rank
+    factor = reflect_first(F, front.F + pivots[front.b + rank] * stride + rank, left, room)
+    if factor != 0.0:
+        for j in range(rank + 1, front.n - first):
+            reflect_column(F, front.F + pivots[front.b + j] * stride + rank, room, factor, left)
+        for c in range(first):
+            reflect_column(F, front.F + c * stride + rank, room, factor, left)
+
+
+@helper
+def finish_elimination(front, mechanism, rank):
+    """Note how many rows do not depend on others, and turn those that do."""
+    gone = front.n - front.n_open - front.n_kept
     front.rank = rank
     mechanism.redundant += gone - rank
     if rank < gone:

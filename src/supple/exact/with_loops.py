@@ -11,7 +11,7 @@ from supple.exact.call_kernels import scratch_opener
 from supple.exact.calls import TAU, WRENCHES, Algorithm, HostWork, Q, V
 from supple.exact.front_builder import mechanism, n_rows
 from supple.exact.front_rows import prepare_state, tell_rows
-from supple.exact.front_solution import collect, collect_forces, load_forces, solve_fronts
+from supple.exact.front_solution import collect, collect_forces, improve, load_forces, solve_fronts
 from supple.exact.front_tables import Mechanism
 from supple.exact.fronts import factor_fronts
 from supple.model.model import Model
@@ -31,6 +31,8 @@ def loop_joints(m, state, out, work):
     collect(m, mech, out, work)
     if work.n_out > m.nv:
         collect_forces(m, mech, out)
+    if mech.is_uneven:
+        improve(m, mech, out, work)
     return smallest
 
 
