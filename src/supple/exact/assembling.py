@@ -44,6 +44,7 @@ CLOSED = 1e-12  #: metres and radians, times the size of the model: loops that a
 ROUNDING = 1e-15  #: of the lengths of all bodies together: that of the position of the last one in a chain of them
 LARGE = 100.0  #: coordinates whose rounding is seen: gaps may be larger in proportion
 STEPS, PATIENCE = 200, 20  #: at most; and how many may pass without success
+FURTHER = 5  #: steps after which loops are closed as well as numbers can tell
 DENSE = 4_000_000  #: entries of G up to which dense matrices are used
 KICKS = 0.0, 0.05, 0.1, 0.2, 0.4  #: how far from the given position it is tried, in radians and metres
 LARGEST_STEP = 0.5  #: radians and metres (times the size of the model) that a joint moves at most in a step
@@ -68,14 +69,13 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
         return start
     if n_rows(model) * model.nv > DENSE:
         return _by_steps(model, start, least)
-    rng, left = np.random.default_rng(0), None
+    rng, left = np.random.default_rng(0), []
     for size in KICKS:
         here, rows = _nearest(model, model.integrate(start, size * rng.normal(size=model.nv)), start, least)
         if np.abs(rows.phi).max() <= least:
-            return here
-        left = left or rows
-    assert left is not None
-    _refuse_open(model, left)
+            return _closed_further(model, here, rows) if tolerance is None else here
+        left.append(rows)
+    _refuse_open(model, min(left, key=lambda rows: float(np.abs(rows.phi).max())))
 
 
 def _by_steps(model: Model, q: Floats, least: float) -> Floats:
@@ -151,6 +151,18 @@ def _closed(model: Model, here: Floats, least: float, share: float) -> tuple[Flo
         here, rows = _moved(model, here, rows, -_inverse(model, rows, share) @ rows.phi)
         share *= STRICTER if np.abs(rows.phi).max() > max(STUCK * gap, least) else 1.0
     return here, rows, share
+
+
+def _closed_further(model: Model, here: Floats, rows: Closure) -> Floats:
+    """Steps as long as they help: the smaller the gap is, the better redundant rows are told from others
+    [row_elimination.py]."""
+    for _ in range(FURTHER):
+        there = model.integrate(here, -_inverse(model, rows, FIRST_SHARE) @ rows.phi)
+        found = closure(model, there)
+        if not np.abs(found.phi).max() < 0.5 * np.abs(rows.phi).max():
+            break
+        here, rows = there, found
+    return here
 
 
 @checked

@@ -155,7 +155,8 @@ def _valid_loop(x: Any, n: int) -> Loop:
         if not isinstance(body, (int, np.integer)) or not -1 <= body < n:
             raise ModelError(f"{what} is at body {body!r}, and there are {n}, numbered from 0; the world is -1")
     if x.body == x.other:
-        raise ModelError(f"{what} connects body {x.body} to itself: a loop joint connects two bodies")
+        itself = "the world" if x.body < 0 else f"body {x.body}"
+        raise ModelError(f"{what} connects {itself} to itself: a loop joint connects two bodies")
     axis, axis2 = _axes(x, what)
     p, R = checks.poses([x.position, x.other_position], [x.rotation, x.other_rotation], lambda i: what)
     pitch = take(f"pitch of {what}", x.pitch, FINITE, ModelError)
