@@ -8,7 +8,8 @@ with Lambda d = y; the signs of y are those that make d large. The accelerations
 the root of their total, which is a quadratic function of d: it is seen in the totals for x + t d and x - t d, with t so
 large that rounding does not matter. A row that is left out, because it seems to depend on others, may be as far from
 them as what tells rows apart elsewhere [exact/row_elimination.py]. What undoes its y is that much larger, and counts as
-accelerations along the most yielding row of the same loop.
+accelerations along the most yielding row of the same loop; if y is more than rounding, the row may be nearer still, and
+the whole body is solved instead [whole_loops.py].
 """
 
 from __future__ import annotations
@@ -196,6 +197,9 @@ def error_of_forces(qs, held):
         held.change[r] = hidden
     if most == 0.0:
         return 0.0
+    for a in range(held.rank, n):
+        if abs(held.y[held.order[a]]) > held.change[held.order[a]]:
+            return math.inf
     find_wrong(held)
     for r in range(n):
         held.kept[r] = held.x[r]

@@ -4,8 +4,9 @@ The forces then act on the tree like all others, and rounding errors are found a
 the response to what is left of the equations of motion is that of a body with loops. An error of the forces is then
 without effect, as it should be: loops take up whatever acts along their rows. Accelerations by which loops would open,
 all that those of a mechanism that cannot move consist of, are part of what is left. Where the response does not undo
-them, rows were left out because they seem to depend on others. They may be as far from those as what tells rows apart:
-what would undo these accelerations is that much larger [loop_solution.py].
+them, rows were left out because they seem to depend on others [exact/row_elimination.py]. If they do not, other
+accelerations are the true ones: those with all rows of which more is left than the gap and rounding explain, which are
+then found, too. How far away they are is part of the error, so that it is a bound whichever are true.
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ from numba import types
 from supple.adaptive.loop_forces import LoopForces, find_rates, find_sizes, hold_bodies, hold_joints
 from supple.adaptive.memory import QuasiStaticBody
 from supple.adaptive.momenta import across
-from supple.adaptive.whole_body import UNIT, note_amplification, other_signs, zero
+from supple.adaptive.whole_body import SAFETY, UNIT, note_amplification, other_signs, zero
 from supple.exact.call_kernels import call_at, no_wrenches
+from supple.exact.closure import widest_gap
 from supple.exact.front_rows import prepare_state, tell_rows
 from supple.exact.front_solution import collect, collect_forces, load_forces, load_nothing, solve_fronts
 from supple.exact.fronts import factor_fronts
 from supple.exact.motion import CallState, joint_of
-from supple.exact.row_elimination import reach_of
 from supple.exact.with_loops import front_scratch
 from supple.spatial.algebra import Motion, shift_motion
 from supple.spatial.compiler import helper, kernel
 
-TOLD = 1e-12  #: accelerations along rows, compared with their terms, that are more than rounding
+TOLD = 1e-14  #: accelerations along rows, compared with their terms, that are more than rounding
+FINEST, BY_GAP = 1e-12, 30.0  #: rows of which more remains may count, and more than so many times the gap
 
 
 @kernel(types.float64(types.int64, QuasiStaticBody.type, LoopForces.type), "quasi-statics, loops of the whole body")
@@ -72,17 +74,27 @@ def move_ends(m, loops, qdd, work):
 
 
 @helper
-def left_open(m, mech, response, held, work):
-    """What would undo the accelerations g along rows that the response does not: the largest, in radians, or by the
-    size of the model."""
-    loops, most = mech.loops, 0.0
+def leaves_open(m, mech, response, held, work):
+    """Whether a response leaves some of the accelerations g along rows."""
+    loops, found = mech.loops, False
     move_ends(m, loops, response, work)
     find_rates(loops, response, held)
     for r in range(loops.n_rows):
-        left = abs(loops.rows[r].g - held.y[r])
-        if left > TOLD * held.size[r]:
-            most = max(most, left / (reach_of(loops, r) * mech.least))
-    return most
+        found = found or abs(loops.rows[r].g - held.y[r]) > TOLD * held.size[r]
+    return found
+
+
+@helper
+def with_all_rows(m, qs, mech, held, work):
+    """How far away accelerations are, into qs.noise, with which all rows that may count hold."""
+    prepare_state(m, CallState(qs.body.q, held.still, held.still, False, no_wrenches()), mech, work)
+    mech.least = min(mech.least, max(FINEST, BY_GAP * widest_gap(mech.loops)))
+    factor_fronts(mech)
+    for r in range(mech.loops.n_rows):
+        mech.loops.rows[r].g = held.kept[r]
+    load_nothing(mech)
+    solve_fronts(mech)
+    collect(m, mech, qs.noise, work)
 
 
 @kernel(types.void(types.int64, QuasiStaticBody.type, LoopForces.type, types.int64), "quasi-statics, probes of loops")
@@ -113,7 +125,9 @@ def probe_loops_kernel(handle, qs, held, draws):
         for j in range(m.nv):
             most, total = max(most, abs(qs.noise[j])), total + qs.noise[j] * qs.noise[j]
         squares = max(squares, total)
-    if mech.redundant:
-        left = left_open(m, mech, qs.noise, held, work)
-        most, squares = max(most, left), squares + left * left
+    if mech.redundant and leaves_open(m, mech, qs.noise, held, work):
+        with_all_rows(m, qs, mech, held, work)
+        for j in range(m.nv):
+            far = abs(qs.noise[j]) / SAFETY  # there is no luck in it
+            most, squares = max(most, far), squares + far * far
     note_amplification(qs, most, squares)
