@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import large_linkages
 import supple
 from linkages import (
     CLOSING,
@@ -97,3 +98,35 @@ def test_loops_are_closed_from_afar():
         model, q = random_linkage(rng, CLOSING, n=8, loops=2)
         found = supple.close_loops(model, model.integrate(q, 0.5 * rng.uniform(-1, 1, model.nv)))
         assert np.abs(closure(model, found).phi).max() < 1e-11
+
+
+@pytest.mark.parametrize("offset", [150.0, -1e3, 1e5])
+def test_relations_are_closed_from_any_distance(offset: float):
+    """They are linear: no step is too long."""
+    b = supple.ModelBuilder()
+    for name in ("wheel", "pinion"):
+        b.add_body(name, None, "continuous", mass=1.0, inertia=(1, 1, 1))
+    b.relate({"wheel_joint": 3.0, "pinion_joint": 4.0}, offset)
+    np.testing.assert_allclose(supple.close_loops(b.build(), [0.0, 0.0]), np.array([3, 4]) * offset / 25, rtol=1e-12)
+
+
+def test_the_smallest_gap_is_named():
+    """From a stretched arm the first way leads nowhere: it ends 0.93 m away, others 0.07 m."""
+    b, kind = supple.ModelBuilder(), dict(mass=1.0, com=(0.1, 0, 0), inertia=(0.1, 0.1, 0.1))
+    b.add_body("base", None, "free", **kind)
+    b.add_body("arm", "base", "ball", position=(0.5, 0, 0), **kind)
+    b.add_body("hand", "arm", "revolute", axis=(0, 1, 0), position=(0.5, 0, 0), **kind)
+    b.close("base", "hand", "ball", name="grip", position=(0.1, 0, 0.2), other_position=(0.0, 0.1, 0.0))
+    model = b.build()
+    with pytest.raises(supple.StateError, match=r"loop 'grip' cannot be closed from here: 0\.0\d+ m of its gap"):
+        supple.close_loops(model, model.neutral())
+
+
+def test_positions_nearby_are_nearby(monkeypatch):
+    """Those at which mobility along fronts looks for rows that depend on each other here only."""
+    model, seen = large_linkages.ladder(300, True), []
+    q = model.neutral()
+    monkeypatch.setattr(assembling, "DENSE", 0)
+    monkeypatch.setattr(assembling, "close_loops", lambda model, q: seen.append(q) or supple.close_loops(model, q))
+    assert model.mobility(q).degrees == model.nv - 900
+    assert len(seen) == 4 and 1e-4 < max(np.abs(model.difference(q, x)).max() for x in seen) < 0.02

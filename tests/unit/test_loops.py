@@ -442,6 +442,7 @@ def test_loops_are_validated(change, message):
         ({"wheel": 1.0}, "there is no joint 'wheel'"),
         ({"wheel_joint": np.nan}, "the factor of 'wheel_joint'"),
         ([1.0], "give the factor of each joint"),
+        ({"wheel_joint": 0.0}, "all factors are zero"),
     ],
 )
 def test_relations_are_validated(factors, message):

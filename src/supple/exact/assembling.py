@@ -17,7 +17,7 @@ may lead away. Where loops do not close, it is tried again from positions around
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NoReturn
 
 import numpy as np
@@ -80,13 +80,13 @@ def close_loops(model: Model, q: ArrayLike, tolerance: Positive | None = None) -
 
 def _by_steps(model: Model, q: Floats, least: float) -> Floats:
     """A position near q with all loops closed, by steps of least motion in the metric of the mass matrix."""
-    largest, rows, share = LARGEST_STEP * size_of(model), gaps(model, q), FIRST_SHARE
+    rows, share = gaps(model, q), FIRST_SHARE
     for _ in range(STEPS):
         gap = np.abs(rows.phi).max()
         if gap <= least:
             return q
         step = closing_motion(model, q, share)
-        part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / largest)
+        part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / _longest(model, rows))
         while True:
             there = model.integrate(q, part * step)
             found = gaps(model, there)
@@ -199,10 +199,16 @@ def closed_to(model: Model, q: Floats) -> float:
     return closed_gap(model) * (1.0 + float(np.abs(q).max(initial=0.0)) / LARGE)
 
 
+def _longest(model: Model, rows: Closure | Gaps) -> float:
+    """How far a joint moves at most in a step; further where relations, which are linear, want it."""
+    related = np.abs(rows.phi[len(rows.phi) - len(model.relation_list) :]).max(initial=0.0)
+    return max(LARGEST_STEP * size_of(model), float(related))
+
+
 def _moved(model: Model, q: Floats, rows: Closure, step: Floats) -> tuple[Floats, Closure]:
     """The next position: a shorter step if the whole one does not help."""
     gap = float(np.linalg.norm(rows.phi))
-    part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / (LARGEST_STEP * size_of(model)))
+    part = 1.0 / max(1.0, float(np.abs(step).max(initial=0.0)) / _longest(model, rows))
     while True:
         there = model.integrate(q, part * step)
         found = closure(model, there)
@@ -221,7 +227,8 @@ def _refuse_open(model: Model, rows: Closure | Gaps) -> NoReturn:
     each = [(float(np.linalg.norm(gaps[mine & which])), unit) for unit, which in kinds]
     left = " and ".join(f"{gap:.3g}{unit}" for gap, unit in each if gap > 0.0)
     together = f" together with {' and '.join(others[:3])}" if others else ""
-    check = "whether they contradict each other" if others else "where its joint's frames are"
+    alone = "where its joint's frames are" if slides[mine].any() or turns[mine].any() else "its factors and offset"
+    check = "whether they contradict each other" if others else alone
     raise StateError(
         f"{worst} cannot be closed from here{together}: {left} of its gap is left; begin from a q in which it is "
         f"nearly closed, or check {check}"
@@ -286,9 +293,9 @@ def _mobility_by_fronts(model: Model, q: Floats) -> Mobility:
     """The same for many loops: rows that depend on others are found where they are eliminated, along fronts. Of rows
     that depend on each other, only those that were eliminated last are named."""
     rng, redundant, rows = np.random.default_rng(0), dependent_rows(model, q), n_rows(model)
-    names, nearby = row_names(model), []
+    names, nearby, even = row_names(model), [], _with_even_joints(model)
     for _ in range(3):
-        v = close_velocities(model, q, rng.normal(size=model.nv))
+        v = close_velocities(even, q, rng.normal(size=model.nv))
         try:
             nearby.append(len(dependent_rows(model, close_loops(model, model.integrate(q, NEARBY * v)))))
         except StateError:
@@ -296,6 +303,14 @@ def _mobility_by_fronts(model: Model, q: Floats) -> Mobility:
     involved = dict.fromkeys(names[r] for r in redundant if 0 <= r < rows)
     singular = min(nearby, default=len(redundant)) < len(redundant)
     return Mobility(model.nv - rows + len(redundant), rows, len(redundant), tuple(involved), singular)
+
+
+def _with_even_joints(model: Model) -> Model:
+    """The same mechanism with armatures beside which masses do not matter: velocities that are closed in the metric of
+    its mass matrix are the nearest. In that of its own, light joints of a long chain may have to turn very far."""
+    lengths = size_of(model) + float(np.linalg.norm(model.position, axis=1).sum())
+    largest = float(model.mass.sum()) * lengths**2 + float(np.abs(model.inertia).sum()) + float(model.armature.sum())
+    return replace(model, armature=np.full(model.nv, 1e3 * largest))
 
 
 def _rank_nearby(model: Model, q: Floats, N: Floats) -> int:

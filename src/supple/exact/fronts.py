@@ -28,7 +28,7 @@ import math
 import numpy as np
 from numba import types
 
-from supple.exact.front_tables import Mechanism
+from supple.exact.front_tables import FrontDof, Mechanism, Node
 from supple.exact.row_elimination import (
     apply_scale,
     eliminate_rows,
@@ -48,6 +48,10 @@ from supple.exact.uneven_rows import (
 )
 from supple.spatial.algebra import outer_inertia, shift_force, shift_inertia
 from supple.spatial.compiler import helper, kernel
+from supple.spatial.cpu import LINE, fetch, fetch_from
+
+CACHED, AHEAD = 500, 4  #: above CACHED nodes, what they need is prefetched AHEAD nodes in advance
+NODE_LINES, DOF_LINES = -(-Node.words // LINE), -(-FrontDof.words // LINE)
 
 
 @helper
@@ -64,9 +68,12 @@ def factor_fronts(mech):
     for i in range(mech.n_all_rows):
         mech.gives[i] = 0.0
     mech.redundant = 0
-    smallest = np.inf
+    smallest, far = np.inf, mech.n_nodes > CACHED
     for a in range(mech.n_nodes - 1, -1, -1):
         node = mech.nodes[a]
+        if far and a >= AHEAD:
+            fetch(mech.nodes, a - 2 * AHEAD, NODE_LINES)
+            fetch_front(mech, mech.nodes[a - AHEAD])
         if node.is_new:
             begin_front(node, mech)
         if node.body < 0:
@@ -89,6 +96,16 @@ def factor_fronts(mech):
         if has_rows_above(node, mech):
             leave_node(node, up, mech)
     return smallest
+
+
+@helper
+def fetch_front(mech, node):
+    """Prefetch the front of a node that comes soon, and its degrees of freedom."""
+    fetch(mech.dofs, node.dof, node.n_dofs * DOF_LINES)
+    if node.is_new:
+        front = mech.fronts[node.front]
+        fetch_from(mech.F, front.F, front.stride * front.n // LINE)
+        fetch_from(mech.K, front.K, 6 * front.n // LINE)
 
 
 @helper

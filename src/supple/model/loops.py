@@ -173,6 +173,8 @@ def valid_relations(given: Sequence[Any], joint_names: Sequence[str], kinds: Int
     for x in given:
         if not isinstance(x, Relation):
             raise ModelError(f"relation_list has {shown(x)}, which is no Relation")
+        if not any(x.factors):
+            raise ModelError(f"relation {x.name!r}: all factors are zero, so that it relates nothing")
         for joint in x.joints:
             if joint not in numbers:
                 raise ModelError(f"relation {x.name!r}: there is no joint {joint!r}")
