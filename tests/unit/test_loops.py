@@ -427,6 +427,10 @@ def test_rerooting_keeps_the_mechanism():
         (dict(name="crank_joint"), "both called 'crank_joint'"),
         (dict(position=(0, 0)), "position of loop 'pin'"),
         (dict(pitch=np.inf), "pitch of loop 'pin'"),
+        (dict(pitch=1e200), "loop 'pin': pitch is too large for anything real"),
+        (dict(position=(1e300, 0, 0)), "loop 'pin': position is too large for anything real"),
+        (dict(other_position=(0, -1e61, 0)), "loop 'pin': other_position is too large for anything real"),
+        (dict(body=-1, other=-1), "connects the world to itself"),
     ],
 )
 def test_loops_are_validated(change, message):

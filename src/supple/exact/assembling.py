@@ -227,7 +227,7 @@ def _refuse_open(model: Model, rows: Closure | Gaps) -> NoReturn:
     each = [(float(np.linalg.norm(gaps[mine & which])), unit) for unit, which in kinds]
     left = " and ".join(f"{gap:.3g}{unit}" for gap, unit in each if gap > 0.0)
     together = f" together with {' and '.join(others[:3])}" if others else ""
-    alone = "where its joint's frames are" if slides[mine].any() or turns[mine].any() else "its factors and offset"
+    alone = "its factors and offset" if worst.startswith("relation") else "where its joint's frames are"
     check = "whether they contradict each other" if others else alone
     raise StateError(
         f"{worst} cannot be closed from here{together}: {left} of its gap is left; begin from a q in which it is "

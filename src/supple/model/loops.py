@@ -160,6 +160,9 @@ def _valid_loop(x: Any, n: int) -> Loop:
     axis, axis2 = _axes(x, what)
     p, R = checks.poses([x.position, x.other_position], [x.rotation, x.other_rotation], lambda i: what)
     pitch = take(f"pitch of {what}", x.pitch, FINITE, ModelError)
+    for name, value in (("position", p[0]), ("other_position", p[1]), ("pitch", np.array(pitch))):
+        if not (np.abs(value) <= checks.LARGEST).all():
+            raise ModelError(f"{what}: {name} is too large for anything real: {value.tolist()}")
     return replace(
         x, position=kept(p[0]), other_position=kept(p[1]), rotation=kept(R[0]), other_rotation=kept(R[1]),
         axis=kept(axis), axis2=kept(axis2), pitch=float(pitch), body=int(x.body), other=int(x.other),
