@@ -10,9 +10,10 @@ import math
 
 from supple.exact.aba import without_joint
 from supple.exact.closure import FORBIDDEN, find_relations, find_rows, frame_at, hold_world, widest_gap
+from supple.exact.jacobians import axis_along
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
 from supple.exact.row_elimination import RANK, least_remainder
-from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE, SCREW, UNIVERSAL
+from supple.model.joint_poses import DOF, SCREW, UNIVERSAL
 from supple.model.joints import DIRECTIONS, KINDS, JointType
 from supple.spatial.algebra import Force, Motion, Vec3, articulated, cross, shift_motion, x_axis, y_axis, z_axis
 from supple.spatial.compiler import helper
@@ -85,14 +86,7 @@ def find_axes(m, mech, work):
 @helper
 def tree_axis(kind, k, b, work):
     """The axis of a degree of freedom of the model, about the origin of its body."""
-    o, z = Vec3(0.0, 0.0, 0.0), work.bodies[b].z
-    if kind == REVOLUTE:
-        s = Motion(z, o)
-    elif kind == PRISMATIC:
-        s = Motion(o, z)
-    else:
-        s = work.S.axes[k].s
-    return s
+    return axis_along(kind, work.bodies[b].z, work.S, k)
 
 
 @helper

@@ -54,13 +54,19 @@ def move_all(m, q, v, work):
 @helper
 def axis_of(m, work, b, k):
     """The axis of degree of freedom k of body b, at the body's origin."""
-    zero, kind, z = Vec3(0.0, 0.0, 0.0), m.bodies[b].kind, z_axis(work.bodies[b].R)
+    return axis_along(m.bodies[b].kind, z_axis(work.bodies[b].R), work.S, k)
+
+
+@helper
+def axis_along(kind, z, S, k):
+    """The same for a joint of this kind, whose body has the axis z."""
+    zero = Vec3(0.0, 0.0, 0.0)
     if kind == REVOLUTE:
         s = Motion(z, zero)
     elif kind == PRISMATIC:
         s = Motion(zero, z)
     else:
-        s = work.S.axes[k].s
+        s = S.axes[k].s
     return s
 
 
