@@ -10,10 +10,13 @@ leaves the closed positions by terms in h^2, those before and after the kick in 
 **Shaky positions.** Where some joints of a loop are rigid, rows may depend on each other at a position that the others
 cannot leave: velocities are allowed there, but positions would have to be taken back in every step, and velocities
 would grow for ever. What closing takes back of the motion of a step, along directions that velocities are allowed, is
-therefore taken from the velocities, too. Elsewhere it is nothing but terms in h^4.
+therefore taken from the velocities, too, and with it the work that was done against forces on the way back: a body at
+rest stays at rest. Elsewhere it is nothing but terms in h^4.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numba import types
@@ -21,10 +24,10 @@ from numba import types
 from supple.adaptive.hybrid_rows import hold_rows, read_rows
 from supple.adaptive.kick import drift, swap_velocities
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.momenta import MOMENTUM, across, project
-from supple.adaptive.reduced import joint_passes, without_joints, zero
+from supple.adaptive.momenta import HOLDING, MOMENTUM, across, project
+from supple.adaptive.reduced import drive_joints, joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.aba import accelerate_joints
+from supple.exact.aba import accelerate_joints, joint_force
 from supple.exact.closure import find_relations, find_rows
 from supple.exact.front_rows import tell_rows
 from supple.exact.motion import joint_of
@@ -150,8 +153,22 @@ def close_velocities(hybrid, m, x):
 
 
 @helper
+def raised(hybrid, m, x):
+    """The energy by which forces oppose a motion along x.half for the time of a step."""
+    drive_joints(m, hybrid, x, x.v)
+    without_joints(hybrid, True, True, False)
+    project(hybrid, HOLDING)
+    energy = 0.0
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            energy += (x.impulse[j] - joint_force(m, x.drive, x.v, j)) * x.half[j]
+    return hybrid.dt * energy
+
+
+@helper
 def take_back(hybrid, m, x):
-    """Add to the velocities those of `pulled`, as far as that makes the kinetic energy smaller."""
+    """Add to the velocities those of `pulled`, as far as that makes the kinetic energy smaller; and more of them, if it
+    is not smaller by the work that was done against forces."""
     held, along = hybrid.closing, 0.0
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -162,7 +179,11 @@ def take_back(hybrid, m, x):
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             along -= x.momentum[j] * x.v[j]
-    share = min(1.0, along / square) if along > 0.0 else 0.0
+    if not along > 0.0:
+        return
+    left = along * along - 2.0 * square * max(raised(hybrid, m, x), 0.0)
+    enough = (along - math.sqrt(max(left, 0.0))) / square
+    share = min(max(1.0, enough), along / square)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.v[j] += share * x.half[j]
