@@ -3,6 +3,9 @@ by the least motion of the active joints in the metric of the reduced tree, and 
 
     H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v
 
+On the way to a closed position, factors of H and G are those of where it begins, as long as the gap becomes much
+smaller with them.
+
 A step is half a drift, a kick and half a drift. Positions are brought back after both drifts: the kick is at a closed
 position, where redundant rows are seen to be redundant. A drift with velocities that are right at one of its ends
 leaves the closed positions by terms in h^2, those before and after the kick in opposite directions.
@@ -21,6 +24,7 @@ import math
 import numpy as np
 from numba import types
 
+from supple.adaptive.hybrid_fronts import goes_by_fronts
 from supple.adaptive.hybrid_rows import hold_rows, read_rows
 from supple.adaptive.kick import drift, swap_velocities
 from supple.adaptive.memory import HybridBody
@@ -50,6 +54,7 @@ from supple.spatial.compiler import helper, kernel
 
 ENOUGH = 50.0  #: a gap that is as many times too large is refused
 NEARLY = 10.0  #: one that is as many times too large is left, if a step does not make it smaller
+NEAR = 0.1  #: where a step makes the gap as many times smaller, the next one has the same factors
 TAKEN = 0.01  #: of the motion of a step: less than this is not taken back
 
 
@@ -84,6 +89,16 @@ def respond(hybrid, m, x, share):
 
 
 @helper
+def respond_again(hybrid, m, x):
+    """The same with the factors of a position nearby."""
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.work.dofs[j].u = 0.0
+    hold_rows(hybrid)
+    accelerate_joints(m, x.zeros, x.qdd, x.work)
+
+
+@helper
 def move_ends(hybrid, m, x, v):
     """The velocities of bodies at ends of loops, at joint velocities v, where bodies are placed."""
     path, loops = x.work.path, hybrid.closing.loops
@@ -103,7 +118,7 @@ def close_loops(hybrid, moving):
         return CLOSED
     m, x = open_reduced(hybrid)
     held = hybrid.closing
-    before, share, least, polished = np.inf, FIRST_SHARE, least_gap(hybrid, m, x), False
+    before, share, least, polished, factored = np.inf, FIRST_SHARE, least_gap(hybrid, m, x), False, False
     if not moving:  # a step begins
         for j in range(x.nv):
             held.pulled[j] = 0.0
@@ -123,8 +138,11 @@ def close_loops(hybrid, moving):
             share *= STRICTER
         for r in range(held.loops.n_rows):
             held.loops.rows[r].g = -held.loops.rows[r].phi
-        if not respond(hybrid, m, x, share) > 0.0:
+        if factored and gap <= NEAR * before and not goes_by_fronts(hybrid):
+            respond_again(hybrid, m, x)
+        elif not respond(hybrid, m, x, share) > 0.0:
             return LOST
+        factored = True
         drift(hybrid, m, x, x.qdd, 1.0)
         for b in range(m.n):
             for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -191,8 +209,7 @@ def take_back(hybrid, m, x):
 
 @helper
 def allow(hybrid, m, x, v, anew):
-    """Change velocities v to the nearest that keep loops closed. anew: at a new position. Returns the smallest
-    pivot."""
+    """Change velocities v to the nearest that keep loops closed. anew: with new factors. Returns the smallest pivot."""
     held, smallest = hybrid.closing, 1.0
     move_ends(hybrid, m, x, v)
     find_rows(held.loops)
@@ -202,11 +219,7 @@ def allow(hybrid, m, x, v, anew):
     if anew:
         smallest = respond(hybrid, m, x, 1.0)
     else:
-        for b in range(m.n):
-            for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                x.work.dofs[j].u = 0.0
-        hold_rows(hybrid)
-        accelerate_joints(m, x.zeros, x.qdd, x.work)
+        respond_again(hybrid, m, x)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             v[j] += x.qdd[j]

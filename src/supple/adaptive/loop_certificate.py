@@ -103,8 +103,9 @@ def difference(hybrid):
 def take_some(hybrid, count, left):
     """Select joints until those that neither move nor are selected have at most `left`, and form the hybrid body of
     them all. Returns how many there are."""
+    before = count
     count = take_largest(hybrid, UPDATE, left * left, count)
-    if left > 0.0:
+    if left > 0.0 and count > before:
         return settle_units(hybrid, UPDATE, left * left, count, ALL)
     form_hybrid_body(hybrid, CURRENT | UPDATE)
     return count
