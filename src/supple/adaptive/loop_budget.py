@@ -15,7 +15,7 @@ from supple.model.model import Model
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LARGEST = 200_000  #: entries of G: of larger ones nothing is said
+LARGEST = 600  #: rows of loops, or degrees of freedom: of larger bodies nothing is said
 NONE = 1e-9  #: of the longest row: shorter ones, and entries, are rounding
 
 
@@ -40,7 +40,7 @@ def _fewest(model: Model, q: Floats, joints: Ints, roots: NDArray[np.bool_], mos
     """The least number of joints that move together, and which, if that is more than `most`. None if it is not, or not
     known: where the motions that loops allow have joints in common, fewer may suffice."""
     rows = int(groups(model).sum())
-    if roots.any() or most >= len(joints) or rows * model.nv > LARGEST:
+    if roots.any() or most >= len(joints) or max(rows, model.nv) > LARGEST:
         return None
     columns = np.flatnonzero(np.isin(model.dof_body, joints))
     motions = _circuits(closure(model, q).G[:, columns])
