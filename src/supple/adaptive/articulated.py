@@ -13,7 +13,6 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.fetching import AHEAD, POSE_LINES, fetch_coefficients, fetch_joint, fetch_link, fetch_loads
-from supple.adaptive.loop_choice import add_loop_forces, prepare_loops, push_whole
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
 from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints
 from supple.adaptive.reduced_tree import open_reduced
@@ -119,26 +118,30 @@ def prepare_parts(hybrid, i):
 
 
 @helper
+def push_on_body(hybrid, x):
+    """The x-th push, along world axes and about the origin of its body; and the rotation of that."""
+    rb, R, r = find_piece(hybrid, CURRENT, hybrid.push_leaf[x])
+    S, o = pose_at(hybrid.world, rb)
+    X = S @ r + o
+    R = S @ R
+    w, v = hybrid.moves[rb].w, hybrid.moves[rb].v
+    push = hybrid.pushes[x]
+    f = push_force(push, R, X, Motion(S @ w, S @ (v + cross(w, r))))
+    if push.kind == END:
+        end = hybrid.reduced_pushes[hybrid.push_order[x]]
+        way, rate = end_way(hybrid, end)
+        pull, drag = end_parts(end, way, rate)
+        f = Force(cross(R @ push.point, pull + drag), pull + drag)
+    return R, f
+
+
+@helper
 def add_pushes(hybrid):
     """Add the pushes on bodies to their external forces."""
     body, tree = hybrid.body, hybrid.body.tree
     for x in range(hybrid.n_pushes):
-        i = hybrid.push_leaf[x]
-        rb, R, r = find_piece(hybrid, CURRENT, i)
-        S, o = pose_at(hybrid.world, rb)
-        X = S @ r + o
-        R = S @ R
-        w, v = hybrid.moves[rb].w, hybrid.moves[rb].v
-        push = hybrid.pushes[x]
-        f = push_force(push, R, X, Motion(S @ w, S @ (v + cross(w, r))))
-        if push.kind == END:
-            end = hybrid.reduced_pushes[hybrid.push_order[x]]
-            way, rate = end_way(hybrid, end)
-            pull, drag = end_parts(end, way, rate)
-            f = Force(cross(R @ push.point, pull + drag), pull + drag)
-        b = tree.item[i]
-        if hybrid.has_loops:
-            push_whole(hybrid, b, f)
+        R, f = push_on_body(hybrid, x)
+        b = tree.item[hybrid.push_leaf[x]]
         f = force_in_basis(tree, b, Force(f.ang @ R, f.lin @ R))
         body.external[b].f = body.external[b].f + f
 
@@ -172,11 +175,7 @@ def update_articulated_body(hybrid):
                 resist(hybrid, i)
             prepare_parts(hybrid, i)
     smallest = 1.0e300
-    if hybrid.has_loops:
-        smallest = prepare_loops(hybrid)
     add_pushes(hybrid)
-    if hybrid.has_loops:
-        add_loop_forces(hybrid)
     for k in range(paths):
         i = hybrid.paths[k]
         if not hybrid.flags[i] & CURRENT:

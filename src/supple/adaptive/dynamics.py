@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive import inspection, restoring
 from supple.adaptive.camera import camera_weights
 from supple.adaptive.hybrid import Hybrid
+from supple.adaptive.loop_budget import refuse_too_few
 from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, said
 from supple.adaptive.metrics import Metrics, Weights
 from supple.adaptive.pushes import Pushes
-from supple.adaptive.settings import ALL, REGION, Settings, checked_every, refuse_guarantee, which_move
+from supple.adaptive.settings import ALL, REGION, Settings, checked_every, which_move
 from supple.adaptive.simulated_body import SimulatedBody, view_of
 from supple.adaptive.stats import AdaptiveStats as AdaptiveStats
 from supple.adaptive.stats import stats_of
@@ -80,8 +81,9 @@ class AdaptiveDynamics(SimulatedBody):
     A step is a half drift, a kick and a half drift, with accelerations evaluated in the middle. It is of second order,
     with hardly any energy drift. It costs O(active joints + forces), independently of n.
 
-    Loops are kept closed, by the active joints alone: one that cannot move without all of its joints stands still if
-    one of them does. Choosing joints then costs O(n), and guaranteed=True is refused.
+    Loops are kept closed, by the active joints alone. Joints that cannot move without others, of a four-bar linkage or
+    of a relation, are chosen together or not at all, and each counts. Choosing joints then costs O(n), and so does
+    every step with guaranteed=True.
     """
 
     @checked
@@ -103,7 +105,6 @@ class AdaptiveDynamics(SimulatedBody):
         check_energy: bool = True,
     ) -> None:
         super().__init__(model, Pushes(model))
-        refuse_guarantee(model, guaranteed)
         settings = Settings(
             **which_move(model, active, error, guaranteed),
             measure=measure,
@@ -113,6 +114,7 @@ class AdaptiveDynamics(SimulatedBody):
         )
         state = kept_closed(model, *checked_state(model, q, v))
         self._q = state[0]
+        refuse_too_few(model, self._q, settings)
         metrics = Metrics(model, weights, velocity_weights)
         self._hybrid = Hybrid(model, order, state, settings, metrics, self._pushes)
 
@@ -142,7 +144,9 @@ class AdaptiveDynamics(SimulatedBody):
     @active.setter
     def active(self, value: int) -> None:
         hybrid = self._hybrid
-        hybrid.ask(hybrid.settings.with_active(value))
+        settings = hybrid.settings.with_active(value)
+        refuse_too_few(self.model, self._q, settings)
+        hybrid.ask(settings)
         if hybrid.settings.all_fixed:
             hybrid.arrange()
             hybrid.mark_active(hybrid.active_joints)
@@ -193,7 +197,6 @@ class AdaptiveDynamics(SimulatedBody):
     @guaranteed.setter
     def guaranteed(self, value: bool) -> None:
         hybrid, settings = self._hybrid, self._hybrid.settings.with_guaranteed(value)
-        refuse_guarantee(self.model, settings.guaranteed)
         if settings.guaranteed != hybrid.settings.guaranteed:
             with hybrid.unless_it_fails():
                 hybrid.settings = settings

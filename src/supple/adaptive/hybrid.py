@@ -30,6 +30,7 @@ from supple.adaptive.pushes import Pushes, nodes_above
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.adaptive.settings import Settings
 from supple.adaptive.solver import tree_digits
+from supple.adaptive.whole_body import DRAWS
 from supple.assembly.tables import tree_tables
 from supple.assembly.tree import assemble
 from supple.errors import StateError
@@ -81,7 +82,6 @@ class Hybrid(Pointing):
         self._reduced = ReducedTables(model)
         self.memory: Held = hybrid_memory(model, self._shared, self._reduced, *state)
         self._loops = None if model.is_tree else LoopsOfHybrid(model, self.assembly)
-        pushes.arranged = model.is_tree  # loops act as pushes do
         self.drives = Drives(model, self.q, self.memory, self.assembly.node_of)
         self._point()
         self.lay_out()
@@ -142,7 +142,7 @@ class Hybrid(Pointing):
     def _digits(self) -> float:
         """The rounding error of a total, relative to its scale [assembly/rounding.py]; measured where it is part of a
         certificate."""
-        if not self.settings.guaranteed:
+        if not self.settings.guaranteed or self._loops is not None:  # with loops it is found in every step
             return USUAL_DIGITS
         return self._enough(max(tree_digits(self.model, self.q, self.order), self._light.digits(self.q)))
 
@@ -154,6 +154,8 @@ class Hybrid(Pointing):
     def _note_digits(self, digits: float) -> None:
         """digits: of the tree. Those of the articulated-body algorithm follow from them."""
         alike, memory = self._light.alike(self.q), self.memory
+        if self._loops is not None:
+            self._loops.draw(1 if alike else DRAWS)
         memory.digits, memory.whole_digits = digits, max(digits / BETTER, LEAST_DIGITS) if alike else digits
 
     # --- the joints that move -------------------------------------------------------------------------------------
@@ -217,8 +219,6 @@ class Hybrid(Pointing):
         if self.pushes.arranged:
             return
         memory, (bodies, starts, rows, paths) = self.memory, self.pushes.arrangement(self.assembly)
-        if self._loops is not None:
-            paths = np.union1d(paths, nodes_above(self.assembly, self._loops.ends))
         memory.push_leaf = np.repeat(self.assembly.leaf_of[bodies], np.diff(starts))
         memory.push_order = np.zeros(len(rows), dtype=np.int64)
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
@@ -247,7 +247,7 @@ class Hybrid(Pointing):
 
     def _run(self, count: int, dt: float) -> None:
         """Steps in compiled code: all at once, unless joints slide, and the digits of a certificate with them."""
-        sliding, memory = self.settings.guaranteed and self._light.slides, self.memory
+        sliding, memory = self.settings.guaranteed and self._loops is None and self._light.slides, self.memory
         for _ in range(count if sliding else 1):
             if sliding:
                 self._note_digits(self._enough(max(memory.digits, self._light.digits(self.q))))

@@ -3,6 +3,9 @@ by the least motion of the active joints in the metric of the reduced tree, and 
 
     H dq = G^T x,  G dq = -phi        H dv = G^T x,  G dv = -G v
 
+On the way to a closed position, factors of H and G are those of where it begins, as long as the gap becomes much
+smaller with them.
+
 A step is half a drift, a kick and half a drift. Positions are brought back after both drifts: the kick is at a closed
 position, where redundant rows are seen to be redundant. A drift with velocities that are right at one of its ends
 leaves the closed positions by terms in h^2, those before and after the kick in opposite directions.
@@ -10,21 +13,25 @@ leaves the closed positions by terms in h^2, those before and after the kick in 
 **Shaky positions.** Where some joints of a loop are rigid, rows may depend on each other at a position that the others
 cannot leave: velocities are allowed there, but positions would have to be taken back in every step, and velocities
 would grow for ever. What closing takes back of the motion of a step, along directions that velocities are allowed, is
-therefore taken from the velocities, too. Elsewhere it is nothing but terms in h^4.
+therefore taken from the velocities, too, and with it the work that was done against forces on the way back: a body at
+rest stays at rest. Elsewhere it is nothing but terms in h^4.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import types
 
+from supple.adaptive.hybrid_fronts import goes_by_fronts
 from supple.adaptive.hybrid_rows import hold_rows, read_rows
 from supple.adaptive.kick import drift, swap_velocities
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.momenta import MOMENTUM, across, project
-from supple.adaptive.reduced import joint_passes, without_joints, zero
+from supple.adaptive.momenta import HOLDING, MOMENTUM, across, project
+from supple.adaptive.reduced import drive_joints, joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.aba import accelerate_joints
+from supple.exact.aba import accelerate_joints, joint_force
 from supple.exact.closure import find_relations, find_rows
 from supple.exact.front_rows import tell_rows
 from supple.exact.motion import joint_of
@@ -47,6 +54,7 @@ from supple.spatial.compiler import helper, kernel
 
 ENOUGH = 50.0  #: a gap that is as many times too large is refused
 NEARLY = 10.0  #: one that is as many times too large is left, if a step does not make it smaller
+NEAR = 0.1  #: where a step makes the gap as many times smaller, the next one has the same factors
 TAKEN = 0.01  #: of the motion of a step: less than this is not taken back
 
 
@@ -81,6 +89,16 @@ def respond(hybrid, m, x, share):
 
 
 @helper
+def respond_again(hybrid, m, x):
+    """The same with the factors of a position nearby."""
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.work.dofs[j].u = 0.0
+    hold_rows(hybrid)
+    accelerate_joints(m, x.zeros, x.qdd, x.work)
+
+
+@helper
 def move_ends(hybrid, m, x, v):
     """The velocities of bodies at ends of loops, at joint velocities v, where bodies are placed."""
     path, loops = x.work.path, hybrid.closing.loops
@@ -100,7 +118,7 @@ def close_loops(hybrid, moving):
         return CLOSED
     m, x = open_reduced(hybrid)
     held = hybrid.closing
-    before, share, least, polished = np.inf, FIRST_SHARE, least_gap(hybrid, m, x), False
+    before, share, least, polished, factored = np.inf, FIRST_SHARE, least_gap(hybrid, m, x), False, False
     if not moving:  # a step begins
         for j in range(x.nv):
             held.pulled[j] = 0.0
@@ -120,8 +138,11 @@ def close_loops(hybrid, moving):
             share *= STRICTER
         for r in range(held.loops.n_rows):
             held.loops.rows[r].g = -held.loops.rows[r].phi
-        if not respond(hybrid, m, x, share) > 0.0:
+        if factored and gap <= NEAR * before and not goes_by_fronts(hybrid):
+            respond_again(hybrid, m, x)
+        elif not respond(hybrid, m, x, share) > 0.0:
             return LOST
+        factored = True
         drift(hybrid, m, x, x.qdd, 1.0)
         for b in range(m.n):
             for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -150,8 +171,22 @@ def close_velocities(hybrid, m, x):
 
 
 @helper
+def raised(hybrid, m, x):
+    """The energy by which forces oppose a motion along x.half for the time of a step."""
+    drive_joints(m, hybrid, x, x.v)
+    without_joints(hybrid, True, True, False)
+    project(hybrid, HOLDING)
+    energy = 0.0
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            energy += (x.impulse[j] - joint_force(m, x.drive, x.v, j)) * x.half[j]
+    return hybrid.dt * energy
+
+
+@helper
 def take_back(hybrid, m, x):
-    """Add to the velocities those of `pulled`, as far as that makes the kinetic energy smaller."""
+    """Add to the velocities those of `pulled`, as far as that makes the kinetic energy smaller; and more of them, if it
+    is not smaller by the work that was done against forces."""
     held, along = hybrid.closing, 0.0
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -162,7 +197,11 @@ def take_back(hybrid, m, x):
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             along -= x.momentum[j] * x.v[j]
-    share = min(1.0, along / square) if along > 0.0 else 0.0
+    if not along > 0.0:
+        return
+    left = along * along - 2.0 * square * max(raised(hybrid, m, x), 0.0)
+    enough = (along - math.sqrt(max(left, 0.0))) / square
+    share = min(max(1.0, enough), along / square)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.v[j] += share * x.half[j]
@@ -170,8 +209,7 @@ def take_back(hybrid, m, x):
 
 @helper
 def allow(hybrid, m, x, v, anew):
-    """Change velocities v to the nearest that keep loops closed. anew: at a new position. Returns the smallest
-    pivot."""
+    """Change velocities v to the nearest that keep loops closed. anew: with new factors. Returns the smallest pivot."""
     held, smallest = hybrid.closing, 1.0
     move_ends(hybrid, m, x, v)
     find_rows(held.loops)
@@ -181,11 +219,7 @@ def allow(hybrid, m, x, v, anew):
     if anew:
         smallest = respond(hybrid, m, x, 1.0)
     else:
-        for b in range(m.n):
-            for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                x.work.dofs[j].u = 0.0
-        hold_rows(hybrid)
-        accelerate_joints(m, x.zeros, x.qdd, x.work)
+        respond_again(hybrid, m, x)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             v[j] += x.qdd[j]

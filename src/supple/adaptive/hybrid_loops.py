@@ -23,6 +23,7 @@ from supple.spatial.pointing import Pointing
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
+MOST_ADDED = 7  #: joints that a loop of six rows may need
 PER_BODY = 500  #: multiplications that take as long as moving a body and passing it, along fronts
 
 
@@ -34,6 +35,7 @@ class LoopsOfHybrid(Pointing):
     def __init__(self, model: Model, assembly: Assembly) -> None:
         self._model, self._assembly = model, assembly
         self._locked: Flags = np.zeros(model.n_bodies, dtype=np.bool_)
+        self._draws = 1
         self._point()
 
     def _point(self) -> None:
@@ -54,15 +56,14 @@ class LoopsOfHybrid(Pointing):
             term_joint=model.dof_body[whole.terms["iv"]].astype(np.int64),
             front=Front.of(is_base=1), pair=Front.of(), closed=closed_gap(model), call=call,
             armature=self._armature, fronts_cost=_cost(call.hubs), **_of_loops(model, whole), **_of_rows(rows, nv),
-            **{name: np.zeros(nv) for name in ("d", "pulled", "tau")},
+            **{name: np.zeros(nv) for name in ("d", "pulled", "tau", "probe")}, sums=np.zeros(self._assembly.n_nodes),
         )  # fmt: skip
         self.lock(self._locked)
+        self.draw(self._draws)
 
-    @property
-    def ends(self) -> Ints:
-        """The nodes on which loops act: leaves of the bodies at their ends, joints of relations."""
-        leaf = self.struct.leaf
-        return np.unique(np.concatenate([leaf[leaf >= 0], self._assembly.node_of[self.struct.term_joint]]))
+    def draw(self, count: int) -> None:
+        """How many choices of signs show what rounding may do."""
+        self._draws = self.struct.draws = count
 
     def lock(self, locked: Flags) -> None:
         """Joints that never move: they have infinite armatures."""
@@ -73,9 +74,11 @@ class LoopsOfHybrid(Pointing):
 def _of_loops(model: Model, whole: Held) -> dict[str, Any]:
     """Tables with rows for loops, terms and bodies."""
     n, loops, terms, rows = model.n_bodies, whole.n_loops, whole.n_terms, whole.n_rows
+    starts = np.append(np.flatnonzero(np.diff(whole.terms["row"], prepend=-1)), terms)
+    units = loops + len(starts) - 1
     sizes = {
         "term_body": terms, "row_of_joint": n, "first_dof": n, "pair_of": loops, "next": loops, "heads": n,
-        "stamps": n + 1,
+        "stamps": n + 1, "stuck": n, "barred": n, "units": units, "added": MOST_ADDED,
     }  # fmt: skip
     reduced = Loops.of(
         size=whole.size, loops=LoopShape.zeros(loops), terms=Term.zeros(terms), sums=np.zeros(rows),
@@ -85,16 +88,17 @@ def _of_loops(model: Model, whole: Held) -> dict[str, Any]:
         "loops": reduced,
         "pairs": Pair.zeros(loops),
         "accelerations": EndAcceleration.zeros(2 * loops + 1),
-    }
+        "relation_start": starts.astype(np.int64), "n_relations": len(starts) - 1, "unit_keys": np.zeros(units),
+    } | {name: np.zeros(n) for name in ("weight", "moment", "shaken", "turned")}  # fmt: skip
 
 
 def _of_rows(rows: int, nv: int) -> dict[str, Any]:
     """Tables with numbers for rows."""
-    one = {name: np.zeros(rows) for name in ("gives", "scale", "b", "x", "bounced", "numbers")}
+    one = {name: np.zeros(rows) for name in ("gives", "scale", "b", "x", "bounced", "numbers", "left_g", "size_g")}
     whole = {name: np.zeros(rows, dtype=np.int64) for name in ("from_row", "row_of", "block", "pivots")}
     sizes = {
         "Y": rows * nv, "F": rows * nv, "K": 6 * rows, "H": 7 * rows, "E": rows * (min(rows, nv) + 2),
-        "room": max(rows, nv), "found": nv + rows,
+        "room": max(rows, nv), "found": nv + rows, "wanted": nv + rows,
     }  # fmt: skip
     return one | whole | {name: np.zeros(size) for name, size in sizes.items()} | {"rows": HeldRow.zeros(rows)}
 

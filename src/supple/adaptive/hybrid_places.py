@@ -1,4 +1,5 @@
-"""Where the loops of a body are in the hybrid body: the reduced bodies at their ends, and the rows that are left."""
+"""The hybrid body is formed: its reduced tree, the forces on it, and where its loops are: the reduced bodies at their
+ends, and the rows that are left."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from numba import types
 from supple.adaptive.hybrid_fronts import is_cheaper
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
-from supple.adaptive.regions import find_piece
+from supple.adaptive.regions import build_reduced, find_piece, place_pushes
 from supple.assembly.joints import identity
 from supple.assembly.poses import compose
 from supple.exact.row_elimination import SIX
@@ -152,3 +153,14 @@ def place_relations(hybrid, row, kept):
             kept += 1
     loops.n_terms = count
     return row, kept
+
+
+@kernel(types.float64(HybridBody.type, types.int64), "hybrid body", effort=2, nogil=True)
+def form_hybrid_body(hybrid, mask):
+    """The reduced tree of a region, and the forces on it."""
+    m, x = open_reduced(hybrid)
+    build_reduced(hybrid, m, x.angles, mask, hybrid.queue)
+    place_pushes(hybrid, mask, hybrid.queue)
+    if hybrid.has_loops:
+        place_loops(hybrid, mask)
+    return 0.0

@@ -93,5 +93,24 @@ class HybridLoops(Struct):
     fronts_cost = Number()
     accelerations = Table(EndAcceleration)  # as Loops.motions
     found = Floats()  # (nv + rows,) accelerations, and forces along all rows
+    wanted = Floats()  # (nv + rows,) those of the fully articulated body
     tau = Floats()  # (nv,)
     armature = Floats()  # (nv,) of all joints; infinite if locked
+    # joints that cannot move without others [loop_units.py]
+    relation_start = Integers()  # the first term of each relation, and the number of terms
+    n_relations = Integer()
+    stuck = Integers()  # (n,)
+    barred = Integers()  # (n,) whether a joint is not to be selected
+    sums = Floats()  # by node: the metric of its joints that may be
+    units = Integers()  # loops and relations, as a queue
+    unit_keys = Floats()
+    added = Integers()  # (7,) joints that complete one
+    # certificates [loop_certificate.py]
+    draws = Integer()  # how many choices of signs show what rounding may do
+    weight = Floats()  # (n,) summed magnitudes of the forces that joints carry ...
+    moment = Floats()  # (n,) ... and of their moments
+    shaken = Floats()  # (n,) of the accelerations of bodies ...
+    turned = Floats()  # (n,) ... and of their angular accelerations
+    left_g = Floats()  # (rows,) by how much rows do not accelerate as they should
+    size_g = Floats()  # (rows,) the magnitudes of the terms of that
+    probe = Floats()  # (nv,) forces by which the equations of joints are not satisfied

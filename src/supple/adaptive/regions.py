@@ -9,7 +9,7 @@ the start of a run.
 from __future__ import annotations
 
 from supple.adaptive.fetching import fetch_piece
-from supple.adaptive.memory import HELD, UPDATE
+from supple.adaptive.memory import CHOSEN, HELD, HOLD, UPDATE
 from supple.adaptive.reduced import turn_rigid
 from supple.assembly.joints import identity, pose_of_joint
 from supple.assembly.load_cases import join_loads, leaf_loads, light_loads, sum_loads
@@ -72,7 +72,8 @@ def can_move(hybrid, mask, i):
     """Whether the joint of a node in the region moves: not if it is locked or held."""
     tree = hybrid.body.tree
     flags = hybrid.flags[i]
-    return tree.forbidden[tree.item[i]] < 6 and (not flags & HELD or flags & mask & UPDATE)
+    held = flags & HOLD if mask == CHOSEN else flags & HELD and not flags & mask & UPDATE
+    return tree.forbidden[tree.item[i]] < 6 and not held
 
 
 @helper

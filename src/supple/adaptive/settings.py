@@ -172,15 +172,6 @@ def which_move(
     return joints | {"most": model.n_bodies if active is None else checked_active(active)}
 
 
-def refuse_guarantee(model: Model, guaranteed: bool) -> None:
-    """Forces of loops have rounding errors for which certificates do not account."""
-    if guaranteed and not model.is_tree:
-        raise StateError(
-            f"guaranteed=True is for trees, and {model.name!r} has loops: errors of their forces are not certified; "
-            "leave guaranteed out, or use simulate(method='aba')"
-        )
-
-
 def checked_active(value: Any) -> int:
     return min(take("active", value, whole(0)), ALL - 1)
 

@@ -13,7 +13,7 @@ from numba import types
 from supple.adaptive.articulated import rest_force, update_articulated_body
 from supple.adaptive.choose import GUARANTEED, certify_whole, choose_active_region, find_update_region, is_met
 from supple.adaptive.hybrid_closing import close_loops
-from supple.adaptive.hybrid_places import place_loops
+from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
     drift,
@@ -22,10 +22,14 @@ from supple.adaptive.kick import (
     predict,
     swap_velocities,
 )
-from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, UPDATE, HybridBody
-from supple.adaptive.momenta import IMPULSE, MOMENTUM, momenta, project, velocities_of
+from supple.adaptive.loop_certificate import certified_kick
+from supple.adaptive.loop_choice import accelerate_whole
+from supple.adaptive.loop_units import choose_region, find_region
+from supple.adaptive.memory import CURRENT, HELD, UPDATE, HybridBody
+from supple.adaptive.momenta import momenta, velocities_of
 from supple.adaptive.reduced_tree import open_reduced
-from supple.adaptive.regions import build_reduced, find_piece, place_pushes, settle
+from supple.adaptive.regions import find_piece
+from supple.adaptive.rigidifying import become_rigid, rigidify
 from supple.assembly.passes import renew
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
@@ -38,28 +42,6 @@ DONE, SINGULAR, UNSTABLE, NOT_FINITE, BROKEN = range(5)  # how a run ended
 FIXED = 2  # a mode of a run (choose.py and keeping.py have the others): a fixed set of active joints
 
 
-@kernel(types.float64(HybridBody.type, types.int64), "hybrid body", effort=2, nogil=True)
-def form_hybrid_body(hybrid, mask):
-    """The reduced tree of a region, and the forces on it."""
-    m, x = open_reduced(hybrid)
-    build_reduced(hybrid, m, x.angles, mask, hybrid.queue)
-    place_pushes(hybrid, mask, hybrid.queue)
-    if hybrid.has_loops:
-        place_loops(hybrid, mask)
-    return 0.0
-
-
-@kernel(types.float64(HybridBody.type, types.int64), "nodes that become rigid", effort=5, nogil=True)
-def become_rigid(hybrid, i):
-    tree = hybrid.body.tree
-    _, x = open_reduced(hybrid)
-    kind = tree.kind[i]
-    if kind in (JOIN, LIGHT):
-        rest_force(hybrid, x, tree.item[i])
-    settle(hybrid, i)
-    return 0.0
-
-
 @helper
 def is_new(hybrid):
     """Whether the acceleration update region contains a node that is not active, or whose joint is not."""
@@ -69,74 +51,16 @@ def is_new(hybrid):
     return found
 
 
-@kernel(types.float64(HybridBody.type, types.int64), "rigidification", nogil=True)
-def rigidify(hybrid, dropped):
-    """Make the chosen region the active one, instead of the transient one [AD section 5.4.2]; dropped: some of its
-    joints stop.
-
-    AD solves for the impulses that stop them. The velocities after these impulses are those with which the remaining
-    joints have the same momenta as before: one inward pass and one solution, O(active joints), instead of a matrix of
-    impulses. Returns the smallest pivot.
-
-    The kick was for the whole step, but the stopped joints do not move in its second half: forces have given them more
-    energy than they do work along the way, by 1/2 h (H a - pushes and dampers, which are counted before) (v' - v'').
-    """
+@helper
+def kick_some(hybrid):
+    """The kick of an update: the acceleration update region is found, and velocities change. Returns the smallest
+    pivot, and the sum of squares of the velocities."""
     tree = hybrid.body.tree
-    m, x = open_reduced(hybrid)
-    before, more = 0.0, 0.0
-    if dropped:
-        before = 0.5 * project(hybrid, MOMENTUM)  # the kick has placed the bodies
-        more = project(hybrid, IMPULSE)
-    changed = False
-    for k in range(hybrid.n_seen - 1, -1, -1):
-        i = hybrid.seen[k]
-        flags = hybrid.flags[i]
-        chosen = (flags & CHOSEN) != 0
-        if flags & CURRENT and not chosen:
-            become_rigid(hybrid, i)
-        changed = changed or chosen != ((flags & (CURRENT | UPDATE)) != 0) or (flags & HOLD) != 0
-        hybrid.flags[i] = 0 if not chosen else CURRENT | HELD if flags & HOLD else CURRENT
-    if not changed:
-        return 1.0
-    for b in range(m.n):
-        if hybrid.flags[tree.node_of[hybrid.joints[b]]] != CURRENT:
-            for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                x.v[k] = 0.0
-            hybrid.dropped[hybrid.n_dropped] = hybrid.joints[b]
-            hybrid.n_dropped += 1
-    form_hybrid_body(hybrid, CURRENT)
-    smallest = 1.0
-    if dropped:
-        after, smallest = velocities_of(hybrid)
-        m, x = open_reduced(hybrid)
-        for b in range(m.n):
-            for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                more -= x.impulse[k] * x.v[k]
-        hybrid.removed += before - after
-        hybrid.stopped += before - after - 0.5 * hybrid.dt * more
-    return smallest
-
-
-@kernel(types.float64(HybridBody.type), "active region update", effort=2, nogil=True)
-def update_active_region(hybrid):
-    """The middle of a step with an active region update. Returns how it ended."""
-    tree = hybrid.body.tree
-    m, x = open_reduced(hybrid)
-    ways = hybrid.ways
-    if ways & GUARANTEED:  # for the velocities at which the accelerations will be used
-        if not predict(hybrid) > 0.0:
-            return SINGULAR
-        swap_velocities(m, x)
-    smallest = update_articulated_body(hybrid)
-    if ways & GUARANTEED:
-        swap_velocities(m, x)
-    if not smallest > 0.0:
-        return SINGULAR
     find_update_region(hybrid)
     if is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
-        m, x = open_reduced(hybrid)
-    if ways & GUARANTEED and is_met(hybrid):  # accelerations of the articulated body, and zero elsewhere
+    m, x = open_reduced(hybrid)
+    if hybrid.ways & GUARANTEED and is_met(hybrid):  # accelerations of the articulated body, and zero elsewhere
         for b in range(m.n):
             flags = hybrid.flags[tree.node_of[hybrid.joints[b]]]
             for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
@@ -144,23 +68,59 @@ def update_active_region(hybrid):
                     x.qdd[k] = 0.0
                 if flags & (CURRENT | HELD) != CURRENT:
                     x.half[k] = 0.0
-        squares = imposed_kick(hybrid)
-    else:
-        smallest, squares = kick(hybrid)
+        return 1.0, imposed_kick(hybrid)
+    smallest, squares = kick(hybrid)
+    if hybrid.ways & GUARANTEED:  # all joints were reached: only rounding is left
+        certify_whole(hybrid, m)
+    return smallest, squares
+
+
+@helper
+def kick_with_loops(hybrid):
+    """The same for a body with loops."""
+    if hybrid.ways & GUARANTEED:
+        return 1.0, certified_kick(hybrid)
+    find_region(hybrid)
+    return kick(hybrid)
+
+
+@helper
+def accelerate_all(hybrid):
+    """What is needed to choose joints by the accelerations of the fully articulated body. Returns the smallest
+    pivot."""
+    if hybrid.has_loops:
+        return accelerate_whole(hybrid)
+    return update_articulated_body(hybrid)
+
+
+@kernel(types.float64(HybridBody.type), "active region update", effort=2, nogil=True)
+def update_active_region(hybrid):
+    """The middle of a step with an active region update. Returns how it ended."""
+    m, x = open_reduced(hybrid)
+    ways = hybrid.ways
+    if ways & GUARANTEED:  # for the velocities at which the accelerations will be used
+        if not predict(hybrid) > 0.0:
+            return SINGULAR
+        swap_velocities(m, x)
+    smallest = accelerate_all(hybrid)
+    if ways & GUARANTEED:
+        swap_velocities(m, x)
+    if not smallest > 0.0:
+        return SINGULAR
+    smallest, squares = kick_with_loops(hybrid) if hybrid.has_loops else kick_some(hybrid)
+    m, x = open_reduced(hybrid)
     if ways & GUARANTEED:
         for k in range(hybrid.n_seen):
             i = hybrid.seen[k]
             if hybrid.flags[i]:
                 hybrid.flags[i] = CURRENT if hybrid.flags[i] & UPDATE else hybrid.flags[i]
-        if not is_met(hybrid):  # all joints were reached: only rounding is left
-            certify_whole(hybrid, m)
     if not math.isfinite(squares):
         hybrid.worst = fastest(m, hybrid, x)
         return NOT_FINITE
     if not smallest > 0.0:
         return SINGULAR
     if not ways & GUARANTEED:
-        count = choose_active_region(hybrid)
+        count = choose_region(hybrid) if hybrid.has_loops else choose_active_region(hybrid)
         if not rigidify(hybrid, count < m.n) > 0.0:
             return SINGULAR
     return DONE

@@ -1,0 +1,270 @@
+"""Joints that cannot move without others: all those of a plane four-bar linkage, two that a relation couples.
+
+Of the joints selected [loop_region.py], some may be *stuck*: whatever forces act, loops and relations let no motion of
+the hybrid body move them. It is seen by its response to random momenta, H w + G^T x with G v = 0. Joints of the loops
+and relations that hold them are then selected as well, the largest first, until there is one more degree of freedom
+than rows, or all joints of the loop. If there is no room for that, the stuck ones are left out, and the next joints are
+selected instead.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.adaptive.choose import allowed
+from supple.adaptive.heap import pop, push
+from supple.adaptive.hybrid_places import form_hybrid_body
+from supple.adaptive.hybrid_rows import read_rows
+from supple.adaptive.loop_region import (
+    descend,
+    is_taken,
+    leave,
+    may_move,
+    measure_joints,
+    metric_left,
+    take,
+)
+from supple.adaptive.memory import CHOSEN, CURRENT, PINNED, UPDATE, HybridBody
+from supple.adaptive.momenta import momenta
+from supple.adaptive.reduced import joint_passes, without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.exact.front_rows import tell_rows
+from supple.model.joint_poses import DOF
+from supple.spatial.compiler import helper, kernel
+
+ALL = 1 << 60  #: joints may be selected, if there is no limit
+STILL = 1e-8  #: of a random velocity: joints of which loops leave no more are stuck
+ROUNDS = 8  #: of completing and leaving out
+
+
+@helper
+def swap_with_gain(m, x):
+    """Exchange x.v and x.gain."""
+    for b in range(m.n):
+        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            v = x.v[k]
+            x.v[k] = x.gain[k]
+            x.gain[k] = v
+
+
+@helper
+def find_stuck(hybrid):
+    """Mark the joints of the hybrid body that cannot move. Returns how many. Overwrites x.gain, x.momentum, x.qdd."""
+    m, x = open_reduced(hybrid)
+    held = hybrid.closing
+    for j in range(hybrid.body.tree.n):
+        held.stuck[j] = 0
+    if hybrid.n_loop_rows == 0:
+        return 0
+    for b in range(m.n):
+        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            some = (k + 1) * 0x9E3779B1 >> 8 & 0xFFFFF
+            x.gain[k] = (0.5 + some / 2097152.0) * (1.0 if some & 1 else -1.0)
+    swap_with_gain(m, x)
+    momenta(hybrid)
+    swap_with_gain(m, x)
+    without_joints(hybrid, False, False, False)  # momenta has changed the bodies' forces
+    read_rows(hybrid, False)
+    for r in range(held.loops.n_rows):
+        held.loops.rows[r].g = 0.0
+    tell_rows(held, 1.0)
+    joint_passes(hybrid, False)
+    count = 0
+    for b in range(m.n):
+        most = 0.0
+        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            most = max(most, abs(x.qdd[k]))
+        if most <= STILL:
+            held.stuck[hybrid.joints[b]] = 1
+            count += 1
+    return count
+
+
+# --- the joints of a loop or of a relation ------------------------------------------------------------------------
+
+
+@helper
+def begin_unit(hybrid, unit):
+    """Where the way along a unit begins: the bodies at both ends of a loop, or the terms of a relation."""
+    held = hybrid.closing
+    if unit < held.whole.n_loops:
+        ends = held.whole.loops[unit].ends
+        return ends[0].body, ends[1].body
+    k = unit - held.whole.n_loops
+    return held.relation_start[k], held.relation_start[k + 1]
+
+
+@helper
+def next_joint(hybrid, unit, a, b):
+    """The next joint along the way, or -1 at its end; and the way from there."""
+    held = hybrid.closing
+    if a == b:
+        return -1, a, b
+    if unit >= held.whole.n_loops:
+        return held.term_joint[a], a + 1, b
+    bodies = held.call.model.bodies
+    if a > b:
+        return a, bodies[a].parent, b
+    return b, a, bodies[b].parent
+
+
+@helper
+def moves_with(hybrid, j, flag):
+    """Whether joint j is selected, or moves anyway."""
+    return is_taken(hybrid, j, flag) or (flag == UPDATE and may_move(hybrid, j, CHOSEN))
+
+
+@helper
+def rows_of(held, unit):
+    return 6 - DOF[held.whole.loops[unit].kind] if unit < held.whole.n_loops else 1
+
+
+@helper
+def survey(hybrid, unit, flag):
+    """The metric of the stuck joints of a unit, how many they are, the degrees of freedom of its joints that move, and
+    the joint with the largest metric that may be selected as well, or -1."""
+    tree, held = hybrid.body.tree, hybrid.closing
+    a, b = begin_unit(hybrid, unit)
+    weight, count, dofs, largest, best = 0.0, 0, 0, -1, -1.0
+    j, a, b = next_joint(hybrid, unit, a, b)
+    while j >= 0:
+        amount = hybrid.amount[tree.node_of[j]]
+        if held.stuck[j]:
+            weight, count = weight + amount, count + 1
+        if moves_with(hybrid, j, flag):
+            dofs += DOF[tree.joint[j]]
+        elif may_move(hybrid, j, flag) and amount > best:
+            largest, best = j, amount
+        j, a, b = next_joint(hybrid, unit, a, b)
+    return weight, count, dofs, largest
+
+
+@helper
+def bar_stuck(hybrid, unit):
+    """Leave out the stuck joints of a unit for good."""
+    held = hybrid.closing
+    a, b = begin_unit(hybrid, unit)
+    j, a, b = next_joint(hybrid, unit, a, b)
+    while j >= 0:
+        if held.stuck[j]:
+            held.barred[j] = 1
+        j, a, b = next_joint(hybrid, unit, a, b)
+
+
+@helper
+def complete(hybrid, unit, flag, count, most):
+    """Select joints of a unit, as many as it needs; if there is no room for them, none. Returns how many are selected
+    in all."""
+    held, added, rows = hybrid.closing, 0, rows_of(hybrid.closing, unit)
+    _, _, dofs, j = survey(hybrid, unit, flag)
+    while j >= 0 and dofs <= rows and count + added < most:
+        take(hybrid, j, flag)
+        held.added[added] = j
+        added += 1
+        _, _, dofs, j = survey(hybrid, unit, flag)
+    if dofs > rows or j < 0:
+        return count + added
+    for k in range(added):
+        leave(hybrid, held.added[k], flag)
+    bar_stuck(hybrid, unit)
+    return count
+
+
+@helper
+def leave_all_stuck(hybrid, flag, count):
+    """Select stuck joints no longer, unless they are pinned. Returns how many joints are still selected."""
+    tree, held = hybrid.body.tree, hybrid.closing
+    for j in range(tree.n):
+        if held.stuck[j] and is_taken(hybrid, j, flag) and hybrid.must[tree.node_of[j]] != PINNED:
+            leave(hybrid, j, flag)
+            count -= 1
+    return count
+
+
+@helper
+def settle_once(hybrid, flag, count, most):
+    """Complete the units with stuck joints, those with the largest metric a joint first; where joints are limited,
+    leave the others out. Returns how many are selected."""
+    held, n = hybrid.closing, 0
+    for unit in range(held.whole.n_loops + held.n_relations):
+        weight, stuck, dofs, _ = survey(hybrid, unit, flag)
+        if stuck > 0:
+            key = weight / (stuck + max(rows_of(held, unit) + 1 - dofs, 0))
+            n = push(held.units, held.unit_keys, n, unit, key)
+    if most < ALL:
+        count = leave_all_stuck(hybrid, flag, count)
+    while n > 0:
+        unit = held.units[0]
+        n = pop(held.units, held.unit_keys, n)
+        count = complete(hybrid, unit, flag, count, most)
+    return count
+
+
+_int = types.int64
+
+
+@kernel(_int(HybridBody.type, _int, types.float64, _int, _int), "joints of loops", effort=2, nogil=True)
+def settle_units(hybrid, flag, error, count, most):
+    """Let no joint be selected that cannot move, as far as others can be selected instead, and form the hybrid body of
+    those selected. Returns how many there are."""
+    held = hybrid.closing
+    mask = CURRENT | UPDATE if flag == UPDATE else CHOSEN
+    form_hybrid_body(hybrid, mask)
+    for r in range(ROUNDS):
+        if find_stuck(hybrid) == 0:
+            return count
+        if r < ROUNDS - 1:
+            before = count
+            count = settle_once(hybrid, flag, count, most)
+            if most == ALL and count == before:
+                return count
+        elif most < ALL:
+            count = leave_all_stuck(hybrid, flag, count)
+            for j in range(hybrid.body.tree.n):
+                held.barred[j] = max(held.barred[j], held.stuck[j])
+        if most < ALL:
+            count = descend(hybrid, flag, error, count, most)
+        form_hybrid_body(hybrid, mask)
+    return count
+
+
+# --- regions ------------------------------------------------------------------------------------------------------
+
+
+@kernel(types.void(HybridBody.type), "acceleration update region with loops", nogil=True)
+def find_region(hybrid):
+    """The acceleration update region: joints with the flag UPDATE; and the transient hybrid body."""
+    tree = hybrid.body.tree
+    total = measure_joints(hybrid, hybrid.closing.wanted, tree.weight, UPDATE)
+    error = allowed(hybrid, hybrid.reach_error, total)
+    count = descend(hybrid, UPDATE, error, 0, hybrid.most_reached)
+    hybrid.n_reached = settle_units(hybrid, UPDATE, error, count, hybrid.most_reached)
+    hybrid.acceleration_total = hybrid.acceleration_least = total
+    hybrid.acceleration_rest = metric_left(hybrid, UPDATE)
+
+
+@kernel(_int(HybridBody.type), "new active region with loops", nogil=True)
+def choose_region(hybrid):
+    """The new active region: nodes with the flag CHOSEN, out of the transient one. Returns its number of joints."""
+    m, x = open_reduced(hybrid)
+    total = measure_joints(hybrid, hybrid.v, hybrid.velocity_weight, CHOSEN)
+    error = allowed(hybrid, hybrid.error, total)
+    count = descend(hybrid, CHOSEN, error, 0, hybrid.most)
+    if 0 < count < m.n:
+        copy_joints(m, x.qdd, x.effort)
+        count = settle_units(hybrid, CHOSEN, error, count, hybrid.most)
+        form_hybrid_body(hybrid, CURRENT | UPDATE)
+        m, x = open_reduced(hybrid)
+        without_joints(hybrid, False, False, False)
+        copy_joints(m, x.effort, x.qdd)
+    hybrid.velocity_total = total
+    hybrid.velocity_rest = metric_left(hybrid, CHOSEN)
+    return count
+
+
+@helper
+def copy_joints(m, x, y):
+    """Copy the numbers of the active joints."""
+    for b in range(m.n):
+        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            y[k] = x[k]
