@@ -9,10 +9,12 @@ heights      height fields
 rows         how velocities at these places answer to forces there, by the articulated-body algorithm
 cone         one place: forces that push, and friction within Coulomb's cone
 islands      which of them have to do with each other
-sweeps       all of them, one after the other, again and again
-lagrangian   all of them at once, where sweeps are slow
-dense        its linear equations, if they are few
-krylov       if they are many
+solving      all of them, island by island
+sweeps       one after the other, again and again
+interior     all at once, where sweeps are slow
+circular     the cone that it keeps inside
+blocks       the pattern of its equations, and the order in which they are solved
+factors      their solution
 impacts      impulses with restitution
 stepping     a step of time
 room         the memory of steps, and what is said of one

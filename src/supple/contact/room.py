@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.contact.dense import MOST
+from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
-from supple.contact.krylov import VECTORS
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
 from supple.contact.settings import Contacts
 from supple.contact.stepping import (
     DONE,
     FLIGHT,
     MORE_ENTRIES,
+    MORE_EQUATIONS,
     MORE_TOUCHES,
     SINGULAR,
     UNSOLVED,
@@ -152,10 +152,12 @@ def above_of(model: Model, shapes: list[Shape]) -> Ints:
     return out
 
 
-def _root(model: Model, body: int) -> int:
-    while body >= 0 and model.parent[body] >= 0:
-        body = int(model.parent[body])
-    return body
+def _roots(model: Model) -> Ints:
+    """The first body of the tree that each one is in."""
+    out = np.arange(model.n_bodies)
+    for b in np.flatnonzero(model.parent >= 0):  # parents come first
+        out[b] = out[model.parent[b]]
+    return out
 
 
 class ContactRoom(ImplicitRoom):
@@ -171,15 +173,14 @@ class ContactRoom(ImplicitRoom):
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
         placing = HostWork(POSES, model)
+        self.blocks: Held = blocks_for(_roots(model)[model.dof_body])
         self.scene: Held = Scene.of(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
             points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
-            vectors=np.zeros(VECTORS * model.nv), local=np.zeros(model.nv, dtype=np.int64),
-            ends=np.zeros(model.nv + 1, dtype=np.int64),
-            dofs=np.zeros(model.nv, dtype=np.int64), matrix=np.zeros(min(MOST, model.nv) ** 2),
-            local_step=np.zeros(min(MOST, model.nv)),
+            local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),
+            dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks,
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
             length=LENGTH, q=self.q, v=self.v,
@@ -219,7 +220,7 @@ class ContactRoom(ImplicitRoom):
     def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
         """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
         are, about joints between them."""
-        root = np.array([_root(self.model, x.body) for x in self.shapes])
+        root = np.array([_roots(self.model)[x.body] if x.body >= 0 else -1 for x in self.shapes])
         found = self.touching(self.model.neutral())
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
@@ -242,6 +243,8 @@ class ContactRoom(ImplicitRoom):
                 self._room_for(2 * self.scene.n, self.scene.room)
             elif status == MORE_ENTRIES:
                 self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
+            elif status == MORE_EQUATIONS:
+                make_room(self.blocks)
             else:
                 break
         if status == UNSOLVED:

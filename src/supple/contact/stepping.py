@@ -24,11 +24,11 @@ from numba import types
 
 from supple.contact.finding import find_touches
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.lagrangian import solve_touches
 from supple.contact.memory import LIMIT, Scene
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
+from supple.contact.solving import solve_touches
 from supple.exact.aba import aba, aba_scratch
 from supple.exact.call_kernels import Call
 from supple.exact.jacobians import move_all
@@ -46,11 +46,15 @@ from supple.spatial.compiler import helper, kernel, part
 from supple.spatial.fields import Integer, Integers, Number
 from supple.spatial.structs import Link, Struct
 
-DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, UNSOLVED, STRIKES = range(7)  #: what became of a step
+DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS, UNSOLVED, STRIKES = range(
+    8
+)  #: what became of a step
 HALVES = 6  #: times that an unsolved part is halved
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
+CURVED = 5e-4  #: metres that what touches may move across a straight line in a part; unless a step had too many parts
+PARTS_MOST = 8
 
 
 class Landing(Struct):
@@ -249,6 +253,8 @@ def solve_part(landing, h):
                 return STRIKES
         tolerance = landing.tolerance * (largest + gravity * h + 1e-12)
         worst = solve_touches(scene, landing.most, tolerance)
+        if worst < 0.0:
+            return MORE_EQUATIONS
         landing.sweeps += scene.done
         landing.fault = max(landing.fault, worst / tolerance)
         if not worst <= tolerance:
@@ -311,6 +317,8 @@ def strike(landing):
         largest = max(largest, norm(touch.free))
     tolerance = landing.tolerance * (largest + 1e-12)
     worst, rounds = bounce_all(scene, slowest, landing.most, tolerance)
+    if worst < 0.0:
+        return MORE_EQUATIONS
     landing.bounces += rounds
     landing.fault = max(landing.fault, worst / tolerance)
     if not worst <= tolerance:
@@ -350,6 +358,22 @@ def remember(scene, h):
         scene.known[k].key, scene.known[k].lam = scene.touches[k].key, scene.touches[k].lam * (1.0 / h)
 
 
+@helper
+def careful_length(scene, h):
+    """Of a part that nothing fast turns too far in: touches are found where it begins, and move along straight lines."""
+    most = 0.0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if touch.kind != LIMIT:
+            for side in range(2):
+                b = touch.a if side == 0 else touch.b
+                if b >= 0:
+                    w = scene.bodies[b].V.ang
+                    most = max(most, dot(w, w) * norm(touch.point - scene.bodies[b].P))
+    parts = min(math.ceil(h * math.sqrt(0.5 * most / CURVED)), PARTS_MOST)
+    return h / max(parts, 1)
+
+
 @kernel(types.void(Landing.type), "touches where a step begins")
 def look(landing):
     """The touches at q0, at rest."""
@@ -380,7 +404,7 @@ def contact_step(landing, h):
         status = strike(landing)
         if status != DONE:
             return status
-        length = left
+        length = careful_length(scene, left)
         while True:
             recall(scene, length)
             status = solve_part(landing, length)
