@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import replace
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
+from supple.contact.landing import Landing
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
 from supple.contact.settings import Contacts
 from supple.contact.stepping import (
@@ -22,18 +22,17 @@ from supple.contact.stepping import (
     MORE_TOUCHES,
     SINGULAR,
     UNSOLVED,
-    Landing,
     contact_step,
     look,
 )
-from supple.errors import ModelError, printable
+from supple.errors import ModelError
 from supple.exact.calls import HostWork
 from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
-from supple.model.shapes import OF_THE_WORLD, Shape
+from supple.model.shapes import Shape
 from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
@@ -61,16 +60,6 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
             "ModelBuilder.add_shape, or collision geometry to its file"
         )
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
-
-
-def say_untried(shapes: list[Shape]) -> None:
-    """A line on the logger "supple" about shapes that touch less than they should."""
-    few = [x.name for x in shapes if x.kind in ("cylinder", "hull") and x.body >= 0]
-    if few and len({x.body for x in shapes if x.kind not in OF_THE_WORLD}) > 1:
-        names = ", ".join(map(repr, few[:3])) + (", ..." if len(few) > 3 else "")
-        logging.getLogger("supple").warning(
-            "%s", printable(f"cylinders and hulls ({names}) touch planes and height fields only, not other bodies")
-        )
 
 
 def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:

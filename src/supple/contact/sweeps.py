@@ -61,8 +61,8 @@ def worst_fault(scene):
 
 @part
 def sweep(scene, least, most, tolerance):
-    """Until the worst fault is below the tolerance; at least so often, at most so often, and as long as it falls quickly
-    in between. Returns it, and the number of sweeps."""
+    """Until the worst fault is below the tolerance: at least so often, at most so often, in between as long as it falls
+    quickly. Returns it, and the number of sweeps."""
     prepare_z(scene)
     worst = worst_fault(scene)
     done, before = 0, 1e300
