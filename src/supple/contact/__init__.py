@@ -5,15 +5,20 @@ memory       shapes, and the places where they touch, as compiled code sees them
 finding      all places where shapes touch, or may within a step
 points       spheres and capsules against each other, planes and boxes
 boxes        boxes against each other
+convex       cylinders and hulls against everything
+support      how far apart convex shapes are
 heights      height fields
 rows         how velocities at these places answer to forces there, by the articulated-body algorithm
 cone         one place: forces that push, and friction within Coulomb's cone
 islands      which of them have to do with each other
-sweeps       all of them, one after the other, again and again
-lagrangian   all of them at once, where sweeps are slow
-dense        its linear equations, if they are few
-krylov       if they are many
+solving      all of them, island by island
+sweeps       one after the other, again and again
+interior     all at once, where sweeps are slow
+circular     the cone that it keeps inside
+blocks       the pattern of its equations, and the order in which they are solved
+factors      their solution
 impacts      impulses with restitution
+landing      velocities of a part of a step
 stepping     a step of time
 room         the memory of steps, and what is said of one
 """

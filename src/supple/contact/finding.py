@@ -10,8 +10,9 @@ from __future__ import annotations
 from numba import types
 
 from supple.contact.boxes import boxes
+from supple.contact.convex import convex
 from supple.contact.heights import shape_on_heights
-from supple.contact.memory import BOX, CAPSULE, LIMIT, PLANE, SPHERE, Scene
+from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, LIMIT, PLANE, SPHERE, Scene
 from supple.contact.points import (
     FEATURES,
     add_spheres,
@@ -101,7 +102,9 @@ def meet(scene, i, j):
         i, j = j, i
     A, B = scene.shapes[i], scene.shapes[j]
     within = A.reach + B.reach + A.margin + B.margin + scene.length
-    if A.kind == SPHERE:
+    if B.kind == CYLINDER or B.kind == HULL:
+        convex(scene, i, j, within)
+    elif A.kind == SPHERE:
         if B.kind == SPHERE:
             add_spheres(scene, i, j, A.at, A.half.x, B.at, B.half.x, within, 0)
         elif B.kind == CAPSULE:

@@ -15,8 +15,8 @@ none, which only takes energy.
 
 from __future__ import annotations
 
-from supple.contact.lagrangian import solve_touches
 from supple.contact.rows import answer
+from supple.contact.solving import solve_touches
 from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper
 
@@ -65,7 +65,8 @@ def bounce(scene, slowest, softer, most, tolerance):
 @helper
 def bounce_all(scene, slowest, most, tolerance):
     """Rounds until nothing bounces; `free` is where the velocities at touches are then, and `total` the sum of z.
-    Returns the worst fault of a round, and how many there were."""
+    Returns the worst fault of a round, -1 if there is no room, and
+    how many there were."""
     m, worst, rounds = scene.model, 0.0, 0
     for j in range(m.nv):
         scene.total[j] = 0.0
@@ -73,6 +74,8 @@ def bounce_all(scene, slowest, most, tolerance):
         softer, fault, work = 1.0, 0.0, 1.0
         for attempt in range(SOFTER + 1):
             fault, work = bounce(scene, slowest, softer, most, tolerance)
+            if fault < 0.0:
+                return fault, rounds
             if work <= 0.0:
                 break
             softer = 0.5 * softer if attempt + 1 < SOFTER else 0.0

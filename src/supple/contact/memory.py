@@ -10,6 +10,7 @@ u        velocity of a relative to b, likewise
 
 from __future__ import annotations
 
+from supple.contact.blocks import Blocks
 from supple.exact.kinematics import PlacedBody, Spatial
 from supple.exact.tables import Tables
 from supple.spatial import fields
@@ -74,10 +75,27 @@ class Touch(Struct):
     struck = Value(Vec3)  # impulse of impacts
     active = Integer()  # whether it takes part
     island = Integer()
-    anchor = Value(Vec3)  # the impulse from which a step of the Lagrangian begins
-    shift = Number()  # friction times slip, then
-    stiff = Number()  # r of cone.py
-    slope = Value(Mat3)  # A of lagrangian.py
+    p = Integer()  # blocks of its bodies [blocks.py]
+    q = Integer()
+    panel = Integer()  # where q is among the neighbours of p
+    x = Value(Vec3)  # [interior.py] as everything below
+    y = Value(Vec3)
+    dx = Value(Vec3)
+    dy = Value(Vec3)
+    g = Value(Vec3)
+    r = Value(Vec3)
+    w = Value(Vec3)  # the scaling H
+    strength = Number()
+    t_y = Number()
+    t_z = Number()
+    soft = Number()
+    anchor = Number()  # lam_n that it is relative to
+    R_n = Number()
+    R_t = Number()
+    N = Value(Mat3)
+    K = Value(Mat3)
+    slope = Value(Mat3)  # A
+    best = Value(Vec3)  # the impulse with the least fault
 
 
 class Entry(Struct):
@@ -123,10 +141,8 @@ class Scene(Struct):
     n_local = Integer()  # degrees of freedom of the present island
     local = Integers()  # (nv,) their numbers, -1 for others
     dofs = Integers()  # (nv,) and the other way round
-    matrix = fields.Floats()  # (n_local, n_local)
-    local_step = fields.Floats()
+    blocks = Link(Blocks)
     z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
-    vectors = fields.Floats()  # (VECTORS, nv) [krylov.py]
     total = fields.Floats()  # (nv,) the same of all rounds of impacts
     motions = Table(Spatial)  # of bodies, at some velocities
     limits = Integers()  # degrees of freedom with limits
@@ -136,6 +152,5 @@ class Scene(Struct):
     upper = fields.Floats()
     q = fields.Floats()
     v = fields.Floats()
-    sliding = Integer()  # whether friction's part of the normal velocity moves along [lagrangian.py]
     done = Integer()  # sweeps and Newton's steps
     length = Number()  # what counts as touching, in metres

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from dataclasses import replace
 from typing import Any
@@ -10,30 +9,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.contact.dense import MOST
+from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
-from supple.contact.krylov import VECTORS
+from supple.contact.landing import Landing
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
 from supple.contact.settings import Contacts
 from supple.contact.stepping import (
     DONE,
     FLIGHT,
     MORE_ENTRIES,
+    MORE_EQUATIONS,
     MORE_TOUCHES,
     SINGULAR,
     UNSOLVED,
-    Landing,
     contact_step,
     look,
 )
-from supple.errors import ModelError, printable
+from supple.errors import ModelError
 from supple.exact.calls import HostWork
 from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
-from supple.model.shapes import OF_THE_WORLD, Shape
+from supple.model.shapes import Shape
 from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
@@ -61,16 +60,6 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
             "ModelBuilder.add_shape, or collision geometry to its file"
         )
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
-
-
-def say_untried(shapes: list[Shape]) -> None:
-    """A line on the logger "supple" about shapes that touch less than they should."""
-    few = [x.name for x in shapes if x.kind in ("cylinder", "hull") and x.body >= 0]
-    if few and len({x.body for x in shapes if x.kind not in OF_THE_WORLD}) > 1:
-        names = ", ".join(map(repr, few[:3])) + (", ..." if len(few) > 3 else "")
-        logging.getLogger("supple").warning(
-            "%s", printable(f"cylinders and hulls ({names}) touch planes and height fields only, not other bodies")
-        )
 
 
 def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
@@ -152,10 +141,12 @@ def above_of(model: Model, shapes: list[Shape]) -> Ints:
     return out
 
 
-def _root(model: Model, body: int) -> int:
-    while body >= 0 and model.parent[body] >= 0:
-        body = int(model.parent[body])
-    return body
+def _roots(model: Model) -> Ints:
+    """The first body of the tree that each one is in."""
+    out = np.arange(model.n_bodies)
+    for b in np.flatnonzero(model.parent >= 0):  # parents come first
+        out[b] = out[model.parent[b]]
+    return out
 
 
 class ContactRoom(ImplicitRoom):
@@ -171,15 +162,14 @@ class ContactRoom(ImplicitRoom):
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
         placing = HostWork(POSES, model)
+        self.blocks: Held = blocks_for(_roots(model)[model.dof_body])
         self.scene: Held = Scene.of(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
             points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
-            vectors=np.zeros(VECTORS * model.nv), local=np.zeros(model.nv, dtype=np.int64),
-            ends=np.zeros(model.nv + 1, dtype=np.int64),
-            dofs=np.zeros(model.nv, dtype=np.int64), matrix=np.zeros(min(MOST, model.nv) ** 2),
-            local_step=np.zeros(min(MOST, model.nv)),
+            local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),
+            dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks,
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
             length=LENGTH, q=self.q, v=self.v,
@@ -219,7 +209,7 @@ class ContactRoom(ImplicitRoom):
     def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
         """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
         are, about joints between them."""
-        root = np.array([_root(self.model, x.body) for x in self.shapes])
+        root = np.array([_roots(self.model)[x.body] if x.body >= 0 else -1 for x in self.shapes])
         found = self.touching(self.model.neutral())
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
@@ -242,6 +232,8 @@ class ContactRoom(ImplicitRoom):
                 self._room_for(2 * self.scene.n, self.scene.room)
             elif status == MORE_ENTRIES:
                 self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
+            elif status == MORE_EQUATIONS:
+                make_room(self.blocks)
             else:
                 break
         if status == UNSOLVED:

@@ -6,9 +6,7 @@ The velocities at the end of a part of length h are
     0 <= lam_n,   0 <= gap + h u_n',   lam_n (gap + h u_n') = 0,   friction as in cone.py,   u' = J v'
     q' = q moved by v' for h
 
-so that what comes closer than its gap just touches at the end. Velocity products C are those of the middle of the part.
-The linear velocity of free and planar joints is along the body's axes, which turn meanwhile: v' is along those of the
-beginning, as J is, and goes over to the new ones when the part is done. A wheel rolls, and momentum stays.
+so that what comes closer than its gap just touches at the end. Velocities are those of landing.py.
 
 Where shapes overlap, positions alone are moved apart [overlap.py].
 
@@ -24,168 +22,39 @@ from numba import types
 
 from supple.contact.finding import find_touches
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.lagrangian import solve_touches
-from supple.contact.memory import LIMIT, Scene
+from supple.contact.landing import (
+    Landing,
+    body_motions,
+    free_velocities,
+    move_bodies,
+    prepare_touches,
+    relative_speed,
+    turn_back,
+)
+from supple.contact.memory import LIMIT
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
-from supple.exact.aba import aba, aba_scratch
-from supple.exact.call_kernels import Call
-from supple.exact.jacobians import move_all
-from supple.exact.kinematics import placed_scratch
-from supple.exact.motion import CallState, joint_motion, joint_of
+from supple.contact.solving import solve_touches
+from supple.exact.aba import aba_scratch
 from supple.integrating.chart import point_into, rate_into
-from supple.integrating.implicit import SOLVES, Implicit, begin_step, engage, line_up
+from supple.integrating.implicit import SOLVES, begin_step, engage
 from supple.integrating.joint_law import LAW, law_among
 from supple.integrating.stages import place_stage, slope_of
-from supple.model.moving import FREE, PLANAR, rotation_at, set_triple, triple
-from supple.spatial import fields
-from supple.spatial.addresses import from_entry
-from supple.spatial.algebra import Motion, Vec3, cross, dot, shift_motion, transpose
+from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper, kernel, part
-from supple.spatial.fields import Integer, Integers, Number
-from supple.spatial.structs import Link, Struct
 
-DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, UNSOLVED, STRIKES = range(7)  #: what became of a step
+#: What became of a step.
+DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS, UNSOLVED, STRIKES = range(8)
 HALVES = 6  #: times that an unsolved part is halved
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
+CURVED = 5e-4  #: metres that what touches may move across a straight line in a part; unless a step had too many parts
+PARTS_MOST = 8
 
 
-class Landing(Struct):
-    """A step with touches."""
-
-    implicit = Link(Implicit)
-    scene = Link(Scene)
-    placing = Link(Call)
-    owner = Integers()  # the body of every degree of freedom
-    middle = fields.Floats()  # (nv,) velocities in the middle of a part
-    dv = fields.Floats()
-    dq = fields.Floats()
-    tolerance = Number()  # of faults, relative to velocities
-    most = Integer()  # sweeps
-    overlap = Number()  # that is left alone, in metres
-    next = Number()  # how long a part may be until something bounces
-    fault = Number()  # the worst that is left, relative to the tolerance
-    sweeps = Integer()  # of all parts
-    parts = Integer()
-    bounces = Integer()  # rounds of impacts
-    last = Number()  # the length of the last part
-    slowest = Number()  # approaches that are slower do not bounce
-
-
-@part
-def move_bodies(m, q, v, call):
-    move_all(m, q, v, placed_scratch(call))
-
-
-# --- velocities at touches --------------------------------------------------------------------------------------------
-
-
-@part
-def body_motions(scene, work, v):
-    """The velocities of all bodies at v, at the position that `work` is of."""
-    m, path, bodies = scene.model, work.path, work.bodies
-    zero = Vec3(0.0, 0.0, 0.0)
-    path[0].A = Motion(zero, zero)
-    for b in range(m.n):
-        i, p, _, _ = joint_of(m, b)
-        V = shift_motion(bodies[b].r, path[p].A) + joint_motion(m, b, scene.bodies[b].R, v, work.S)
-        path[i].A = V
-        scene.motions[b].x = V
-
-
-@helper
-def speed_at(scene, b, point):
-    """The velocity of a point of a body."""
-    u = Vec3(0.0, 0.0, 0.0)
-    if b >= 0:
-        V = scene.motions[b].x
-        u = V.lin + cross(V.ang, point - scene.bodies[b].P)
-    return u
-
-
-@helper
-def relative_speed(scene, touch, v):
-    if touch.kind == LIMIT:
-        u = Vec3(touch.n.x * v[touch.a], 0.0, 0.0)
-    else:
-        w = speed_at(scene, touch.a, touch.point) - speed_at(scene, touch.b, touch.point)
-        u = Vec3(dot(touch.n, w), dot(touch.t, w), dot(touch.s, w))
-    return u
-
-
-# --- a part -----------------------------------------------------------------------------------------------------------
-
-
-@helper
-def turn_with(m, v, middle, h, end):
-    """end += h w x v of the linear velocities of free and planar joints: along the axes of the beginning."""
-    for b in range(m.n):
-        kind, j = m.bodies[b].kind, m.bodies[b].iv
-        if kind == FREE:
-            set_triple(end, j, triple(end, j) + cross(triple(middle, j + 3), triple(middle, j)) * h)
-        elif kind == PLANAR:
-            w = h * middle[j + 2]
-            end[j], end[j + 1] = end[j] - w * middle[j + 1], end[j + 1] + w * middle[j]
-
-
-@helper
-def turn_back(m, q, after, v):
-    """The same velocities along the axes of the end."""
-    for b in range(m.n):
-        kind, j, k = m.bodies[b].kind, m.bodies[b].iv, m.bodies[b].iq
-        if kind == FREE:
-            w = rotation_at(q, k + 3) @ triple(v, j)
-            set_triple(v, j, transpose(rotation_at(after, k + 3)) @ w)
-        elif kind == PLANAR:
-            c = after[k + 2] * q[k + 2] + after[k + 3] * q[k + 3]
-            s = after[k + 3] * q[k + 2] - after[k + 2] * q[k + 3]
-            v[j], v[j + 1] = c * v[j] + s * v[j + 1], c * v[j + 1] - s * v[j]
-
-
-@part
-def free_velocities(landing, h):
-    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
-    smallest D."""
-    implicit = landing.implicit
-    body, step = implicit.body, implicit.body.step
-    m, a, D, call = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0, body.aba
-    line_up(implicit, h)
-    for j in range(m.nv):
-        landing.middle[j] = step.v[j]
-    for stage in range(2):
-        state = CallState(step.q, landing.middle, body.tau, implicit.pushed > 0, implicit.wrenches)
-        D = aba(call.model, state, a, aba_scratch(call))
-        if not D > 0.0:
-            return D
-        if stage == 0:
-            for j in range(m.nv):
-                landing.middle[j] = step.v[j] + 0.5 * h * a[j]
-                body.tau[j] += m.dofs[j].damping * (landing.middle[j] - step.v[j])  # damping is of the beginning
-    for j in range(m.nv):
-        implicit.end[j] = step.v[j] + h * a[j]
-    turn_with(m, step.v, landing.middle, h, implicit.end)
-    return D
-
-
-@helper
-def prepare_touches(landing, h):
-    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
-    scene, step = landing.scene, landing.implicit.body.step
-    work, largest = aba_scratch(landing.implicit.body.aba), 0.0
-    body_motions(scene, work, step.v)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.before = relative_speed(scene, touch, step.v)
-    body_motions(scene, work, landing.implicit.end)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.free = relative_speed(scene, touch, landing.implicit.end)
-        touch.bias = max(touch.gap, 0.0) / h
-        largest = max(largest, norm(touch.before), norm(touch.free))
-    return largest
+# --- a part ----------------------------------------------------------------------------------------------------------
 
 
 @helper
@@ -249,6 +118,8 @@ def solve_part(landing, h):
                 return STRIKES
         tolerance = landing.tolerance * (largest + gravity * h + 1e-12)
         worst = solve_touches(scene, landing.most, tolerance)
+        if worst < 0.0:
+            return MORE_EQUATIONS
         landing.sweeps += scene.done
         landing.fault = max(landing.fault, worst / tolerance)
         if not worst <= tolerance:
@@ -311,6 +182,8 @@ def strike(landing):
         largest = max(largest, norm(touch.free))
     tolerance = landing.tolerance * (largest + 1e-12)
     worst, rounds = bounce_all(scene, slowest, landing.most, tolerance)
+    if worst < 0.0:
+        return MORE_EQUATIONS
     landing.bounces += rounds
     landing.fault = max(landing.fault, worst / tolerance)
     if not worst <= tolerance:
@@ -350,6 +223,22 @@ def remember(scene, h):
         scene.known[k].key, scene.known[k].lam = scene.touches[k].key, scene.touches[k].lam * (1.0 / h)
 
 
+@helper
+def careful_length(scene, h):
+    """Of a part in which nothing turns too far: touches are found where it begins, and move along straight lines."""
+    most = 0.0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if touch.kind != LIMIT:
+            for side in range(2):
+                b = touch.a if side == 0 else touch.b
+                if b >= 0:
+                    w = scene.bodies[b].V.ang
+                    most = max(most, dot(w, w) * norm(touch.point - scene.bodies[b].P))
+    parts = min(math.ceil(h * math.sqrt(0.5 * most / CURVED)), PARTS_MOST)
+    return h / max(parts, 1)
+
+
 @kernel(types.void(Landing.type), "touches where a step begins")
 def look(landing):
     """The touches at q0, at rest."""
@@ -380,7 +269,7 @@ def contact_step(landing, h):
         status = strike(landing)
         if status != DONE:
             return status
-        length = left
+        length = careful_length(scene, left)
         while True:
             recall(scene, length)
             status = solve_part(landing, length)

@@ -2,7 +2,7 @@
 exactly.
 
 z holds what all impulses do to the degrees of freedom [rows.py], so that a touch costs O(depth), whatever the number of
-others. A sweep goes forth and back. Few touches need few sweeps; where these are slow, lagrangian.py goes on.
+others. A sweep goes forth and back. Few touches need few sweeps; where these are slow, interior.py goes on.
 
 A solution is good if every touch, judged by itself with everything else as it is, has a fault below the tolerance
 [cone.py].
@@ -17,6 +17,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
 JUDGED = 2  #: sweeps between judgements
+QUICKLY = 0.5  #: by which the worst fault falls between them
 
 
 @part
@@ -59,12 +60,13 @@ def worst_fault(scene):
 
 
 @part
-def sweep(scene, most, tolerance):
-    """Until the worst fault is below the tolerance, or that often. Returns it, and the number of sweeps."""
+def sweep(scene, least, most, tolerance):
+    """Until the worst fault is below the tolerance: at least so often, at most so often, in between as long as it falls
+    quickly. Returns it, and the number of sweeps."""
     prepare_z(scene)
     worst = worst_fault(scene)
-    done = 0
-    while not worst <= tolerance and done < most:
+    done, before = 0, 1e300
+    while not worst <= tolerance and done < most and (done < least or worst < QUICKLY * before):
         for _ in range(JUDGED):
             n = scene.high - scene.low
             for i in range(2 * n):
@@ -72,6 +74,6 @@ def sweep(scene, most, tolerance):
                 if touch.active:
                     renew(scene, touch)
             done += 1
-        worst = worst_fault(scene)
+        before, worst = worst, worst_fault(scene)
     prepare_z(scene)
     return worst, done

@@ -19,7 +19,7 @@ from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import QuasiStatics
 from supple.arguments import FINITE, FLAG, Count, Kind, Positive, Seconds, checked, choice, number, read_only, take
 from supple.contact.ground import upwards
-from supple.contact.room import COLUMNS, say_untried
+from supple.contact.room import COLUMNS
 from supple.contact.settings import Contacts, contacts_of
 from supple.errors import StateError, printable, quoted
 from supple.integrating.closing import closed_at_first
@@ -228,7 +228,7 @@ class Simulation:
             self._make_stepper()
         self._dynamics = self._renewed(model)
         if self._contacts is not None:
-            say_untried(self._dynamics.room.shapes)
+            assert self._dynamics.room.shapes  # bad ones are refused here
         self._stiffness: Stiffness | None = None  #: why the integrator is implicit, if that was not asked for
         if integrator is None and method == "aba":
             stiff = stiffest(model, self._dynamics.forces.law, q)

@@ -1,0 +1,160 @@
+"""Velocities of a part of a step with touches: without impulses, at touches, and along which axes.
+
+The linear velocity of free and planar joints is along the body's axes, which turn meanwhile: velocities of the end are
+along those of the beginning, as the rows of touches are, and go over to the new ones when the part is done. A wheel
+rolls, and momentum stays. Velocity products are those of the middle of the part.
+"""
+
+from __future__ import annotations
+
+from supple.contact.memory import LIMIT, Scene
+from supple.contact.points import norm
+from supple.exact.aba import aba, aba_scratch
+from supple.exact.call_kernels import Call
+from supple.exact.jacobians import move_all
+from supple.exact.kinematics import placed_scratch
+from supple.exact.motion import CallState, joint_motion, joint_of
+from supple.integrating.implicit import Implicit, line_up
+from supple.integrating.stages import slope_of
+from supple.model.moving import FREE, PLANAR, rotation_at, set_triple, triple
+from supple.spatial import fields
+from supple.spatial.addresses import from_entry
+from supple.spatial.algebra import Motion, Vec3, cross, dot, shift_motion, transpose
+from supple.spatial.compiler import helper, part
+from supple.spatial.fields import Integer, Integers, Number
+from supple.spatial.structs import Link, Struct
+
+
+class Landing(Struct):
+    """A step with touches."""
+
+    implicit = Link(Implicit)
+    scene = Link(Scene)
+    placing = Link(Call)
+    owner = Integers()  # the body of every degree of freedom
+    middle = fields.Floats()  # (nv,) velocities in the middle of a part
+    dv = fields.Floats()
+    dq = fields.Floats()
+    tolerance = Number()  # of faults, relative to velocities
+    most = Integer()  # sweeps
+    overlap = Number()  # that is left alone, in metres
+    next = Number()  # how long a part may be until something bounces
+    fault = Number()  # the worst that is left, relative to the tolerance
+    sweeps = Integer()  # of all parts
+    parts = Integer()
+    bounces = Integer()  # rounds of impacts
+    last = Number()  # the length of the last part
+    slowest = Number()  # approaches that are slower do not bounce
+
+
+@part
+def move_bodies(m, q, v, call):
+    move_all(m, q, v, placed_scratch(call))
+
+
+# --- velocities at touches --------------------------------------------------------------------------------------------
+
+
+@part
+def body_motions(scene, work, v):
+    """The velocities of all bodies at v, at the position that `work` is of."""
+    m, path, bodies = scene.model, work.path, work.bodies
+    zero = Vec3(0.0, 0.0, 0.0)
+    path[0].A = Motion(zero, zero)
+    for b in range(m.n):
+        i, p, _, _ = joint_of(m, b)
+        V = shift_motion(bodies[b].r, path[p].A) + joint_motion(m, b, scene.bodies[b].R, v, work.S)
+        path[i].A = V
+        scene.motions[b].x = V
+
+
+@helper
+def speed_at(scene, b, point):
+    """The velocity of a point of a body."""
+    u = Vec3(0.0, 0.0, 0.0)
+    if b >= 0:
+        V = scene.motions[b].x
+        u = V.lin + cross(V.ang, point - scene.bodies[b].P)
+    return u
+
+
+@helper
+def relative_speed(scene, touch, v):
+    if touch.kind == LIMIT:
+        u = Vec3(touch.n.x * v[touch.a], 0.0, 0.0)
+    else:
+        w = speed_at(scene, touch.a, touch.point) - speed_at(scene, touch.b, touch.point)
+        u = Vec3(dot(touch.n, w), dot(touch.t, w), dot(touch.s, w))
+    return u
+
+
+# --- over a part ------------------------------------------------------------------------------------------------------
+
+
+@helper
+def turn_with(m, v, middle, h, end):
+    """end += h w x v of the linear velocities of free and planar joints: along the axes of the beginning."""
+    for b in range(m.n):
+        kind, j = m.bodies[b].kind, m.bodies[b].iv
+        if kind == FREE:
+            set_triple(end, j, triple(end, j) + cross(triple(middle, j + 3), triple(middle, j)) * h)
+        elif kind == PLANAR:
+            w = h * middle[j + 2]
+            end[j], end[j + 1] = end[j] - w * middle[j + 1], end[j + 1] + w * middle[j]
+
+
+@helper
+def turn_back(m, q, after, v):
+    """The same velocities along the axes of the end."""
+    for b in range(m.n):
+        kind, j, k = m.bodies[b].kind, m.bodies[b].iv, m.bodies[b].iq
+        if kind == FREE:
+            w = rotation_at(q, k + 3) @ triple(v, j)
+            set_triple(v, j, transpose(rotation_at(after, k + 3)) @ w)
+        elif kind == PLANAR:
+            c = after[k + 2] * q[k + 2] + after[k + 3] * q[k + 3]
+            s = after[k + 3] * q[k + 2] - after[k + 2] * q[k + 3]
+            v[j], v[j + 1] = c * v[j] + s * v[j + 1], c * v[j + 1] - s * v[j]
+
+
+@part
+def free_velocities(landing, h):
+    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
+    smallest D."""
+    implicit = landing.implicit
+    body, step = implicit.body, implicit.body.step
+    m, a, D, call = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0, body.aba
+    line_up(implicit, h)
+    for j in range(m.nv):
+        landing.middle[j] = step.v[j]
+    for stage in range(2):
+        state = CallState(step.q, landing.middle, body.tau, implicit.pushed > 0, implicit.wrenches)
+        D = aba(call.model, state, a, aba_scratch(call))
+        if not D > 0.0:
+            return D
+        if stage == 0:
+            for j in range(m.nv):
+                landing.middle[j] = step.v[j] + 0.5 * h * a[j]
+                body.tau[j] += m.dofs[j].damping * (landing.middle[j] - step.v[j])  # damping is of the beginning
+    for j in range(m.nv):
+        implicit.end[j] = step.v[j] + h * a[j]
+    turn_with(m, step.v, landing.middle, h, implicit.end)
+    return D
+
+
+@helper
+def prepare_touches(landing, h):
+    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
+    scene, step = landing.scene, landing.implicit.body.step
+    work, largest = aba_scratch(landing.implicit.body.aba), 0.0
+    body_motions(scene, work, step.v)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.before = relative_speed(scene, touch, step.v)
+    body_motions(scene, work, landing.implicit.end)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.free = relative_speed(scene, touch, landing.implicit.end)
+        touch.bias = max(touch.gap, 0.0) / h
+        largest = max(largest, norm(touch.before), norm(touch.free))
+    return largest

@@ -1,0 +1,37 @@
+"""Impulses of all touches: of each island by sweeps, and by an interior-point method where these are slow."""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.contact.interior import from_inside
+from supple.contact.islands import enter_island, find_islands
+from supple.contact.memory import Scene
+from supple.contact.sweeps import sweep
+from supple.spatial.compiler import kernel
+
+FIRST, MOST, LAST = 4, 60, 40  #: sweeps at first, while they are quick, and in the end
+AIM = 0.1  #: of the tolerance
+
+
+@kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
+def solve_touches(scene, most, tolerance):
+    """Impulses of all touches that are active, beginning with those that they have. Returns the worst fault, and -1 if
+    there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the slowest island took."""
+    worst, n, enough = 0.0, find_islands(scene), AIM * tolerance
+    scene.done, scene.n_local = 0, 0
+    for j in range(scene.model.nv):
+        scene.z[j] = 0.0
+    for k in range(n):
+        enter_island(scene, k)
+        x, done = sweep(scene, min(FIRST, most), min(MOST, most), enough)
+        if not x <= enough and done < most:
+            x, steps = from_inside(scene, enough, tolerance, x)
+            if steps < 0:
+                return -1.0
+            done += steps
+            if not x <= tolerance:
+                x, more = sweep(scene, LAST, LAST, tolerance)
+                done += more
+        worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
+    return worst

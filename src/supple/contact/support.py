@@ -1,0 +1,261 @@
+"""How far apart two convex shapes are, and along which direction, from nothing but their farthest points along any
+direction [Gilbert, Johnson and Keerthi 1988]. Spheres and capsules are a point and a line, with a radius that is added
+in the end.
+
+The algorithm finds the point of the difference A - B that is closest to the origin: of a simplex of up to four of its
+points [Ericson 2005, Real-time collision detection, 5.1 and 9.5], which the farthest one towards the origin joins until
+none is closer.
+"""
+
+from __future__ import annotations
+
+import math
+
+from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, SPHERE
+from supple.contact.points import box_axis, norm
+from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
+from supple.spatial.compiler import helper, part
+from supple.spatial.fields import Integer, Number, Value
+from supple.spatial.structs import Several, Struct
+
+ROUNDS = 60
+CLOSE = 1e-12  #: of the squared distance: how much closer a point must be to count
+LIKELY, STEPS, APART = 13, 8, 0.1  #: directions and steps to part shapes that overlap, and by which share of their size
+
+
+class Vertex(Struct):
+    """A point w = a - b of the difference, and its share of the closest point."""
+
+    w = Value(Vec3)
+    a = Value(Vec3)
+    b = Value(Vec3)
+    share = Number()
+
+
+class Simplex(Struct):
+    n = Integer()
+    at = Several(4, Vertex)
+
+
+new_simplex = Simplex.new
+
+
+@helper
+def radius_of(A):
+    return A.half.x if A.kind == SPHERE or A.kind == CAPSULE else 0.0
+
+
+@helper
+def hull_point(scene, A, k):
+    p = 3 * (A.first + k)
+    return Vec3(scene.points[p], scene.points[p + 1], scene.points[p + 2])
+
+
+@part
+def farthest(scene, A, d):
+    """The point of a shape, without its radius, that is farthest along d."""
+    h, e = A.half, transpose(A.X) @ d
+    p = Vec3(0.0, 0.0, 0.0)
+    if A.kind == CAPSULE:
+        p = Vec3(0.0, 0.0, math.copysign(h.z, e.z))
+    elif A.kind == BOX:
+        p = Vec3(math.copysign(h.x, e.x), math.copysign(h.y, e.y), math.copysign(h.z, e.z))
+    elif A.kind == CYLINDER:
+        r = math.sqrt(e.x * e.x + e.y * e.y)
+        s = h.x / r if r > 0.0 else 0.0
+        p = Vec3(e.x * s, e.y * s, math.copysign(h.z, e.z))
+    elif A.kind == HULL:
+        p = hull_point(scene, A, 0)
+        best = dot(p, e)
+        for k in range(1, A.count):
+            x = hull_point(scene, A, k)
+            y = dot(x, e)
+            if y > best:
+                p, best = x, y
+    return A.at + A.X @ p
+
+
+# --- the closest point of a simplex -----------------------------------------------------------------------------------
+
+
+@helper
+def on_triangle(a, b, c):
+    """The shares of the corners in the point of a triangle that is closest to the origin."""
+    ab, ac = b - a, c - a
+    d1, d2, d3, d4, d5, d6 = -dot(ab, a), -dot(ac, a), -dot(ab, b), -dot(ac, b), -dot(ab, c), -dot(ac, c)
+    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
+    u, v, w = 1.0, 0.0, 0.0
+    if d1 <= 0.0 and d2 <= 0.0:
+        u, v, w = 1.0, 0.0, 0.0
+    elif d3 >= 0.0 and d4 <= d3:
+        u, v, w = 0.0, 1.0, 0.0
+    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+        v = d1 / (d1 - d3)
+        u = 1.0 - v
+    elif d6 >= 0.0 and d5 <= d6:
+        u, w = 0.0, 1.0
+    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+        w = d2 / (d2 - d6)
+        u = 1.0 - w
+    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
+        w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
+        u, v = 0.0, 1.0 - w
+    else:
+        s = 1.0 / (va + vb + vc)
+        v, w = vb * s, vc * s
+        u = 1.0 - v - w
+    return u, v, w
+
+
+@helper
+def on_line(a, b):
+    ab = b - a
+    size = dot(ab, ab)
+    t = min(max(-dot(ab, a) / size, 0.0), 1.0) if size > 0.0 else 0.0
+    return 1.0 - t, t
+
+
+@helper
+def keep_those_with_shares(S):
+    n = 0
+    for i in range(S.n):
+        if S.at[i].share > 0.0:
+            if n != i:
+                S.at[n].w, S.at[n].a, S.at[n].b, S.at[n].share = S.at[i].w, S.at[i].a, S.at[i].b, S.at[i].share
+            n += 1
+    S.n = n
+
+
+@helper
+def corner_of(face, k):
+    """Corners of the faces of a tetrahedron; the fourth is the one opposite."""
+    return (face + k) % 4
+
+
+@helper
+def on_tetrahedron(S):
+    """Sets shares; all are positive if the origin is inside."""
+    best = 1e300
+    found = False
+    for i in range(4):
+        S.at[i].share = 0.25
+    for face in range(4):
+        i, j, k, l = corner_of(face, 0), corner_of(face, 1), corner_of(face, 2), corner_of(face, 3)
+        a, b, c, d = S.at[i].w, S.at[j].w, S.at[k].w, S.at[l].w
+        n = cross(b - a, c - a)
+        if -dot(n, a) * dot(n, d - a) <= 0.0:  # the origin is on the other side of this face
+            u, v, w = on_triangle(a, b, c)
+            p = a * u + b * v + c * w
+            if dot(p, p) < best:
+                best, found = dot(p, p), True
+                S.at[i].share, S.at[j].share, S.at[k].share, S.at[l].share = u, v, w, 0.0
+    return not found
+
+
+@part
+def closest_point(S):
+    """Of a simplex to the origin, and whether the origin is inside; corners without a share are dropped."""
+    inside = False
+    if S.n == 1:
+        S.at[0].share = 1.0
+    elif S.n == 2:
+        S.at[0].share, S.at[1].share = on_line(S.at[0].w, S.at[1].w)
+    elif S.n == 3:
+        S.at[0].share, S.at[1].share, S.at[2].share = on_triangle(S.at[0].w, S.at[1].w, S.at[2].w)
+    else:
+        inside = on_tetrahedron(S)
+    keep_those_with_shares(S)
+    p = Vec3(0.0, 0.0, 0.0)
+    for i in range(S.n):
+        p = p + S.at[i].w * S.at[i].share
+    return p, inside
+
+
+# --- two shapes -------------------------------------------------------------------------------------------------------
+
+
+@helper
+def add_farthest(scene, A, B, S, d, shift):
+    """The point of A - B, A moved by a shift, that is farthest along d."""
+    v = S.at[S.n]
+    v.a, v.b = farthest(scene, A, d) + shift, farthest(scene, B, d * -1.0)
+    v.w = v.a - v.b
+    S.n += 1
+
+
+@part
+def between(scene, A, B, S, shift, n):
+    """The vector from B to A, moved by a shift, between their closest points, and these; beginning with a direction n
+    from B to A. None if they overlap."""
+    S.n = 0
+    add_farthest(scene, A, B, S, n * -1.0, shift)
+    p, inside = closest_point(S)
+    for _ in range(ROUNDS):
+        size = dot(p, p)
+        if inside or size == 0.0:
+            break
+        add_farthest(scene, A, B, S, p * -1.0, shift)
+        if size - dot(p, S.at[S.n - 1].w) <= CLOSE * size:
+            S.n -= 1
+            break
+        new, inside = closest_point(S)
+        if not inside and dot(new, new) >= size:
+            break
+        p = new
+    a = b = Vec3(0.0, 0.0, 0.0)
+    for i in range(S.n):
+        a, b = a + S.at[i].a * S.at[i].share, b + S.at[i].b * S.at[i].share
+    if inside:
+        p = Vec3(0.0, 0.0, 0.0)
+    return p, a - shift, b
+
+
+@helper
+def overlap_along(scene, A, B, n):
+    """How far A must move along n to be outside B."""
+    return dot(n, farthest(scene, B, n)) - dot(n, farthest(scene, A, n * -1.0))
+
+
+@helper
+def likely_axis(A, B, k):
+    """Directions that are likely to part two shapes: between their middles, and their axes, both ways."""
+    n = A.at - B.at
+    if k > 0:
+        i = (k - 1) % 6 // 2
+        n = box_axis(A.X if k <= 6 else B.X, i) * (1.0 if k % 2 else -1.0)
+    size = norm(n)
+    return n * (1.0 / size) if size > 0.0 else z_axis(B.X)
+
+
+@helper
+def parted(scene, A, B, S, size, n):
+    """From a normal n: each step moves A out of B along it, and takes the direction between them there, until that is
+    no better. Returns the normal, the overlap along it, and the point of A that is closest once they are parted."""
+    depth = overlap_along(scene, A, B, n)
+    p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
+    for _ in range(STEPS):
+        m = p * (1.0 / norm(p)) if norm(p) > 0.0 else n
+        x = overlap_along(scene, A, B, m)
+        if not x < depth - CLOSE * size:
+            break
+        n, depth = m, x
+        p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
+    return n, depth, a
+
+
+@part
+def parting(scene, A, B, S, size):
+    """The normal along which two shapes that overlap, or nearly so, are parted soonest, the overlap along it, and the
+    closest point of A once they are: from their middles, and from the best of the likely directions. For overlap that
+    is small beside the shapes, this is the least one."""
+    best, least = likely_axis(A, B, 0), 1e300
+    for k in range(1, LIKELY):
+        m = likely_axis(A, B, k)
+        x = overlap_along(scene, A, B, m)
+        if x < least:
+            best, least = m, x
+    n, depth, a = parted(scene, A, B, S, size, likely_axis(A, B, 0))
+    m, other, b = parted(scene, A, B, S, size, best)
+    if other < depth:
+        n, depth, a = m, other, b
+    return n, depth, a

@@ -1,0 +1,75 @@
+"""Gaps and normals of cylinders and hulls, beside coal's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from supple import Contacts, Model, ModelBuilder
+from supple.contact.room import ContactRoom
+
+coal = pytest.importorskip("coal")
+
+KINDS = ("sphere", "capsule", "box", "cylinder", "hull")
+
+
+def pair(rng: np.random.Generator) -> Model:
+    """Two free bodies, the first with a cylinder or a hull."""
+    b = ModelBuilder("pair")
+    for i, kind in enumerate([rng.choice(KINDS[3:]), rng.choice(KINDS)]):
+        size = rng.uniform(0.1, 0.3, 3)
+        b.add_body(f"body{i}", joint="free", mass=1.0, inertia=[0.1] * 3)
+        if kind == "hull":
+            points = rng.normal(size=(30, 3))
+            b.add_shape(f"body{i}", "hull", points=points / np.linalg.norm(points, axis=1)[:, None] * size)
+        else:
+            b.add_shape(f"body{i}", str(kind), size[: {"sphere": 1, "box": 3}.get(str(kind), 2)])
+    return b.build()
+
+
+def theirs(model: Model) -> list[Any]:
+    made = []
+    for x in model.shape_list:
+        if x.kind == "hull":
+            points = coal.StdVec_Vec3s()
+            for p in x.points:
+                points.append(p)
+            made.append(coal.Convex.convexHull(points, False, None))
+        else:
+            made.append(getattr(coal, x.kind.capitalize())(*x.size))
+    return made
+
+
+def coal_distance(shapes: list[Any], turns: Rotation, at: np.ndarray) -> tuple[float, np.ndarray]:
+    """The distance, negative where they overlap, and the normal from the second to the first."""
+    places = [coal.Transform3s(R, p) for R, p in zip(turns.as_matrix(), (at, np.zeros(3)))]
+    request, result = coal.DistanceRequest(), coal.DistanceResult()
+    request.gjk_tolerance, request.epa_tolerance = 1e-10, 1e-8
+    distance = coal.distance(shapes[0], places[0], shapes[1], places[1], request, result)
+    return distance, -np.asarray(result.normal).ravel()
+
+
+@pytest.mark.parametrize("wanted", [0.02, 1e-3, 1e-5, -1e-5, -1e-3, -0.01])
+def test_gaps_and_normals_are_coals(wanted: float) -> None:
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        model = pair(rng)
+        shapes, turns, way = theirs(model), Rotation.random(2, random_state=seed), rng.normal(size=3)
+        way, low, high = way / np.linalg.norm(way), 0.0, 2.0
+        for _ in range(50):  # they are `wanted` apart somewhere along a line
+            middle = 0.5 * (low + high)
+            low, high = (low, middle) if coal_distance(shapes, turns, way * middle)[0] > wanted else (middle, high)
+        expected, normal = coal_distance(shapes, turns, way * high)
+        q = model.neutral()
+        q[:3], q[3:7], q[10:14] = way * high, *turns.as_quat()
+        room = ContactRoom(model, np.zeros((0, 11)), Contacts())
+        room.scene.length = 0.05
+        found = room.touching(q)
+        closest = found[np.argmin(found["gap"])]
+        sign = 1.0 if closest["shape"] == 0 else -1.0
+        kinds = [x.kind for x in model.shape_list]
+        assert closest["gap"] == pytest.approx(expected, abs=1e-6, rel=2e-3), (seed, kinds)
+        assert abs(sign * closest["n"] @ normal) > 0.999, (seed, kinds)
