@@ -214,3 +214,30 @@ def convex(scene, i, j, within):
         least = add_faces_of(scene, i, j, n, gap, within, size)
         if least > gap + SAME * size:
             add_touch(scene, i, j, a - n * (radius_of(A) + 0.5 * gap), n, gap, 40)
+
+
+@part
+def hull_on_plane(scene, i, j, within):
+    """The corners of what of a hull is lowest."""
+    A, n = scene.shapes[i], z_axis(scene.shapes[j].X)
+    size, outline, spare = norm(A.box), new_outline(), new_outline()
+    t, s = across(n)
+    find_outline(scene, A, n * -1.0, t, s, FLAT * size + min(within, 0.05 * size), outline, spare)
+    for k in range(outline.n):
+        p = outline.corners[k].at
+        gap = dot(n, p - scene.shapes[j].at)
+        if gap < within:
+            add_touch(scene, i, j, p - n * (0.5 * gap), n, gap, k)
+    add_lowest(scene, i, j, outline, farthest(scene, A, n * -1.0), n, within)
+
+
+@helper
+def add_lowest(scene, i, j, outline, p, n, within):
+    """Its lowest corner, unless that is one of the outline."""
+    for k in range(outline.n):
+        d = outline.corners[k].at - p
+        if dot(d, d) == 0.0:
+            return
+    gap = dot(n, p - scene.shapes[j].at)
+    if gap < within:
+        add_touch(scene, i, j, p - n * (0.5 * gap), n, gap, SIDES)

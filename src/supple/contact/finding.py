@@ -10,7 +10,7 @@ from __future__ import annotations
 from numba import types
 
 from supple.contact.boxes import boxes
-from supple.contact.convex import convex
+from supple.contact.convex import convex, hull_on_plane
 from supple.contact.heights import shape_on_heights
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, LIMIT, PLANE, SPHERE, Scene
 from supple.contact.points import (
@@ -127,7 +127,10 @@ def meet_flat(scene, i, j):
     within = A.reach + A.margin + B.margin + scene.length
     if B.kind == PLANE:
         if dot(z_axis(B.X), A.at - B.at) < norm(A.box) + within:
-            shape_on_plane(scene, i, j, within)
+            if A.kind == HULL:
+                hull_on_plane(scene, i, j, within)
+            else:
+                shape_on_plane(scene, i, j, within)
     else:
         shape_on_heights(scene, i, j, within)
 

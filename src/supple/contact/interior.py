@@ -9,8 +9,7 @@ With the cone of friction scaled to a circular one, a solution is [De Saxcé and
 where x o y = (x . y, x_n y_t + y_n x_t). x and y begin well inside their cones, and Newton's steps lead to x o y = s
 (1, 0, 0) with s ever smaller, as in methods for convex problems of this kind: with the scaling H of Nesterov and Todd,
 for which H y = x, and Mehrotra's choice of s [Nesterov and Todd 1997; Mehrotra 1992]. The problem is not convex because
-of |y_t| [Acary, Cadoux, Lemaréchal and Malick 2011], whose derivative is part of the equations, except after short
-steps:
+of |y_t| [Acary, Cadoux, Lemaréchal and Malick 2011], whose derivative is part of the equations:
 
     dx = r - H dy,    dy = B (D Y dz + g + R dx),    dz = Y^T D dx,    B = 1 + n t^T,  D = diag(1/mu, 1, 1)
     (1 + Y^T A Y) dz = Y^T D (N r - K g),    A = D K D,  K = N H B,  N = (1 + H B R)^-1,    t = y_t / |y_t|
@@ -19,9 +18,11 @@ with g by how much y is not yet what z says [factors.py]. R is none at first, an
 it is. Where a touch has no friction, or is a limit, only normal parts count. It takes fifteen to twenty-five steps,
 however many touches there are.
 
-Rigid bodies that slide on more places than they need, as a box that turns on its four corners, have many solutions and
-more that are nearly some, and there may be no way from one to another. If none is found, touches are made soft: u_n is
-increased by soft (lam_n - anchor), from impulses found so far, which then are the anchors of the next attempt.
+Where the way from the impulses of the step before ends, it is begun well inside again, and then without that derivative
+after short steps. Rigid bodies that slide on more places than they need, as a box that turns on its four corners, have
+many solutions and more that are nearly some, and there may be no way from one to another. If none is found, touches are
+made soft: u_n is increased by soft (lam_n - anchor), from impulses found so far, which then are the anchors of the next
+attempt.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ from supple.spatial.compiler import helper, part
 
 STEPS = 40  #: at most
 SHARE = 0.9  #: of the way to the boundary of a cone that a step goes
-CONVEX = 0.3  #: after a step shorter than this, the derivative of |y_t| is left out
+CONVEX = 0.3  #: after a step shorter than this, the derivative of |y_t| is left out in every second attempt
 SHORT, CENTRED = 0.1, 0.2  #: after a step shorter than this, s is at least this share of what it is
 NEAREST = 1e-4  #: a beginning is at least so far inside the cones, relative to the velocities that meet
 STALLED = 3  #: steps without progress, where the fault is below the tolerance
-SOFT, SOFTER = 1e-4, 4  #: relative to W; how often
+SOFT, SOFTER = 1e-4, 1e-3  #: relative to W
+ATTEMPTS = 8  #: after the first; from the third on they are soft
 WEAKEST, STRONGEST, DAMPING = 1e-5, 1e-2, 10.0  #: rho relative to W, after short steps; a factor
 
 
@@ -315,8 +317,9 @@ def soften(scene, share):
 
 
 @part
-def find_way(scene, enough, tolerance, worst):
-    """Steps from x and y. Returns their number; `best` are the best impulses, unless those there are are better."""
+def find_way(scene, enough, tolerance, worst, convex):
+    """Steps from x and y, without the derivative of |y_t| after those that are shorter than `convex`. Returns their
+    number; `best` are the best impulses, unless those there are are better."""
     length, damping, stalled = 1.0, 0.0, 0
     for step in range(STEPS):
         now, mean = measure(scene)
@@ -327,7 +330,7 @@ def find_way(scene, enough, tolerance, worst):
         if now <= enough or (worst <= tolerance and stalled >= STALLED) or not 0.0 < mean < 1e300:
             return step
         damping = damped(damping, length)
-        prepare_step(scene, damping, length < CONVEX)
+        prepare_step(scene, damping, length < convex)
         aim_at_zero(scene)
         solve_step(scene)
         share = (mean_after(scene, min(longest_step(scene), 1.0)) / mean) ** 3
@@ -348,12 +351,13 @@ def from_inside(scene, enough, tolerance, worst):
     soften(scene, 0.0)
     keep_best(scene)
     begin_inside(scene, worst)
-    steps, worst = find_way(scene, enough, tolerance, worst), take_best(scene)
-    for _ in range(SOFTER):
+    steps, worst = find_way(scene, enough, tolerance, worst, 0.0), take_best(scene)
+    for attempt in range(ATTEMPTS):
         if worst <= tolerance:
             break
-        soften(scene, SOFT)
+        soft = attempt >= 2
+        soften(scene, (SOFT if attempt % 4 < 2 else SOFTER) if soft else 0.0)
         begin_inside(scene, 1e300)
-        steps += find_way(scene, enough, tolerance, 1e300)
+        steps += find_way(scene, enough, tolerance, 1e300 if soft else worst, CONVEX if attempt % 2 == 1 else 0.0)
         worst = take_best(scene)
     return worst, steps

@@ -31,8 +31,8 @@ class Contacts:
     friction, restitution: of everything, instead of what the shapes say.
     apart: pairs of names, of bodies or shapes, that never touch.
     limits: also hold joints within their limits, by forces of the same kind.
-    tolerance: faults that may remain, relative to the velocities that meet (a tenth is aimed at); sweeps: how many are
-    tried before a step is halved. overlap: metres of it that are left alone.
+    tolerance: faults that may remain, relative to the velocities that meet (a hundredth is aimed at); sweeps: how many
+    are tried before a step is halved. overlap: metres of it that are left alone.
     """
 
     ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None
@@ -41,7 +41,7 @@ class Contacts:
     neighbours: bool = False
     apart: Annotated[Sequence[tuple[str, str]], PAIRS] = ()
     limits: bool = True
-    tolerance: Positive = 1e-6
+    tolerance: Positive = 1e-5
     sweeps: Count = 2000
     overlap: Positive = 1e-6
 

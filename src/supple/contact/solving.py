@@ -11,7 +11,7 @@ from supple.contact.sweeps import sweep
 from supple.spatial.compiler import kernel
 
 FIRST, MOST, LAST = 4, 60, 40  #: sweeps at first, while they are quick, and in the end
-AIM = 0.1  #: of the tolerance
+AIM, GOOD = 0.01, 0.1  #: of the tolerance: what ends a search, and what ends the attempts
 
 
 @kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
@@ -26,12 +26,12 @@ def solve_touches(scene, most, tolerance):
         enter_island(scene, k)
         x, done = sweep(scene, min(FIRST, most), min(MOST, most), enough)
         if not x <= enough and done < most:
-            x, steps = from_inside(scene, enough, tolerance, x)
+            x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             if steps < 0:
                 return -1.0
             done += steps
-            if not x <= tolerance:
-                x, more = sweep(scene, LAST, LAST, tolerance)
+            if not x <= GOOD * tolerance:
+                x, more = sweep(scene, LAST, LAST, GOOD * tolerance)
                 done += more
         worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
     return worst
