@@ -143,12 +143,19 @@ class Request:
             duration=None if endless else duration, dt=dt,
             integrator=self.integrator, method=method, forces=self._forces(body, made), tau=self._tau(body),
             events=() if made is None else made.events, every=self.every, joint_wrenches=self.joint_wrenches,
-            joint_forces=self.joint_forces, contacts=Contacts(ground="below") if self.ground else self.contacts,
+            joint_forces=self.joint_forces, contacts=self._contacts(made, method),
             **given,
         )  # fmt: skip
         if made is not None:
             run.rods, run.ground = made.rods, made.ground if run.ground is None else run.ground
         return run
+
+    def _contacts(self, made: Scene | None, method: str) -> Contacts | bool:
+        """What touches what: as asked for, or as the scene has it."""
+        if self.ground:
+            return Contacts(ground="below")
+        own = None if made is None or method not in ("aba", "adaptive") else made.contacts
+        return self.contacts or own or False
 
     def _scene(self) -> Scene:
         make = scenes.NAMES[str(self.scene)]

@@ -46,7 +46,7 @@ FLAGS = (
 )  # fmt: skip
 COUNTS = (
     "count", "steps", "n", "m", "every", "update_every", "levels", "legs", "leg_links", "links", "rows", "columns",
-    "group", "mask", "sweeps",
+    "group", "mask", "sweeps", "chains",
     "link", "length", "per_node", "spine", "active", "most", "iterations", "attempts", "windows", "width", "height",
 )  # fmt: skip
 NUMBERS = (
@@ -55,6 +55,7 @@ NUMBERS = (
     "leg_mass", "leg_center", "angle", "lower", "upper", "velocity_limit", "effort_limit", "armature", "friction",
     "along", "world", "factor", "acceleration_region", "seconds", "cutoff", "gain", "bias", "rest",
     "weight", "lever", "start", "stop", "offset", "crank", "rod", "speed", "restitution", "margin", "ground", "overlap",
+    "sleep",
 )  # fmt: skip
 OTHER_NUMBERS = {"dt": 2e-3, "duration": 0.01, "tolerance": 1e-8, "factor": 2.0, "seconds": 0.01, "cutoff": 6.0}
 

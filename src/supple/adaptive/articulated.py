@@ -14,7 +14,7 @@ from numba import types
 
 from supple.adaptive.fetching import AHEAD, POSE_LINES, fetch_coefficients, fetch_joint, fetch_link, fetch_loads
 from supple.adaptive.memory import CURRENT, HELD, HybridBody
-from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints
+from supple.adaptive.reduced import drive_joints, end_way, own_force, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.regions import find_piece
 from supple.assembly.load_cases import evaluate_absorbed, evaluate_stretch, force_in_basis
@@ -146,6 +146,15 @@ def add_pushes(hybrid):
         body.external[b].f = body.external[b].f + f
 
 
+@helper
+def add_outer(hybrid):
+    """Add further forces."""
+    body, tree = hybrid.body, hybrid.body.tree
+    for k in range(hybrid.n_outer):
+        outer = hybrid.outer[k]
+        body.external[outer.body].f = body.external[outer.body].f + force_in_basis(tree, outer.body, outer.f)
+
+
 @kernel(types.float64(HybridBody.type), "to the articulated body", effort=3, nogil=True)
 def update_articulated_body(hybrid):
     """Compute all coefficients needed to choose an acceleration update region. Returns the smallest pivot."""
@@ -176,6 +185,7 @@ def update_articulated_body(hybrid):
             prepare_parts(hybrid, i)
     smallest = 1.0e300
     add_pushes(hybrid)
+    add_outer(hybrid)
     for k in range(paths):
         i = hybrid.paths[k]
         if not hybrid.flags[i] & CURRENT:
@@ -188,6 +198,8 @@ def update_articulated_body(hybrid):
             smallest = min(smallest, renew(body, i, True, True))
         elif not hybrid.on_path[i]:
             find_piece_move(hybrid, i)
+            if hybrid.asleep[i]:  # what it rests on carries it
+                hybrid.motion[i].a = zero()
             evaluate(hybrid, i)
     return smallest
 

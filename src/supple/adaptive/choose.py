@@ -148,7 +148,7 @@ def enqueue(hybrid, i):
     """Put node i, whose handle forces are known, into the queue with its acceleration metric [AD (7)]; for a LEAF, its
     absorbed branches instead. Returns the metric."""
     body, tree = hybrid.body, hybrid.body.tree
-    if tree.joints[i] == 0:
+    if tree.joints[i] == 0 or hybrid.asleep[i]:
         return 0.0
     if tree.kind[i] == LEAF:
         l = tree.left[i]
@@ -300,7 +300,7 @@ def offer(hybrid, i):
     tree = hybrid.body.tree
     if tree.kind[i] == LEAF:
         i = tree.left[i]
-    if i < 0 or not hybrid.flags[i] & (CURRENT | UPDATE):
+    if i < 0 or hybrid.asleep[i] or not hybrid.flags[i] & (CURRENT | UPDATE):
         return 0.0
     amount = hybrid.amount[i]
     put_in_queue(hybrid, i, amount)

@@ -17,12 +17,14 @@ from supple.adaptive.loop_budget import refuse_too_few
 from supple.adaptive.measures import LINKAGE_MEASURES, LinkageMeasure, of_adaptive_dynamics, said
 from supple.adaptive.metrics import Metrics, Weights
 from supple.adaptive.pushes import Pushes
-from supple.adaptive.settings import ALL, REGION, Settings, checked_every, which_move
+from supple.adaptive.settings import ALL, REGION, Settings, checked_every, refuse_contacts, which_move
 from supple.adaptive.simulated_body import SimulatedBody, view_of
 from supple.adaptive.stats import AdaptiveStats as AdaptiveStats
 from supple.adaptive.stats import stats_of
 from supple.adaptive.turns import one_at_a_time
 from supple.arguments import FLAG, NOT_NEGATIVE, POSITIVE, Count, NotNegative, Whole, checked, choice, read_only, take
+from supple.contact.room import COLUMNS
+from supple.contact.settings import Contacts, contacts_of
 from supple.errors import StateError, quoted
 from supple.integrating.closing import kept_closed
 from supple.integrating.joint_law import controller_rows
@@ -46,6 +48,9 @@ MOST_STEPS = 1e15  #: in one run
     active_joints="active, error and pin(joint) choose them",
     fixed="make another AdaptiveDynamics with active=[...]",
     error_measure="measure, guaranteed and the weights decide it",
+    contacts="make another AdaptiveDynamics",
+    sleeping="Contacts(sleep=...) and forces decide it",
+    touches="they follow from the state",
 )
 @one_at_a_time("model", "q", "v", "time", "step", "run")
 class AdaptiveDynamics(SimulatedBody):
@@ -81,6 +86,10 @@ class AdaptiveDynamics(SimulatedBody):
     A step is a half drift, a kick and a half drift, with accelerations evaluated in the middle. It is of second order,
     with hardly any energy drift. It costs O(active joints + forces), independently of n.
 
+    contacts: True lets bodies touch by the shapes of the model, supple.Contacts(ground=0.0) also a floor; joints are
+    held within their limits. Steps in which something may touch are of first order, those of exact runs with contacts.
+    Characters that lie still sleep, and cost nothing, until they are touched or pushed.
+
     Loops are kept closed, by the active joints alone. Joints that cannot move without others, of a four-bar linkage or
     of a relation, are chosen together or not at all, and each counts. Choosing joints then costs O(n), and so does
     every step with guaranteed=True.
@@ -103,6 +112,7 @@ class AdaptiveDynamics(SimulatedBody):
         guaranteed: bool = False,
         order: str | ArrayLike = "balanced",
         check_energy: bool = True,
+        contacts: Contacts | bool | None = None,
     ) -> None:
         super().__init__(model, Pushes(model))
         settings = Settings(
@@ -116,7 +126,9 @@ class AdaptiveDynamics(SimulatedBody):
         self._q = state[0]
         refuse_too_few(model, self._q, settings)
         metrics = Metrics(model, weights, velocity_weights)
-        self._hybrid = Hybrid(model, order, state, settings, metrics, self._pushes)
+        self._contacts = contacts_of(contacts, model, state[0])
+        refuse_contacts(model, self._contacts, guaranteed)
+        self._hybrid = Hybrid(model, order, state, settings, metrics, self._pushes, self._contacts)
 
     def __repr__(self) -> str:
         active = f"{len(self.active_joints):,} of {self.model.n_bodies:,} joints active"
@@ -197,6 +209,7 @@ class AdaptiveDynamics(SimulatedBody):
     @guaranteed.setter
     def guaranteed(self, value: bool) -> None:
         hybrid, settings = self._hybrid, self._hybrid.settings.with_guaranteed(value)
+        refuse_contacts(self.model, self._contacts, settings.guaranteed)
         if settings.guaranteed != hybrid.settings.guaranteed:
             with hybrid.unless_it_fails():
                 hybrid.settings = settings
@@ -288,11 +301,14 @@ class AdaptiveDynamics(SimulatedBody):
 
     def torque(self, joint: str | int, value: ArrayLike) -> None:
         """Set a constant force at a joint from now on, in addition to all others: one number per degree of freedom."""
-        self._hybrid.drives.torque(self.model.joints[joint], value)  # type: ignore[index]
+        part = self.model.joints[joint]  # type: ignore[index]
+        self._hybrid.drives.torque(part, value)
+        self._hybrid.wake(part.index)
 
     def controls(self, values: Mapping[str, float] | ArrayLike) -> None:
         """Set the controls of the model's actuators: by name, zero for those not named; or one number for each."""
         self._hybrid.drives.controls(values)
+        self._hybrid.wake()
 
     def control(
         self,
@@ -313,6 +329,7 @@ class AdaptiveDynamics(SimulatedBody):
         aim = self._q[part.q] if target is None else target
         rows = controller_rows(self.model, part.index, stiffness, damping, aim, rate, most)
         self._hybrid.drives.control(part.index, rows)
+        self._hybrid.wake(part.index)
 
     def limits(self, stiffness: float, damping: float = 0.0) -> int:
         """Apply the model's limits to all joints, as springs with dampers that push back and never pull; returns the
@@ -320,11 +337,14 @@ class AdaptiveDynamics(SimulatedBody):
 
         An inactive limit costs only a comparison, and nothing at all while the joint does not move.
         """
-        return self._hybrid.drives.limits(stiffness, damping)
+        count = self._hybrid.drives.limits(stiffness, damping)
+        self._hybrid.wake()
+        return count
 
     def joint_law(self, rows: Floats) -> None:
         """Add joint forces to all others that act there: rows of integrating/joint_law.py."""
         self._hybrid.drives.add(rows)
+        self._hybrid.wake()
 
     # --- moving ---------------------------------------------------------------------------------------------------
 
@@ -361,10 +381,14 @@ class AdaptiveDynamics(SimulatedBody):
         and forces. The results are bit-identical. To go back: set_state(q, v) to those of that time, then this. Costs
         O(n)."""
         hybrid = self._hybrid
+        touches: dict[str, Any] = {}
         active = np.union1d(hybrid.moving, hybrid.settings.always)
+        if hybrid.touches is not None:
+            touches, sleeping = hybrid.touches.checked(saved)
+            active = np.setdiff1d(active, sleeping)
         given = restoring.of_adaptive_dynamics(saved, hybrid.save(), hybrid.assembly, active)
         restoring.refuse_another_state(saved, hybrid.q, hybrid.v)
-        hybrid.restore(given)
+        hybrid.restore(given | touches)
 
     # --- inspection -----------------------------------------------------------------------------------------------
 
@@ -399,6 +423,23 @@ class AdaptiveDynamics(SimulatedBody):
         return self._hybrid.energies().potential
 
     @property
+    def contacts(self) -> Contacts | None:
+        """What touches what, if anything does."""
+        return self._contacts
+
+    @property
+    def sleeping(self) -> Ints:
+        """The numbers of the free roots of characters that sleep: they lie still, and cost nothing."""
+        touches = self._hybrid.touches
+        return np.zeros(0, dtype=np.int64) if touches is None else touches.sleeping
+
+    @property
+    def touches(self) -> Floats:
+        """(k, 15) what touched in the last step, as rows of numbers; result.contacts(i) of a run has them by name."""
+        touches = self._hybrid.touches
+        return np.zeros((0, COLUMNS)) if touches is None else touches.rows()
+
+    @property
     def stats(self) -> AdaptiveStats:
         return stats_of(self._hybrid.memory, self._hybrid.settings, self.error_measure)
 
@@ -415,8 +456,8 @@ class AdaptiveDynamics(SimulatedBody):
         """Joints by region [AD section 4.1]: "active", "rigid", "forced" (joined above a force), "passive"."""
         return inspection.regions(self._hybrid)
 
-    def _pushes_changed(self) -> None:
-        self._hybrid.pushes_changed()
+    def _pushes_changed(self, *bodies: int) -> None:
+        self._hybrid.pushes_changed(*bodies)
 
     def _poses_into(self, bodies: Ints, rows: Floats) -> None:
         self._hybrid.poses_into(bodies, rows)

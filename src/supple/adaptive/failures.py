@@ -50,3 +50,13 @@ def broken(model: Model, memory: Held, dt: float) -> SimulationError:
         f"or radians) cannot be closed; use shorter steps than {dt:g} s, or let more joints move; the state of time "
         f"{memory.kept_time:.6g} s is kept"
     )
+
+
+def unsolved(memory: Held, dt: float) -> SimulationError:
+    """A run whose touches could not be solved. memory: as above."""
+    touching = memory.touching
+    return SimulationError(
+        f"at time {memory.time:.6g} s the forces of {touching.scene.n} touches could not be found: what is left is "
+        f"{touching.fault:.3g} times the tolerance; use shorter steps than {dt:g} s, a larger Contacts(tolerance=...), "
+        f"or less friction; the state of time {memory.kept_time:.6g} s is kept"
+    )

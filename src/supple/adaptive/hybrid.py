@@ -30,9 +30,12 @@ from supple.adaptive.pushes import Pushes, nodes_above
 from supple.adaptive.reduced_tree import ReducedTables
 from supple.adaptive.settings import Settings
 from supple.adaptive.solver import tree_digits
+from supple.adaptive.touching import NOT_SOLVED, touching_run
+from supple.adaptive.touching_room import TouchesOfHybrid
 from supple.adaptive.whole_body import DRAWS
 from supple.assembly.tables import tree_tables
 from supple.assembly.tree import assemble
+from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.integrating.push_law import END, PushRow
 from supple.model.model import Model
@@ -74,6 +77,7 @@ class Hybrid(Pointing):
         settings: Settings,
         metrics: Metrics,
         pushes: Pushes,
+        contacts: Contacts | None = None,
     ) -> None:
         self.model, self.order, (self.q, self.v) = model, order, state
         self.settings, self.metrics, self.pushes = settings, metrics, pushes
@@ -82,6 +86,10 @@ class Hybrid(Pointing):
         self._reduced = ReducedTables(model)
         self.memory: Held = hybrid_memory(model, self._shared, self._reduced, *state)
         self._loops = None if model.is_tree else LoopsOfHybrid(model, self.assembly)
+        self.touches = None
+        if contacts is not None:
+            self.touches = TouchesOfHybrid(model, self.assembly, contacts, self._reduced.tables)
+            pushes.arranged = False  # touches act as pushes do
         self.drives = Drives(model, self.q, self.memory, self.assembly.node_of)
         self._point()
         self.lay_out()
@@ -91,6 +99,9 @@ class Hybrid(Pointing):
     def _point(self) -> None:
         self._kernel = k.run_kernel.load()
         self.memory.reduced = self._reduced.struct
+        if self.touches is not None:
+            self._kernel = touching_run.load()
+            self.touches.attach(self._reduced.tables, self.memory)
         if self._loops is not None:
             self.memory.closing, self.memory.has_loops = self._loops.struct, 1
             if self.memory.n_seen:  # a copy
@@ -102,16 +113,24 @@ class Hybrid(Pointing):
 
     def lay_out(self) -> None:
         """The tree, with the current weights and locks."""
-        pins, node_of, must = self.settings.pins, self.assembly.node_of, self.memory.must
+        pins = self.settings.pins
         self.memory.body.tree = self._shared.changed(self.metrics.acceleration.values, np.flatnonzero(pins < 0)).tree
         self.memory.velocity_weight = self.metrics.velocity.values
-        pinned = node_of[np.flatnonzero(self.settings.pinned)]
-        must[:] = 0
-        must[nodes_above(self.assembly, pinned)] = PASSES
-        must[pinned] = PINNED
+        self._mark_must()
         self._light = LightBodies(self.model, self._shared, pins < 0)
         if self._loops is not None:
             self._loops.lock(pins < 0)
+
+    def _mark_must(self) -> None:
+        """The nodes of joints that must be active, and those above them."""
+        must, joints = self.memory.must, np.flatnonzero(self.settings.pinned)
+        if self.touches is not None:
+            joints = np.setdiff1d(joints, self.touches.sleeping)
+            self.touches.mark_asleep(self.memory, self.settings)
+        pinned = self.assembly.node_of[joints]
+        must[:] = 0
+        must[nodes_above(self.assembly, pinned)] = PASSES
+        must[pinned] = PINNED
 
     def assemble(self, active: Ints | None = None) -> None:
         """Recompute everything from the current state. Moving joints are active, and those given."""
@@ -120,6 +139,9 @@ class Hybrid(Pointing):
             name = self.model.joint_names[int(moving[locked[moving]][0])]
             raise StateError(f"joint {name!r} is locked, but its velocity is not zero")
         self.metrics.follow(self.q)
+        if self.touches is not None:
+            self.touches.begin(self.memory)
+            self._mark_must()
         self._make_nodes()
         self._note_digits(self._digits())
         self.mark_active(moving if active is None else np.union1d(moving, active[~locked[active]]))
@@ -222,14 +244,23 @@ class Hybrid(Pointing):
         memory.push_leaf = np.repeat(self.assembly.leaf_of[bodies], np.diff(starts))
         memory.push_order = np.zeros(len(rows), dtype=np.int64)
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
+        if self.touches is not None:
+            self.touches.for_paths(paths, memory)
         memory.n_pushes, memory.n_paths, memory.n_ends = len(rows), len(paths), int((rows["kind"] == END).sum())
         memory.on_path[:] = 0
         memory.on_path[paths] = 1
         self._form()
         self.pushes.arranged = True
 
-    def pushes_changed(self) -> None:
-        """Called after a push was added, changed or removed."""
+    def wake(self, body: int | None = None) -> None:
+        """Wake the character of a body, or all of them: forces on it change."""
+        if self.touches is not None and self.touches.wake(self.memory, body):
+            self._form()
+
+    def pushes_changed(self, *bodies: int) -> None:
+        """Called after a push on bodies was added, changed or removed."""
+        for body in bodies:
+            self.wake(body)
         close_accounts(self.memory)  # the reduced tree still has the previous springs
         if self.pushes.arranged:
             self._form()
@@ -240,6 +271,8 @@ class Hybrid(Pointing):
         """Steps of dt. On an error the state is the last one whose energies were checked."""
         if not (self.drives.settled and self.pushes.arranged):
             self.arrange()
+        if self.touches is not None:
+            self.touches.for_rows(self.memory.n_rows)
         if self.metrics.vary and not self.settings.all_fixed:
             self._advance_weighing(count, dt)
             return
@@ -251,9 +284,17 @@ class Hybrid(Pointing):
         for _ in range(count if sliding else 1):
             if sliding:
                 self._note_digits(self._enough(max(memory.digits, self._light.digits(self.q))))
-            ended = self._kernel(memory.address, 1 if sliding else count, dt)
+            ended = self._take(1 if sliding else count, dt)
             if ended != k.DONE:
                 self.fail(ended, dt)
+
+    def _take(self, count: int, dt: float) -> int:
+        """Steps in compiled code. Returns how they ended."""
+        memory, end = self.memory, self.memory.steps + count
+        ended = int(self._kernel(memory.address, count, dt))
+        while self.touches is not None and self.touches.lacks_room(ended, memory):
+            ended = int(self._kernel(memory.address, end - memory.steps, dt))
+        return ended
 
     def _advance_weighing(self, count: int, dt: float) -> None:
         """The same, with the weights evaluated before every choice of the active joints, in the middle of a step."""
@@ -274,6 +315,8 @@ class Hybrid(Pointing):
             error = failures.singular(self.model, None)
         elif ended == k.BROKEN:
             error = failures.broken(self.model, memory, dt)
+        elif ended == NOT_SOLVED:
+            error = failures.unsolved(memory, dt)
         else:
             error = failures.unstable(self.model, memory, ended, dt)
         self.q[:], self.v[:] = memory.kept_q, memory.kept_v
@@ -307,13 +350,17 @@ class Hybrid(Pointing):
     def save(self) -> dict[str, NDArray[Any]]:
         """The data that, besides q, v and forces, determine how the run continues."""
         numbers = {name: np.array(getattr(self.memory, name)) for name in SAVED_NUMBERS}
-        return numbers | {name: getattr(self.memory, name).copy() for name in SAVED_ARRAYS}
+        touches = {} if self.touches is None else self.touches.save()
+        return numbers | {name: getattr(self.memory, name).copy() for name in SAVED_ARRAYS} | touches
 
     def restore(self, saved: dict[str, NDArray[Any]]) -> None:
         """Continue from there, with the current q, v, forces and settings."""
         self.arrange()
         for name in SAVED_ARRAYS:
             getattr(self.memory, name)[:] = saved[name]
+        if self.touches is not None:
+            self.touches.restore(saved)
+            self._mark_must()
         self._form()
         for name in SAVED_NUMBERS:
             if name in saved:  # another version may have saved fewer of them

@@ -19,11 +19,12 @@ from supple.assembly.load_cases import BODY_LOADS, AbsorbedLoads, StretchLoads
 from supple.assembly.memory import AssembledBody, Pose, RigidBody
 from supple.assembly.tables import TreeTables
 from supple.assembly.tree import LEAF, LIGHT, SUM
+from supple.contact.volumes import Volume
 from supple.exact.loop_tables import groups
 from supple.integrating.push_law import PushRow
 from supple.model.model import Model
 from supple.spatial.algebra import Force, Motion, RigidInertia, Vec3
-from supple.spatial.fields import Floats, Integer, Integers, Number, Numbers, Value
+from supple.spatial.fields import Address, Floats, Integer, Integers, Number, Numbers, Value
 from supple.spatial.held import Held
 from supple.spatial.structs import Link, Struct, Table
 
@@ -135,6 +136,13 @@ class PushedBody(Struct):
     drag = Value(Force)  # the forces of the springs' dampers
 
 
+class OuterForce(Struct):
+    """A force on a body, in its axes, about its origin."""
+
+    body = Integer()
+    f = Value(Force)
+
+
 class HybridBody(Struct):
     """Arrays are indexed by node unless stated otherwise."""
 
@@ -169,6 +177,13 @@ class HybridBody(Struct):
     closing = Link(HybridLoops)  # only of bodies with loops
     has_loops = Integer()
     n_loop_rows = Integer()  # those of loops between different reduced bodies
+    touching = Address()  # only of bodies that touch: a Touching [touching_memory.py]
+    has_touches = Integer()
+    asleep = Integers()  # whether all characters under it sleep [sleeping.py]
+    volumes = Table(Volume)  # only of bodies that touch: boxes around its shapes ...
+    body_volumes = Table(Volume)  # ... and by body: around its own, in its frame
+    outer = Table(OuterForce)  # further forces on bodies, at an update
+    n_outer = Integer()
     misjudged = Integer()  # whether fronts have misjudged rows since the hybrid body was formed [hybrid_fronts.py]
     # forces on bodies
     push_leaf = Integers()  # per push: the leaf of the body
@@ -265,7 +280,7 @@ def hybrid_memory(model: Model, tables: TreeTables, reduced: ReducedTables, q: V
     sizes = np.select([tables.lone, rigid_leaf, absorbed], [0, BODY_LOADS, AbsorbedLoads.words], StretchLoads.words)
     body = tables.body(model, q)
     body.loads, body.load_at = np.zeros(int(sizes.sum())), np.cumsum(sizes) - sizes
-    of_nodes = ("flags", "must", "on_path", "seen", "expanded", "queue", "piece")
+    of_nodes = ("flags", "must", "on_path", "asleep", "seen", "expanded", "queue", "piece")
     of_dofs = ("drive", "controls", "momentum", "half", "gain", "effort", "impulse")
     none = np.zeros(0, dtype=np.int64)
     return HybridBody.of(
@@ -289,6 +304,9 @@ def hybrid_memory(model: Model, tables: TreeTables, reduced: ReducedTables, q: V
         reduced_pushes=PushRow.zeros(0),
         pushed=PushedBody.zeros(n + 1),
         paths=none,
+        volumes=Volume.zeros(0),
+        body_volumes=Volume.zeros(0),
+        outer=OuterForce.zeros(0),
         v=v,
         controlled=np.zeros(nv, dtype=np.int64),
         dof_joint=model.dof_body.astype(np.int64),

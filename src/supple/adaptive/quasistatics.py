@@ -250,7 +250,7 @@ class QuasiStatics(SimulatedBody):
     def _poses_into(self, bodies: Ints, rows: Floats) -> None:
         self._solver.poses_into(bodies, rows)
 
-    def _pushes_changed(self) -> None:
+    def _pushes_changed(self, *bodies: int) -> None:
         self._solver.changed()
 
     def _no_longer_pushed(self, body: int) -> None:

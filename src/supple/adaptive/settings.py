@@ -14,6 +14,7 @@ from supple.adaptive.choose import GUARANTEED, RELATIVE
 from supple.adaptive.keeping import UNWATCHED
 from supple.adaptive.steps import FIXED
 from supple.arguments import FLAG, NOT_NEGATIVE, Kind, take, whole
+from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.model.joints import JointType
 from supple.model.model import Model
@@ -47,6 +48,11 @@ class Settings:
     guaranteed: bool = False
     every_asked: int = 20  #: update_every, as given
     check_energy: bool = True
+
+    @staticmethod
+    def free_roots(model: Model) -> Ints:
+        """The joints that are free roots of bodies."""
+        return np.flatnonzero((model.parent < 0) & (model.joint_type == JointType.FREE))
 
     @property
     def every(self) -> int:
@@ -160,7 +166,8 @@ def which_move(
         raise StateError("give either active (a number of joints) or error, not both")
     if guaranteed and error is None:
         raise StateError("guaranteed=True needs an error to guarantee: give error=...")
-    pins, roots = np.zeros(model.n_bodies, dtype=np.int64), (model.parent < 0) & (model.joint_type == JointType.FREE)
+    pins, roots = np.zeros(model.n_bodies, dtype=np.int64), np.zeros(model.n_bodies, dtype=np.bool_)
+    roots[Settings.free_roots(model)] = True
     joints: dict[str, Any] = {"pins": pins, "roots": roots}
     if listed:
         chosen = {model.joints[name].index for name in active}  # type: ignore[union-attr,index]
@@ -170,6 +177,18 @@ def which_move(
     if error is not None:
         return joints | {"error": error, "guaranteed": guaranteed}
     return joints | {"most": model.n_bodies if active is None else checked_active(active)}
+
+
+def refuse_contacts(model: Model, contacts: Contacts | None, guaranteed: bool) -> None:
+    """Contacts are for trees, and their forces have errors for which certificates do not account."""
+    if contacts is None:
+        return
+    model._require_tree("adaptive dynamics with contacts")
+    if guaranteed:
+        raise StateError(
+            "guaranteed=True is for bodies that do not touch: errors of the forces of contacts are not certified; "
+            "leave guaranteed or contacts out"
+        )
 
 
 def checked_active(value: Any) -> int:

@@ -102,28 +102,29 @@ class SimulatedBody(Pointing, TakesTurns, ABC):
         force = SpringBetween(first, second, stiffness, point, other_point, damping, length, pulls_only)
         pair = self._pushes.between(self, places, force)
         self._pushes.add(*pair.ends)
-        self._pushes_changed()
+        self._pushes_changed(*(end.body for end in pair.ends))
         acting(force, pair)
         return force
 
     def _add(self, force: Named, body: str | int) -> Named:
         push = self._pushes.applied(self, self.model.moving_place(body), force)
         self._pushes.add(push)
-        self._pushes_changed()
+        self._pushes_changed(push.body)
         acting(force, push)
         return force
 
     def _remove(self, *pushes: Applied) -> None:
         for body in self._pushes.remove(*pushes):
             self._no_longer_pushed(body)
-        self._pushes_changed()
+        self._pushes_changed(*(push.body for push in pushes))
 
     def _change(self, push: Applied, row: PushRows) -> None:
         self._pushes.change(push, row)
-        self._pushes_changed()
+        self._pushes_changed(push.body)
 
     @abstractmethod
-    def _pushes_changed(self) -> None: ...
+    def _pushes_changed(self, *bodies: int) -> None:
+        """Those on these bodies."""
 
     def _no_longer_pushed(self, body: int) -> None:
         """The last push on a body was removed."""

@@ -26,6 +26,9 @@ class AdaptiveStats:
     velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what `error` is measured in: relative, or with its unit
+    slipped: int = (
+        0  #: parts of steps, of a 64th, that were taken without friction because no forces with it were found
+    )
 
     def __repr__(self) -> str:
         done = f"{self.steps:,} steps to {self.time:.6g} s, {self.active_count:,} joints active"
@@ -56,6 +59,7 @@ def stats_of(hybrid: Held, settings: Settings, measure: str) -> AdaptiveStats:
         velocity_error=_share(hybrid.velocity_rest, hybrid.velocity_total, settings.relative),
         certified=settings.guaranteed,
         measure=measure,
+        slipped=hybrid.touching.slipped if hybrid.has_touches else 0,
     )
 
 

@@ -209,7 +209,8 @@ class ContactRoom(ImplicitRoom):
     def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
         """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
         are, about joints between them."""
-        root = np.array([_roots(self.model)[x.body] if x.body >= 0 else -1 for x in self.shapes])
+        roots = np.append(_roots(self.model), -1)
+        root = roots[[x.body for x in self.shapes]]
         found = self.touching(self.model.neutral())
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
@@ -265,10 +266,10 @@ class ContactRoom(ImplicitRoom):
         """The touches of the last part of the last step."""
         return self.touches[: self.scene.n]
 
-    def rows(self) -> Floats:
-        """(k, COLUMNS) the touches of shapes after the last step, with forces that are averages over its last part,
-        impacts included; those without a force only if they are closed."""
-        found = self.found
+    def rows(self, found: NDArray[Any] | None = None) -> Floats:
+        """(k, COLUMNS) the touches of shapes after the last step, or other ones, with forces that are averages over its
+        last part, impacts included; those without a force only if they are closed."""
+        found = self.found if found is None else found
         found = found[(found["kind"] == CONTACT) & ((found["lam"][:, 0] > 0) | (found["struck"][:, 0] > 0))]
         frame = np.stack([found["n"], found["t"], found["s"]], axis=1)
         force = np.einsum("ki,kij->kj", (found["lam"] + found["struck"]) / self.landing.last, frame)

@@ -9,7 +9,20 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.arguments import FINITE, NONE, NOT_NEGATIVE, TEXT, Count, Kind, Positive, checked, choice, either, several
+from supple.arguments import (
+    FINITE,
+    NONE,
+    NOT_NEGATIVE,
+    TEXT,
+    Count,
+    Kind,
+    NotNegative,
+    Positive,
+    checked,
+    choice,
+    either,
+    several,
+)
 from supple.contact.ground import lowest_point
 from supple.model.model import Model
 from supple.model.shapes import FRACTION
@@ -33,6 +46,7 @@ class Contacts:
     limits: also hold joints within their limits, by forces of the same kind.
     tolerance: faults that may remain, relative to the velocities that meet (a hundredth is aimed at); sweeps: how many
     are tried before a step is halved. overlap: metres of it that are left alone.
+    sleep: in adaptive dynamics, characters that are slower than this, in m/s, for a quarter of a second sleep; 0: none.
     """
 
     ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None
@@ -44,6 +58,7 @@ class Contacts:
     tolerance: Positive = 1e-5
     sweeps: Count = 2000
     overlap: Positive = 1e-6
+    sleep: NotNegative = 0.01
 
     def __repr__(self) -> str:
         given = (f"{f.name} {getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default)

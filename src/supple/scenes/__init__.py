@@ -15,16 +15,19 @@ from supple.scenes.bicycle_chain import bicycle_chain
 from supple.scenes.chain_drive import TEETH, chain_drive
 from supple.scenes.compass import compass, compass_scene
 from supple.scenes.crowd import crowd
+from supple.scenes.falling_crowd import falling_crowd
 from supple.scenes.linkages import andrews, bricard, flyball, four_bar_chain, slider_crank
 from supple.scenes.millipede import millipede
 from supple.scenes.molecule import molecule
 from supple.scenes.net import n_bodies as bodies_of_net
 from supple.scenes.net import net
 from supple.scenes.pendulum import pendulum
+from supple.scenes.ropes import pile, rope
 from supple.scenes.scene import Pushes, Scene, Springs
 from supple.scenes.simplest_walker import simplest_walker, simplest_walker_scene
 from supple.scenes.skeleton import skeleton
 from supple.scenes.spring_pendulum import spring_pendulum
+from supple.scenes.standing_robot import standing_robot
 
 __all__ = [
     "NAMES",
@@ -37,15 +40,19 @@ __all__ = [
     "chain_drive",
     "compass",
     "crowd",
+    "falling_crowd",
     "flyball",
     "four_bar_chain",
     "millipede",
     "molecule",
     "net",
     "pendulum",
+    "pile",
+    "rope",
     "simplest_walker",
     "slider_crank",
     "spring_pendulum",
+    "standing_robot",
 ]
 
 NAMES: dict[str, Callable[..., Scene]] = {
@@ -57,6 +64,7 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "simplest-walker": simplest_walker_scene,
     "spring-pendulum": spring_pendulum,
     "crowd": crowd,
+    "falling-crowd": falling_crowd,
     "four-bar-chain": four_bar_chain,
     "andrews": andrews,
     "bricard": bricard,
@@ -64,6 +72,9 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "slider-crank": slider_crank,
     "net": net,
     "chain-drive": chain_drive,
+    "pile": pile,
+    "rope": rope,
+    "standing-robot": standing_robot,
 }
 
 #: How many bodies they have, by their parameters.
@@ -76,6 +87,7 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "simplest-walker": lambda p: 2,
     "spring-pendulum": lambda p: int(p["links"]),
     "crowd": lambda p: int(p["rows"] * p["columns"] * len(skeleton().names)),
+    "falling-crowd": lambda p: int(p["rows"] * p["columns"] * len(skeleton().names)),
     "four-bar-chain": lambda p: 2 * int(p["windows"]) + 1,
     "andrews": lambda p: 7,
     "bricard": lambda p: 5,
@@ -83,6 +95,9 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "slider-crank": lambda p: 3,
     "net": lambda p: bodies_of_net(int(p["width"]), int(p["height"])),
     "chain-drive": lambda p: int(p["links"]) - TEETH + 2,
+    "pile": lambda p: int(p["chains"] * p["links"]),
+    "rope": lambda p: int(p["links"]),
+    "standing-robot": lambda p: 12,
 }
 
 

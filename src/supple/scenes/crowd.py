@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -48,13 +49,13 @@ def crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0, puppets: bo
     people, rng = rows * columns, np.random.default_rng(seed)
     room(people * len(skeleton().names))
     size = rng.uniform(1 - SIZES, 1 + SIZES, people)
-    model = _people(size, _damping(), GRAVITY if puppets else (0.0, 0.0, 0.0))
+    model = make_people(size, joint_damping(), GRAVITY if puppets else (0.0, 0.0, 0.0))
     chest = np.array([model.body_index(f"person {i} chest") for i in range(people)])
     strength = rng.uniform(*PUSH, people)
     at = np.tile(AT, (people, 1))
     rods = (skeleton().rods * size[:, None, None, None]).reshape(-1, 2, 3)
     adaptive = {"active": max(1, round(ACTIVE * model.n_bodies))}
-    q = _standing(model, rows, columns, size, rng)
+    q = standing(model, rows, columns, size, rng)
     if not puppets:
         push = Pushes(chest, strength[:, None] * (1.0, 0.0, 0.0), at)
         return Scene(model, q, push, 1e-3, rods, method="adaptive", adaptive=adaptive, duration=1.0)
@@ -81,8 +82,15 @@ def _strings(model: Model, q: Floats, size: Floats) -> Springs:
     return Springs(*(np.concatenate(x) for x in zip(*rows)))
 
 
-def _people(size: Floats, damping: Floats | float, gravity: ArrayLike = (0.0, 0.0, 0.0)) -> Model:
-    """People of given sizes, as shares of the skeleton's; damping: of its joints."""
+def make_people(
+    size: Floats,
+    damping: Floats | float,
+    gravity: ArrayLike = (0.0, 0.0, 0.0),
+    stiffness: Floats | float = 0.0,
+    dress: Callable[[ModelBuilder, int, float], None] | None = None,
+) -> Model:
+    """People of given sizes, as shares of the skeleton's; damping, stiffness: of its joints, whose springs are at rest
+    where somebody stands at ease. dress: adds shapes to a person of a number and a size."""
     person, count = skeleton(), len(size)
     n = len(person.names)
 
@@ -109,19 +117,24 @@ def _people(size: Floats, damping: Floats | float, gravity: ArrayLike = (0.0, 0.
         lower=scaled(person.lower, 0),
         upper=scaled(person.upper, 0),
         damping=scaled(np.broadcast_to(damping, n), 5),
+        stiffness=scaled(np.broadcast_to(stiffness, n), 4),
+        rest=scaled(person.ease, 0),
     )
+    for i in range(count if dress is not None else 0):
+        assert dress is not None
+        dress(b, i, float(size[i]))
     return b.build()
 
 
 @cache
-def _damping() -> Floats:
+def joint_damping() -> Floats:
     """(n,) of the joints of the skeleton; 0 where a person is free.
 
     Each is DAMPING times an inertia: the mean of that of all it carries, rigid, and of that with which it begins to
     move where all other joints give way. By the first alone small joints would stop at once, and explicit steps would
     have to be as short; by the second alone large ones would hardly be damped.
     """
-    one = _people(np.ones(1), 0.0)
+    one = make_people(np.ones(1), 0.0)
     turning = np.flatnonzero(one.joint_type == JointType.REVOLUTE)
     at_ease = one.neutral()
     at_ease[one.q_index[turning]] = skeleton().ease[turning]
@@ -130,7 +143,7 @@ def _damping() -> Floats:
     return np.where(one.parent < 0, 0.0, DAMPING * inertia[one.v_index])
 
 
-def _standing(model: Model, rows: int, columns: int, size: Floats, rng: np.random.Generator) -> Floats:
+def standing(model: Model, rows: int, columns: int, size: Floats, rng: np.random.Generator) -> Floats:
     """q of people at ease on the grid, each turned to the camera more or less, each a little different."""
     people, person = rows * columns, skeleton()
     lower, upper, ease = (np.tile(x, people) for x in (person.lower, person.upper, person.ease))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from supple.adaptive.dynamics import AdaptiveDynamics
 from supple.adaptive.quasistatics import Measure, QuasiStatics
 from supple.arguments import whole
+from supple.contact.settings import Contacts
 from supple.exact.kinematics import poses
 from supple.exact.wrench import wrench
 from supple.model.model import Model, count, listed
@@ -105,6 +106,7 @@ class Scene:
     method: str = "aba"  #: of simulate, unless another one is named
     quasi_static_dt: float | None = None  #: of a step of quasi-statics, thousands of which make a smooth motion
     adaptive: Mapping[str, Any] = field(default_factory=lambda: {"error": 0.01})  #: settings of adaptive dynamics
+    contacts: Contacts | None = None  #: what touches what
 
     def __repr__(self) -> str:
         acts = [count(len(self.pushes), "push"), count(len(self.springs), "spring"), count(len(self.forces), "force")]
@@ -129,7 +131,7 @@ class Scene:
     def adaptive_dynamics(self, active: int | Sequence[str | int] | None = None, **settings: Any) -> AdaptiveDynamics:
         """The scene under its forces, ready to be stepped: all but those that act for a limited time only. settings:
         what AdaptiveDynamics takes."""
-        ad = AdaptiveDynamics(self.model, self.q0, self.v0, active, **settings)
+        ad = AdaptiveDynamics(self.model, self.q0, self.v0, active, **{"contacts": self.contacts} | settings)
         self._push(ad)
         return ad
 

@@ -104,6 +104,7 @@ class Skeleton(NamedTuple):
     upper: Floats
     ease: Floats  #: (n,) the angles of somebody who stands at ease
     rods: Floats  #: (n, 2, 3) where a body begins and ends, in its frame
+    radius: Floats  #: (n,) of its limb
 
 
 @cache
@@ -140,7 +141,7 @@ def skeleton() -> Skeleton:
     return Skeleton(
         [names[i] for i in o], number[np.array(parent)[o]], [joints[i] for i in o], np.array(axes)[o],
         np.array(positions)[o], m[o], 0.5 * end[o], inertia[o], np.array(lower)[o], np.array(upper)[o],
-        np.array(ease_)[o], np.stack([begins, end], axis=1)[o],
+        np.array(ease_)[o], np.stack([begins, end], axis=1)[o], r[o],
     )  # fmt: skip
 
 

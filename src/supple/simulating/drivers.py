@@ -333,7 +333,8 @@ def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Ad
 
 def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> Iterator[Piece]:
     """Steps of a stepper with its own way to step, under pushes; v is zero if it has none."""
-    rows, before = Gathered(cursor.model), cursor.state
+    touching = getattr(stepper, "contacts", None) is not None
+    rows, before = Gathered(cursor.model, touching), cursor.state
     at_rest = np.zeros(cursor.model.nv)
     has_v, many = hasattr(stepper, "v"), getattr(stepper, "run", None)
     while cursor.time < grid.end and cursor.goes_on:
@@ -366,7 +367,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
             cursor.v = stepper.v.copy() if has_v else at_rest
         if not kept:
             continue
-        rows.add(end, cursor.q, cursor.v)
+        rows.add(end, cursor.q, cursor.v, stepper.touches if touching else None)
         active, error = how_exact(stepper)
         if active is not None:
             rows.active.append(active)
@@ -375,7 +376,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
         if rows.enough or cursor.watched:
             before = State(rows.times[-1], rows.q[-1], rows.v[-1], cursor.model)
             yield rows.piece()
-            rows = Gathered(cursor.model)
+            rows = Gathered(cursor.model, touching)
     if rows.times:
         yield rows.piece()
 

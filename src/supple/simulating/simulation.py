@@ -454,7 +454,9 @@ class Simulation:
 
     def _make_stepper(self) -> None:
         c = self.cursor
-        watched = {"check_energy": self._check_energy} if self.method == "adaptive" else {}
+        watched: dict[str, Any] = {}
+        if self.method == "adaptive":
+            watched = {"check_energy": self._check_energy, "contacts": self._contacts}
         self._stepper = OWN[self.method].make(c.model, c.q, c.v, **self._options, **watched)
         pushes = drivers.load_stepper(self._stepper, self._forces, self._tau)
         self._pushes = TimedPushes(pushes, self.dt, whole_steps=not hasattr(self._stepper, "v"))
@@ -515,9 +517,11 @@ class Simulation:
     def _refuse_contacts(self) -> None:
         if self._contacts is None:
             return
-        if self.method != "aba" or self.integrator == "dop853":
-            how = f"method {self.method!r}" if self.method != "aba" else "integrator 'dop853'"
-            raise StateError(f"contacts are for steps of fixed length by method 'aba', not for {how}: leave that out")
+        if self.method not in ("aba", "adaptive") or self.integrator == "dop853":
+            how = "integrator 'dop853'" if self.method == "aba" else f"method {self.method!r}"
+            raise StateError(
+                f"contacts are for steps of fixed length by method 'aba' or 'adaptive', not for {how}: leave that out"
+            )
         self._model._require_tree("a run with contacts")
 
     def _refuse_for_own(self, v: Floats) -> None:

@@ -1,0 +1,176 @@
+"""Characters that lie still sleep: nothing of them moves, not even their free root, and they cost nothing.
+
+A character is still if every rigid part of it, by its energy of motion, is slower than `still` for as long as
+`patience`. Characters that touch each other fall asleep together, or not at all. One that sleeps is part of the world:
+its touches with others that sleep, and with the world, are remembered with their forces, and not looked for. It wakes
+as soon as anything that is awake touches it, so that a heap wakes as a whole; or if a force on it changes.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.adaptive.memory import CURRENT, PASSES, PINNED, HybridBody
+from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_memory import touching_of
+from supple.assembly.tree import LIGHT
+from supple.contact.islands import set_of
+from supple.contact.memory import CONTACT
+from supple.spatial.compiler import helper, kernel
+
+
+@helper
+def watch_motion(hybrid, h):
+    """How long characters have hardly moved. h: the length of the last step. After without_joints with note."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    limit = touching.still * touching.still
+    for b in range(m.n):
+        p = m.bodies[b].parent
+        c = touching.root_of[hybrid.joints[b]] if p < 0 else touching.row_root[p]
+        touching.row_root[b] = c
+        if c >= 0:
+            if p < 0:
+                touching.quiet[c] += h
+            Y, V = x.work.bodies[b].I, touching.scene.bodies[b].V
+            if not limit * Y.m > V @ (Y @ V):
+                touching.quiet[c] = 0.0
+
+
+@helper
+def character(touching, shape):
+    """The character that a shape is of, or -1."""
+    body = touching.homes[shape].body if shape >= 0 else -1
+    return touching.root_of[body] if body >= 0 else -1
+
+
+@helper
+def find_sleepers(hybrid):
+    """Characters that fall asleep now: quiet long enough, with all that they touch. Marks them; returns how many."""
+    touching = touching_of(hybrid)
+    scene, joined, found = touching.scene, touching.joined, 0
+    if touching.still <= 0.0 or touching.n_asleep == touching.n_roots:
+        return 0
+    for c in range(touching.n_roots):
+        joined[c], touching.restless[c] = c, 0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if touch.kind == CONTACT:
+            a, b = character(touching, touch.shape), character(touching, touch.other)
+            if a >= 0 and b >= 0:
+                joined[set_of(joined, a)] = set_of(joined, b)
+    for c in range(touching.n_roots):
+        awake = not touching.asleep[c]
+        if awake and (touching.keeps_awake[c] or touching.quiet[c] < touching.patience):
+            touching.restless[set_of(joined, c)] = 1
+    for c in range(touching.n_roots):
+        if not (touching.asleep[c] or touching.restless[set_of(joined, c)]):
+            fall_asleep(hybrid, c)
+            found += 1
+    if found > 0:
+        keep_touches(touching, hybrid.dt)
+    return found
+
+
+@helper
+def is_at_rest(touching, touch):
+    """Whether a touch is only between characters that sleep and the world."""
+    a, b = character(touching, touch.shape), character(touching, touch.other)
+    return touch.kind == CONTACT and (a < 0 or touching.asleep[a]) and (b < 0 or touching.asleep[b])
+
+
+@helper
+def keep_touches(touching, h):
+    """Remember the touches of characters that have just fallen asleep, with their forces. h: what impulses are of."""
+    scene = touching.scene
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        a = character(touching, touch.shape)
+        if a >= 0 and touch.lam.x > 0.0 and is_at_rest(touching, touch) and touching.n_resting < touching.resting_room:
+            copy_touch(touching.resting[touching.n_resting], touch, touch.lam * (1.0 / h))
+            touching.n_resting += 1
+
+
+@helper
+def copy_touch(to, touch, force):
+    to.kind, to.key, to.shape, to.other = touch.kind, touch.key, touch.shape, touch.other
+    to.point, to.n, to.t, to.s, to.gap, to.lam = touch.point, touch.n, touch.t, touch.s, touch.gap, force
+
+
+@helper
+def drop_touches(touching):
+    """Forget the touches of characters that have just been woken: their forces are those to begin with."""
+    n, scene = 0, touching.scene
+    for k in range(touching.n_resting):
+        touch = touching.resting[k]
+        if is_at_rest(touching, touch):
+            copy_touch(touching.resting[n], touch, touch.lam)
+            n += 1
+        elif scene.n_known < scene.capacity:
+            known = scene.known[scene.n_known]
+            known.key, known.lam = touch.key, touch.lam
+            scene.n_known += 1
+    touching.n_resting = n
+
+
+@helper
+def fall_asleep(hybrid, c):
+    """Its root need not move any longer."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    touching.asleep[c] = 1
+    touching.n_asleep += 1
+    i = tree.node_of[touching.roots[c]]
+    hybrid.must[i], hybrid.asleep[i] = 0, 1
+    up = tree.up[i]
+    while up >= 0:
+        l, r = tree.left[up], tree.right[up]
+        hybrid.asleep[up] = hybrid.asleep[l] & hybrid.asleep[r]
+        hybrid.must[up] = PASSES if hybrid.must[l] or hybrid.must[r] else 0
+        up = tree.up[up]
+
+
+@helper
+def wake(hybrid, c):
+    """Its root moves from now on; its joints are chosen in the next step."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    touching.asleep[c] = 0
+    touching.n_asleep -= 1
+    touching.quiet[c] = 0.0
+    i = tree.node_of[touching.roots[c]]
+    hybrid.must[i] = PINNED
+    while i >= 0:
+        hybrid.asleep[i] = 0
+        hybrid.flags[i] = CURRENT
+        if tree.kind[i] != LIGHT:
+            hybrid.must[i] = PASSES
+        i = tree.up[i]
+    hybrid.due = 0
+
+
+@helper
+def wake_touched(hybrid):
+    """Wakes characters that something awake touches. Returns how many."""
+    touching = touching_of(hybrid)
+    scene, woken = touching.scene, 0
+    if touching.n_asleep == 0:
+        return 0
+    for k in range(min(scene.n, scene.capacity)):
+        touch = scene.touches[k]
+        for side in range(2):
+            c = character(touching, touch.shape if side == 0 else touch.other)
+            if touch.kind == CONTACT and c >= 0 and touching.asleep[c]:
+                wake(hybrid, c)
+                woken += 1
+    if woken > 0:
+        drop_touches(touching)
+    return woken
+
+
+@kernel(types.void(HybridBody.type, types.int64), "characters that wake")
+def wake_kernel(hybrid, c):
+    """Wake character c; or all of them, if it is -1. The reduced tree is to be formed again."""
+    touching = touching_of(hybrid)
+    for k in range(touching.n_roots):
+        if touching.asleep[k] and (c < 0 or k == c):
+            wake(hybrid, k)
+    drop_touches(touching)

@@ -1,0 +1,331 @@
+"""Steps of adaptive dynamics in which bodies touch.
+
+A step in which nothing of a hybrid body can touch anything, and no springs, controllers or friction act at joints, is
+one of steps.py. Any other is one of contact/stepping.py, over the active joints [touching_parts.py]: of order one,
+implicit in the forces of joints, which may be stiff. Where all joints are active it is that of an exact run. Energies
+are not checked in it.
+
+The active joints are chosen where such a step begins. The forces of touches act on the articulated body as they were in
+the step before; velocities are those that the transient hybrid body would have at the end of the step, touches
+included; then joints that are not chosen are stopped, with the velocities that they have now, and the step is taken:
+whatever stopping joints does to touches, the step takes care of it.
+
+Rigid parts that touch in many places are harder to solve for than whole bodies, which give way. A part of a step for
+which no forces are found is halved, up to six times; what is then left, a 64th of a step, is taken without friction,
+and counted.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.adaptive.articulated import update_articulated_body
+from supple.adaptive.choose import choose_active_region, find_update_region
+from supple.adaptive.hybrid_places import form_hybrid_body
+from supple.adaptive.keeping import keep_state
+from supple.adaptive.ledger import LOOK
+from supple.adaptive.memory import CURRENT, UPDATE, HybridBody
+from supple.adaptive.reduced import without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.rigidifying import rigidify
+from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
+from supple.adaptive.steps import FIXED, is_new, run_kernel
+from supple.adaptive.steps import SINGULAR as NO_INERTIA
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_parts import move_part, solve_part, strike
+from supple.adaptive.touching_search import search_touches
+from supple.assembly.poses import pose_at
+from supple.contact.memory import CONTACT
+from supple.contact.points import norm
+from supple.contact.stepping import (
+    DONE,
+    FLIGHT,
+    HALVES,
+    MORE_EQUATIONS,
+    MORE_TOUCHES,
+    SHARE,
+    SINGULAR,
+    STRIKES,
+    UNSOLVED,
+    recall,
+    remember,
+)
+from supple.model.joint_poses import DOF
+from supple.spatial.algebra import Force, cross
+from supple.spatial.compiler import helper, kernel
+
+#: How a run ended, besides those of steps.py: room is needed, and then it goes on; forces could not be found.
+ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, NOT_SOLVED = 10, 11, 12, 13
+SLIPPERY = 8  #: parts of a step that may be taken without friction
+SPARE = 2  #: room for touches, relative to those at the beginning of a step: a choice of joints may bring more
+
+
+@helper
+def find_here(hybrid, mask, h):
+    """The touches at the present position, of the region with one of the flags in `mask`."""
+    without_joints(hybrid, True, False, True)
+    search_touches(hybrid, mask, h)
+
+
+# --- the choice of joints ---------------------------------------------------------------------------------------------
+
+
+@helper
+def sift_down(paths, n, i):
+    """A node goes down in a heap, the largest first."""
+    while 2 * i + 1 < n:
+        k = 2 * i + 1
+        if k + 1 < n and paths[k + 1] > paths[k]:
+            k += 1
+        if paths[i] >= paths[k]:
+            break
+        paths[i], paths[k] = paths[k], paths[i]
+        i = k
+
+
+@helper
+def sort_paths(paths, n):
+    """Ascending [Williams 1964, Heapsort]."""
+    for i in range(n // 2 - 1, -1, -1):
+        sift_down(paths, n, i)
+    for end in range(n - 1, 0, -1):
+        paths[0], paths[end] = paths[end], paths[0]
+        sift_down(paths, end, 0)
+
+
+@helper
+def add_paths(hybrid):
+    """The nodes above touched bodies are above a force."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    n = hybrid.n_paths
+    for k in range(touching.scene.n):
+        touch = touching.scene.touches[k]
+        for side in range(2):
+            shape = touch.shape if side == 0 else touch.other
+            body = touching.homes[shape].body if touch.kind == CONTACT and touch.lam.x > 0.0 else -1
+            i = tree.leaf_of[body] if body >= 0 else -1
+            while i >= 0 and not hybrid.on_path[i]:
+                hybrid.on_path[i] = 1
+                hybrid.paths[n] = i
+                n += 1
+                i = tree.up[i]
+    if n > hybrid.n_paths:
+        sort_paths(hybrid.paths, n)
+    hybrid.n_paths = n
+
+
+@helper
+def note_forces(hybrid):
+    """The forces of touches, whose impulses are those of a step, on bodies."""
+    tree, touching, n = hybrid.body.tree, touching_of(hybrid), 0
+    for k in range(touching.scene.n):
+        touch = touching.scene.touches[k]
+        if touch.kind != CONTACT or not touch.lam.x > 0.0:
+            continue
+        lam = touch.lam * (1.0 / hybrid.dt)
+        force = touch.n * lam.x + touch.t * lam.y + touch.s * lam.z
+        for side in range(2):
+            b = touching.homes[touch.shape if side == 0 else touch.other].body
+            if b >= 0:
+                R, r = pose_at(touching.world, tree.leaf_of[b])
+                f = force if side == 0 else force * -1.0
+                outer = hybrid.outer[n]
+                outer.body, outer.f = b, Force(cross(touch.point - r, f) @ R, f @ R)
+                n += 1
+    hybrid.n_outer = n
+
+
+@helper
+def take_back_paths(hybrid):
+    """Those above pushed bodies remain; forces of touches are no longer noted."""
+    hybrid.n_outer = 0
+    touching = touching_of(hybrid)
+    for k in range(hybrid.n_paths):
+        hybrid.on_path[hybrid.paths[k]] = 0
+    for k in range(touching.n_own_paths):
+        hybrid.paths[k] = touching.own_paths[k]
+        hybrid.on_path[hybrid.paths[k]] = 1
+    hybrid.n_paths = touching.n_own_paths
+
+
+@helper
+def swap_with_end(hybrid, m, x):
+    """Exchange velocities and those at the end of a part."""
+    end = touching_of(hybrid).end
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.v[j], end[j] = end[j], x.v[j]
+
+
+@kernel(types.int64(HybridBody.type, types.float64), "active region update with touches", effort=2, nogil=True)
+def choose_joints(hybrid, h):
+    """The active region update where a step with touches begins; these have been found. Returns DONE, or SINGULAR."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    recall(scene, h)
+    find_sleepers(hybrid)
+    add_paths(hybrid)
+    note_forces(hybrid)
+    smallest = update_articulated_body(hybrid)
+    if not smallest > 0.0:
+        take_back_paths(hybrid)
+        return SINGULAR
+    find_update_region(hybrid)
+    take_back_paths(hybrid)
+    if is_new(hybrid):
+        form_hybrid_body(hybrid, CURRENT | UPDATE)
+    find_here(hybrid, CURRENT | UPDATE, h)
+    m, x = open_reduced(hybrid)
+    predicted = scene.n <= scene.capacity
+    if predicted:
+        recall(scene, h)
+        predicted = solve_part(hybrid, h, 0) == DONE
+    if predicted:
+        swap_with_end(hybrid, m, x)
+    count = choose_active_region(hybrid)
+    if predicted:
+        swap_with_end(hybrid, m, x)
+    without_joints(hybrid, True, True, False)
+    return DONE if rigidify(hybrid, count < m.n) > 0.0 else SINGULAR
+
+
+# --- a step -----------------------------------------------------------------------------------------------------------
+
+
+@helper
+def lose_friction(scene):
+    """What touches may slip: forces that only push always exist."""
+    for k in range(scene.n):
+        scene.touches[k].friction = 0.0
+
+
+@helper
+def take_parts(hybrid, h):
+    """The rest of a step of length h, whose touches have been found. Returns what became of it."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    while touching.left > SHARE * h:
+        if touching.parts > 0:
+            find_here(hybrid, CURRENT, touching.left)
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+        status = strike(hybrid)
+        if status != DONE:
+            return status
+        length, slips = touching.left, 0
+        while True:
+            recall(scene, length)
+            status = solve_part(hybrid, length, 1)
+            if status == STRIKES:
+                length = touching.next
+            elif status == UNSOLVED and touching.halves < HALVES:
+                length, touching.halves = 0.5 * length, touching.halves + 1
+            elif status == UNSOLVED and touching.slippery < SLIPPERY:
+                lose_friction(scene)
+                slips = 1
+                touching.slippery += 1
+            elif status != DONE:
+                return status
+            else:
+                break
+        move_part(hybrid, length)
+        remember(scene, length)
+        if slips:
+            touching.halves = 0
+            touching.slipped += 1
+        touching.parts += 1
+        touching.last = length
+        touching.left -= length
+    touching.left = 0.0
+    return DONE
+
+
+@helper
+def begin(hybrid, h):
+    """The touches where a step of length h begins; whoever is touched is awake. Returns DONE, or MORE_TOUCHES."""
+    touching = touching_of(hybrid)
+    find_here(hybrid, CURRENT, h)
+    while wake_touched(hybrid) > 0:
+        form_hybrid_body(hybrid, CURRENT)
+        find_here(hybrid, CURRENT, h)
+    return MORE_TOUCHES if touching.scene.n > touching.scene.capacity else DONE
+
+
+@kernel(types.int64(HybridBody.type, types.float64), "steps of hybrid bodies that touch", effort=2, nogil=True)
+def touching_step(hybrid, h):
+    """A step of length h, or what is left of it. Returns what became of it; FLIGHT: nothing touches, and it was not
+    taken."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    goes_on = touching.left > 0.0
+    if goes_on:
+        find_here(hybrid, CURRENT, touching.left)
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+    else:
+        if begin(hybrid, h) != DONE:
+            return MORE_TOUCHES
+        watch_motion(hybrid, h)
+        if scene.n == 0 and hybrid.n_rows == 0:
+            return FLIGHT
+        if SPARE * scene.n > scene.capacity:
+            return MORE_TOUCHES
+        touching.parts = touching.bounces = touching.sweeps = touching.halves = touching.slippery = 0
+        touching.fault, touching.slowest = 0.0, 2.0 * norm(hybrid.gravity) * h + 1e-9
+        m, x = open_reduced(hybrid)
+        if hybrid.due <= 0 or hybrid.unchecked >= LOOK:
+            keep_state(hybrid, m, x)
+            hybrid.unchecked = 0
+        if hybrid.due <= 0 and not hybrid.ways & FIXED:
+            hybrid.due = 0
+            if choose_joints(hybrid, h) != DONE:
+                return SINGULAR
+            find_here(hybrid, CURRENT, h)
+        if hybrid.due <= 0:
+            hybrid.updates += 1
+            hybrid.due = hybrid.every
+        touching.left = h
+        hybrid.accounts_open = 0.0
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+    return take_parts(hybrid, h)
+
+
+@helper
+def count_step(hybrid, dt):
+    hybrid.steps += 1
+    hybrid.time += dt
+    hybrid.due -= 1
+    hybrid.unchecked += 1
+
+
+@kernel(
+    types.int64(HybridBody.type, types.int64, types.float64), "adaptive dynamics with touches", effort=2, nogil=True
+)
+def touching_run(hybrid, steps, dt):
+    """Perform a number of steps: until hybrid.steps has grown by so many. Returns how the run ended."""
+    hybrid.dt = dt
+    touching = touching_of(hybrid)
+    end = hybrid.steps + steps
+    while hybrid.steps < end:
+        if touching.only_characters and touching.n_asleep == touching.n_roots:
+            count_step(hybrid, dt)
+            continue
+        status = touching_step(hybrid, dt)
+        if status == FLIGHT:
+            touching.scene.n_known = 0
+            touching.last = dt
+            ended = run_kernel(hybrid, 1, dt)
+            if ended != DONE:
+                return ended
+        elif status == DONE:
+            count_step(hybrid, dt)
+        elif status == MORE_TOUCHES:
+            return ROOM_FOR_TOUCHES
+        elif status == MORE_EQUATIONS:
+            return ROOM_FOR_EQUATIONS
+        elif status == SINGULAR:
+            return NO_INERTIA
+        else:
+            return NOT_SOLVED if status == UNSOLVED else ROOM_FOR_ENTRIES
+    return DONE

@@ -1,0 +1,289 @@
+"""A part of a step of a hybrid body with touches, as contact/stepping.py has it for whole ones: the same equations over
+the active joints alone.
+
+    (H + h D + h^2 K) (v' - v) = h (tau - C) + J^T lam
+
+H is that of the reduced tree, whose factors give the rows of touches [contact/rows.py]. J reaches from a touch over the
+active joints above it; what is rigid in between costs nothing.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from supple.adaptive.kick import swap_velocities
+from supple.adaptive.memory import HybridBody
+from supple.adaptive.reduced import first_law, joint_passes, without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_memory import touching_of
+from supple.contact.impacts import CLOSED, bounce_all
+from supple.contact.landing import body_motions, relative_speed, turn_back, turn_with
+from supple.contact.overlap import push_apart
+from supple.contact.points import norm
+from supple.contact.rows import add_changes, make_rows
+from supple.contact.solving import solve_touches
+from supple.contact.stepping import (
+    DONE,
+    MORE_ENTRIES,
+    MORE_EQUATIONS,
+    SHARE,
+    SINGULAR,
+    STRIKES,
+    STRIKES_MOST,
+    UNSOLVED,
+    until_strike,
+)
+from supple.exact.aba import accelerate_joints
+from supple.integrating.chart import point_into, rate_into
+from supple.integrating.implicit import LIMIT, SOLVES
+from supple.integrating.joint_law import LAW, law_among, law_line
+from supple.model.joint_poses import DOF
+from supple.model.joints import NQ
+from supple.spatial.algebra import Vec3
+from supple.spatial.compiler import helper, kernel
+
+STUCK = 1e-10  #: of what velocities at a touch answer to impulses in all: less than that along the normal is nothing
+
+
+@helper
+def begin_lines(hybrid, m, x):
+    """Let the lines of the joints' forces be through their velocities."""
+    if hybrid.n_rows == 0:
+        return
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            row = first_law(hybrid, j)
+            while row > 0:
+                touching_of(hybrid).through[row - 1] = x.v[j]
+                row = hybrid.controlled[x.nv + row - 1]
+
+
+@helper
+def line_up(hybrid, m, x, h):
+    """The forces of active joints as lines in the velocity at the end of a part of length h: in x.drive, and their
+    slopes as armatures [implicit.py]."""
+    armature, touching = hybrid.body.tree.armature, touching_of(hybrid)
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            force, slopes, row = hybrid.controls[j], h * m.dofs[j].damping, first_law(hybrid, j)
+            while row > 0:
+                law, u = law_among(hybrid.controls, x.nv + LAW * (row - 1)), touching.through[row - 1]
+                f, stiffness, damper, piece = law_line(law, x.q[int(law.coordinate)] + h * u, u)
+                slope = damper + h * stiffness
+                force += f + slope * (u - x.v[j])
+                slopes += h * slope
+                touching.pieces[row - 1] = piece
+                row = hybrid.controlled[x.nv + row - 1]
+            x.drive[j] = force
+            m.dofs[j].armature = armature[j] + slopes
+
+
+@helper
+def reline(hybrid, m, x, h):
+    """Let the lines of forces that the end has in another piece of their law be through the end. Returns whether there
+    are any."""
+    touching, found = touching_of(hybrid), False
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            row, u = first_law(hybrid, j), touching.end[j]
+            while row > 0:
+                law, through = law_among(hybrid.controls, x.nv + LAW * (row - 1)), touching.through[row - 1]
+                piece = law_line(law, x.q[int(law.coordinate)] + h * u, u)[3]
+                engages = abs(touching.pieces[row - 1]) < LIMIT <= abs(piece)
+                slope = law.damper + h * law.stiffness
+                if engages or (abs(touching.pieces[row - 1]) < LIMIT and slope * abs(u - through) > 0.1 * law.most):
+                    touching.through[row - 1], found = u, True
+                row = hybrid.controlled[x.nv + row - 1]
+    return found
+
+
+@helper
+def release(hybrid, m):
+    """The model's own armatures again."""
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            m.dofs[j].armature = hybrid.body.tree.armature[j]
+
+
+@kernel(types.float64(HybridBody.type, types.float64), "hybrid body without touches", effort=2, nogil=True)
+def free_velocities(hybrid, h):
+    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
+    smallest pivot."""
+    m, x = open_reduced(hybrid)
+    touching, smallest = touching_of(hybrid), 1.0
+    line_up(hybrid, m, x, h)
+    for stage in range(2):
+        if stage == 1:
+            swap_velocities(m, x)
+        without_joints(hybrid, True, True, False)
+        smallest = joint_passes(hybrid, True)
+        accelerate_joints(m, x.v, x.qdd, x.work)
+        if stage == 1:
+            swap_velocities(m, x)
+        if not smallest > 0.0:
+            return smallest
+        if stage == 0:
+            for b in range(m.n):
+                for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+                    x.half[j] = x.v[j] + 0.5 * h * x.qdd[j]
+                    x.drive[j] += m.dofs[j].damping * (x.half[j] - x.v[j])  # damping is of the beginning
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            touching.end[j] = x.v[j] + h * x.qdd[j]
+    turn_with(m, x.v, x.half, h, touching.end)
+    return smallest
+
+
+@helper
+def make_all_rows(scene, work, owner):
+    """The rows of all touches. Those that nothing can close or open do not take part: parts that an active joint lets
+    only slide along each other, as a hinge through the normal does. Returns whether there was room."""
+    if not make_rows(scene, work, owner):
+        return False
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if not touch.W.xx > STUCK * (touch.W.xx + touch.W.yy + touch.W.zz):
+            touch.active, touch.lam = 0, Vec3(0.0, 0.0, 0.0)
+    return True
+
+
+@helper
+def prepare_touches(hybrid, x, h):
+    """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
+    touching, largest = touching_of(hybrid), 0.0
+    scene = touching.scene
+    body_motions(scene, x.work, x.v)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.before = relative_speed(scene, touch, x.v)
+    body_motions(scene, x.work, touching.end)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.free = relative_speed(scene, touch, touching.end)
+        touch.bias = max(touch.gap, 0.0) / h
+        largest = max(largest, norm(touch.before), norm(touch.free))
+    return largest
+
+
+@helper
+def are_finite(m, v, dq):
+    total = 0.0
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            total += abs(v[j]) + abs(dq[j])
+    return total < 1e300
+
+
+@helper
+def change_end(m, work, touching, h):
+    """The change of velocities at the end by impulses, and what moves shapes apart that overlap."""
+    scene = touching.scene
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            touching.dv[j] = touching.dq[j] = 0.0
+    add_changes(m, work, scene.z, touching.dv)
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            touching.end[j] += touching.dv[j]
+    if push_apart(scene, h, touching.overlap):
+        add_changes(m, work, scene.total, touching.dq)
+
+
+@kernel(types.int64(HybridBody.type, types.float64, types.int64), "parts of steps that touch", effort=4, nogil=True)
+def solve_part(hybrid, h, bouncing):
+    """The velocities at the end of a part of length h, in `end`, and dq. bouncing: whether a touch with restitution
+    ends it. Returns what became of it."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    scene, gravity, status = touching.scene, norm(hybrid.gravity), DONE
+    begin_lines(hybrid, m, x)
+    for attempt in range(SOLVES):
+        if not free_velocities(hybrid, h) > 0.0:
+            status = SINGULAR
+            break
+        if not make_all_rows(scene, x.work, touching.owner):
+            status = MORE_ENTRIES
+            break
+        largest = prepare_touches(hybrid, x, h)
+        if attempt == 0 and bouncing and touching.bounces < STRIKES_MOST:
+            touching.next = until_strike(scene, h, touching.slowest)
+            if touching.next < h:
+                touching.next = max(touching.next, SHARE * h)
+                status = STRIKES
+                break
+        tolerance = touching.tolerance * (largest + gravity * h + 1e-12)
+        worst = solve_touches(scene, touching.most, tolerance)
+        if worst < 0.0:
+            status = MORE_EQUATIONS
+            break
+        touching.sweeps += scene.done
+        touching.fault = max(touching.fault, worst / tolerance)
+        if not worst <= tolerance:
+            status = UNSOLVED
+            break
+        change_end(m, x.work, touching, h)
+        if hybrid.n_rows == 0 or not reline(hybrid, m, x, h):
+            break
+    release(hybrid, m)
+    if status == DONE and not are_finite(m, touching.end, touching.dq):
+        status = UNSOLVED
+    return status
+
+
+@helper
+def move_part(hybrid, h):
+    """q and v at the end of a part."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    for b in range(m.n):
+        kind, iq, iv = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
+        for j in range(iv, iv + DOF[kind]):
+            touching.x[j] = 0.0
+            touching.dv[j] = touching.end[j] + touching.dq[j] / h
+        for i in range(iq, iq + NQ[kind]):
+            touching.q0[i] = x.q[i]
+    rate_into(m, touching.x, x.q, touching.dv, touching.rate)
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            touching.x[j] = h * touching.rate[j]
+            x.v[j] = touching.end[j]
+    point_into(m, touching.q0, touching.x, x.q)
+    turn_back(m, touching.q0, x.q, x.v)
+
+
+@kernel(types.int64(HybridBody.type), "impacts of the hybrid body", effort=3, nogil=True)
+def strike(hybrid):
+    """Impacts at this instant. Returns what became of them: DONE, and v is changed if there were any."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    scene, possible = touching.scene, False
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.struck = Vec3(0.0, 0.0, 0.0)
+        possible = possible or (touch.restitution > 0.0 and touch.gap <= CLOSED * scene.length)
+    if not possible or touching.bounces >= STRIKES_MOST:
+        return DONE
+    begin_lines(hybrid, m, x)
+    if not free_velocities(hybrid, 0.0) > 0.0:
+        return SINGULAR
+    if not make_all_rows(scene, x.work, touching.owner):
+        return MORE_ENTRIES
+    body_motions(scene, x.work, x.v)
+    largest = 0.0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        touch.free = relative_speed(scene, touch, x.v)
+        largest = max(largest, norm(touch.free))
+    tolerance = touching.tolerance * (largest + 1e-12)
+    worst, rounds = bounce_all(scene, touching.slowest, touching.most, tolerance)
+    if worst < 0.0:
+        return MORE_EQUATIONS
+    touching.bounces += rounds
+    touching.fault = max(touching.fault, worst / tolerance)
+    if not worst <= tolerance:
+        return UNSOLVED
+    if rounds > 0:
+        add_changes(m, x.work, scene.total, x.v)
+    for k in range(scene.n):
+        scene.touches[k].active = 1
+    return DONE

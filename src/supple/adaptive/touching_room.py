@@ -1,0 +1,260 @@
+"""The memory of touches of a hybrid body, and what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple.adaptive.memory import OuterForce
+from supple.adaptive.settings import Settings
+from supple.adaptive.sleeping import wake_kernel
+from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
+from supple.adaptive.touching_memory import Home, Touching
+from supple.arguments import ARRAY, take
+from supple.assembly.memory import Pose
+from supple.assembly.tree import SUM, Assembly
+from supple.contact.blocks import make_room
+from supple.contact.memory import Touch
+from supple.contact.room import ContactRoom
+from supple.contact.settings import Contacts
+from supple.contact.volumes import Volume
+from supple.errors import StateError
+from supple.exact.kinematics import PlacedBody
+from supple.exact.tables import host_tables
+from supple.integrating.joint_law import LAW
+from supple.model.model import Model
+from supple.spatial.held import Held
+from supple.spatial.pointing import Pointing
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Saved = dict[str, NDArray[Any]]
+
+PATIENCE = 0.25  #: seconds that a character has to be still before it sleeps
+SAVED = ("asleep", "quiet", "known", "resting", "last_part", "slipped")  #: names of what is saved, after PREFIX
+PREFIX = "touches_"
+
+
+class TouchesOfHybrid(Pointing):
+    """What a hybrid body of a model needs to touch, and its characters that sleep. reduced: the tables of its reduced
+    tree."""
+
+    _pointers = ("room", "struct", "_tables", "_homes", "_arrays")
+
+    def __init__(self, model: Model, assembly: Assembly, contacts: Contacts, reduced: dict[str, NDArray[Any]]) -> None:
+        self.model, self.assembly, self.contacts = model, assembly, contacts
+        self._reduced = reduced
+        self._kept: Saved | None = None
+        self._point()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_kept": self.save(), "_reduced": {}}
+
+    def attach(self, reduced: dict[str, NDArray[Any]], memory: Held) -> None:
+        """To the tables of a reduced tree, and to a HybridBody."""
+        self._reduced = reduced
+        self._tables.bodies = reduced["bodies"]
+        memory.touching, memory.has_touches = self.struct, 1
+        memory.body_volumes = _around(self.model, self._homes, self.room.scene.shapes)
+        memory.outer = OuterForce.zeros(2 * self.room.scene.capacity)
+        if not len(memory.volumes):
+            memory.volumes = Volume.zeros(self.assembly.n_nodes)
+
+    def _point(self) -> None:
+        model, nodes = self.model, self.assembly.n_nodes
+        n, nv = model.n_bodies, model.nv
+        self.room = ContactRoom(model, np.zeros((0, LAW)), self.contacts)
+        scene, table = self.room.scene, self.room.scene.shapes
+        self._tables: Held = host_tables(model).tables.but(n=0)
+        self._homes = Home.zeros(len(table))
+        for name in ("body", "R", "p"):
+            self._homes[name] = table[name]
+        table["X"], table["at"], table["reach"] = table["R"], table["p"], 0.0
+        scene.model, scene.bodies = self._tables, PlacedBody.zeros(n + 1)
+        flat = len(table) - scene.n_flat
+        body = table["body"]
+        order = np.argsort(body[:flat], kind="stable")
+        order = order[body[order] >= 0]
+        starts = np.searchsorted(body[order], np.arange(n + 1))
+        limit_of, limits = np.full(nv, -1), scene.limits[: scene.n_limits]
+        limit_of[limits] = np.arange(len(limits))
+        roots = Settings.free_roots(model)
+        self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.zeros(len(roots))}
+        contacts, self.resting = self.contacts, Touch.zeros(0)
+        self.struct: Held = Touching.of(
+            scene=scene, tables=self._tables, homes=self._homes, shape_start=starts, shapes_on=order,
+            fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
+            world=Pose.zeros(nodes),
+            stack=np.zeros(24 * self.assembly.depth + 64, dtype=np.int64), limit_of=limit_of,
+            coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
+            **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
+            **{name: np.zeros(nv) for name in ("middle", "end", "dv", "dq", "x", "rate")},
+            shape_stamps=np.zeros(len(table), dtype=np.int64), owner=np.zeros(nv, dtype=np.int64),
+            q0=np.zeros(model.nq), tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
+            n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
+            only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
+            **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
+            **self._arrays,
+        )  # fmt: skip
+        self._make_room_to_rest()
+        if self._kept is not None:
+            self.restore(self._kept)
+            self._kept = None
+
+    def _make_room_to_rest(self) -> None:
+        """Characters that fall asleep may have as many touches as there are."""
+        n, s = self.struct.n_resting, self.struct
+        more = Touch.zeros(n + self.room.scene.capacity)
+        more[:n] = self.resting[:n]
+        self.resting = s.resting = more
+        s.resting_room = len(more)
+
+    def make_room(self, touches: int, entries: int) -> None:
+        """For so many."""
+        known = self.room.known
+        self.room._room_for(touches, entries)
+        self.room.known = known
+        self._make_room_to_rest()
+
+    def lacks_room(self, ended: int, memory: Held) -> bool:
+        """Whether a run ended for want of room, which there is now."""
+        scene = self.room.scene
+        if ended == ROOM_FOR_TOUCHES:
+            self.make_room(2 * SPARE * scene.n, scene.room)
+            memory.outer = OuterForce.zeros(2 * scene.capacity)
+        elif ended == ROOM_FOR_ENTRIES:
+            self.make_room(scene.capacity, 2 * scene.n_entries)
+        elif ended == ROOM_FOR_EQUATIONS:
+            make_room(self.room.blocks)
+        return ended in (ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS)
+
+    def for_rows(self, n: int) -> None:
+        """Room for n rows of the law of joints."""
+        if len(self.struct.through) < n:
+            self.struct.through, self.struct.pieces = np.zeros(2 * n), np.zeros(2 * n)
+
+    def for_paths(self, paths: Ints, memory: Held) -> None:
+        """The nodes above pushed bodies; touches add others."""
+        self.struct.own_paths[: len(paths)], self.struct.n_own_paths = paths, len(paths)
+        memory.paths = np.append(paths, np.zeros(self.assembly.n_nodes - len(paths), dtype=np.int64))
+
+    # --- sleep ----------------------------------------------------------------------------------------------------
+
+    @property
+    def sleeping(self) -> Ints:
+        """The free roots of characters that sleep."""
+        found: Ints = self.struct.roots[self._arrays["asleep"] > 0]
+        return found
+
+    def mark_asleep(self, memory: Held, settings: Settings) -> None:
+        """The nodes of characters that sleep; and which characters never do."""
+        asleep, a = memory.asleep, self.assembly
+        asleep[:] = 0
+        asleep[a.node_of[self.sleeping]] = 1
+        above = a.up[a.node_of[self.struct.roots]]
+        while len(above := np.unique(above[above >= 0])):
+            both = above[a.kind[above] == SUM]
+            asleep[both] = asleep[a.left[both]] & asleep[a.right[both]]
+            above = a.up[above]
+        pinned = np.flatnonzero(settings.pins > 0)
+        self.struct.keeps_awake[:] = 0
+        kept = self.struct.root_of[pinned]
+        self.struct.keeps_awake[kept[kept >= 0]] = 1
+
+    def wake(self, memory: Held, body: int | None) -> bool:
+        """The character of a body, or all of them. Returns whether there was any to wake."""
+        c = -1 if body is None else int(self.struct.root_of[body])
+        there = self.struct.n_asleep > 0 and (body is None or (c >= 0 and bool(self._arrays["asleep"][c])))
+        if there:
+            wake_kernel.load()(memory.address, c)
+        return there
+
+    def begin(self, memory: Held) -> None:
+        """As at the beginning: everybody is awake, nothing is remembered."""
+        s = self.struct
+        self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, 0.0
+        memory.asleep[:] = 0
+        s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = 0
+        s.left = 0.0
+
+    # --- what is kept ---------------------------------------------------------------------------------------------
+
+    def save(self) -> Saved:
+        """What determines how a run continues."""
+        rest = self.resting[: self.struct.n_resting]
+        arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
+        arrays |= {"known": self.room.known, "last_part": np.array(self.struct.last)}
+        arrays["slipped"] = np.array(self.struct.slipped)
+        arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
+        return {PREFIX + name: arrays[name] for name in SAVED}
+
+    def checked(self, saved: Any) -> tuple[Saved, Ints]:
+        """Of saved data, those that are of touches, if they fit; and the roots of characters that sleep."""
+        like, names = self.save(), [PREFIX + name for name in SAVED]
+        if not (isinstance(saved, Mapping) and all(name in saved for name in names)):
+            raise StateError("what was saved is of a run without contacts")
+        given = {name: take(name, saved[name], ARRAY) for name in names}
+        asleep, known, resting = (given[PREFIX + name] for name in ("asleep", "known", "resting"))
+        fits = all(
+            given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", "last_part", "slipped")
+        )
+        fits = fits and known.shape[1:] == (4,) and resting.shape[1:] == (Touch.words,)
+        whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "slipped"))
+        if not (fits and whole) or not np.isin(asleep, (0, 1)).all():
+            raise StateError("what was saved is of another model, or of a run with other contacts")
+        numbers = (given[PREFIX + x] for x in ("quiet", "last_part", "known"))
+        places = np.ascontiguousarray(resting).view(Touch.dtype)
+        n = len(self._homes)
+        if not (all(np.isfinite(x).all() for x in numbers) and given[PREFIX + "last_part"] >= 0):
+            raise StateError("what was saved has numbers that are not finite")
+        if not all(((x >= 0) & (x < n)).all() for x in (places["shape"], places["other"])):
+            raise StateError("what was saved has shapes that this model does not have")
+        roots: Ints = self.struct.roots[asleep > 0]
+        return given, roots
+
+    def restore(self, saved: Saved) -> None:
+        for name, x in self._arrays.items():
+            x[:] = saved[PREFIX + name]
+        s, resting = self.struct, saved[PREFIX + "resting"]
+        s.n_asleep, s.last, s.left, s.n_resting = int(self._arrays["asleep"].sum()), saved[PREFIX + "last_part"], 0, 0
+        s.slipped = saved[PREFIX + "slipped"]
+        self.room.scene.n = 0
+        self.room.known = saved[PREFIX + "known"]
+        if len(resting) > len(self.resting):
+            self.resting = s.resting = Touch.zeros(2 * len(resting))
+            s.resting_room = len(self.resting)
+        self.resting[: len(resting)] = np.ascontiguousarray(resting).view(Touch.dtype)[:, 0]
+        s.n_resting = len(resting)
+
+    def rows(self) -> Floats:
+        """What touches, with forces: rows of contact/room.py; those of characters that sleep as they were."""
+        self.room.landing.last = self.struct.last or 1.0
+        resting = self.resting[: self.struct.n_resting].copy()
+        resting["lam"] *= self.room.landing.last
+        return np.concatenate([self.room.rows(), self.room.rows(resting)])
+
+
+def _around(model: Model, homes: NDArray[np.void], shapes: NDArray[np.void]) -> NDArray[np.void]:
+    """Boxes around the shapes of every body; and one more, for use by others."""
+    out = Volume.zeros(model.n_bodies + 1)
+    low, high = np.full((model.n_bodies, 3), np.inf), np.full((model.n_bodies, 3), -np.inf)
+    on = homes["body"] >= 0
+    size = np.einsum("kij,kj->ki", np.abs(homes["R"][on].reshape(-1, 3, 3)), shapes["box"][on])
+    size += shapes["margin"][on, None]
+    np.minimum.at(low, homes["body"][on], homes["p"][on] - size)
+    np.maximum.at(high, homes["body"][on], homes["p"][on] + size)
+    has = np.flatnonzero(np.isfinite(low[:, 0]))
+    out["h"] = -1.0
+    out["c"][has], out["h"][has] = 0.5 * (low[has] + high[has]), 0.5 * (high[has] - low[has])
+    return out
+
+
+def _characters(model: Model, roots: Ints) -> Ints:
+    """The character of every body, -1 for those of none."""
+    out = np.full(model.n_bodies, -1)
+    for c, root in enumerate(roots):
+        out[root : model.subtree_end[root]] = c
+    return out

@@ -1,0 +1,189 @@
+"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, and how finding contacts grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from supple import scenes
+from supple.adaptive.dynamics import AdaptiveDynamics
+from supple.adaptive.memory import CURRENT
+from supple.adaptive.touching_search import search_touches
+from supple.bench.contact_peers import mujoco_data, mujoco_model
+from supple.bench.exact import peer
+from supple.bench.measure import minima
+from supple.bench.rows import Row
+from supple.contact.finding import find_touches
+from supple.contact.room import ContactRoom, Unsolved
+from supple.contact.settings import Contacts
+from supple.errors import SimulationError
+from supple.integrating.joint_law import LAW
+from supple.integrating.model_law import passive_rows
+from supple.model.builder import ModelBuilder
+from supple.model.joints import JointName
+from supple.model.model import Model
+from supple.model.shapes import Shape
+from supple.scenes import Scene
+
+Floats = NDArray[np.float64]
+
+SOME, AT_REST = 4.0, 50.0  #: times faster than our own full step: with 5 % of the joints active, with all at rest
+CROWD_MUJOCO, HUMANOID_MUJOCO = (1.0, 2.0), (1.0, 1.5)  #: times faster than mj_step: (floor, aim)
+PUSHED, FALLING, ON_GROUND, LYING = 0.3, 0.9, 1.4, 12.0  #: seconds: of pushes, until all fall, are down, at most sleep
+SETTLES = 0.6  #: seconds that MuJoCo is given to fall asleep
+OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "it sleeps"
+WINDOW = 20  #: steps that are timed together: one update among them
+LINKS, ACTIVE = (1_000, 10_000, 100_000, 1_000_000), 10  #: of chains; joints of these that move
+CELL = 0.1  #: metres a link
+
+
+def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+    mujoco = peer(console, "mujoco", "mujoco")
+    people = (5, 4) if quick else (20, 10)
+    scene = scenes.falling_crowd(*people)
+    title = f"A crowd of {people[0] * people[1]} that falls ({scene.model.n_bodies:,} joints), a step of 2 ms"
+    yield from _crowd(title, scene, mujoco, quick)
+    yield "A person who has just fallen to the ground, a step of 2 ms", _humanoid(mujoco, quick)
+    title = f"Finding contacts of an arch of links on the ground, {ACTIVE} joints of which move"
+    yield title, [_finding(n) for n in (LINKS[:2] if quick else LINKS)]
+
+
+class Full:
+    """Steps of all joints with contacts, from a state; without Python between them."""
+
+    def __init__(self, scene: Scene, ground: float) -> None:
+        assert scene.contacts is not None
+        self.dt, model = scene.dt, scene.model
+        self.room = ContactRoom(model, passive_rows(model), replace(scene.contacts, ground=ground))
+        self._tau = np.zeros(model.nv)
+
+    def window(self, q: Floats, v: Floats) -> float:
+        """The seconds of a step, over a window from a state; infinite if one fails."""
+        taken, known = 0.0, self.room.known[:0]
+        self.room.known = known
+        try:
+            for k in range(WINDOW + 1):
+                begun = time.process_time()
+                self.room.take(q, v, self.dt, self._tau, None)
+                taken += (time.process_time() - begun) * (k > 0)  # the first one knows no forces
+                q, v = self.room.q.copy(), self.room.v.copy()
+        except Unsolved:
+            return np.inf
+        return taken / WINDOW
+
+
+def _adaptive_window(body: AdaptiveDynamics, dt: float) -> float:
+    """The same of adaptive dynamics, from where it is."""
+    begun = time.process_time()
+    body.run(WINDOW * dt, dt)
+    return (time.process_time() - begun) / WINDOW
+
+
+def _mujoco_window(mujoco: Any, theirs: Any, full: Full, q: Floats, v: Floats, settle: float) -> float:
+    """The same of theirs, after a time in which it settles."""
+    data = mujoco_data(mujoco, theirs, full.room.model, q, v)
+    mujoco.mj_step(theirs, data, 1 + round(settle / full.dt))
+    begun = time.process_time()
+    mujoco.mj_step(theirs, data, WINDOW)
+    taken = time.process_time() - begun
+    if not np.isfinite(data.qpos).all():
+        raise SimulationError("MuJoCo's run diverged")
+    return taken / WINDOW
+
+
+def _windows(mujoco: Any, body: AdaptiveDynamics, full: Full, rounds: int, settle: float = 0.0) -> dict[str, float]:
+    """The least seconds of a step of each, over windows: of all joints from the present state, and of adaptive
+    dynamics from there on."""
+    q, v = body.q.copy(), body.v.copy()
+    calls: dict[str, Callable[[], float]] = {
+        OURS: lambda: _adaptive_window(body, full.dt),
+        FULL: lambda: full.window(q, v),
+    }
+    for name, sleeps in ((THEIRS, False), (ASLEEP, True)) if mujoco is not None else ():
+        model = mujoco_model(mujoco, full.room, full.dt, sleeps)
+        calls[name] = partial(_mujoco_window, mujoco, model, full, q, v, settle)
+    return {name: min(call() for _ in range(rounds)) for name, call in calls.items()}
+
+
+def _fallen(scene: Scene, seconds: float) -> AdaptiveDynamics:
+    """The scene, pushed all at once, after some time."""
+    body = scene.adaptive_dynamics(**scene.adaptive)
+    pushes = [body.apply(p.body, force=p.force, point=p.point) for p in scene.pushes.described()]
+    body.run(PUSHED, scene.dt)
+    for push in pushes:
+        push.remove()
+    body.run(seconds - PUSHED, scene.dt)
+    return body
+
+
+def _full(scene: Scene, body: AdaptiveDynamics) -> Full:
+    assert body.contacts is not None and isinstance(body.contacts.ground, float)
+    return Full(scene, body.contacts.ground)
+
+
+def _crowd(title: str, scene: Scene, mujoco: Any, quick: bool) -> Iterator[tuple[str, list[Row]]]:
+    body, rounds = _fallen(scene, FALLING), 2 if quick else 3
+    full = _full(scene, body)
+    best = _windows(mujoco, body, full, rounds)
+    found = [Row("5 % active", best[OURS], "s", best[FULL], FULL, SOME)]
+    found += [Row(FULL, best[FULL], "s", best[x], x, *CROWD_MUJOCO) for x in (THEIRS, ASLEEP) if x in best]
+    yield title, found
+    while len(body.sleeping) < (scene.model.parent < 0).sum() and body.time < LYING:
+        body.run(0.2, scene.dt)
+    best = _windows(mujoco, body, full, 1, SETTLES)
+    asleep = f"{len(body.sleeping)} asleep"
+    found = [Row(asleep, best[OURS], "s", best[FULL], FULL, AT_REST)]
+    found += [Row(asleep, best[OURS], "s", best[x], x) for x in (THEIRS, ASLEEP) if x in best]
+    yield title.replace("falls", "lies still"), found
+
+
+def _humanoid(mujoco: Any, quick: bool) -> list[Row]:
+    scene = scenes.falling_crowd(1, 1)
+    body = _fallen(scene, ON_GROUND)
+    best = _windows(mujoco, body, _full(scene, body), 5 if quick else 20)
+    found = [Row(FULL, best[FULL], "s", best[x], x, *HUMANOID_MUJOCO) for x in (THEIRS,) if x in best]
+    return [*found, Row("5 % active", best[OURS], "s", best[FULL], FULL)]
+
+
+def _finding(n: int) -> Row:
+    """Along the tree, beside sorting and sweeping all shapes."""
+    size, turn = (0.02, 0.8 * CELL), np.eye(3)
+    middle = np.array([0.0, 0.0, -0.5 * CELL])
+    shapes = tuple(Shape(f"s{i}", i, "capsule", size, middle, turn) for i in range(n))
+    model = replace(_chain(n), shape_list=shapes)
+    q = model.neutral()
+    radius = n * CELL / np.pi
+    q[:3], q[3:7] = (-radius, 0.0, 0.0099), (1.0, 0.0, 0.0, 0.0)  # upside down: it goes up, over and down again
+    q[7:] = np.pi / (n - 1)
+    body = AdaptiveDynamics(model, q, active=ACTIVE, contacts=Contacts(ground=0.0, limits=False))
+    body.run(3e-3, 1e-3)
+    hybrid, find, all_of = body._hybrid, search_touches.load(), find_touches.load()
+    assert hybrid.touches is not None
+    room = ContactRoom(model, np.zeros((0, LAW)), body.contacts)  # type: ignore[arg-type]
+    room.touching(body.q.copy())
+    calls: dict[str, Callable[[], Any]] = {
+        "tree": lambda: find(hybrid.memory.address, CURRENT, 1e-3),
+        "sweep": lambda: all_of(room.scene.address, 1e-3),
+    }
+    best = minima(calls, 20)
+    return Row(f"{n:,} links, {hybrid.touches.room.scene.n} contacts", best["tree"], "s", best["sweep"], "all shapes")
+
+
+def _chain(n: int) -> Model:
+    """Links that hinge about y, the first of them free."""
+    b = ModelBuilder("arch")
+    joints: list[JointName] = ["revolute"] * n
+    joints[0] = "free"
+    b.add_bodies(
+        np.arange(n) - 1, joints, axis=(0.0, 1.0, 0.0),
+        position=np.where(np.arange(n)[:, None] > 0, (0.0, 0.0, -CELL), 0.0), mass=0.1, com=(0.0, 0.0, -0.5 * CELL),
+        inertia=1e-4 * np.eye(3),
+    )  # fmt: skip
+    return b.build()

@@ -1,0 +1,74 @@
+"""Chains and ropes of capsules that fall on a floor, and over a bar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from supple.arguments import checked
+from supple.contact.settings import Contacts
+from supple.model.builder import ModelBuilder
+from supple.model.model import Model
+from supple.model.parents import room
+from supple.scenes.scene import NO_PUSHES, Floats, Scene, SeedNumber, Some
+
+LINK, THICK, MASS = 0.12, 0.025, 0.1  #: metres from joint to joint, radius; kilograms
+DAMPING, FRICTION = 2e-3, 0.6
+BAR, HEIGHT = 0.15, 1.2  #: radius of the bar, and where its middle is
+SPACING = 0.35  #: metres from chain to chain, and from layer to layer
+
+
+def _add_rope(b: ModelBuilder, links: int, name: str) -> None:
+    """A free rope along x, that bends about y and z in turn."""
+    inertia = MASS * np.array([0.5 * THICK**2, *[LINK**2 / 12 + THICK**2 / 4] * 2])
+    turn = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # z of a capsule along x
+    for i in range(links):
+        how: dict[str, Any] = dict(mass=MASS, com=(0.5 * LINK, 0.0, 0.0), inertia=inertia)
+        if i == 0:
+            b.add_body(f"{name} {i}", joint="free", **how)
+        else:
+            axis = (0.0, 1.0, 0.0) if i % 2 else (0.0, 0.0, 1.0)
+            b.add_body(
+                f"{name} {i}", parent=f"{name} {i - 1}", joint="revolute", axis=axis, position=(LINK, 0.0, 0.0),
+                damping=DAMPING, **how,
+            )  # fmt: skip
+        b.add_shape(f"{name} {i}", "capsule", (THICK, LINK - THICK), (0.5 * LINK, 0.0, 0.0), turn, friction=FRICTION)
+
+
+def _rods(model: Model) -> Floats:
+    return np.tile([[0.0, 0.0, 0.0], [LINK, 0.0, 0.0]], (model.n_bodies, 1, 1))
+
+
+@checked
+def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
+    """Chains of capsules fall on a floor and on each other, and lie still."""
+    room(chains * links)
+    b, rng = ModelBuilder("pile"), np.random.default_rng(seed)
+    for k in range(chains):
+        _add_rope(b, links, f"chain {k}")
+    model = b.build()
+    q = model.neutral()
+    for k, at in enumerate(model.q_index[model.parent < 0]):
+        turn = rng.normal(size=4)
+        q[at : at + 3] = 0.15 * rng.normal(), 0.15 * rng.normal(), 0.4 + SPACING * k
+        q[at + 3 : at + 7] = turn / np.linalg.norm(turn)
+    hinges = model.q_index[model.parent >= 0]
+    q[hinges] = 0.5 * rng.normal(size=len(hinges))
+    return Scene(
+        model, q, NO_PUSHES, 2e-3, _rods(model), duration=5.0, method="adaptive",
+        adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground=0.0),
+    )  # fmt: skip
+
+
+@checked
+def rope(links: Some = 40) -> Scene:
+    """A rope falls across a round bar above a floor, a third of it on one side: it slides off, or stays by friction."""
+    b = ModelBuilder("rope")
+    _add_rope(b, links, "rope")
+    turn = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])  # z along y
+    b.add_shape(None, "capsule", (BAR, 1.0), (0.0, 0.0, HEIGHT), turn, name="bar", friction=FRICTION)
+    model = b.build()
+    q = model.neutral()
+    q[:3] = -0.4 * links * LINK, 0.0, HEIGHT + BAR + THICK + 0.02
+    return Scene(model, q, NO_PUSHES, 2e-3, _rods(model), duration=3.0, contacts=Contacts(ground=0.0, limits=False))

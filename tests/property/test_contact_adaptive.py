@@ -1,0 +1,160 @@
+"""Adaptive dynamics of bodies that touch: as exact runs where all joints move, and the laws of contact in any case."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import supple
+from supple import AdaptiveDynamics, Contacts, Model, Result, simulate
+from supple.adaptive.memory import CURRENT
+from supple.adaptive.touching_search import search_touches
+from supple.contact.room import ContactRoom
+from supple.integrating.joint_law import LAW
+from tests.touching import Floats, chains, strewn
+
+G = 9.81
+FLOOR = Contacts(ground=0.0)
+
+
+def both_ways(model: Model, q: Floats, duration: float = 0.5, dt: float = 2e-3, **how: Any) -> tuple[Result, Result]:
+    how = {"contacts": FLOOR} | how
+    exact = simulate(model, q, duration=duration, dt=dt, **how)
+    return exact, simulate(model, q, duration=duration, dt=dt, method="adaptive", active=model.n_bodies, **how)
+
+
+def lying(model: Model, seed: int = 0) -> Floats:
+    """Straight chains that lie on the floor, apart from each other."""
+    q = model.neutral()
+    for k, at in enumerate(model.q_index[model.parent < 0]):
+        q[at : at + 3] = 0.0, 0.3 * k, 0.04
+        q[at + 3 : at + 7] = 0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)
+    return q
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_joints_active_is_the_exact_run(seed: int) -> None:
+    """Steps in which something touches are the same; forces of touches that are redundant need not be, so this looks
+    at bodies whose forces are unique: from the first touch to the next one."""
+    rng = np.random.default_rng(seed)
+    model = chains(2 + seed)
+    q = lying(model)
+    v = 0.4 * rng.normal(size=model.nv)
+    v[2] = 0.0
+    exact = simulate(model, q, v, duration=0.1, dt=2e-3, contacts=FLOOR)
+    ours = simulate(model, q, v, duration=0.1, dt=2e-3, contacts=FLOOR, method="adaptive", active=model.n_bodies)
+    touching = [i for i in range(len(exact.times)) if exact.contacts(i)]
+    assert len(touching) > 10
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+
+
+def test_all_joints_active_with_springs_limits_controllers_and_bounces() -> None:
+    model = chains(3, restitution=0.5, stiffness=3.0, lower=-0.4, upper=0.4, friction=0.02)
+    q = lying(model)
+    forces = [supple.Controller("c0l1_joint", stiffness=20.0, damping=0.5, target=0.5)]
+    exact, ours = both_ways(model, q, 0.2, forces=forces)
+    assert all(exact.contacts(i) for i in range(1, len(exact.times))) and np.abs(exact.q[-1] - q).max() > 0.1
+    np.testing.assert_allclose(ours.q[:60], exact.q[:60], atol=1e-5)  # then forces are not unique
+
+
+@pytest.mark.parametrize("active", [0, 1, 3, 8])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_laws_of_contact_hold_at_every_step(active: int, seed: int) -> None:
+    model = chains(6, 2)
+    q = strewn(model, seed, 1.3)
+    r = simulate(model, q, duration=1.5, dt=2e-3, contacts=FLOOR, method="adaptive", active=active)
+    touched = 0
+    for i in range(len(r.times)):
+        for c in r.contacts(i):
+            along = c.force @ c.normal
+            across = c.force - along * c.normal
+            touched += 1
+            assert along >= 0.0 and c.gap > -2e-3
+            assert np.linalg.norm(across) <= 0.6 * along * (1 + 1e-6) + 1e-9
+            slip = np.linalg.norm(c.slip)
+            if slip > 1e-4 and along > 1e-3:
+                assert across @ c.slip <= 1e-6 * along * slip  # against the slip
+    assert touched > 500
+    lowest = min(_lowest(model, q) for q in r.q[::20])
+    assert lowest > -2e-3
+    assert r.energy[-1] < r.energy[0] and np.diff(r.energy).max() < 2e-3 * (r.energy[0] - r.energy[-1])
+
+
+def _lowest(model: Model, q: Floats) -> float:
+    place = supple.poses(model, q)
+    ends = [place.position + np.einsum("nij,j->ni", place.rotation, (0.0, 0.0, z)) for z in (0.0, -0.2)]
+    return min(float(x[:, 2].min()) for x in ends) - 0.04
+
+
+@pytest.mark.parametrize("active", [0, 2, 10])
+def test_momentum_between_bodies_that_meet(active: int) -> None:
+    model = chains(5, 2, gravity=0.0)
+    q, v = strewn(model, 3, apart=0.5), np.zeros(model.nv)
+    q[3:7] = q[model.q_index[5] + 3 : model.q_index[5] + 7] = (0.0, 0.0, 0.0, 1.0)
+    v[0] = 2.0
+    body = AdaptiveDynamics(model, q, v, active=active, contacts=True, update_every=7)
+    before, met = supple.momentum_matrix(model, body.q) @ body.v, 0
+    for _ in range(400):
+        body.step(1e-3)
+        met += len(body.touches) > 0
+        now = supple.momentum_matrix(model, body.q) @ body.v
+        np.testing.assert_allclose(now[3:], before[3:], atol=1e-2)  # of 10 kg m/s: what steps of 1 ms leave
+    assert met > 0
+
+
+def test_copies_pickles_and_restored_runs_go_on_alike() -> None:
+    model = chains(6, 2)
+    body = AdaptiveDynamics(model, strewn(model, 1), active=3, contacts=FLOOR)
+    body.run(0.5, dt=2e-3)
+    twins = [copy.copy(body), copy.deepcopy(body), pickle.loads(pickle.dumps(body))]
+    other = AdaptiveDynamics(model, active=3, contacts=FLOOR)
+    other.set_state(body.q, body.v)
+    other.restore(body.save())
+    body.run(0.3, dt=2e-3)
+    for twin in (*twins, other):
+        twin.run(0.3, dt=2e-3)
+        np.testing.assert_array_equal(twin.q, body.q)
+        np.testing.assert_array_equal(twin.v, body.v)
+        np.testing.assert_array_equal(twin.touches, body.touches)
+
+
+def path_between(model: Model, a: int, b: int) -> set[int]:
+    """The joints by which two bodies may move relative to each other; -1 is the world."""
+    above = []
+    for x in (a, b):
+        way = set()
+        while x >= 0:
+            way.add(int(x))
+            x = model.parent[x]
+        above.append(way)
+    return above[0] ^ above[1]
+
+
+@pytest.mark.parametrize("active", [0, 2, 5, 18])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int) -> None:
+    """Of bodies that overlap at random: but for those that are rigidly connected at the moment."""
+    model = chains(6, 3)
+    q = strewn(model, seed, height=0.05, apart=0.1)
+    contacts = Contacts(ground=0.0, limits=False)
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+    v = np.random.default_rng(seed).normal(size=model.nv)
+    for moved in (False, True):
+        body = AdaptiveDynamics(model, q, v if moved else None, active=active, contacts=contacts, check_energy=False)
+        if moved:  # joints that have moved and then stopped: their nodes have become rigid
+            body.run(0.1, dt=1e-3)
+        hybrid = body._hybrid
+        energies = hybrid.energies()  # places all rigid parts
+        assert np.isfinite(energies).all() and hybrid.touches is not None
+        search_touches.load()(hybrid.memory.address, CURRENT, 0.0)
+        ours = hybrid.touches.room.found
+        moving, expected = set(body.active_joints.tolist()), []
+        for t in room.touching(body.q.copy()):
+            if path_between(model, t["a"], t["b"]) & moving:
+                expected.append(sorted((int(t["shape"]), int(t["other"]))))
+        assert sorted(sorted((int(t["shape"]), int(t["other"]))) for t in ours) == sorted(expected)
+        assert moved or len(expected) > 1

@@ -1,0 +1,53 @@
+"""Bodies for tests of contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from supple import Model, ModelBuilder
+
+Floats = NDArray[np.float64]
+LENGTH, RADIUS = 0.2, 0.04
+
+
+def add_chain(b: ModelBuilder, links: int, prefix: str = "l", **joint: float) -> None:
+    """A free chain of capsules, hinged about x and y in turn."""
+    for i in range(links):
+        name, how = f"{prefix}{i}", dict(mass=1.0, inertia=(0.01, 0.01, 0.002), com=(0.0, 0.0, -LENGTH / 2))
+        if i == 0:
+            b.add_body(name, joint="free", **how)  # type: ignore[arg-type]
+        else:
+            axis = (1.0, 0.0, 0.0) if i % 2 else (0.0, 1.0, 0.0)
+            b.add_body(
+                name, parent=f"{prefix}{i - 1}", joint="revolute", axis=axis, position=(0.0, 0.0, -LENGTH),
+                **how, **joint,  # type: ignore[arg-type]
+            )  # fmt: skip
+
+
+def add_capsules(b: ModelBuilder, links: int, prefix: str = "l", **shape: float) -> None:
+    for i in range(links):
+        b.add_shape(f"{prefix}{i}", "capsule", (RADIUS, LENGTH), position=(0, 0, -LENGTH / 2), **shape)  # type: ignore[arg-type]
+
+
+def chains(links: int, count: int = 1, gravity: float = 9.81, restitution: float = 0.0, **joint: float) -> Model:
+    """Several of them."""
+    b = ModelBuilder("chains", gravity=(0.0, 0.0, -gravity))
+    for k in range(count):
+        add_chain(b, links, f"c{k}l", **{"damping": 0.05, **joint})
+        add_capsules(b, links, f"c{k}l", friction=0.6, restitution=restitution)
+    return b.build()
+
+
+def strewn(model: Model, seed: int, height: float = 0.6, apart: float = 0.9) -> Floats:
+    """Each in the air somewhere else, turned and bent at random."""
+    rng, q = np.random.default_rng(seed), model.neutral()
+    roots = np.flatnonzero(model.parent < 0)
+    q[:] += 0.0
+    for k, at in enumerate(model.q_index[roots]):
+        turn = rng.normal(size=4)
+        q[at : at + 3] = apart * k, 0.1 * rng.normal(), height
+        q[at + 3 : at + 7] = turn / np.linalg.norm(turn)
+    hinges = model.q_index[model.parent >= 0]
+    q[hinges] = 0.5 * rng.normal(size=len(hinges))
+    return q

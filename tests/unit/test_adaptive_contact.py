@@ -1,0 +1,165 @@
+"""Adaptive dynamics of bodies that touch: closed forms, sleep, forces, refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import supple
+from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Push, StateError, simulate
+from tests.touching import Floats, chains, strewn
+
+G = 9.81
+FLOOR = Contacts(ground=0.0)
+
+
+def boxes(n: int, edge: float = 0.2) -> Model:
+    """Boxes with a light wheel in each: where all joints move, nobody sleeps."""
+    b = ModelBuilder("boxes")
+    for i in range(n):
+        b.add_body(f"box{i}", joint="free", mass=1.0, inertia=[edge**2 / 6] * 3)
+        b.add_shape(f"box{i}", "box", [edge] * 3, friction=0.5)
+        b.add_body(f"wheel{i}", parent=f"box{i}", joint="revolute", mass=1e-3, inertia=[1e-6] * 3)
+    return b.build()
+
+
+def at(model: Model, *places: tuple[float, float, float]) -> Floats:
+    q = model.neutral()
+    for i, p in zip(model.q_index[model.parent < 0], places):
+        q[i : i + 3] = p
+    return q
+
+
+def weight(body: AdaptiveDynamics) -> float:
+    """What the floor carries."""
+    rows = body.touches
+    return float(rows[rows[:, 1] == rows[:, 1].max(), 11].sum())
+
+
+def test_a_block_slides_down_a_slope_as_it_should() -> None:
+    for degrees, mu in ((20.0, 0.5), (35.0, 0.5)):
+        angle = np.radians(degrees)
+        b = ModelBuilder("block", gravity=(G * np.sin(angle), 0.0, -G * np.cos(angle)))
+        b.add_body("block", joint="free", mass=2.0, inertia=(0.02, 0.03, 0.04))
+        b.add_shape("block", "box", (0.4, 0.3, 0.1), friction=mu)
+        b.add_shape(None, "plane")
+        model = b.build()
+        body = AdaptiveDynamics(model, at(model, (0, 0, 0.05)), contacts=True)
+        body.run(0.5, dt=1e-3)
+        expected = max(0.0, G * (np.sin(angle) - mu * np.cos(angle)) * 0.5)
+        np.testing.assert_allclose(body.v[0], expected, atol=1e-6)
+
+
+def test_what_lies_still_sleeps_at_no_cost_and_keeps_its_forces() -> None:
+    model = chains(6)
+    body = AdaptiveDynamics(model, strewn(model, 2), active=3, contacts=FLOOR)
+    body.run(8.0, dt=2e-3)
+    assert body.sleeping.tolist() == [0] and body.active_joints.size == 0 and not body.v.any()
+    np.testing.assert_allclose(weight(body), 6 * G, rtol=1e-3)
+    q, rows, steps = body.q.copy(), body.touches, body.stats.steps
+    body.run(1.0, dt=2e-3)
+    np.testing.assert_array_equal(body.q, q)
+    np.testing.assert_array_equal(body.touches, rows)
+    assert body.stats.steps == steps + 500 and body.time == pytest.approx(9.0)
+
+
+def test_a_sleeper_wakes_when_pushed_hit_or_set_and_not_otherwise() -> None:
+    model = boxes(3)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (1, 0, 0.1), (5, 0, 0.1)), active=0, contacts=FLOOR)
+    body.run(0.5, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2, 4]
+    push = body.apply("box0", force=(20.0, 0.0, 0.0))
+    assert body.sleeping.tolist() == [2, 4]
+    body.run(0.25, dt=2e-3)
+    push.remove()
+    assert body.v[0] > 1.0 and not body.v[7:].any()
+    body.run(0.5, dt=2e-3)
+    assert 1.0 < body.q[8] < 4.0 and abs(body.q[16] - 5.0) < 1e-9  # box 1 was hit, box 2 was not
+    body.run(3.0, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2, 4]
+    body.set_state(body.q)
+    assert body.sleeping.size == 0
+
+
+def test_a_sleeper_falls_when_its_support_goes() -> None:
+    model = boxes(2)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (0, 0, 0.3)), active=0, contacts=FLOOR)
+    body.run(0.6, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2]
+    np.testing.assert_allclose(weight(body), 2.002 * G, rtol=1e-3)
+    body.apply("box0", force=(200.0, 0.0, 0.0))
+    body.run(0.5, dt=2e-3)
+    assert body.q[10] < 0.25  # the upper one is down
+
+
+def test_without_sleep_nobody_sleeps() -> None:
+    model = boxes(1)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=Contacts(ground=0.0, sleep=0.0))
+    body.run(1.0, dt=2e-3)
+    assert body.sleeping.size == 0 and abs(body.q[2] - 0.1) < 1e-6
+
+
+def test_a_contact_on_a_rigid_link_acts_on_the_whole() -> None:
+    """A rod of six links, none of which moves, tips over as one rigid body does."""
+    model = chains(6)
+    q = model.neutral()
+    q[2], q[3:7] = 1.2 + 0.04, (0.0, np.sin(0.05), 0.0, np.cos(0.05))
+    ours = AdaptiveDynamics(model, q, active=0, contacts=FLOOR)
+    b = ModelBuilder("rod")
+    b.add_body("rod", joint="free", mass=6.0, com=(0, 0, -0.6), inertia=_of_rod())
+    for i in range(6):
+        b.add_shape("rod", "capsule", (0.04, 0.2), position=(0, 0, -0.1 - 0.2 * i), friction=0.6)
+    rod = simulate(b.build(), q[:7], duration=0.6, dt=2e-3, contacts=FLOOR)
+    ours.run(0.6, dt=2e-3)
+    np.testing.assert_allclose(ours.q[:7], rod.q[-1], atol=1e-6)
+
+
+def _of_rod() -> list[float]:
+    """Of six links about their common middle."""
+    across = sum(0.01 + (0.1 + 0.2 * i - 0.6) ** 2 for i in range(6))
+    return [across, across, 0.012]
+
+
+def test_a_run_is_recorded_and_resumed_bit_by_bit(tmp_path: Path) -> None:
+    model = chains(5)
+    how = dict(dt=2e-3, contacts=FLOOR, method="adaptive", active=2, forces=[Push("c0l2", (3.0, 0, 0), stop=0.2)])
+    whole = simulate(model, strewn(model, 4), duration=0.6, **how)  # type: ignore[arg-type]
+    file = tmp_path / "run.h5"
+    simulate(model, strewn(model, 4), duration=0.3, record=file, **how)  # type: ignore[arg-type]
+    simulate(model, strewn(model, 4), duration=0.6, record=file, resume=True, **how)  # type: ignore[arg-type]
+    again = supple.load_run(file)
+    np.testing.assert_array_equal(again.q, whole.q)
+    for i in range(len(whole.times)):
+        ours, theirs = again.contacts(i), whole.contacts(i)
+        assert [(c.shape, c.other) for c in ours] == [(c.shape, c.other) for c in theirs]
+        assert all(np.array_equal(a.force, b.force) for a, b in zip(ours, theirs))
+
+
+def test_what_is_refused_leaves_no_trace() -> None:
+    with pytest.raises(StateError, match="guaranteed"):
+        AdaptiveDynamics(chains(3), error=0.1, guaranteed=True, contacts=FLOOR)
+    with pytest.raises(supple.ModelError, match="shape"):
+        AdaptiveDynamics(supple.trees.chain(3), contacts=True)
+    model = chains(4)
+    body, twin = (AdaptiveDynamics(model, strewn(model, 5), active=2, contacts=FLOOR) for _ in range(2))
+    free = AdaptiveDynamics(model, body.q, active=2)
+    bad = body.save()
+    for x in (body, twin):
+        x.run(0.3, dt=2e-3)
+    with pytest.raises(StateError, match="without contacts"):
+        body.restore(free.save())
+    for name, value in (("touches_asleep", np.array([7])), ("touches_quiet", np.array([np.nan]))):
+        with pytest.raises(StateError, match="saved"):
+            body.restore(body.save() | {name: value})
+    with pytest.raises(StateError, match="saved"):
+        body.restore(bad)
+    with pytest.raises(StateError):
+        body.guaranteed = True
+    with pytest.raises(StateError):
+        body.set_state(np.full(model.nq, np.nan))
+    for x in (body, twin):
+        x.run(0.3, dt=2e-3)
+    np.testing.assert_array_equal(body.q, twin.q)
+    np.testing.assert_array_equal(body.touches, twin.touches)
