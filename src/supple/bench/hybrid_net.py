@@ -10,7 +10,7 @@ import supple
 from supple import scenes
 from supple.bench.rows import Row
 
-MOVING = (5, 10, 20)  #: joints; and all of them
+MOVING = (5, 10, 20, 40)  #: joints; and all of them
 STEPS = 100
 
 
