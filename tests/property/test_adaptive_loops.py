@@ -281,10 +281,12 @@ def test_a_number_of_joints_with_which_nothing_can_move_is_refused():
 
 
 def gripper():
-    """An arm of three hinges with two fingers, light and fast, that a relation couples."""
-    builder, rod = ModelBuilder("gripper"), dict(mass=1.0, com=(0.1, 0, 0.15), inertia=(0.01,) * 3, axis=(0, 1, 0))
+    """An arm of three hinges, the first of which is upright, with two fingers, light and fast, that a relation
+    couples."""
+    builder, rod = ModelBuilder("gripper"), dict(mass=1.0, com=(0.1, 0, 0.15), inertia=(0.01,) * 3)
     for i in range(3):
-        builder.add_body(f"arm{i}", None if i == 0 else f"arm{i - 1}", **rod, position=(0, 0, 0.3 * (i > 0)))
+        place = dict(axis=(0, i > 0, i == 0), position=(0, 0, 0.3 * (i > 0)))
+        builder.add_body(f"arm{i}", None if i == 0 else f"arm{i - 1}", **rod, **place)
     for name in ("left", "right"):
         builder.add_body(
             name, "arm2", "prismatic", axis=(1, 0, 0), position=(0, 0, 0.3), mass=0.01, inertia=(1e-5,) * 3
@@ -298,7 +300,7 @@ def test_joints_of_a_relation_are_chosen_together_or_not_at_all():
     model, q = gripper()
     ad = AdaptiveDynamics(model, q, active=1, update_every=3)
     ad.run(0.05, 1e-3)
-    assert ad.active_joints.tolist() in ([0], [1], [2])
+    assert ad.active_joints.tolist() in ([1], [2])
     assert np.abs(ad.v).max() > 0.1
     fingers = AdaptiveDynamics(model, q, active=4, update_every=3)
     fingers.torque("left_joint", 1.0)

@@ -15,6 +15,9 @@ from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PINNED, UPDATE
 from supple.assembly.tree import JOIN, LIGHT, SUM
 from supple.spatial.compiler import helper
 
+SMALL = 0.01  #: of the largest metric of a joint: less hardly matters
+FEW = 3  #: joints: where no more may move, one that hardly matters waits
+
 
 @helper
 def may_move(hybrid, j, flag):
@@ -121,26 +124,36 @@ def add_up_nodes(hybrid, flag):
 @helper
 def descend(hybrid, flag, error, count, most):
     """Select joints from the last node down, always those of the node with the largest metric, until that of the others
-    is at most `error`, or there are `most` [AD sections 5.3.1, 5.4.1]; pinned ones first. count: how many are selected.
-    Returns how many are then."""
-    tree, sums = hybrid.body.tree, hybrid.closing.sums
+    is at most `error`, or there are `most` [AD sections 5.3.1, 5.4.1]; pinned ones first. Where only a FEW may move, a
+    joint on the way that hardly matters waits until nothing matters more. count: how many are selected. Returns how
+    many are then."""
+    tree, sums, largest = hybrid.body.tree, hybrid.closing.sums, 0.0
     for j in range(tree.n):
-        if hybrid.must[tree.node_of[j]] == PINNED and is_open(hybrid, j, flag):
-            take(hybrid, j, flag)
-            count += 1
+        if is_open(hybrid, j, flag):
+            largest = max(largest, hybrid.amount[tree.node_of[j]])
+            if hybrid.must[tree.node_of[j]] == PINNED:
+                take(hybrid, j, flag)
+                count += 1
     add_up_nodes(hybrid, flag)
     rest = metric_left(hybrid, flag)
     hybrid.queue_length = 0
     put(hybrid, tree.n_nodes - 1, sums[tree.n_nodes - 1], False)
     while go_on(hybrid, rest, error, count, most):
         i = take_first(hybrid)
+        waits = i >= tree.n_nodes
+        i = i - tree.n_nodes if waits else i
         kind, j, l = tree.kind[i], tree.item[i], tree.left[i]
         if kind in (JOIN, LIGHT) and is_open(hybrid, j, flag):
-            take(hybrid, j, flag)
-            count += 1
-            rest -= hybrid.amount[i]
+            if most <= FEW and not waits and hybrid.amount[i] < SMALL * largest:
+                put(hybrid, i + tree.n_nodes, hybrid.amount[i], False)
+            else:
+                take(hybrid, j, flag)
+                count += 1
+                rest -= hybrid.amount[i]
             if rest <= error:  # rounding errors accumulate in it
                 rest = metric_left(hybrid, flag)
+        if waits:
+            continue
         if l >= 0:
             put(hybrid, l, sums[l], False)
         if kind in (JOIN, SUM):
