@@ -8,16 +8,15 @@ help is instant.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import supple
+from supple.commands.compile import compile
 from supple.commands.console import new_console, plain, say, show_remarks
 from supple.commands.export import export
 from supple.commands.inspect import File, Tree, inspect
@@ -206,68 +205,7 @@ def bench(
     run(_chosen("benchmark", what, BENCHES), new_console(), quick, json)
 
 
-@app.command()
-def compile(
-    jobs: Annotated[
-        int, typer.Option("--jobs", min=1, help="How many to compile at a time.", show_default="all cores")
-    ] = os.cpu_count() or 1,
-) -> None:
-    """Compile every kernel now; later runs load them from the cache."""
-    from multiprocessing import get_context
-
-    from numba import config
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from supple.spatial.compiler import cache_folder
-
-    if config.DISABLE_JIT:
-        raise SuppleError("the environment variable NUMBA_DISABLE_JIT disables the compiler: unset it")
-    groups = _kernel_names()
-    count = sum(map(len, groups))
-    console = new_console()
-    columns = (
-        TextColumn("compiling"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    fresh = 0
-    with (
-        Progress(*columns, console=console, transient=True) as progress,
-        get_context("spawn").Pool(jobs, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool,
-    ):
-        task = progress.add_task("", total=count)
-        for names in groups:
-            for name, seconds in pool.imap_unordered(_compile_kernel, names):
-                progress.update(task, advance=1, description=name)
-                if seconds is not None:
-                    fresh += 1
-                    say(console, f"  {name}: {seconds:.1f} s")
-    say(console, f"{count} kernels ready, {fresh} of them compiled now, in {plain(cache_folder())}")
-
-
-def _kernel_names() -> list[list[str]]:
-    """Every kernel there is, each after those that it calls: importing a module declares its kernels."""
-    from pkgutil import iter_modules
-
-    from supple.spatial.compiler import COMPILED_LAYERS, KERNELS, in_order
-
-    for layer in COMPILED_LAYERS:
-        for module in iter_modules(import_module(f"supple.{layer}").__path__):
-            import_module(f"supple.{layer}.{module.name}")
-    return [[kernel.name for kernel in group] for group in in_order(KERNELS.values())]
-
-
-def _compile_kernel(name: str) -> tuple[str, float | None]:
-    """In a worker: compile one kernel, or find it in the cache. The seconds it took, None if it was there."""
-    from supple.spatial import compiler
-
-    taken: list[float | None] = []
-    compiler.announce = lambda name, seconds: taken.append(seconds)
-    _kernel_names()
-    compiler.KERNELS[name].load()
-    return name, taken[-1] if taken else None
+app.command()(compile)
 
 
 # --- what the commands share --------------------------------------------------------------------------------

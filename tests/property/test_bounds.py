@@ -24,7 +24,7 @@ import gc
 import numpy as np
 from checked import hand
 from oracle import MOVING, random_model
-from supple.cli import _kernel_names
+from supple.commands.compile import import_kernels
 from supple.exact import dca_memory
 from supple.exact.calls import Algorithm
 from supple.model import trees
@@ -37,7 +37,7 @@ for bad in (-1, 3, (0, 2), (0, -1)):
         continue
     raise AssertionError("indices are not checked")
 
-_kernel_names()  # imports every module of kernels
+import_kernels()  # imports every module of kernels
 algorithms = {x.name: x for x in gc.get_objects() if isinstance(x, Algorithm)}
 rng = np.random.default_rng(7)
 model = random_model(rng, 28, MOVING, world=0.2)

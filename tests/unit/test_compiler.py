@@ -16,12 +16,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 
 import pytest
 
 import supple
-from supple.spatial import compiler
+from supple.commands.compile import _in_order, import_kernels
+from supple.spatial import compiler, sources
 
 PACKAGE = Path(supple.__file__).parent
 
@@ -501,7 +503,7 @@ def test_sources_of_a_kernel():
     from supple.exact.rnea import RNEA
 
     def names(kernel):
-        return {str(p.relative_to(compiler.PACKAGE)) for p in compiler._sources(kernel.modules)}
+        return {str(p.relative_to(sources.PACKAGE)) for p in sources.sources(kernel.modules)}
 
     quasi_statics = names(step_kernel)
     assert {"adaptive/heap.py", "assembly/stretches.py", "spatial/cpu/sixes.py", "model/joints.py"} <= quasi_statics
@@ -512,9 +514,45 @@ def test_sources_of_a_kernel():
     assert "exact/rnea.py" in rnea
 
 
+def test_kernels_begin_when_those_they_call_are_ready():
+    """The longest way first; never more at a time than there are processes for."""
+    import_kernels()
+    called = compiler.callees(list(compiler.KERNELS.values()))
+    assert len(called) == len(compiler.KERNELS)
+    names = {k.name: {x.name for x in calls} for k, calls in called.items()}
+    ended: list[str] = []
+    with ThreadPool(2) as pool:
+        for name, result in _in_order(pool, lambda name: (name, names[name] <= set(ended)), names, 2):
+            assert result == (name, True)
+            ended.append(name)
+    assert sorted(ended) == sorted(names)
+
+
+def test_a_helper_s_constants_that_live_in_python(runs):
+    """Of helpers there is no machine code; a kernel has what they need, compiled and loaded."""
+    script = """
+from numba import types
+from supple.spatial.compiler import helper, kernel
+
+@helper
+def said(x):
+    print("so many:", x)
+    return 2.0 * x
+
+@kernel(types.float64(types.float64), "probe")
+def probe(x):
+    return said(x)
+
+print(probe.load()(2.0))
+"""
+    first, second = runs(script), runs(script)
+    assert first[0] == "so many: 2.0\n4.0\n" and SAID.fullmatch(first[1])
+    assert second == (first[0], "")
+
+
 def test_settings_are_part_of_the_generation(monkeypatch):
     """What changes machine code has a cache of its own; what does not, has not."""
-    generation = compiler.generation.__wrapped__
+    generation = sources.generation.__wrapped__
     plain = generation()
     assert re.fullmatch("[0-9a-f]{24}", plain) and generation() == plain
     for name, matters in (("NUMBA_BOUNDSCHECK", True), ("NUMBA_OPT", True), ("NUMBA_CPU_NAME", True),
@@ -542,10 +580,11 @@ def test_python_objects_are_read_in_few_places():
 
     reading = {x for x in cpu.__all__ if hasattr(python_objects, x)} - {"OK", "ODD"}  # statuses
     places = set()
-    for path in compiler.PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    texts = {path: path.read_text() for path in sources.PACKAGE.rglob("*.py")}
+    for path, text in texts.items():
+        for node in ast.walk(ast.parse(text)) if "spatial.cpu" in text else ():
             if isinstance(node, ast.ImportFrom) and node.module == "supple.spatial.cpu":
                 found = reading & {x.name for x in node.names}
-                places |= {str(path.relative_to(compiler.PACKAGE))} if found else set()
+                places |= {str(path.relative_to(sources.PACKAGE))} if found else set()
     entries = {"exact/call_kernels.py", "exact/factor_entries.py"}
     assert places == entries | {"exact/calls.py", "exact/factor.py"}

@@ -27,18 +27,13 @@ import os
 import pickle
 import re
 import shutil
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import groupby
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-import llvmlite
 import llvmlite.binding as llvm
 import numba
-import numpy as np
 from numba import njit, types
 from numba.core.caching import _Cache as CacheBase
 from numba.core.compiler import CompileResult
@@ -48,20 +43,16 @@ from numba.extending import typeof_impl
 
 from supple.errors import SuppleError
 from supple.spatial.code_cache import NotOurs, cache_folder, read_kept, say, write_kept
+from supple.spatial.inlining import Inlined, environments_set
+from supple.spatial.sources import generation, modules_of
 from supple.spatial.stacks import with_room
 
 OPTIONS: dict[str, Any] = dict(fastmath={"contract", "nsz", "arcp"}, error_model="numpy")
-INLINE: dict[str, Any] = dict(OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+INLINE: dict[str, Any] = dict(
+    OPTIONS, forceinline=True, no_cfunc_wrapper=True, no_cpython_wrapper=True, pipeline_class=Inlined
+)
 
-PACKAGE = Path(__file__).resolve().parent.parent
-#: The layers that contain compiled code or that it may import; the layers above them cannot affect a kernel.
-COMPILED_LAYERS = (
-    "spatial", "model", "assembly", "exact", "rerooting", "integrating", "contact", "adaptive", "walking",
-    "comparisons",
-)  # fmt: skip
 GENERATIONS_KEPT = 60  #: cache folders of other sources that are kept: about three for every module
-
-_IMPORT = re.compile(rf"^(?:from|import) ({PACKAGE.name}(?:\.\w+)*)(?: import \(?([^)\n]*))?", re.MULTILINE)
 
 helper = njit(**INLINE)
 part = njit(**dict(INLINE, forceinline=False))
@@ -128,6 +119,14 @@ class Kernel:
         compiled = self._compiled()
         return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
 
+    def is_kept(self) -> bool:
+        """Whether its machine code is in the cache, and whole. It is not loaded."""
+        try:
+            path, identity = _Cache(self)._place(self.signature, self.dispatcher.targetctx.codegen())
+            return read_kept(path, identity) is not None
+        except NotOurs:
+            return False
+
     def _compiled(self) -> Any:
         if not self.dispatcher.signatures:
             with_room(self._compile)
@@ -180,18 +179,18 @@ def kernels_in(function: Callable[..., Any]) -> set[Kernel]:
     return found
 
 
-def in_order(kernels: Iterable[Kernel]) -> list[list[Kernel]]:
-    """Kernels in groups: those that call no others, those that call only these, and so on; the longest first in each.
-    If a group is ready before the next begins, processes that share the work compile no kernel twice."""
-    depths: dict[Kernel, int] = {}
-
-    def depth(kernel: Kernel) -> int:
-        if kernel not in depths:
-            depths[kernel] = 1 + max(map(depth, kernels_in(kernel.function)), default=-1)
-        return depths[kernel]
-
-    found = sorted(kernels, key=lambda kernel: (depth(kernel), -kernel.effort))
-    return [list(group) for _, group in groupby(found, key=depth)]
+def callees(kernels: Collection[Kernel]) -> dict[Kernel, set[Kernel]]:
+    """Of each kernel, those among them that it calls. The one to start first is the first: where a call leads on to
+    others, the whole way counts."""
+    found = {kernel: kernels_in(kernel.function).intersection(kernels) for kernel in kernels}
+    efforts = {kernel: 0 for kernel in found}
+    waiting = [(kernel, 0) for kernel in found]
+    while waiting:
+        kernel, after = waiting.pop()
+        if kernel.effort + after > efforts[kernel]:
+            efforts[kernel] = kernel.effort + after
+            waiting += [(callee, efforts[kernel]) for callee in found[kernel]]
+    return dict(sorted(found.items(), key=lambda pair: -efforts[pair[0]]))
 
 
 def kernel(signature: Any, name: str, **options: Any) -> Callable[[Callable[..., Any]], Kernel]:
@@ -221,50 +220,6 @@ announce: Announcer = _print_announcement
 # --- the cache ------------------------------------------------------------------------------------------------------
 
 
-def modules_of(function: Callable[..., Any]) -> frozenset[str]:
-    """The modules that define a function and the functions that it closes over."""
-    function = getattr(function, "py_func", function)
-    cells = [cell.cell_contents for cell in getattr(function, "__closure__", None) or ()]
-    found = {function.__module__} if hasattr(function, "__module__") else set()
-    return frozenset(found).union(*(modules_of(x) for x in cells if callable(x)))
-
-
-_read = cache(Path.read_bytes)
-
-
-@cache
-def _sources(modules: frozenset[str]) -> list[Path]:
-    """Our files on which these modules depend: their own, and those of everything that they import at the top level;
-    every file of COMPILED_LAYERS for a module that is not ours."""
-    found: set[Path] = set()
-    waiting = list(modules)
-    while waiting:
-        name = waiting.pop()
-        if name.partition(".")[0] != PACKAGE.name:
-            return sorted(p for layer in COMPILED_LAYERS for p in (PACKAGE / layer).rglob("*.py"))
-        at = PACKAGE.joinpath(*name.split(".")[1:])
-        file = at / "__init__.py" if at.is_dir() else at.with_suffix(".py")
-        if at != PACKAGE and file.exists() and file not in found:
-            found.add(file)
-            for module, names in _IMPORT.findall(_read(file).decode()):
-                waiting += [module, *(f"{module}.{x}" for x in re.findall(r"\w+", names))]  # a name may be a module
-    return sorted(found)
-
-
-@cache
-def generation(modules: frozenset[str] = frozenset({""})) -> str:
-    """A hash of everything that determines the machine code of these modules: our sources, the versions below them, the
-    settings. By default, of everything that is compiled."""
-    digest = hashlib.blake2b(digest_size=12)
-    for path in _sources(modules):
-        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + _read(path))
-    versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
-    skipped = ("NUMBA_CACHE", "NUMBA_NUM_THREADS", "NUMBA_DEBUG", "NUMBA_WARNINGS")
-    settings = sorted((k, v) for k, v in os.environ.items() if k.startswith("NUMBA_") and not k.startswith(skipped))
-    digest.update(repr((versions, settings)).encode())
-    return digest.hexdigest()
-
-
 def _forget_old_generations() -> None:
     """Remove the cache folders of older sources, except those used most recently."""
     here = {generation(k.modules) for k in KERNELS.values()}
@@ -272,6 +227,15 @@ def _forget_old_generations() -> None:
         others = sorted((p for p in cache_folder().iterdir() if p.name not in here), key=lambda p: p.stat().st_mtime)
         for old in others[:-GENERATIONS_KEPT]:
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _reduced(data: CompileResult) -> tuple[Any, ...]:
+    """What is kept of a kernel: its machine code. Numba would add the code before that, for others to inline, which
+    nobody does, and read it again with every load, for the names in it: those of its entries are enough."""
+    (name, kind, (code, _)), description, *rest = data._reduce()
+    entries = description.llvm_func_name, description.llvm_cpython_wrapper_name, description.llvm_cfunc_wrapper_name
+    names = llvm.parse_assembly("".join(f'define void @"{entry}"() {{\n ret void\n}}\n' for entry in entries))
+    return (name, kind, (code, names.as_bitcode())), description, *rest
 
 
 class _Cache(CacheBase):  # type: ignore[misc]
@@ -314,12 +278,13 @@ class _Cache(CacheBase):  # type: ignore[misc]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         announce(self._kernel.name, time.perf_counter() - self._started)
+        environments_set(data)
         if data.library.has_dynamic_globals:  # it contains addresses of this process
             return
         try:
             _forget_old_generations()
             path, identity = self._place(sig, data.codegen)
-            write_kept(path, identity, dumps(data._reduce()))
+            write_kept(path, identity, dumps(_reduced(data)))
         except OSError as e:
             say(f"cannot keep the compiled code in {cache_folder()}: {e}")
 
