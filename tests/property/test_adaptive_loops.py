@@ -330,6 +330,91 @@ def test_four_bar_linkages_are_chosen_whole():
         assert np.abs(ad.v[driven]).min() > 1e-3
 
 
+def gears(n, ratio):
+    """Wheels in series, each faster than the one before; off their centres, so that they turn by themselves."""
+    builder, wheel = ModelBuilder("gears"), dict(mass=1.0, com=(0.1, 0, 0), inertia=(0.01,) * 3, axis=(0, 1, 0))
+    for i in range(n):
+        builder.add_body(f"wheel{i}", None, "continuous", **wheel, position=(i, 0, 0))
+    for i in range(n - 1):
+        builder.relate({f"wheel{i}_joint": ratio, f"wheel{i + 1}_joint": 1.0})
+    return builder.build()
+
+
+@pytest.mark.parametrize(("n", "ratio", "error"), [(20, 1.5, 0.3), (40, 1.3, 0.1), (40, 1.3, 0.5), (60, 1.1, 0.2)])
+def test_an_error_of_gears_in_series_is_kept(n, ratio, error):
+    """Few of them make up most of the velocity, and none turns without all others."""
+    model = gears(n, ratio)
+    ad, exact = AdaptiveDynamics(model, error=error, update_every=5), AdaptiveDynamics(model)
+    for body in (ad, exact):
+        body.run(0.05, 1e-3)
+    assert np.linalg.norm(ad.v - exact.v) < error * np.linalg.norm(exact.v)
+    assert ad.stats.error <= error
+
+
+def test_an_error_of_a_chain_of_four_bars_is_kept():
+    """It is measured at one of its ends: the rest has to move all the same."""
+    model, q, v = four_bar_chain(30)
+    weights = [1.0 if i < 2 else 1e-6 for i in range(model.n_bodies)]
+    ad = AdaptiveDynamics(model, q, v, error=0.1, update_every=5, velocity_weights=weights)
+    ad.run(0.02, 1e-3)
+    assert np.abs(ad.v[:2]).min() > 0.9
+
+
+def stuck_joints(model, q, joints):
+    """Those of some joints that cannot move if all others are rigid."""
+    columns = columns_of(model, joints)
+    _, s, Vt = np.linalg.svd(closure(model, q).G[:, columns])
+    motions, owners = np.abs(Vt[np.count_nonzero(s > 1e-9) :]), model.dof_body[columns]
+    return [j for j in joints if motions[:, owners == j].max(initial=0.0) < 1e-7]
+
+
+def plane_linkage(rng, n):
+    """Hinges about y, with pins and relations between any of them."""
+    seed, hinge = int(rng.integers(1 << 30)), dict(axis=(0, 1, 0), inertia=(0.05,) * 3)
+
+    def tree():
+        some, builder = np.random.default_rng(seed), ModelBuilder("plane")
+        for i in range(n):
+            parent, place = None if i == 0 else int(some.integers(max(0, i - 4), i)), some.normal(size=3) * (1, 0, 1)
+            builder.add_body(f"b{i}", parent, **hinge, position=place, mass=some.uniform(0.3, 1), com=place[::-1] / 2)
+        return builder
+
+    q, builder = rng.normal(size=n), tree()
+    poses = supple.poses(tree().build(), q)
+    for _ in range(int(rng.integers(0, 3))):
+        R, P = poses[b := f"b{int(rng.integers(n))}"]
+        builder.close(None, b, axis=(0, 1, 0), position=P, rotation=R)
+    for _ in range(int(rng.integers(1, 4))):
+        some, factors = rng.choice(n, int(rng.integers(2, 4)), replace=False), rng.normal(size=3)
+        at = np.array([tree().build().joints[f"b{j}_joint"].q.start for j in some])
+        terms = {f"b{j}_joint": float(f) for j, f in zip(some, factors, strict=False)}
+        builder.relate(terms, float(q[at] @ factors[: len(some)]))
+    return builder.build(), q
+
+
+def test_no_joint_is_chosen_that_cannot_move():
+    """Random linkages with loops and relations, and every number of joints that is not refused."""
+    moved = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 10))
+        model, q = plane_linkage(rng, n)
+        for active in range(1, n):
+            try:
+                ad = AdaptiveDynamics(model, q, active=active, update_every=3)
+            except supple.StateError:
+                continue
+            for _ in range(3):
+                ad.run(1e-3, 5e-4)
+                ad.update()
+                ad.step(5e-4)
+                joints = ad.active_joints.tolist()
+                assert len(joints) <= active, (seed, active)
+                assert not stuck_joints(model, ad.q.copy(), joints), (seed, active)
+                moved += len(joints)
+    assert moved > 1000
+
+
 def test_a_body_at_rest_in_a_shaky_position_stays_there():
     """A flat parallelogram whose rods would have to stretch: no false alarm, and no energy from nowhere."""
     for seed in range(30):

@@ -4,7 +4,8 @@ Of the joints selected [loop_region.py], some may be *stuck*: whatever forces ac
 the hybrid body move them. It is seen by its response to random momenta, H w + G^T x with G v = 0. Joints of the loops
 and relations that hold them are then selected as well, the largest first, until there is one more degree of freedom
 than rows, or all joints of the loop. If there is no room for that, the stuck ones are left out, and the next joints are
-selected instead.
+selected instead. Loops and relations may have joints in common, as gears in series have: joints that are stuck after a
+few rounds of this are selected with all that they hang together with, or left out.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from supple.spatial.compiler import helper, kernel
 
 ALL = 1 << 60  #: joints may be selected, if there is no limit
 STILL = 1e-8  #: of a random velocity: joints of which loops leave no more are stuck
-ROUNDS = 8  #: of completing and leaving out
+ROUNDS = 8  #: of completing single units, and then of completing those that hang together, or leaving joints out
+NEAR = 2  #: the mark of a joint that is not stuck, but in a unit with one that is, or NEAR
 
 
 @helper
@@ -121,11 +123,11 @@ def rows_of(held, unit):
 
 @helper
 def survey(hybrid, unit, flag):
-    """The metric of the stuck joints of a unit, how many they are, the degrees of freedom of its joints that move, and
-    the joint with the largest metric that may be selected as well, or -1."""
+    """The metric of the stuck joints of a unit, how many they are, the degrees of freedom of its joints that move, the
+    joint with the largest metric that may be selected as well, or -1, and how many are barred."""
     tree, held = hybrid.body.tree, hybrid.closing
     a, b = begin_unit(hybrid, unit)
-    weight, count, dofs, largest, best = 0.0, 0, 0, -1, -1.0
+    weight, count, dofs, largest, best, barred = 0.0, 0, 0, -1, -1.0, 0
     j, a, b = next_joint(hybrid, unit, a, b)
     while j >= 0:
         amount = hybrid.amount[tree.node_of[j]]
@@ -133,10 +135,12 @@ def survey(hybrid, unit, flag):
             weight, count = weight + amount, count + 1
         if moves_with(hybrid, j, flag):
             dofs += DOF[tree.joint[j]]
+        elif held.barred[j]:
+            barred += 1
         elif may_move(hybrid, j, flag) and amount > best:
             largest, best = j, amount
         j, a, b = next_joint(hybrid, unit, a, b)
-    return weight, count, dofs, largest
+    return weight, count, dofs, largest, barred
 
 
 @helper
@@ -156,13 +160,13 @@ def complete(hybrid, unit, flag, count, most):
     """Select joints of a unit, as many as it needs; if there is no room for them, none. Returns how many are selected
     in all."""
     held, added, rows = hybrid.closing, 0, rows_of(hybrid.closing, unit)
-    _, _, dofs, j = survey(hybrid, unit, flag)
+    _, _, dofs, j, barred = survey(hybrid, unit, flag)
     while j >= 0 and dofs <= rows and count + added < most:
         take(hybrid, j, flag)
         held.added[added] = j
         added += 1
-        _, _, dofs, j = survey(hybrid, unit, flag)
-    if dofs > rows or j < 0:
+        _, _, dofs, j, barred = survey(hybrid, unit, flag)
+    if dofs > rows or (j < 0 and barred == 0):
         return count + added
     for k in range(added):
         leave(hybrid, held.added[k], flag)
@@ -187,7 +191,7 @@ def settle_once(hybrid, flag, count, most):
     leave the others out. Returns how many are selected."""
     held, n = hybrid.closing, 0
     for unit in range(held.whole.n_loops + held.n_relations):
-        weight, stuck, dofs, _ = survey(hybrid, unit, flag)
+        weight, stuck, dofs, _, _ = survey(hybrid, unit, flag)
         if stuck > 0:
             key = weight / (stuck + max(rows_of(held, unit) + 1 - dofs, 0))
             n = push(held.units, held.unit_keys, n, unit, key)
@@ -200,6 +204,49 @@ def settle_once(hybrid, flag, count, most):
     return count
 
 
+@helper
+def spread(hybrid, unit):
+    """Mark all joints of a unit as NEAR, if one of them is stuck or NEAR. Returns whether that is new to any."""
+    held, marked, others = hybrid.closing, False, False
+    for writing in range(2):
+        a, b = begin_unit(hybrid, unit)
+        j, a, b = next_joint(hybrid, unit, a, b)
+        while j >= 0:
+            if held.stuck[j]:
+                marked = True
+            else:
+                others = True
+                held.stuck[j] = NEAR if writing else 0
+            j, a, b = next_joint(hybrid, unit, a, b)
+        if not (marked and others):
+            return False
+    return True
+
+
+@helper
+def settle_groups(hybrid, flag, count, most):
+    """Select all joints of the units with stuck joints, of the units that have joints in common with those, and so on.
+    If there is no room for them, leave out the stuck ones for good. Returns how many are selected."""
+    tree, held, spreads, more = hybrid.body.tree, hybrid.closing, True, 0
+    units = held.whole.n_loops + held.n_relations
+    while spreads:
+        spreads = False
+        for k in range(2 * units):  # there and back
+            spreads = spread(hybrid, min(k, 2 * units - 1 - k)) or spreads
+    for j in range(tree.n):
+        if held.stuck[j] and may_move(hybrid, j, flag) and not is_taken(hybrid, j, flag):
+            more += 1
+    room = count + more <= most
+    for j in range(tree.n):
+        if room and held.stuck[j] and may_move(hybrid, j, flag) and not is_taken(hybrid, j, flag):
+            take(hybrid, j, flag)
+        if held.stuck[j] == NEAR:
+            held.stuck[j] = 0
+        elif held.stuck[j] and not room:
+            held.barred[j] = 1
+    return count + more if room else leave_all_stuck(hybrid, flag, count)
+
+
 _int = types.int64
 
 
@@ -207,21 +254,20 @@ _int = types.int64
 def settle_units(hybrid, flag, error, count, most):
     """Let no joint be selected that cannot move, as far as others can be selected instead, and form the hybrid body of
     those selected. Returns how many there are."""
-    held = hybrid.closing
     mask = CURRENT | UPDATE if flag == UPDATE else CHOSEN
     form_hybrid_body(hybrid, mask)
-    for r in range(ROUNDS):
+    for r in range(2 * ROUNDS + 1):
         if find_stuck(hybrid) == 0:
             return count
-        if r < ROUNDS - 1:
-            before = count
+        before = count
+        if r < ROUNDS:
             count = settle_once(hybrid, flag, count, most)
-            if most == ALL and count == before:
-                return count
-        elif most < ALL:
+        if r >= ROUNDS or (most == ALL and count == before):
+            count = settle_groups(hybrid, flag, count, most)
+        if r == 2 * ROUNDS or (most == ALL and count == before):  # without them the others move as they do with them
             count = leave_all_stuck(hybrid, flag, count)
-            for j in range(hybrid.body.tree.n):
-                held.barred[j] = max(held.barred[j], held.stuck[j])
+            form_hybrid_body(hybrid, mask)
+            return count
         if most < ALL:
             count = descend(hybrid, flag, error, count, most)
         form_hybrid_body(hybrid, mask)
@@ -250,7 +296,7 @@ def choose_region(hybrid):
     total = measure_joints(hybrid, hybrid.v, hybrid.velocity_weight, CHOSEN)
     error = allowed(hybrid, hybrid.error, total)
     count = descend(hybrid, CHOSEN, error, 0, hybrid.most)
-    if 0 < count < m.n:
+    if count > 0:
         copy_joints(m, x.qdd, x.effort)
         count = settle_units(hybrid, CHOSEN, error, count, hybrid.most)
         form_hybrid_body(hybrid, CURRENT | UPDATE)
