@@ -37,6 +37,10 @@ SMALL: dict[str, tuple[dict[str, Any], float]] = {
     "slider-crank": ({}, 1.0),
     "net": ({"width": 3, "height": 3}, 0.5),
     "chain-drive": ({"links": 24}, 0.3),
+    "falling-crowd": ({"rows": 1, "columns": 2}, 0.3),
+    "pile": ({"chains": 2, "links": 6}, 0.4),
+    "rope": ({"links": 12}, 0.4),
+    "standing-robot": ({}, 0.2),
 }
 PHONE = {"width": 390, "height": 640}
 UPPER = {"x": 0, "y": 0, "width": 390, "height": 320}  #: where the picture is, on a phone
@@ -112,7 +116,7 @@ def run_of(name: str) -> tuple[supple.Result, scenes.Scene]:
     given, duration = SMALL[name]
     scene = scenes.NAMES[name](**given)
     how: Any = dict(duration=duration, dt=scene.dt, every=max(1, round(duration / scene.dt / FRAMES)))
-    walks = {"events": scene.events} if scene.events else {"method": "aba"}
+    walks = {"events": scene.events} if scene.events else {"method": "aba", "contacts": scene.contacts}
     result = supple.simulate(
         scene.model, scene.q0, scene.v0, forces=scene.all_forces(), check_energy=False, **how, **walks
     )

@@ -46,6 +46,7 @@ from supple.spatial.held import Held
 
 LOOK = 20  #: largest number of steps between two checks; fewer where velocities have doubled
 ROUNDING = 1e-10  #: relative to the energies and forces that are summed: anything less may be rounding
+SHAKY = 1e-6  #: the same with loops: in singular positions these hold joints as exactly as the root of rounding
 DAMPED = 1.98  #: of c h / m: above this, energy lent by dampers may not be returned
 MOST_LENT = 31.0 / 32.0  #: of all energy, for any c h / m
 
@@ -144,7 +145,7 @@ def look(hybrid):
     hybrid.accounts_open = 1.0
     hybrid.unchecked = 0
     grown, lent, there = hybrid.grown, hybrid.lent, hybrid.there
-    rounding = ROUNDING * (size + forces)
+    rounding = (SHAKY if hybrid.has_loops else ROUNDING) * (size + forces)
     too_damped = hybrid.dt * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
     all_lent = lent > MOST_LENT * (there + hybrid.stretch) + rounding
     return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
