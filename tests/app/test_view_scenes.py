@@ -39,7 +39,7 @@ SMALL: dict[str, tuple[dict[str, Any], float]] = {
     "chain-drive": ({"links": 24}, 0.3),
     "falling-crowd": ({"rows": 1, "columns": 2}, 0.3),
     "pile": ({"chains": 2, "links": 6}, 0.4),
-    "rope": ({"links": 12}, 0.4),
+    "rope": ({"links": 12}, 0.1),
     "standing-robot": ({}, 0.2),
 }
 PHONE = {"width": 390, "height": 640}
