@@ -16,7 +16,6 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import first_law, joint_passes, without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import touching_of
-from supple.contact.impacts import CLOSED, bounce_all
 from supple.contact.landing import body_motions, relative_speed, turn_back, turn_with
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
@@ -31,6 +30,8 @@ from supple.contact.stepping import (
     STRIKES,
     STRIKES_MOST,
     UNSOLVED,
+    bounce_here,
+    may_bounce,
     until_strike,
 )
 from supple.exact.aba import accelerate_joints
@@ -256,34 +257,11 @@ def strike(hybrid):
     """Impacts at this instant. Returns what became of them: DONE, and v is changed if there were any."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
-    scene, possible = touching.scene, False
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.struck = Vec3(0.0, 0.0, 0.0)
-        possible = possible or (touch.restitution > 0.0 and touch.gap <= CLOSED * scene.length)
-    if not possible or touching.bounces >= STRIKES_MOST:
+    if not may_bounce(touching.scene, touching.bounces):
         return DONE
     begin_lines(hybrid, m, x)
     if not free_velocities(hybrid, 0.0) > 0.0:
         return SINGULAR
-    if not make_all_rows(scene, x.work, touching.owner):
+    if not make_all_rows(touching.scene, x.work, touching.owner):
         return MORE_ENTRIES
-    body_motions(scene, x.work, x.v)
-    largest = 0.0
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.free = relative_speed(scene, touch, x.v)
-        largest = max(largest, norm(touch.free))
-    tolerance = touching.tolerance * (largest + 1e-12)
-    worst, rounds = bounce_all(scene, touching.slowest, touching.most, tolerance)
-    if worst < 0.0:
-        return MORE_EQUATIONS
-    touching.bounces += rounds
-    touching.fault = max(touching.fault, worst / tolerance)
-    if not worst <= tolerance:
-        return UNSOLVED
-    if rounds > 0:
-        add_changes(m, x.work, scene.total, x.v)
-    for k in range(scene.n):
-        scene.touches[k].active = 1
-    return DONE
+    return bounce_here(touching.scene, touching, m, x.work, x.v)

@@ -15,7 +15,7 @@ from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import renew_volumes
 from supple.assembly.poses import beyond_joint, compose, pose_at, set_pose, span_of
 from supple.assembly.tree import JOIN, LEAF, LIGHT
-from supple.contact.finding import AHEAD, add_limit, is_apart, meet, meet_flat
+from supple.contact.finding import AHEAD, add_limit, may_touch, meet, meet_flat
 from supple.contact.memory import PLANE
 from supple.contact.points import norm
 from supple.contact.volumes import are_apart, is_above, is_empty
@@ -65,15 +65,10 @@ def place_on(hybrid, s, h, fall):
 
 
 @helper
-def may_touch(hybrid, s, t):
+def may_meet(hybrid, s, t):
     """Whether two shapes that are not rigidly connected may touch."""
-    touching, scene = touching_of(hybrid), touching_of(hybrid).scene
-    A, B, a, b = scene.shapes[s], scene.shapes[t], touching.homes[s].body, touching.homes[t].body
-    if A.body == B.body or (A.group & B.mask) | (B.group & A.mask) == 0:
-        return False
-    if scene.neighbours == 0 and a >= 0 and b >= 0 and (scene.above[a] == b or scene.above[b] == a):
-        return False
-    return scene.n_apart == 0 or not is_apart(scene, min(s, t) * scene.n_shapes + max(s, t))
+    touching = touching_of(hybrid)
+    return may_touch(touching.scene, s, t, touching.homes[s].body, touching.homes[t].body)
 
 
 @helper
@@ -129,7 +124,7 @@ def search_world(hybrid, mask, t, h, fall):
             for k in range(touching.shape_start[b], touching.shape_start[b + 1]):
                 s = touching.shapes_on[k]
                 place_on(hybrid, s, h, fall)
-                if may_touch(hybrid, s, t):
+                if may_meet(hybrid, s, t):
                     if flat:
                         meet_flat(scene, s, t)
                     else:
@@ -190,7 +185,7 @@ def shapes_meet(hybrid, i, j, h, fall):
             s, t = touching.shapes_on[k], touching.shapes_on[l]
             place_on(hybrid, s, h, fall)
             place_on(hybrid, t, h, fall)
-            if may_touch(hybrid, s, t):
+            if may_meet(hybrid, s, t):
                 meet(touching.scene, min(s, t), max(s, t))  # always the same way round
 
 

@@ -85,10 +85,10 @@ def is_apart(scene, pair):
 
 
 @helper
-def may_touch(scene, i, j):
+def may_touch(scene, i, j, a, b):
+    """Whether two shapes may touch: those of bodies a and b, which may be parts of larger rigid ones."""
     A, B = scene.shapes[i], scene.shapes[j]
-    a, b = A.body, B.body
-    if a == b or (A.group & B.mask) | (B.group & A.mask) == 0:
+    if A.body == B.body or (A.group & B.mask) | (B.group & A.mask) == 0:
         return False
     if scene.neighbours == 0 and a >= 0 and b >= 0 and (scene.above[a] == b or scene.above[b] == a):
         return False
@@ -150,11 +150,11 @@ def find_pairs(scene):
             j = order[l]
             if shapes[j].low.x > end:
                 break
-            if overlap(shapes[i], shapes[j]) and may_touch(scene, i, j):
+            if overlap(shapes[i], shapes[j]) and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
                 meet(scene, i, j)
     for j in range(n, scene.n_shapes):
         for i in range(n):
-            if shapes[i].body >= 0 and may_touch(scene, i, j):
+            if shapes[i].body >= 0 and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
                 meet_flat(scene, i, j)
 
 

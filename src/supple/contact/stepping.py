@@ -156,32 +156,28 @@ def move_part(landing, h):
 
 
 @helper
-def strike(landing):
-    """Impacts at this instant. Returns what became of them: DONE, and v is changed if there were any."""
-    scene, implicit = landing.scene, landing.implicit
-    body, step = implicit.body, implicit.body.step
-    m, slowest, possible = step.model, landing.slowest, False
+def may_bounce(scene, bounces):
+    """Whether anything that is closed has restitution; what it was struck with is forgotten."""
+    possible = False
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.struck = Vec3(0.0, 0.0, 0.0)
-        if touch.restitution > 0.0 and touch.gap <= CLOSED * scene.length:
-            possible = True
-    if not possible or landing.bounces >= STRIKES_MOST:
-        return DONE
-    for k in range(0, body.law_size, LAW):
-        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
-    if not free_velocities(landing, 0.0) > 0.0:
-        return SINGULAR
-    work, largest = aba_scratch(body.aba), 0.0
-    if not make_rows(scene, work, landing.owner):
-        return MORE_ENTRIES
-    body_motions(scene, work, step.v)
+        possible = possible or (touch.restitution > 0.0 and touch.gap <= CLOSED * scene.length)
+    return possible and bounces < STRIKES_MOST
+
+
+@helper
+def bounce_here(scene, landing, m, work, v):
+    """Impacts at this instant, whose rows are there. landing: the settings, and the counts. Returns what became of
+    them: DONE, and v is changed if there were any."""
+    body_motions(scene, work, v)
+    largest = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
-        touch.free = relative_speed(scene, touch, step.v)
+        touch.free = relative_speed(scene, touch, v)
         largest = max(largest, norm(touch.free))
     tolerance = landing.tolerance * (largest + 1e-12)
-    worst, rounds = bounce_all(scene, slowest, landing.most, tolerance)
+    worst, rounds = bounce_all(scene, landing.slowest, landing.most, tolerance)
     if worst < 0.0:
         return MORE_EQUATIONS
     landing.bounces += rounds
@@ -189,11 +185,30 @@ def strike(landing):
     if not worst <= tolerance:
         return UNSOLVED
     if rounds > 0:
-        add_changes(m, work, scene.total, step.v)
-        move_bodies(m, step.q, step.v, landing.placing)
+        add_changes(m, work, scene.total, v)
     for k in range(scene.n):
         scene.touches[k].active = 1
     return DONE
+
+
+@helper
+def strike(landing):
+    """Impacts at this instant. Returns what became of them: DONE, and v is changed if there were any."""
+    scene, implicit = landing.scene, landing.implicit
+    body, step = implicit.body, implicit.body.step
+    if not may_bounce(scene, landing.bounces):
+        return DONE
+    for k in range(0, body.law_size, LAW):
+        implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+    if not free_velocities(landing, 0.0) > 0.0:
+        return SINGULAR
+    work = aba_scratch(body.aba)
+    if not make_rows(scene, work, landing.owner):
+        return MORE_ENTRIES
+    status = bounce_here(scene, landing, step.model, work, step.v)
+    if status == DONE:
+        move_bodies(step.model, step.q, step.v, landing.placing)
+    return status
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
