@@ -94,7 +94,7 @@ def test_a_toml_file_says_the_same(tmp_path):
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--engine", "dask://"], "engine"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--plot", "x.doc"], "name ends in one of"),
         (["compass", "--out", "x.zarr", "--over", "slope=0.1", "--over", "slope=0.2"], "slope is given twice"),
-        (["no.zarr", "--resume"], "no scene named 'no.zarr'"),
+        (["no.zarr", "--resume"], "there is no store no.zarr"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(words, said, tmp_path):

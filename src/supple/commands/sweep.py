@@ -12,6 +12,7 @@ import typer
 from supple.commands.console import plain, say
 from supple.commands.run import STOPPED, _drawable
 from supple.commands.view import Open, Port
+from supple.errors import SweepError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -82,6 +83,8 @@ def sweep(
         raise typer.BadParameter("--port and --open are for the page of --page")
     asked = SweepRequest.of(scene, over or [], settings or [], samples, sampling, repeats, seed, quantity or [], out)
     where = dict(engine=engine, workers=workers)
+    if scene is not None and scene.endswith(".zarr") and not Path(scene).exists():
+        raise SweepError(f"there is no store {scene}; to begin one, name a scene or a robot, and --out {scene}")
     if scene is not None and asked.is_store and config is None:
         result = _of_store(Path(scene), asked, where, resume, retry, plot is not None)
     else:
