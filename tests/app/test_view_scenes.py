@@ -41,6 +41,7 @@ SMALL: dict[str, tuple[dict[str, Any], float]] = {
     "pile": ({"chains": 2, "links": 6}, 0.4),
     "rope": ({"links": 12}, 0.1),
     "standing-robot": ({}, 0.2),
+    "walker-by-contact": ({"steps": 2}, 1.0),
 }
 PHONE = {"width": 390, "height": 640}
 UPPER = {"x": 0, "y": 0, "width": 390, "height": 320}  #: where the picture is, on a phone

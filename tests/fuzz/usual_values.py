@@ -79,6 +79,7 @@ OF_CALL: dict[tuple[str, str], Any] = {
     ("set", "length"): 0.5, ("pendulum", "length"): 2.0, ("compass", "gravity"): 9.81, ("compass", "length"): 1.0,
     ("simplest_walker", "gravity"): 1.0, ("compass", "start"): "table", ("simplest_walker", "start"): "long",
     ("simplest_walker", "slope"): 0.009, ("simplest_walker", "length"): 1.0, ("compass", "slope"): 0.05,
+    ("walker_by_contact", "slope"): 0.05,
     ("molecule", "forces"): 1, ("from_parents", "parent"): [-1, 0, 0, 1], ("State", "active_joints"): None,
     ("Clip", "times"): np.arange(4.0), ("Clip", "feet"): (), ("citation", "papers"): "sf", ("gait", "most"): 20,
     ("place", "name"): "link1", ("moving_place", "name"): 1, ("Controller", "most"): 1.0, ("control", "most"): 1.0,

@@ -167,7 +167,7 @@ def test_a_scene_has_as_many_bodies_as_is_told_before(name: str):
             "four-bar-chain": {"windows": a}, "flyball": {"springs": a % 2 == 0}, "andrews": {}, "bricard": {},
             "slider-crank": {}, "net": {"width": a, "height": b}, "chain-drive": {"links": 20 + 2 * a},
             "falling-crowd": {"rows": 1 + a % 2, "columns": 1 + b % 2}, "pile": {"chains": a, "links": b},
-            "rope": {"links": a}, "standing-robot": {},
+            "rope": {"links": a}, "standing-robot": {}, "walker-by-contact": {"steps": a},
         }[name]  # fmt: skip
         assert scenes.n_bodies(name, given) == scenes.NAMES[name](**given).model.n_bodies
     usual = {"crowd": 17_800, "falling-crowd": 17_800, "millipede": 13_000, "molecule": 50_000, "compass": 2}

@@ -28,6 +28,7 @@ from supple.scenes.simplest_walker import simplest_walker, simplest_walker_scene
 from supple.scenes.skeleton import skeleton
 from supple.scenes.spring_pendulum import spring_pendulum
 from supple.scenes.standing_robot import standing_robot
+from supple.scenes.walker_by_contact import walker_by_contact
 
 __all__ = [
     "NAMES",
@@ -53,6 +54,7 @@ __all__ = [
     "slider_crank",
     "spring_pendulum",
     "standing_robot",
+    "walker_by_contact",
 ]
 
 NAMES: dict[str, Callable[..., Scene]] = {
@@ -75,6 +77,7 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "pile": pile,
     "rope": rope,
     "standing-robot": standing_robot,
+    "walker-by-contact": walker_by_contact,
 }
 
 #: How many bodies they have, by their parameters.
@@ -98,6 +101,7 @@ _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "pile": lambda p: int(p["chains"] * p["links"]),
     "rope": lambda p: int(p["links"]),
     "standing-robot": lambda p: 12,
+    "walker-by-contact": lambda p: 2,
 }
 
 

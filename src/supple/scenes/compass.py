@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any, Literal
 
@@ -66,9 +67,16 @@ def compass(
 
 
 def compass_model(
-    name: str, hip_mass: float, leg_mass: float, length: float, leg_center: float, gravity: float
+    name: str,
+    hip_mass: float,
+    leg_mass: float,
+    length: float,
+    leg_center: float,
+    gravity: float,
+    support: Literal["revolute", "planar"] = "revolute",
+    dress: Callable[[ModelBuilder], None] | None = None,
 ) -> Model:
-    """Standing on its left foot.
+    """Standing on its left foot, or with a planar joint free to move. dress: adds shapes.
 
     Of a light leg the digits are in how far below the hip the left leg and the hip have their centre of mass: `lower`.
     That is rounded first to what can be told from the foot, and the masses follow: so no digits are lost when the tree
@@ -81,11 +89,10 @@ def compass_model(
     above = length - up - lower
     spread = (total - leg_mass) * (lower * lower) + leg_mass * (above * above)
     b = ModelBuilder(name, gravity=(0.0, 0.0, -gravity))
-    leg = dict(axis=AXIS, joint="revolute")
-    com = (0.0, 0.0, length - lower)
-    b.add_body("left", joint_name="support", mass=total, com=com, inertia=(spread, spread, 0.0), **leg)  # type: ignore[arg-type]
-    place = dict(position=(0.0, 0.0, length), com=(0.0, 0.0, up - length))
-    b.add_body("right", "left", joint_name="hip joint", mass=leg_mass, **place, **leg)  # type: ignore[arg-type]
+    com, inertia = (0.0, 0.0, length - lower), (spread, spread, 0.0)
+    b.add_body("left", joint=support, axis=AXIS, joint_name="support", mass=total, com=com, inertia=inertia)
+    b.add_body("right", "left", joint="revolute", axis=AXIS, joint_name="hip joint", mass=leg_mass,
+               position=(0.0, 0.0, length), com=(0.0, 0.0, up - length))  # fmt: skip
     b.add_frame("left foot", "left")
     b.add_frame("right foot", "right", (0.0, 0.0, -length))
     b.add_frame("hip", "left", (0.0, 0.0, length))
@@ -93,6 +100,8 @@ def compass_model(
         b.add_visual(leg_name, "cylinder", (0.02 * length, length), position=(0.0, 0.0, z))
         b.add_visual(leg_name, "sphere", (0.05 * length,), position=(0.0, 0.0, up + z - 0.5 * length))
     b.add_visual("left", "sphere", (0.08 * length,), position=(0.0, 0.0, length))
+    if dress is not None:
+        dress(b)
     return b.build()
 
 
