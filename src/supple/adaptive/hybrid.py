@@ -205,6 +205,8 @@ class Hybrid(Pointing):
     def _form(self) -> None:
         """The reduced tree of the active region, and the forces on it."""
         k.form_hybrid_body.load()(self.memory.address, CURRENT)
+        if self.touches is not None:
+            self.touches.formed()
 
     def ask(self, settings: Settings, due: int = 0) -> None:
         """Change settings that do not change the tree. due: in how many steps the active joints are chosen again."""

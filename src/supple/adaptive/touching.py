@@ -21,6 +21,7 @@ from numba import types
 
 from supple.adaptive.articulated import update_articulated_body
 from supple.adaptive.choose import choose_active_region, find_update_region
+from supple.adaptive.heapsort import sort
 from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.keeping import keep_state
 from supple.adaptive.ledger import LOOK
@@ -33,8 +34,8 @@ from supple.adaptive.steps import FIXED, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import move_part, solve_part, strike
+from supple.adaptive.touching_places import world_of
 from supple.adaptive.touching_search import search_touches
-from supple.assembly.poses import pose_at
 from supple.contact.memory import CONTACT
 from supple.contact.points import norm
 from supple.contact.stepping import (
@@ -71,29 +72,6 @@ def find_here(hybrid, mask, h):
 
 
 @helper
-def sift_down(paths, n, i):
-    """A node goes down in a heap, the largest first."""
-    while 2 * i + 1 < n:
-        k = 2 * i + 1
-        if k + 1 < n and paths[k + 1] > paths[k]:
-            k += 1
-        if paths[i] >= paths[k]:
-            break
-        paths[i], paths[k] = paths[k], paths[i]
-        i = k
-
-
-@helper
-def sort_paths(paths, n):
-    """Ascending [Williams 1964, Heapsort]."""
-    for i in range(n // 2 - 1, -1, -1):
-        sift_down(paths, n, i)
-    for end in range(n - 1, 0, -1):
-        paths[0], paths[end] = paths[end], paths[0]
-        sift_down(paths, end, 0)
-
-
-@helper
 def add_paths(hybrid):
     """The nodes above touched bodies are above a force."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
@@ -110,7 +88,7 @@ def add_paths(hybrid):
                 n += 1
                 i = tree.up[i]
     if n > hybrid.n_paths:
-        sort_paths(hybrid.paths, n)
+        sort(hybrid.paths, n)
     hybrid.n_paths = n
 
 
@@ -127,7 +105,7 @@ def note_forces(hybrid):
         for side in range(2):
             b = touching.homes[touch.shape if side == 0 else touch.other].body
             if b >= 0:
-                R, r = pose_at(touching.world, tree.leaf_of[b])
+                R, r = world_of(hybrid, tree.leaf_of[b])
                 f = force if side == 0 else force * -1.0
                 outer = hybrid.outer[n]
                 outer.body, outer.f = b, Force(cross(touch.point - r, f) @ R, f @ R)
@@ -174,6 +152,7 @@ def choose_joints(hybrid, h):
     take_back_paths(hybrid)
     if is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
+        touching.formed += 1
     find_here(hybrid, CURRENT | UPDATE, h)
     m, x = open_reduced(hybrid)
     predicted = scene.n <= scene.capacity
@@ -186,7 +165,9 @@ def choose_joints(hybrid, h):
     if predicted:
         swap_with_end(hybrid, m, x)
     without_joints(hybrid, True, True, False)
-    return DONE if rigidify(hybrid, count < m.n) > 0.0 else SINGULAR
+    smallest = rigidify(hybrid, count < m.n)
+    touching.formed += 1
+    return DONE if smallest > 0.0 else SINGULAR
 
 
 # --- a step -----------------------------------------------------------------------------------------------------------
@@ -247,6 +228,7 @@ def begin(hybrid, h):
     find_here(hybrid, CURRENT, h)
     while wake_touched(hybrid) > 0:
         form_hybrid_body(hybrid, CURRENT)
+        touching.formed += 1
         find_here(hybrid, CURRENT, h)
     return MORE_TOUCHES if touching.scene.n > touching.scene.capacity else DONE
 
@@ -315,6 +297,7 @@ def touching_run(hybrid, steps, dt):
         if status == FLIGHT:
             touching.scene.n_known = 0
             touching.last = dt
+            touching.formed += hybrid.due <= 0
             ended = run_kernel(hybrid, 1, dt)
             if ended != DONE:
                 return ended

@@ -18,6 +18,8 @@ from supple.spatial.compiler import helper
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
 from supple.spatial.structs import Link, Struct, Table
 
+PAIRS = 16  #: room for pairs of shapes that may touch, for each touch that there is room for
+
 
 class Home(Struct):
     """Where a shape is on its body."""
@@ -25,6 +27,19 @@ class Home(Struct):
     body = Integer()  # -1: the world
     R = Value(Mat3)
     p = Value(Vec3)
+
+
+class Box(Struct):
+    """Around something rigid, where pairs were listed; along the world's axes."""
+
+    item = Integer()  # a node; the body of a LEAF, beyond these; a shape of the world, beyond these
+    part = Integer()  # its reduced body, 0: the world
+    c = Value(Vec3)  # its middle, on that
+    far = Number()  # what it contains is at most so far from the middle
+    at = Value(Vec3)  # the middle, in the world
+    reach = Number()  # how far it may move until pairs are listed again
+    low = Value(Vec3)
+    high = Value(Vec3)
 
 
 class Touching(Struct):
@@ -38,12 +53,27 @@ class Touching(Struct):
     shapes_on = Integers()
     fixed = Integers()  # those on the world that are not flat
     n_fixed = Integer()
-    # the present places of nodes, as far as they are known
-    stamp = Integer()
-    stamps = Integers()  # equal to `stamp` if the place of a node is known
-    world = Table(Pose)
+    # the places of nodes on their reduced bodies, as far as they are known [touching_places.py]
+    formed = Integer()  # how often the reduced tree has been formed, from 1
+    stamps = Integers()  # equal to `formed` if the place of a node is known
+    within = Table(Pose)
     part = Integers()  # its reduced body
-    shape_stamps = Integers()  # by shape: likewise
+    # pairs of shapes that may touch [touching_pairs.py]
+    listed = Integer()  # `formed`, of when they were listed; 0: not
+    begun = Table(Pose)  # of reduced bodies: the places they had then
+    turns = Floats()  # and by how much they have turned since
+    shaped = Integers()  # by node: how many bodies of it have shapes
+    boxes = Table(Box)
+    n_boxes = Integer()
+    order = Integers()  # of boxes along x ...
+    keys = Floats()  # ... and where they begin
+    n_pairs = Integer()
+    pair_room = Integer()
+    pairs = Integers()  # shape * n_shapes + other, ascending
+    stamp = Integer()
+    shape_stamps = Integers()  # by shape: equal to `stamp` if it is ...
+    noted = Integers()  # ... among those of any pair
+    n_noted = Integer()
     stack = Integers()  # pairs of nodes
     # limits
     limit_of = Integers()  # by degree of freedom: its row among the limits, -1
@@ -52,8 +82,7 @@ class Touching(Struct):
     upper = Floats()
     owner = Integers()  # by degree of freedom: the row of its body in the reduced tree
     # a step
-    middle = Floats()  # by degree of freedom: velocities in the middle of a part
-    end = Floats()  # at its end
+    end = Floats()  # by degree of freedom: velocities at the end of a part
     dv = Floats()
     dq = Floats()
     x = Floats()

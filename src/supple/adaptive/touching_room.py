@@ -12,7 +12,7 @@ from supple.adaptive.memory import OuterForce
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
-from supple.adaptive.touching_memory import Home, Touching
+from supple.adaptive.touching_memory import PAIRS, Box, Home, Touching
 from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
@@ -81,17 +81,21 @@ class TouchesOfHybrid(Pointing):
         starts = np.searchsorted(body[order], np.arange(n + 1))
         limit_of, limits = np.full(nv, -1), scene.limits[: scene.n_limits]
         limit_of[limits] = np.arange(len(limits))
+        most = nodes + len(table)  # boxes: of nodes, and of bodies with shapes
         roots = Settings.free_roots(model)
         self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.zeros(len(roots))}
         contacts, self.resting = self.contacts, Touch.zeros(0)
         self.struct: Held = Touching.of(
             scene=scene, tables=self._tables, homes=self._homes, shape_start=starts, shapes_on=order,
             fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
-            world=Pose.zeros(nodes),
+            within=Pose.zeros(nodes), begun=Pose.zeros(n + 1), turns=np.zeros(n + 1), formed=1,
+            boxes=Box.zeros(most), order=np.zeros(most, dtype=np.int64), keys=np.zeros(most),
+            shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
+            noted=np.zeros(len(table), dtype=np.int64),
             stack=np.zeros(24 * self.assembly.depth + 64, dtype=np.int64), limit_of=limit_of,
             coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
-            **{name: np.zeros(nv) for name in ("middle", "end", "dv", "dq", "x", "rate")},
+            **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate")},
             shape_stamps=np.zeros(len(table), dtype=np.int64), owner=np.zeros(nv, dtype=np.int64),
             q0=np.zeros(model.nq), tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
@@ -99,15 +103,17 @@ class TouchesOfHybrid(Pointing):
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
             **self._arrays,
         )  # fmt: skip
-        self._make_room_to_rest()
+        self._make_room_with_touches()
         if self._kept is not None:
             self.restore(self._kept)
             self._kept = None
 
-    def _make_room_to_rest(self) -> None:
-        """Characters that fall asleep may have as many touches as there are."""
-        n, s = self.struct.n_resting, self.struct
-        more = Touch.zeros(n + self.room.scene.capacity)
+    def _make_room_with_touches(self) -> None:
+        """Characters that fall asleep may have as many touches as there are; and pairs of shapes that may touch are
+        more."""
+        n, s, capacity = self.struct.n_resting, self.struct, self.room.scene.capacity
+        s.pairs, s.pair_room, s.listed = np.zeros(PAIRS * capacity, dtype=np.int64), PAIRS * capacity, 0
+        more = Touch.zeros(n + capacity)
         more[:n] = self.resting[:n]
         self.resting = s.resting = more
         s.resting_room = len(more)
@@ -117,7 +123,7 @@ class TouchesOfHybrid(Pointing):
         known = self.room.known
         self.room._room_for(touches, entries)
         self.room.known = known
-        self._make_room_to_rest()
+        self._make_room_with_touches()
 
     def lacks_room(self, ended: int, memory: Held) -> bool:
         """Whether a run ended for want of room, which there is now."""
@@ -130,6 +136,10 @@ class TouchesOfHybrid(Pointing):
         elif ended == ROOM_FOR_EQUATIONS:
             make_room(self.room.blocks)
         return ended in (ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS)
+
+    def formed(self) -> None:
+        """Called when the reduced tree has been formed anew."""
+        self.struct.formed += 1
 
     def for_rows(self, n: int) -> None:
         """Room for n rows of the law of joints."""
@@ -249,6 +259,16 @@ def _around(model: Model, homes: NDArray[np.void], shapes: NDArray[np.void]) -> 
     has = np.flatnonzero(np.isfinite(low[:, 0]))
     out["h"] = -1.0
     out["c"][has], out["h"][has] = 0.5 * (low[has] + high[has]), 0.5 * (high[has] - low[has])
+    return out
+
+
+def _shaped(assembly: Assembly, bodies: Ints) -> Ints:
+    """How many of some bodies there are in every node."""
+    out, nodes = np.zeros(assembly.n_nodes, dtype=np.int64), assembly.leaf_of[bodies]
+    while len(nodes):
+        np.add.at(out, nodes, 1)
+        nodes = assembly.up[nodes]
+        nodes = nodes[nodes >= 0]
     return out
 
 

@@ -1,0 +1,141 @@
+"""Boxes around all that is rigid in a hybrid body, along the world's axes, so that they can be swept
+[touching_pairs.py]: around every body of a piece that has few of them with shapes, around other pieces as a whole; and
+around what of the world is not flat.
+
+Boxes include how far they may move within several steps. They hold until something has moved farther than that.
+"""
+
+from __future__ import annotations
+
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_places import place_node, place_seen
+from supple.assembly.poses import pose_at, set_pose
+from supple.assembly.tree import LEAF, LIGHT
+from supple.contact.points import norm
+from supple.contact.volumes import is_empty, mat_abs
+from supple.spatial.algebra import Vec3, cross
+from supple.spatial.compiler import helper
+
+FEW = 32  #: bodies with shapes
+
+
+@helper
+def volume_at(hybrid, i):
+    """The box of a node, or of the body of a LEAF alone: that has a number beyond those of nodes."""
+    tree = hybrid.body.tree
+    return hybrid.volumes[i] if i < tree.n_nodes else hybrid.body_volumes[tree.item[i - tree.n_nodes]]
+
+
+@helper
+def reach_of(hybrid, rb, at, far, h, fall):
+    """How far anything within `far` of a point of reduced body rb may move in h; fall: by gravity."""
+    reach = 0.0
+    if rb > 0:
+        body = touching_of(hybrid).scene.bodies[rb - 1]
+        reach = h * (norm(body.V.lin + cross(body.V.ang, at - body.P)) + norm(body.V.ang) * far) + fall
+    return reach
+
+
+@helper
+def add_box(hybrid, i, h, fall):
+    """Around node i, or the body of a LEAF, which is placed."""
+    tree, touching, volume = hybrid.body.tree, touching_of(hybrid), volume_at(hybrid, i)
+    node = i if i < tree.n_nodes else i - tree.n_nodes
+    rb = touching.part[node]
+    S, s = pose_at(touching.within, node)
+    R, r = pose_at(hybrid.world, rb)
+    box = touching.boxes[touching.n_boxes]
+    box.item, box.part = i, rb
+    box.c, box.far = S @ volume.c + s, norm(volume.h)
+    box.at = R @ box.c + r
+    box.reach = volume.reach = reach_of(hybrid, rb, box.at, box.far, h, fall)
+    out = box.reach + touching.scene.length
+    size = mat_abs(R @ S) @ volume.h + Vec3(out, out, out)
+    box.low, box.high = box.at - size, box.at + size
+    touching.n_boxes += 1
+
+
+@helper
+def add_bodies(hybrid, i, h, fall):
+    """Around every body with shapes of the rigid node i, which is placed."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    stack, top = touching.stack, 1
+    stack[0] = i
+    while top > 0:
+        top -= 1
+        i = stack[top]
+        place_node(hybrid, i)
+        kind, l, r = tree.kind[i], tree.left[i], tree.right[i]
+        if kind == LEAF and not is_empty(hybrid.body_volumes[tree.item[i]].h):
+            add_box(hybrid, i + tree.n_nodes, h, fall)
+        if l >= 0 and touching.shaped[l] > 0:
+            stack[top] = l
+            top += 1
+        if r >= 0 and kind != LIGHT and kind != LEAF and touching.shaped[r] > 0:
+            stack[top] = r
+            top += 1
+
+
+@helper
+def add_world(hybrid):
+    """Around what of the world is not flat."""
+    touching, n = touching_of(hybrid), hybrid.body.tree.n_nodes
+    for k in range(touching.n_fixed):
+        t = touching.fixed[k]
+        shape, box = touching.scene.shapes[t], touching.boxes[touching.n_boxes]
+        box.item, box.part, box.reach, box.far, box.at = 2 * n + t, 0, 0.0, 0.0, shape.at
+        out = shape.margin + touching.scene.length
+        size = mat_abs(shape.X) @ shape.box + Vec3(out, out, out)
+        box.low, box.high = box.at - size, box.at + size
+        touching.n_boxes += 1
+
+
+@helper
+def make_boxes(hybrid, mask, h, fall):
+    """All of them, with how far they may move in h."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    touching.n_boxes = 0
+    for b in range(hybrid.n_joints + 1):
+        R, r = pose_at(hybrid.world, b)
+        set_pose(touching.begun, b, R, r)
+    place_seen(hybrid)
+    for k in range(hybrid.n_seen):
+        i = hybrid.seen[k]
+        if hybrid.flags[i] & mask:
+            if tree.kind[i] == LEAF and not is_empty(hybrid.body_volumes[tree.item[i]].h):
+                add_box(hybrid, i + tree.n_nodes, h, fall)
+        elif touching.shaped[i] > FEW:
+            add_box(hybrid, i, h, fall)
+        elif touching.shaped[i] > 0:
+            add_bodies(hybrid, i, h, fall)
+    add_world(hybrid)
+
+
+@helper
+def turned(R, S):
+    """By how much rotation has moved a point at distance 1, at most: Frobenius' norm of the difference."""
+    return norm(Vec3(norm(R.r0 - S.r0), norm(R.r1 - S.r1), norm(R.r2 - S.r2)))
+
+
+@helper
+def boxes_hold(hybrid, h, fall):
+    """Whether nothing has left its box, nor may within a step of length h: O(active)."""
+    touching = touching_of(hybrid)
+    touching.turns[0] = 0.0
+    for b in range(1, hybrid.n_joints + 1):
+        touching.turns[b] = turned(hybrid.world[b].R, touching.begun[b].R)
+    for k in range(touching.n_boxes):
+        box = touching.boxes[k]
+        if box.part > 0:
+            R, r = pose_at(hybrid.world, box.part)
+            at = R @ box.c + r
+            moved = norm(at - box.at) + touching.turns[box.part] * box.far
+            if not moved + reach_of(hybrid, box.part, at, box.far, h, fall) <= box.reach:
+                return False
+    return True
+
+
+@helper
+def overlap(A, B):
+    """Of two boxes that overlap along x."""
+    return A.low.y <= B.high.y and B.low.y <= A.high.y and A.low.z <= B.high.z and B.low.z <= A.high.z

@@ -1,0 +1,253 @@
+"""Pairs of shapes of a hybrid body that may touch in the next steps.
+
+Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept. Where one that overlaps another is
+around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as their own boxes are
+near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active log active + pairs
+log n), whatever rests.
+
+Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
+than that [Verlet 1967, who does this for atoms], or other joints are active. They are in ascending order, so that the
+touches of a step do not depend on when pairs were listed.
+"""
+
+from __future__ import annotations
+
+from supple.adaptive.heapsort import sort, sort_by
+from supple.adaptive.touching_boxes import boxes_hold, make_boxes, overlap, volume_at
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_places import place_node, world_of
+from supple.assembly.poses import compose, pose_at
+from supple.assembly.tree import LEAF, LIGHT
+from supple.contact.finding import AHEAD, may_touch
+from supple.contact.memory import PLANE
+from supple.contact.points import norm
+from supple.contact.volumes import are_apart, is_above, is_empty
+from supple.spatial.algebra import Vec3, dot, z_axis
+from supple.spatial.compiler import helper
+
+KEPT = 10  #: steps that a list is meant for, unless other joints are chosen before
+
+
+# --- what is listed ---------------------------------------------------------------------------------------------------
+
+
+@helper
+def note_shape(hybrid, s):
+    """Where shape s is on its reduced body; its leaf is placed."""
+    touching = touching_of(hybrid)
+    if touching.shape_stamps[s] == touching.stamp:
+        return
+    touching.shape_stamps[s] = touching.stamp
+    touching.noted[touching.n_noted] = s
+    touching.n_noted += 1
+    home, shape = touching.homes[s], touching.scene.shapes[s]
+    if home.body >= 0:
+        leaf = hybrid.body.tree.leaf_of[home.body]
+        R, r = pose_at(touching.within, leaf)
+        shape.R, shape.p = compose(R, r, home.R, home.p)
+        shape.body = touching.part[leaf] - 1
+
+
+@helper
+def note_pair(hybrid, s, t):
+    """Shapes s and t, if they may touch."""
+    touching = touching_of(hybrid)
+    scene, k = touching.scene, touching.n_pairs
+    note_shape(hybrid, s)
+    note_shape(hybrid, t)
+    if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
+        if k < touching.pair_room:
+            touching.pairs[k] = min(s, t) * scene.n_shapes + max(s, t)
+        touching.n_pairs = k + 1
+
+
+@helper
+def pass_on(hybrid, i):
+    """The parts of a rigid node move at most as far as it does."""
+    tree, volumes = hybrid.body.tree, hybrid.volumes
+    l, r, reach = tree.left[i], tree.right[i], volumes[i].reach
+    if tree.kind[i] == LEAF:
+        hybrid.body_volumes[tree.item[i]].reach = reach
+    elif r >= 0:
+        volumes[r].reach = reach
+    if l >= 0:
+        volumes[l].reach = reach
+
+
+# --- with the world ---------------------------------------------------------------------------------------------------
+
+
+@helper
+def is_far(hybrid, i, t):
+    """Whether a node, or the body of a LEAF, is far from a shape of the world."""
+    scene, volume, n = touching_of(hybrid).scene, volume_at(hybrid, i), hybrid.body.tree.n_nodes
+    R, r = world_of(hybrid, i if i < n else i - n)
+    shape = scene.shapes[t]
+    out = volume.reach + shape.margin + scene.length
+    if shape.kind == PLANE:
+        axis = z_axis(shape.X)
+        return is_above(axis, dot(axis, shape.at), R, r, volume, out)
+    if t >= scene.n_shapes - scene.n_flat:
+        return False
+    A, B = volume, hybrid.body_volumes[hybrid.body.tree.n]
+    B.c, B.h = Vec3(0.0, 0.0, 0.0), shape.box
+    return are_apart(R, r, A, shape.X, shape.at, B, out)
+
+
+@helper
+def search_world(hybrid, i, t):
+    """What of a rigid node, or of the body of a LEAF, is near shape t of the world."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    n, stack, top = tree.n_nodes, touching.stack, 1
+    stack[0] = i
+    while top > 0:
+        top -= 1
+        i = stack[top]
+        if i < n:
+            place_node(hybrid, i)
+        if is_empty(volume_at(hybrid, i).h) or is_far(hybrid, i, t):
+            continue
+        if i >= n:
+            b = tree.item[i - n]
+            for k in range(touching.shape_start[b], touching.shape_start[b + 1]):
+                note_pair(hybrid, touching.shapes_on[k], t)
+            continue
+        pass_on(hybrid, i)
+        kind, l, r = tree.kind[i], tree.left[i], tree.right[i]
+        if kind == LEAF:
+            stack[top] = i + n
+            top += 1
+        elif kind != LIGHT:
+            stack[top] = r
+            top += 1
+        if l >= 0:
+            stack[top] = l
+            top += 1
+
+
+# --- with each other --------------------------------------------------------------------------------------------------
+
+
+@helper
+def add_pair(stack, top, i, j):
+    stack[2 * top], stack[2 * top + 1] = i, j
+    return top + 1
+
+
+@helper
+def with_parts(hybrid, top, i, j):
+    """The pairs of j with the parts of node i."""
+    tree, stack = hybrid.body.tree, touching_of(hybrid).stack
+    kind, l, r = tree.kind[i], tree.left[i], tree.right[i]
+    pass_on(hybrid, i)
+    if kind == LEAF:
+        top = add_pair(stack, top, i + tree.n_nodes, j)
+    elif kind != LIGHT:
+        top = add_pair(stack, top, r, j)
+    if l >= 0:
+        top = add_pair(stack, top, l, j)
+    return top
+
+
+@helper
+def note_pairs(hybrid, i, j):
+    """Those of two bodies, given by their LEAFs."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    a, b = tree.item[i], tree.item[j]
+    for k in range(touching.shape_start[a], touching.shape_start[a + 1]):
+        for l in range(touching.shape_start[b], touching.shape_start[b + 1]):
+            note_pair(hybrid, touching.shapes_on[k], touching.shapes_on[l])
+
+
+@helper
+def search_pairs(hybrid, i, j):
+    """What of two rigid nodes, or bodies of LEAFs, is near each other."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    n, stack, top = tree.n_nodes, touching.stack, 0
+    top = add_pair(stack, top, i, j)
+    while top > 0:
+        top -= 1
+        i, j = stack[2 * top], stack[2 * top + 1]
+        A, B = volume_at(hybrid, i), volume_at(hybrid, j)
+        if is_empty(A.h) or is_empty(B.h):
+            continue
+        node, other = i if i < n else i - n, j if j < n else j - n
+        place_node(hybrid, node)
+        place_node(hybrid, other)
+        R, r = world_of(hybrid, node)
+        S, s = world_of(hybrid, other)
+        if are_apart(R, r, A, S, s, B, A.reach + B.reach + touching.scene.length):
+            continue
+        if i >= n and j >= n:
+            note_pairs(hybrid, node, other)
+        elif j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
+            top = with_parts(hybrid, top, i, j)
+        else:
+            top = with_parts(hybrid, top, j, i)
+
+
+# --- the list ---------------------------------------------------------------------------------------------------------
+
+
+@helper
+def meet_boxes(hybrid, A, B):
+    """What of two boxes that overlap may touch."""
+    n = hybrid.body.tree.n_nodes
+    if A.part == B.part:
+        return
+    if A.item >= 2 * n:
+        search_world(hybrid, B.item, A.item - 2 * n)
+    elif B.item >= 2 * n:
+        search_world(hybrid, A.item, B.item - 2 * n)
+    else:
+        search_pairs(hybrid, A.item, B.item)
+
+
+@helper
+def sweep_boxes(hybrid):
+    """Along x."""
+    touching = touching_of(hybrid)
+    boxes, n = touching.boxes, touching.n_boxes
+    for k in range(n):
+        touching.order[k], touching.keys[k] = k, boxes[k].low.x
+    sort_by(touching.order, touching.keys, n)
+    for k in range(n):
+        A = boxes[touching.order[k]]
+        end = A.high.x
+        for l in range(k + 1, n):
+            if touching.keys[l] > end:
+                break
+            B = boxes[touching.order[l]]
+            if overlap(A, B):
+                meet_boxes(hybrid, A, B)
+
+
+@helper
+def list_pairs(hybrid, mask, h):
+    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`; at least
+    within h."""
+    touching = touching_of(hybrid)
+    scene, n = touching.scene, hybrid.body.tree.n_nodes
+    left = hybrid.due if hybrid.due > 0 else hybrid.every
+    ahead = max(h, min(left, KEPT) * hybrid.dt)
+    touching.stamp += 1
+    touching.n_pairs = touching.n_noted = 0
+    make_boxes(hybrid, mask, AHEAD * ahead, AHEAD * norm(hybrid.gravity) * ahead * ahead)
+    for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
+        for k in range(touching.n_boxes):
+            box = touching.boxes[k]
+            if box.item < 2 * n and box.part > 0:
+                search_world(hybrid, box.item, t)
+    sweep_boxes(hybrid)
+    sort(touching.pairs, min(touching.n_pairs, touching.pair_room))
+    touching.listed = touching.formed if touching.n_pairs <= touching.pair_room else 0
+
+
+@helper
+def renew_list(hybrid, mask, h):
+    """So that it has all pairs that may touch within h. Returns whether there is room for it."""
+    touching = touching_of(hybrid)
+    fall = AHEAD * norm(hybrid.gravity) * h * h
+    if touching.listed != touching.formed or not boxes_hold(hybrid, AHEAD * h, fall):
+        list_pairs(hybrid, mask, h)
+    return touching.n_pairs <= touching.pair_room
