@@ -1,4 +1,4 @@
-"""The places of nodes of a hybrid body on its reduced bodies: they do not change as long as the same joints are active."""
+"""The places of nodes of a hybrid body on its reduced bodies: the same as long as the same joints are active."""
 
 from __future__ import annotations
 
