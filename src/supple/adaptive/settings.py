@@ -180,10 +180,14 @@ def which_move(
 
 
 def refuse_contacts(model: Model, contacts: Contacts | None, guaranteed: bool) -> None:
-    """Contacts are for trees, and their forces have errors for which certificates do not account."""
+    """Contacts of adaptive dynamics are for trees, and their forces have errors that no certificate counts."""
     if contacts is None:
         return
-    model._require_tree("adaptive dynamics with contacts")
+    if not model.is_tree:
+        raise StateError(
+            "adaptive dynamics takes no contacts of bodies with loops: use method 'aba', which does, or leave loops or "
+            "contacts out"
+        )
     if guaranteed:
         raise StateError(
             "guaranteed=True is for bodies that do not touch: errors of the forces of contacts are not certified; "

@@ -7,6 +7,7 @@ rolls, and momentum stays. Velocity products are those of the middle of the part
 
 from __future__ import annotations
 
+from supple.contact.mechanisms import Mechanisms, find_basis, keep_closed
 from supple.contact.memory import LIMIT, Scene
 from supple.contact.points import norm
 from supple.exact.aba import aba, aba_scratch
@@ -30,6 +31,7 @@ class Landing(Struct):
 
     implicit = Link(Implicit)
     scene = Link(Scene)
+    mechanisms = Link(Mechanisms)
     placing = Link(Call)
     owner = Integers()  # the body of every degree of freedom
     middle = fields.Floats()  # (nv,) velocities in the middle of a part
@@ -135,10 +137,16 @@ def free_velocities(landing, h):
         if stage == 0:
             for j in range(m.nv):
                 landing.middle[j] = step.v[j] + 0.5 * h * a[j]
+            if landing.mechanisms.n > 0:
+                find_basis(landing.mechanisms, landing.scene, aba_scratch(call), landing.owner, step.q)
+                keep_closed(landing.mechanisms, landing.scene, aba_scratch(call), landing.middle, landing.dv)
+            for j in range(m.nv):
                 body.tau[j] += m.dofs[j].damping * (landing.middle[j] - step.v[j])  # damping is of the beginning
     for j in range(m.nv):
         implicit.end[j] = step.v[j] + h * a[j]
     turn_with(m, step.v, landing.middle, h, implicit.end)
+    if landing.mechanisms.n > 0:
+        keep_closed(landing.mechanisms, landing.scene, aba_scratch(call), implicit.end, landing.dv)
     return D
 
 

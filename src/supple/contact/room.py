@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
 from supple.contact.landing import Landing
+from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
 from supple.contact.settings import Contacts
 from supple.contact.stepping import (
@@ -26,7 +27,8 @@ from supple.contact.stepping import (
     look,
 )
 from supple.errors import ModelError
-from supple.exact.calls import HostWork
+from supple.exact.aba import ABA
+from supple.exact.calls import Algorithm, HostWork
 from supple.exact.kinematics import POSES, Spatial
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
@@ -116,6 +118,9 @@ def pairs_apart(model: Model, shapes: list[Shape], contacts: Contacts) -> Ints:
         return [i for i, x in enumerate(shapes) if x.body == model.bodies[name].index]
 
     given = [(x.name, other) for x in shapes for other in x.apart]
+    if not contacts.neighbours:  # nor do bodies that the joint of a loop connects
+        names = model.body_names
+        given += [(names[x.body], names[x.other]) for x in model.loop_list if x.body >= 0 and x.other >= 0]
     for one, two in (*given, *contacts.apart):
         found |= {min(i, j) * n + max(i, j) for i in of(one) for j in of(two)}
     return np.array(sorted(found), dtype=np.int64)
@@ -154,7 +159,6 @@ class ContactRoom(ImplicitRoom):
 
     def __init__(self, model: Model, law: Floats, contacts: Contacts) -> None:
         super().__init__(model, law)
-        model._require_tree("a run with contacts")
         self.model, self.contacts = model, contacts
         self.shapes = shapes_of(model, contacts)
         table, points = placed(model, self.shapes)
@@ -162,7 +166,8 @@ class ContactRoom(ImplicitRoom):
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
         placing = HostWork(POSES, model)
-        self.blocks: Held = blocks_for(_roots(model)[model.dof_body])
+        groups = connected(model, _roots(model))
+        self.blocks: Held = blocks_for(groups[model.dof_body])
         self.scene: Held = Scene.of(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
             points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
@@ -175,13 +180,17 @@ class ContactRoom(ImplicitRoom):
             length=LENGTH, q=self.q, v=self.v,
         )  # fmt: skip
         self.landing: Held = Landing.of(
-            implicit=self.implicit, scene=self.scene, placing=placing.call, owner=model.dof_body,
-            middle=np.zeros(model.nv), dv=np.zeros(model.nv), dq=np.zeros(model.nv), tolerance=contacts.tolerance,
-            most=contacts.sweeps, overlap=contacts.overlap,
+            implicit=self.implicit, scene=self.scene, mechanisms=mechanisms_of(model, groups), placing=placing.call,
+            owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
+            **{name: np.zeros(model.nv) for name in ("middle", "dv", "dq")},
         )  # fmt: skip
         self._room_for(64, 64 * 16)
         self._take = contact_step.load()
         self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
+
+    def _algorithm(self, model: Model) -> Algorithm:
+        """That of trees: mechanisms.py closes loops."""
+        return ABA
 
     def _room_for(self, touches: int, entries: int) -> None:
         known = self.scene.known if self.scene.n_known else None

@@ -69,13 +69,9 @@ def force_at(r, n):
 
 
 @part
-def row_of_contact(scene, work, touch):
-    """Up the tree from both bodies, the one with the higher number first, until they meet."""
-    a, b, m = touch.a, touch.b, scene.model
-    r = touch.point - scene.bodies[a].P if a >= 0 else touch.point
-    fa, ga, ha = force_at(r, touch.n), force_at(r, touch.t), force_at(r, touch.s)
-    r = touch.point - scene.bodies[b].P if b >= 0 else touch.point
-    fb, gb, hb = force_at(r, touch.n) * -1.0, force_at(r, touch.t) * -1.0, force_at(r, touch.s) * -1.0
+def lift_pair(scene, work, a, b, fa, ga, ha, fb, gb, hb):
+    """Three forces on each of two bodies, up the tree: from the body with the higher number first, until they meet."""
+    m = scene.model
     while a != b:
         if a > b:
             fa, ga, ha = lift(scene, work, a, fa, ga, ha)
@@ -90,15 +86,26 @@ def row_of_contact(scene, work, touch):
 
 
 @part
-def row_of_limit(scene, work, touch, body):
+def row_of_contact(scene, work, touch):
+    """From both bodies."""
+    a, b = touch.a, touch.b
+    r = touch.point - scene.bodies[a].P if a >= 0 else touch.point
+    fa, ga, ha = force_at(r, touch.n), force_at(r, touch.t), force_at(r, touch.s)
+    r = touch.point - scene.bodies[b].P if b >= 0 else touch.point
+    fb, gb, hb = force_at(r, touch.n) * -1.0, force_at(r, touch.t) * -1.0, force_at(r, touch.s) * -1.0
+    lift_pair(scene, work, a, b, fa, ga, ha, fb, gb, hb)
+
+
+@part
+def row_of_dof(scene, work, j, body, force):
     """From a degree of freedom of a body's joint."""
-    j, m = touch.a, scene.model
+    m = scene.model
     dof, k, o = work.dofs[j], scene.n_entries, zero_vec(0.0)
     if k < scene.room:
         entry = scene.entries[k]
-        entry.dof, entry.y = j, Vec3(touch.n.x * math.sqrt(dof.d), 0.0, 0.0)
+        entry.dof, entry.y = j, Vec3(force * math.sqrt(dof.d), 0.0, 0.0)
     scene.n_entries = k + 1
-    f, none = dof.U * (-touch.n.x * dof.d), Force(o, o)
+    f, none = dof.U * (-force * dof.d), Force(o, o)
     g, h = none, none
     for k in range(j - 1, m.bodies[body].iv - 1, -1):
         f, g, h = lift_dof(scene, work.dofs, work.S.axes[k].s, k, f, g, h)
@@ -106,6 +113,17 @@ def row_of_limit(scene, work, touch, body):
     while b >= 0:
         f, g, h = lift(scene, work, b, f, g, h)
         b = m.bodies[b].parent
+
+
+@helper
+def respond_alone(scene, touch):
+    """W of a touch alone."""
+    xx = xy = xz = yy = yz = zz = 0.0
+    for i in range(touch.first, touch.first + touch.count):
+        y = scene.entries[i].y
+        xx, xy, xz = xx + y.x * y.x, xy + y.x * y.y, xz + y.x * y.z
+        yy, yz, zz = yy + y.y * y.y, yz + y.y * y.z, zz + y.z * y.z
+    touch.W = Sym3(xx, xy, xz, yy, yz, zz)
 
 
 @part
@@ -117,20 +135,14 @@ def make_rows(scene, work, owner):
         touch = scene.touches[k]
         touch.first = scene.n_entries
         if touch.kind == LIMIT:
-            row_of_limit(scene, work, touch, owner[touch.a])
+            row_of_dof(scene, work, touch.a, owner[touch.a], touch.n.x)
         else:
             row_of_contact(scene, work, touch)
         touch.count = scene.n_entries - touch.first
     if scene.n_entries > scene.room:
         return False
     for k in range(scene.n):
-        touch = scene.touches[k]
-        xx = xy = xz = yy = yz = zz = 0.0
-        for i in range(touch.first, touch.first + touch.count):
-            y = scene.entries[i].y
-            xx, xy, xz = xx + y.x * y.x, xy + y.x * y.y, xz + y.x * y.z
-            yy, yz, zz = yy + y.y * y.y, yz + y.y * y.z, zz + y.z * y.z
-        touch.W = Sym3(xx, xy, xz, yy, yz, zz)
+        respond_alone(scene, scene.touches[k])
     return True
 
 

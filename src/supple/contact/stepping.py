@@ -31,6 +31,7 @@ from supple.contact.landing import (
     relative_speed,
     turn_back,
 )
+from supple.contact.mechanisms import project_rows
 from supple.contact.memory import LIMIT
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
@@ -95,6 +96,15 @@ def are_finite(m, v, dq):
     return total < 1e300
 
 
+@helper
+def rows_at(landing, work):
+    """The rows of all touches, of bodies whose loops stay closed. Returns whether there was room."""
+    scene, M = landing.scene, landing.mechanisms
+    if M.n == 0:
+        return make_rows(scene, work, landing.owner)
+    return M.found and make_rows(scene, work, landing.owner) and project_rows(M, scene)
+
+
 @part
 def solve_part(landing, h):
     """The velocities at the end of a part of length h, in `end`, and dq. Returns what became of it."""
@@ -108,7 +118,7 @@ def solve_part(landing, h):
         if not free_velocities(landing, h) > 0.0:
             return SINGULAR
         work = aba_scratch(body.aba)
-        if not make_rows(scene, work, landing.owner):
+        if not rows_at(landing, work):
             return MORE_ENTRIES
         largest = prepare_touches(landing, h)
         if attempt == 0 and landing.bounces < STRIKES_MOST:
@@ -203,7 +213,7 @@ def strike(landing):
     if not free_velocities(landing, 0.0) > 0.0:
         return SINGULAR
     work = aba_scratch(body.aba)
-    if not make_rows(scene, work, landing.owner):
+    if not rows_at(landing, work):
         return MORE_ENTRIES
     status = bounce_here(scene, landing, step.model, work, step.v)
     if status == DONE:

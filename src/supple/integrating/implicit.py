@@ -37,7 +37,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from supple.exact.aba import ABA, aba, aba_scratch
-from supple.exact.calls import HostWork
+from supple.exact.calls import Algorithm, HostWork
 from supple.exact.motion import CallState
 from supple.exact.tables import DofTraits, Wrench, host_tables
 from supple.exact.with_loops import WITH_ARMATURES, front_scratch, loop_joints
@@ -212,10 +212,14 @@ class ImplicitRoom(StepRoom):
             **{name: np.zeros(len(law)) for name in ("begun", "pieces", "through")},
             **{name: np.zeros(model.nv) for name in ("end", "x1", "v1")},
         )  # fmt: skip
-        self._part = (take_part if model.is_tree else take_part_with_loops).load()
+        self._part: Kernel = take_part if model.is_tree else take_part_with_loops
+
+    def _algorithm(self, model: Model) -> Algorithm:
+        """By which parts are taken."""
+        return ABA if model.is_tree else WITH_ARMATURES
 
     def _body(self, model: Model) -> Held:
-        call = HostWork(ABA if model.is_tree else WITH_ARMATURES, model).call
+        call = HostWork(self._algorithm(model), model).call
         traits = DofTraits.zeros(model.nv)
         traits["damping"] = model.damping
         call.model = host_tables(model).tables.but(dofs=traits)
@@ -229,4 +233,4 @@ class ImplicitRoom(StepRoom):
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches
-        return bool(self._part(self.implicit.address, part, h) > 0.0)
+        return bool(self._part.load()(self.implicit.address, part, h) > 0.0)

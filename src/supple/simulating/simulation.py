@@ -522,7 +522,6 @@ class Simulation:
             raise StateError(
                 f"contacts are for steps of fixed length by method 'aba' or 'adaptive', not for {how}: leave that out"
             )
-        self._model._require_tree("a run with contacts")
 
     def _refuse_for_own(self, v: Floats) -> None:
         if self._watch.events:
