@@ -13,9 +13,10 @@ cone         one place: forces that push, and friction within Coulomb's cone
 islands      which of them have to do with each other
 solving      all of them, island by island
 sweeps       one after the other, again and again
-interior     all at once, where sweeps are slow
+newton       all at once, where sweeps are slow
+interior     all at once, where that fails
 circular     the cone that it keeps inside
-blocks       the pattern of its equations, and the order in which they are solved
+blocks       the pattern of their equations, and the order in which they are solved
 factors      their solution
 impacts      impulses with restitution
 landing      velocities of a part of a step

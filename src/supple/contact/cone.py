@@ -10,9 +10,12 @@ perpendicular [De Saxcé and Feng 1998, The bipotential method]; equivalently, f
 
 by which a solution is judged, whoever found it.
 
-Sliding: lam_t = -k u_t with k > 0 makes (W_tt + 1/k) lam_t = -(c_t + W_tn lam_n), so that for every k there is one lam,
-and |lam_t| = mu lam_n picks k. Between k = 0, where friction is too small, and sticking, where it is too large, there
-is a root.
+Sliding: u_t = -k lam_t with k > 0 makes (W_tt + k) lam_t = -(c_t + w lam_n), w = W_tn, so that for every k there is one
+lam, and |lam_t| = mu lam_n picks k. Between sticking, k = 0, where friction is too large, and large k, where it is too
+small, there is a root. By Cramer's rule, with D = det(W + k (0 0, 0 1)) > 0,
+
+    lam_n = N / D,    lam_t = -(g + k e) / D,    e = W_nn c_t - c_n w,    g = adj(W_tt) e + (w x c_t) (w_s, -w_t)
+    N = w . adj(W_tt) c_t - c_n det(W_tt) + (w . c_t - c_n tr(W_tt)) k - c_n k^2
 """
 
 from __future__ import annotations
@@ -42,18 +45,6 @@ def solved_sym(W, c):
 
 
 @helper
-def slid(W, c, k):
-    """lam for a given 1/k."""
-    yy, yz, zz = W.yy + k, W.yz, W.zz + k
-    det = yy * zz - yz * yz
-    # M^-1 W_tn and M^-1 c_t
-    ay, az = (zz * W.xy - yz * W.xz) / det, (yy * W.xz - yz * W.xy) / det
-    cy, cz = (zz * c.y - yz * c.z) / det, (yy * c.z - yz * c.y) / det
-    n = (W.xy * cy + W.xz * cz - c.x) / (W.xx - W.xy * ay - W.xz * az)
-    return Vec3(n, -(cy + ay * n), -(cz + az * n))
-
-
-@helper
 def too_much(lam, mu):
     """By how much friction exceeds the cone."""
     return math.sqrt(lam.y * lam.y + lam.z * lam.z) - mu * lam.x
@@ -61,29 +52,34 @@ def too_much(lam, mu):
 
 @part
 def sliding(W, c, mu):
-    """lam on the rim of the cone: the root in x, with 1/k = w x / (1 - x), by the Illinois method. w is of the size
-    that 1/k = |u_t| / |lam_t| has."""
-    slip = math.sqrt(c.y * c.y + c.z * c.z)
-    w = W.yy + W.zz + slip * W.xx / max(-mu * c.x, 1e-100 * slip)
-    low, high = 0.0, 1.0
-    f, g = too_much(slid(W, c, 0.0), mu), mu * c.x / W.xx  # c.x < 0
-    lam, size = Vec3(-c.x / W.xx, 0.0, 0.0), -g
-    for step in range(ROOTS):
-        if high - low < 1e-14:
-            break
-        x = low + (high - low) * (f / (f - g)) if step % 4 < 3 else 0.5 * (low + high)
-        x = min(max(x, low + 1e-3 * (high - low)), high - 1e-3 * (high - low))
-        lam = slid(W, c, w * x / (1.0 - x))
-        y = too_much(lam, mu)
-        if abs(y) <= 1e-14 * size:
-            break
-        if y > 0.0:
-            low, f, g = x, y, 0.5 * g if step > 0 else g
+    """lam on the rim of the cone: the root of |g + k e| - mu N(k) in k, by Newton's method between bounds."""
+    det, trace, across = W.yy * W.zz - W.yz * W.yz, W.yy + W.zz, W.xy * c.z - W.xz * c.y
+    e, f = W.xx * c.y - c.x * W.xy, W.xx * c.z - c.x * W.xz
+    g, h = W.zz * e - W.yz * f + across * W.xz, W.yy * f - W.yz * e - across * W.xy
+    a, b = W.zz * W.xy - W.yz * W.xz, W.yy * W.xz - W.yz * W.xy  # adj(W_tt) w
+    n, m = a * c.y + b * c.z - c.x * det, W.xy * c.y + W.xz * c.z - c.x * trace  # N = n + m k - c_n k^2
+    low, high = 0.0, 1e300
+    k = W.xx * math.sqrt(c.y * c.y + c.z * c.z) / max(-mu * c.x, 1e-300) - 0.5 * trace  # if W were diagonal
+    k = min(max(k, 1e-9 * trace), 1e100 * trace)
+    y = z = N = size = 0.0
+    for _ in range(ROOTS):
+        y, z, N = g + k * e, h + k * f, n + k * (m - k * c.x)
+        size = math.sqrt(y * y + z * z)
+        more = size - mu * N
+        if more > 0.0:
+            low = k
         else:
-            high, g, f = x, y, 0.5 * f if step > 0 else f
-    across = math.sqrt(lam.y * lam.y + lam.z * lam.z)
-    share = mu * lam.x / across if across > 0.0 else 0.0
-    return Vec3(lam.x, lam.y * share, lam.z * share)
+            high = k
+        slope = (e * y + f * z) / size - mu * (m - 2.0 * k * c.x) if size > 0.0 else 0.0
+        new = k - more / slope if slope < 0.0 else -1.0
+        if not low < new < high:
+            new = 0.5 * (low + high) if high < 1e300 else 4.0 * k
+        if abs(more) <= 1e-14 * size or abs(new - k) <= 1e-15 * k:
+            break
+        k = new
+    D = W.xx * det - a * W.xy - b * W.xz + k * (W.xx * trace - W.xy * W.xy - W.xz * W.xz + k * W.xx)
+    share = mu * N / size if size > 0.0 else 0.0
+    return Vec3(N / D, -share * y / D, -share * z / D)
 
 
 @helper
@@ -119,22 +115,6 @@ def on_cone(x, mu):
         n = (x.x + mu * across) / (1.0 + mu * mu)
         share = mu * n / across
         out = Vec3(n, share * x.y, share * x.z)
-    return out
-
-
-@helper
-def cone_slope(x, mu):
-    """The derivative of P at x, a symmetric matrix."""
-    across = math.sqrt(x.y * x.y + x.z * x.z)
-    if across <= mu * x.x and x.x >= 0.0:
-        out = Sym3(1.0, 0.0, 0.0, 1.0, 0.0, 1.0)
-    elif mu * across <= -x.x:
-        out = Sym3(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    else:  # g g^T along the rim, and what of the circle about the axis is there
-        y, z = x.y / across, x.z / across
-        d = 1.0 / (1.0 + mu * mu)
-        k, r = mu * d * (x.x + mu * across) / across, mu * mu * d
-        out = Sym3(d, mu * y * d, mu * z * d, r * y * y + k * z * z, (r - k) * y * z, r * z * z + k * y * y)
     return out
 
 

@@ -50,25 +50,30 @@ def place_shape(scene, shape, h, fall):
 
 
 @helper
-def comes_after(shapes, j, i, low):
-    """Whether shape j comes after shape i, which begins at `low`; where they begin alike, their numbers decide."""
-    other = shapes[j].low.x
-    return other > low or (other == low and j > i)
+def comes_after(one, two):
+    """Whether a span comes after another; where they begin alike, the numbers of shapes decide."""
+    return one.low.x > two.low.x or (one.low.x == two.low.x and one.shape > two.shape)
+
+
+@helper
+def copy_span(source, to):
+    to.low, to.high, to.shape = source.low, source.high, source.shape
 
 
 @helper
 def place_shapes(scene, h):
     """All shapes, and their order along x."""
-    fall = norm(scene.model.gravity) * h * h
+    fall, spans, n = norm(scene.model.gravity) * h * h, scene.spans, scene.n_shapes - scene.n_flat
     for i in range(scene.n_shapes):
         place_shape(scene, scene.shapes[i], h, fall)
-    order, shapes = scene.order, scene.shapes
-    for k in range(1, scene.n_shapes - scene.n_flat):
-        i, low, at = order[k], shapes[order[k]].low.x, k
-        while at > 0 and comes_after(shapes, order[at - 1], i, low):
-            order[at] = order[at - 1]
+    moved = spans[n]
+    for k in range(n):
+        shape, at = scene.shapes[spans[k].shape], k
+        moved.low, moved.high, moved.shape = shape.low, shape.high, spans[k].shape
+        while at > 0 and comes_after(spans[at - 1], moved):
+            copy_span(spans[at - 1], spans[at])
             at -= 1
-        order[at] = i
+        copy_span(moved, spans[at])
 
 
 @helper
@@ -142,16 +147,16 @@ def overlap(A, B):
 
 @helper
 def find_pairs(scene):
-    shapes, order, n = scene.shapes, scene.order, scene.n_shapes - scene.n_flat
+    shapes, spans, n = scene.shapes, scene.spans, scene.n_shapes - scene.n_flat
     for k in range(n):
-        i = order[k]
-        end = shapes[i].high.x
-        for l in range(k + 1, n):
-            j = order[l]
-            if shapes[j].low.x > end:
-                break
-            if overlap(shapes[i], shapes[j]) and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
-                meet(scene, i, j)
+        one = spans[k]
+        i, end, l = one.shape, one.high.x, k + 1
+        while l < n and spans[l].low.x <= end:
+            if overlap(one, spans[l]):
+                j = spans[l].shape
+                if may_touch(scene, i, j, shapes[i].body, shapes[j].body):
+                    meet(scene, i, j)
+            l += 1
     for j in range(n, scene.n_shapes):
         for i in range(n):
             if shapes[i].body >= 0 and may_touch(scene, i, j, shapes[i].body, shapes[j].body):

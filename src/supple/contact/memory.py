@@ -47,6 +47,14 @@ class PlacedShape(Struct):
     high = Value(Vec3)
 
 
+class Span(Struct):
+    """The box of a shape, in the order along x."""
+
+    low = Value(Vec3)
+    high = Value(Vec3)
+    shape = Integer()
+
+
 class Touch(Struct):
     """A place where two bodies touch, or a joint its limit."""
 
@@ -121,7 +129,7 @@ class Scene(Struct):
     n_flat = Integer()  # the last ones of these: planes and height fields
     shapes = Table(PlacedShape)
     points = fields.Floats()  # corners of hulls, heights
-    order = Integers()  # shapes by the lower end of their boxes along x
+    spans = Table(Span)  # by their lower ends along x
     neighbours = Integer()  # whether a body may touch the one it hangs on
     above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
     n_apart = Integer()

@@ -214,16 +214,44 @@ def sphere_on_box(scene, i, j, within):
 
 
 @helper
-def box_gap(B, c):
-    return nearest_on_box(transpose(B.X) @ (c - B.at), B.half)[0]
+def outside(c, h):
+    """From the closest point of a box to c, in the box's frame."""
+    return Vec3(c.x - clamp(c.x, -h.x, h.x), c.y - clamp(c.y, -h.y, h.y), c.z - clamp(c.z, -h.z, h.z))
 
 
 @helper
-def closest_to_box(A, B, a, low, high):
-    """Where between low and high on the line of a capsule it is closest to a box: the distance is convex."""
+def box_gap(c, h):
+    return nearest_on_box(c, h)[0]
+
+
+@helper
+def closest_to_box(c, d, l, h):
+    """Where on the line c + d x, |x| <= l, it is closest to a box, in the box's frame. Half the squared distance is
+    convex, its derivative piecewise linear: Newton's method ends. In the box, the depth is, and intervals by thirds."""
+    low, high = -l, l
+    x = clamp(-dot(c, d), low, high)
+    for _ in range(32):
+        away = outside(c + d * x, h)
+        slope = dot(away, d)
+        if slope > 0.0:
+            high = x
+        elif slope < 0.0:
+            low = x
+        rate = (d.x * d.x if away.x != 0.0 else 0.0) + (d.y * d.y if away.y != 0.0 else 0.0)
+        rate += d.z * d.z if away.z != 0.0 else 0.0
+        if slope == 0.0 or not rate > 0.0:
+            break
+        new = clamp(x - slope / rate, low, high)
+        if abs(new - x) <= 1e-15 * l:
+            break
+        x = new
+    away = outside(c + d * x, h)
+    if dot(away, away) > 0.0:
+        return x
+    low, high = -l, l
     for _ in range(48):
         third = (high - low) / 3.0
-        if box_gap(B, A.at + a * (low + third)) <= box_gap(B, A.at + a * (high - third)):
+        if box_gap(c + d * (low + third), h) <= box_gap(c + d * (high - third), h):
             high -= third
         else:
             low += third
@@ -244,10 +272,19 @@ def crossing(c, a, h, high, x):
 def capsule_on_box(scene, i, j, within):
     """The closest point of the line, and the two ends of what of it is over the box."""
     A, B = scene.shapes[i], scene.shapes[j]
-    a, l = z_axis(A.X), A.half.z
-    x = closest_to_box(A, B, a, -l, l)
-    _, n = nearest_on_box(transpose(B.X) @ (A.at + a * x - B.at), B.half)
+    a, l, h = z_axis(A.X), A.half.z, B.half
     c, d = transpose(B.X) @ (A.at - B.at), transpose(B.X) @ a
+    out = A.half.x + within
+    if (
+        abs(c.x) - abs(d.x) * l - h.x >= out
+        or abs(c.y) - abs(d.y) * l - h.y >= out
+        or abs(c.z) - abs(d.z) * l - h.z >= out
+    ):
+        return
+    x = closest_to_box(c, d, l, h)
+    nearest, n = nearest_on_box(c + d * x, h)
+    if nearest >= out:
+        return
     low, high = -l, l
     if abs(n.x) < 0.9:
         low, high = crossing(c.x, d.x, B.half.x, False, low), crossing(c.x, d.x, B.half.x, True, high)
@@ -258,8 +295,7 @@ def capsule_on_box(scene, i, j, within):
     if high - low > 1e-3 * l:
         add_on_box(scene, i, j, A.at + a * low, A.half.x, within, 0)
         add_on_box(scene, i, j, A.at + a * high, A.half.x, within, 1)
-        ends = min(box_gap(B, A.at + a * low), box_gap(B, A.at + a * high))
-        if box_gap(B, A.at + a * x) > ends - 1e-6 * l:
+        if nearest > min(box_gap(c + d * low, h), box_gap(c + d * high, h)) - 1e-6 * l:
             return
     add_on_box(scene, i, j, A.at + a * x, A.half.x, within, 2)
 

@@ -13,7 +13,7 @@ from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
-from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Touch
+from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Span, Touch
 from supple.contact.settings import Contacts
 from supple.contact.stepping import (
     DONE,
@@ -166,11 +166,13 @@ class ContactRoom(ImplicitRoom):
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
         placing = HostWork(POSES, model)
+        spans = Span.zeros(len(table) + 1)  # one more: the one that is moved
+        spans["shape"] = np.arange(len(spans))
         groups = connected(model, _roots(model))
         self.blocks: Held = blocks_for(groups[model.dof_body])
         self.scene: Held = Scene.of(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
-            points=points, order=np.arange(len(table)), neighbours=contacts.neighbours,
+            points=points, spans=spans, neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
             local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),

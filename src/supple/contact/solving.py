@@ -1,4 +1,5 @@
-"""Impulses of all touches: of each island by sweeps, and by an interior-point method where these are slow."""
+"""Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, and by an interior-point
+method where that fails."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from numba import types
 from supple.contact.interior import from_inside
 from supple.contact.islands import enter_island, find_islands
 from supple.contact.memory import Scene
+from supple.contact.newton import from_nearby
 from supple.contact.sweeps import sweep
 from supple.spatial.compiler import kernel
 
@@ -25,6 +27,11 @@ def solve_touches(scene, most, tolerance):
     for k in range(n):
         enter_island(scene, k)
         x, done = sweep(scene, min(FIRST, most), min(MOST, most), enough)
+        if not x <= enough and done < most:
+            x, steps = from_nearby(scene, enough, x)
+            if steps < 0:
+                return -1.0
+            done += steps
         if not x <= enough and done < most:
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             if steps < 0:

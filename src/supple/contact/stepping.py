@@ -32,7 +32,7 @@ from supple.contact.landing import (
     turn_back,
 )
 from supple.contact.mechanisms import project_rows
-from supple.contact.memory import LIMIT
+from supple.contact.memory import CAPSULE, LIMIT, SPHERE
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
@@ -51,7 +51,7 @@ HALVES = 6  #: times that an unsolved part is halved
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
-CURVED = 5e-4  #: metres that what touches may move across a straight line in a part; unless a step had too many parts
+CURVED = 5e-4  #: metres that gaps may differ from those of straight lines in a part; unless a step had too many parts
 PARTS_MOST = 8
 
 
@@ -249,17 +249,27 @@ def remember(scene, h):
 
 
 @helper
+def strays(scene, b, shape, point, n):
+    """The acceleration along n of what of a body is at a touch because the body turns: of the middle of what is
+    round. n: into the body."""
+    if b < 0:
+        return 0.0
+    body, kind, w = scene.bodies[b], scene.shapes[shape].kind, scene.bodies[b].V.ang
+    r = point - body.P
+    if kind in (SPHERE, CAPSULE):
+        r = r + n * scene.shapes[shape].half.x
+    return abs(dot(n, w) * dot(w, r) - dot(n, r) * dot(w, w))
+
+
+@helper
 def careful_length(scene, h):
     """Of a part in which nothing turns too far: touches are found where it begins, and move along straight lines."""
     most = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.kind != LIMIT:
-            for side in range(2):
-                b = touch.a if side == 0 else touch.b
-                if b >= 0:
-                    w = scene.bodies[b].V.ang
-                    most = max(most, dot(w, w) * norm(touch.point - scene.bodies[b].P))
+            most = max(most, strays(scene, touch.a, touch.shape, touch.point, touch.n))
+            most = max(most, strays(scene, touch.b, touch.other, touch.point, touch.n * -1.0))
     parts = min(math.ceil(h * math.sqrt(0.5 * most / CURVED)), PARTS_MOST)
     return h / max(parts, 1)
 

@@ -1,0 +1,149 @@
+"""All touches of an island at once, by Newton's method from impulses that are nearly right: those of the step before,
+after a few sweeps.
+
+Every touch is open, sticks or slides, by where x = lam - r u is [Alart and Curnier 1991, A mixed formulation for
+frictional contact problems prone to Newton like solution methods]:
+
+    open    x_n <= 0              lam' = 0
+    sticks  |x_t| <= mu x_n       u' + b n = 0
+    slides  otherwise             u_n' + b = 0,    lam_t' = mu lam_n' s',    s = x_t / |x_t|
+
+with the derivative of s in the last. These are linear equations lam' - lam = c - K du, so that with du = Y dz and
+dz = Y^T (lam' - lam)
+
+    (1 + Y^T K Y) dz = Y^T c                                                    [factors.py]
+
+u' includes rho (lam' - lam), with rho small beside W, so that redundant touches, four under every box, have a solution:
+that nearest to lam. Where states of touches are right, few steps are enough; where they go on changing, interior.py
+begins from the best impulses.
+"""
+
+from __future__ import annotations
+
+import math
+
+from supple.contact.blocks import find_pattern
+from supple.contact.factors import assemble, factorize, substitute
+from supple.contact.islands import touch_at
+from supple.contact.sweeps import prepare_z, worst_fault
+from supple.spatial.algebra import Mat3, Vec3, dot
+from supple.spatial.compiler import helper, part
+
+STEPS = 8  #: at most
+STALLED = 3  #: of them, one after the other, without progress
+RHO = 1e-7  #: relative to W
+
+
+@helper
+def nothing():
+    zero = Vec3(0.0, 0.0, 0.0)
+    return zero, Mat3(zero, zero, zero)
+
+
+@helper
+def slides(touch, rho, r, x):
+    """c and K."""
+    lam, u, mu = touch.lam, touch.u, touch.friction
+    size = math.sqrt(x.y * x.y + x.z * x.z)
+    y, z = x.y / size, x.z / size  # s; across it: (-z, y)
+    share = mu * lam.x / size
+    d = 1.0 / max(1.0 - share + share * r * rho, 1e-12)
+    k, aside = share * r * d, -(y * lam.z - z * lam.y) * d
+    n = -(u.x + touch.bias) / rho
+    along = mu * (lam.x + n) - (y * lam.y + z * lam.z)
+    c = Vec3(n, y * along - z * aside, z * along + y * aside)
+    f = mu / rho
+    return c, Mat3(Vec3(1.0 / rho, 0.0, 0.0), Vec3(f * y, k * z * z, -k * y * z), Vec3(f * z, -k * y * z, k * y * y))
+
+
+@helper
+def set_equation(touch):
+    """c and K of a touch, by its state."""
+    W, lam, u, mu = touch.W, touch.lam, touch.u, touch.friction
+    c, K = nothing()
+    rho = RHO * max(W.xx, W.yy, W.zz)
+    x = lam.x - (u.x + touch.bias) / W.xx
+    k = 1.0 / rho
+    if x <= 0.0:
+        c = lam * -1.0
+    elif mu == 0.0:
+        c, K = Vec3(-(u.x + touch.bias) * k, 0.0, 0.0), Mat3(Vec3(k, 0.0, 0.0), K.r1, K.r2)
+    else:
+        r = 1.0 / max(W.yy, W.zz)
+        y, z = lam.y - r * u.y, lam.z - r * u.z
+        if math.sqrt(y * y + z * z) <= mu * x:
+            c = Vec3(-(u.x + touch.bias) * k, -u.y * k, -u.z * k)
+            K = Mat3(Vec3(k, 0.0, 0.0), Vec3(0.0, k, 0.0), Vec3(0.0, 0.0, k))
+        else:
+            c, K = slides(touch, rho, r, Vec3(x, y, z))
+    touch.r, touch.slope = c, K
+
+
+@helper
+def within_cone(lam, mu):
+    """lam, pushing, with friction no larger than it may be."""
+    n = max(lam.x, 0.0)
+    size = math.sqrt(lam.y * lam.y + lam.z * lam.z)
+    share = mu * n / size if size > mu * n else 1.0
+    return Vec3(n, share * lam.y, share * lam.z)
+
+
+@part
+def newton_step(scene):
+    """The impulses after a step; touch.u is theirs before it."""
+    B = scene.blocks
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        if touch.active and touch.W.xx > 0.0:
+            set_equation(touch)
+        else:
+            touch.r, touch.slope = nothing()
+    assemble(scene)
+    factorize(scene)
+    for i in range(scene.n_local):
+        B.x[i] = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        c = touch.r
+        for i in range(touch.first, touch.first + touch.count):
+            B.x[scene.local[scene.entries[i].dof]] += dot(scene.entries[i].y, c)
+    substitute(B)
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        if touch.active and touch.W.xx > 0.0:
+            x = y = z = 0.0
+            for i in range(touch.first, touch.first + touch.count):
+                e = scene.entries[i]
+                d, c = B.x[scene.local[e.dof]], e.y
+                x, y, z = x + c.x * d, y + c.y * d, z + c.z * d
+            touch.lam = within_cone(touch.lam + touch.r - touch.slope @ Vec3(x, y, z), touch.friction)
+
+
+@part
+def from_nearby(scene, enough, worst):
+    """Impulses of the present island, from those that there are, until the worst fault is `enough`; touch.u is theirs.
+    Returns the fault of the best, which they are then, and the number of steps; -1 for that if there is no room."""
+    if not find_pattern(scene):
+        return worst, -1
+    stalled, done = 0, 0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.best = touch.lam
+    while done < STEPS and stalled < STALLED and not worst <= enough:
+        newton_step(scene)
+        prepare_z(scene)
+        now = worst_fault(scene)
+        done += 1
+        stalled += 1
+        if now < worst:
+            stalled, worst = 0 if now < 0.5 * worst else stalled, now
+            for k in range(scene.low, scene.high):
+                touch = touch_at(scene, k)
+                touch.best = touch.lam
+        elif not now < 1e300:
+            break
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.lam = touch.best
+    prepare_z(scene)
+    return worst_fault(scene), done
