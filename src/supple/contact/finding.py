@@ -126,18 +126,23 @@ def meet(scene, i, j):
 
 
 @helper
+def near_flat(scene, A, B):
+    """How near a shape has to be to a plane or a height field, and whether it may be."""
+    within = A.reach + A.margin + B.margin + scene.length
+    return within, B.kind != PLANE or dot(z_axis(B.X), A.at - B.at) < norm(A.box) + within
+
+
+@helper
 def meet_flat(scene, i, j):
     """A shape and a plane or a height field."""
     A, B = scene.shapes[i], scene.shapes[j]
-    within = A.reach + A.margin + B.margin + scene.length
-    if B.kind == PLANE:
-        if dot(z_axis(B.X), A.at - B.at) < norm(A.box) + within:
-            if A.kind == HULL:
-                hull_on_plane(scene, i, j, within)
-            else:
-                shape_on_plane(scene, i, j, within)
-    else:
+    within, near = near_flat(scene, A, B)
+    if near and B.kind != PLANE:
         shape_on_heights(scene, i, j, within)
+    elif near and A.kind == HULL:
+        hull_on_plane(scene, i, j, within)
+    elif near:
+        shape_on_plane(scene, i, j, within)
 
 
 @helper
@@ -159,7 +164,8 @@ def find_pairs(scene):
             l += 1
     for j in range(n, scene.n_shapes):
         for i in range(n):
-            if shapes[i].body >= 0 and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
+            near = shapes[i].body >= 0 and near_flat(scene, shapes[i], shapes[j])[1]
+            if near and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
                 meet_flat(scene, i, j)
 
 

@@ -2,7 +2,8 @@
 
 The linear velocity of free and planar joints is along the body's axes, which turn meanwhile: velocities of the end are
 along those of the beginning, as the rows of touches are, and go over to the new ones when the part is done. A wheel
-rolls, and momentum stays. Velocity products are those of the middle of the part.
+rolls, and momentum stays. Velocity products are those of the middle of the part: inertias and factors are the same as
+at its beginning, and only forces go through the tree again.
 """
 
 from __future__ import annotations
@@ -10,17 +11,29 @@ from __future__ import annotations
 from supple.contact.mechanisms import Mechanisms, find_basis, keep_closed
 from supple.contact.memory import LIMIT, Scene
 from supple.contact.points import norm
-from supple.exact.aba import aba, aba_scratch
+from supple.exact.aba import aba, aba_scratch, accelerate_joints, joint_force
 from supple.exact.call_kernels import Call
-from supple.exact.jacobians import move_all
+from supple.exact.jacobians import axis_along, move_all
 from supple.exact.kinematics import placed_scratch
-from supple.exact.motion import CallState, joint_motion, joint_of
+from supple.exact.motion import CallState, joint_motion, joint_of, world_at_rest
+from supple.exact.rnea import rigid_force
 from supple.integrating.implicit import Implicit, line_up
 from supple.integrating.stages import slope_of
+from supple.model.joint_poses import DOF, with_moving_axes
 from supple.model.moving import FREE, PLANAR, rotation_at, set_triple, triple
 from supple.spatial import fields
 from supple.spatial.addresses import from_entry
-from supple.spatial.algebra import Motion, Vec3, cross, dot, shift_motion, transpose
+from supple.spatial.algebra import (
+    Motion,
+    Vec3,
+    crm,
+    cross,
+    dot,
+    rotate_force,
+    shift_force,
+    shift_motion,
+    transpose,
+)
 from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Integers, Number
 from supple.spatial.structs import Link, Struct
@@ -71,23 +84,29 @@ def body_motions(scene, work, v):
 
 
 @helper
-def speed_at(scene, b, point):
-    """The velocity of a point of a body."""
+def speed_at(scene, b, point, now):
+    """The velocity of a point of a body: now, or at the velocities that body_motions was given."""
     u = Vec3(0.0, 0.0, 0.0)
     if b >= 0:
-        V = scene.motions[b].x
+        V = scene.bodies[b].V if now else scene.motions[b].x
         u = V.lin + cross(V.ang, point - scene.bodies[b].P)
     return u
 
 
 @helper
-def relative_speed(scene, touch, v):
+def speed_of_touch(scene, touch, v, now):
     if touch.kind == LIMIT:
         u = Vec3(touch.n.x * v[touch.a], 0.0, 0.0)
     else:
-        w = speed_at(scene, touch.a, touch.point) - speed_at(scene, touch.b, touch.point)
+        w = speed_at(scene, touch.a, touch.point, now) - speed_at(scene, touch.b, touch.point, now)
         u = Vec3(dot(touch.n, w), dot(touch.t, w), dot(touch.s, w))
     return u
+
+
+@helper
+def relative_speed(scene, touch, v):
+    """u at velocities v, which body_motions was given."""
+    return speed_of_touch(scene, touch, v, False)
 
 
 # --- over a part ------------------------------------------------------------------------------------------------------
@@ -119,34 +138,64 @@ def turn_back(m, q, after, v):
             v[j], v[j + 1] = c * v[j] + s * v[j + 1], c * v[j + 1] - s * v[j]
 
 
+@helper
+def bias_forces(scene, state, work):
+    """zeta and p [aba.py] at other velocities, where the bodies are."""
+    m, path, bodies = scene.model, work.path, work.bodies
+    path[0].zeta = world_at_rest(m, state.q[0], path[0])
+    for b in range(m.n):
+        i, p, kind, j = joint_of(m, b)
+        here, R = bodies[b], scene.bodies[b].R
+        moved = joint_motion(m, b, R, state.v, work.S)
+        V = shift_motion(here.r, path[p].V) + moved
+        zeta = shift_motion(here.r, path[p].zeta) + with_moving_axes(kind, crm(V, moved), work.S.axes, j, state.v)
+        f = rigid_force(here.I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))
+        if state.pushed:
+            f = f - rotate_force(R @ m.outward[b].R, state.wrenches[b].f)
+        path[i].V, path[i].zeta, here.p = V, zeta, f
+
+
+@helper
+def lift_biases(m, v, tau, work):
+    """u of all degrees of freedom, by the factors that there are: the backward pass of forces alone."""
+    path, bodies, dofs = work.path, work.bodies, work.dofs
+    for b in range(m.n - 1, -1, -1):
+        i, p, kind, j = joint_of(m, b)
+        f = bodies[b].p + path[i].pA if m.bodies[b].has_children else bodies[b].p
+        for k in range(j + DOF[kind] - 1, j - 1, -1):
+            dof = dofs[k]
+            dof.u = joint_force(m, tau, v, k) - axis_along(kind, bodies[b].z, work.S, k) @ f
+            f = f + dof.U * (dof.u * dof.d)
+        if m.bodies[b].parent >= 0:
+            f = shift_force(bodies[b].r, f)
+            path[p].pA = f + path[p].pA if i != p else f
+
+
 @part
 def free_velocities(landing, h):
     """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
     smallest D."""
-    implicit = landing.implicit
-    body, step = implicit.body, implicit.body.step
-    m, a, D, call = step.model, from_entry(slope_of(step, 0), step.model.nv), 0.0, body.aba
+    implicit, middle = landing.implicit, landing.middle
+    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
+    m, a, work = step.model, from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
     line_up(implicit, h)
+    state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
+    D = aba(call.model, state, a, work)
+    if not D > 0.0:
+        return D
     for j in range(m.nv):
-        landing.middle[j] = step.v[j]
-    for stage in range(2):
-        state = CallState(step.q, landing.middle, body.tau, implicit.pushed > 0, implicit.wrenches)
-        D = aba(call.model, state, a, aba_scratch(call))
-        if not D > 0.0:
-            return D
-        if stage == 0:
-            for j in range(m.nv):
-                landing.middle[j] = step.v[j] + 0.5 * h * a[j]
-            if landing.mechanisms.n > 0:
-                find_basis(landing.mechanisms, landing.scene, aba_scratch(call), landing.owner, step.q)
-                keep_closed(landing.mechanisms, landing.scene, aba_scratch(call), landing.middle, landing.dv)
-            for j in range(m.nv):
-                body.tau[j] += m.dofs[j].damping * (landing.middle[j] - step.v[j])  # damping is of the beginning
+        middle[j] = step.v[j] + 0.5 * h * a[j]
+    if landing.mechanisms.n > 0:
+        find_basis(landing.mechanisms, landing.scene, work, landing.owner, step.q)
+        keep_closed(landing.mechanisms, landing.scene, work, middle, landing.dv)
+    bias_forces(landing.scene, CallState(step.q, middle, body.tau, implicit.pushed > 0, implicit.wrenches), work)
+    lift_biases(call.model, step.v, body.tau, work)  # damping is of the beginning
+    accelerate_joints(call.model, middle, a, work)
     for j in range(m.nv):
         implicit.end[j] = step.v[j] + h * a[j]
-    turn_with(m, step.v, landing.middle, h, implicit.end)
+    turn_with(m, step.v, middle, h, implicit.end)
     if landing.mechanisms.n > 0:
-        keep_closed(landing.mechanisms, landing.scene, aba_scratch(call), implicit.end, landing.dv)
+        keep_closed(landing.mechanisms, landing.scene, work, implicit.end, landing.dv)
     return D
 
 
@@ -155,13 +204,10 @@ def prepare_touches(landing, h):
     """Velocities at touches before and without impulses, and how far they may close. Returns the largest."""
     scene, step = landing.scene, landing.implicit.body.step
     work, largest = aba_scratch(landing.implicit.body.aba), 0.0
-    body_motions(scene, work, step.v)
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        touch.before = relative_speed(scene, touch, step.v)
     body_motions(scene, work, landing.implicit.end)
     for k in range(scene.n):
         touch = scene.touches[k]
+        touch.before = speed_of_touch(scene, touch, step.v, True)
         touch.free = relative_speed(scene, touch, landing.implicit.end)
         touch.bias = max(touch.gap, 0.0) / h
         largest = max(largest, norm(touch.before), norm(touch.free))

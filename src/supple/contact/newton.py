@@ -14,8 +14,8 @@ dz = Y^T (lam' - lam)
     (1 + Y^T K Y) dz = Y^T c                                                    [factors.py]
 
 u' includes rho (lam' - lam), with rho small beside W, so that redundant touches, four under every box, have a solution:
-that nearest to lam. Where states of touches are right, few steps are enough; where they go on changing, interior.py
-begins from the best impulses.
+that nearest to lam. Where states of touches are right, few steps are enough. Where they are not, sweeps after a step
+change them; and where they go on changing, interior.py begins from the best impulses.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ import math
 from supple.contact.blocks import find_pattern
 from supple.contact.factors import assemble, factorize, substitute
 from supple.contact.islands import touch_at
-from supple.contact.sweeps import prepare_z, worst_fault
+from supple.contact.sweeps import prepare_z, sweep_once, worst_fault
 from supple.spatial.algebra import Mat3, Vec3, dot
 from supple.spatial.compiler import helper, part
 
-STEPS = 8  #: at most
-STALLED = 3  #: of them, one after the other, without progress
+STEPS = 12  #: at most
+STALLED = 4  #: of them, one after the other, without progress
+SWEEPS = 4  #: after each: some touches were taken for what they are not
 RHO = 1e-7  #: relative to W
 
 
@@ -133,6 +134,10 @@ def from_nearby(scene, enough, worst):
         newton_step(scene)
         prepare_z(scene)
         now = worst_fault(scene)
+        if not now <= enough:
+            for _ in range(SWEEPS):
+                sweep_once(scene)
+            now = worst_fault(scene)
         done += 1
         stalled += 1
         if now < worst:

@@ -39,7 +39,7 @@ from supple.contact.rows import add_changes, make_rows
 from supple.contact.solving import solve_touches
 from supple.exact.aba import aba_scratch
 from supple.integrating.chart import point_into, rate_into
-from supple.integrating.implicit import SOLVES, begin_step, engage
+from supple.integrating.implicit import SOLVES, engages
 from supple.integrating.joint_law import LAW, law_among
 from supple.integrating.stages import place_stage, slope_of
 from supple.spatial.algebra import Vec3, dot
@@ -78,12 +78,12 @@ def until_strike(scene, h, slowest):
 def reline(implicit, h):
     """Let the lines of forces that the end has in another piece of their law be through the end. Returns whether there
     are any."""
-    body, found = implicit.body, engage(implicit, h)
+    body, found = implicit.body, False
     for k in range(0, body.law_size, LAW):
         law, row = law_among(body.law, k), k // LAW
         u, through = implicit.end[int(law.dof)], implicit.through[row]
-        slope = law.damper + h * law.stiffness
-        if abs(implicit.pieces[row]) < 2.0 and slope * abs(u - through) > 0.1 * law.most:
+        far = (law.damper + h * law.stiffness) * abs(u - through) > 0.1 * law.most
+        if (far and abs(implicit.pieces[row]) < 2.0) or engages(implicit, law, row, h, u):
             implicit.through[row], found = u, True
     return found
 
@@ -290,7 +290,6 @@ def contact_step(landing, h):
     step = implicit.body.step
     m, left = step.model, h
     place_stage(step, 0, h)
-    begin_step(implicit)
     landing.parts = landing.bounces = landing.sweeps = 0
     landing.fault, landing.slowest = 0.0, 2.0 * norm(m.gravity) * h + 1e-9
     halves = 0

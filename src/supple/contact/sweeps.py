@@ -60,6 +60,16 @@ def worst_fault(scene):
 
 
 @part
+def sweep_once(scene):
+    """Forth and back."""
+    n = scene.high - scene.low
+    for i in range(2 * n):
+        touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))
+        if touch.active:
+            renew(scene, touch)
+
+
+@part
 def sweep(scene, least, most, tolerance):
     """Until the worst fault is below the tolerance: at least so often, at most so often, in between as long as it falls
     quickly. Returns it, and the number of sweeps."""
@@ -68,11 +78,7 @@ def sweep(scene, least, most, tolerance):
     done, before = 0, 1e300
     while not worst <= tolerance and done < most and (done < least or worst < QUICKLY * before):
         for _ in range(JUDGED):
-            n = scene.high - scene.low
-            for i in range(2 * n):
-                touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))
-                if touch.active:
-                    renew(scene, touch)
+            sweep_once(scene)
             done += 1
         before, worst = worst, worst_fault(scene)
     prepare_z(scene)

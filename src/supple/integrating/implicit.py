@@ -109,15 +109,23 @@ def line_up(implicit, h):
 
 
 @helper
+def engages(implicit, law, row, h, u):
+    """Whether a velocity u at the end runs into a limit that was not engaged."""
+    x = implicit.body.step.q[int(law.coordinate)] + h * u
+    if law.lower <= x <= law.upper:
+        return False
+    return abs(implicit.pieces[row]) < LIMIT <= abs(law_line(law, x, u)[3])
+
+
+@helper
 def engage(implicit, h):
     """Let the lines of limits that the velocities in `end` run into, and that were not engaged, be through these.
     Returns whether there are any."""
-    body, step, found = implicit.body, implicit.body.step, False
+    body, found = implicit.body, False
     for k in range(0, body.law_size, LAW):
         law, row = law_among(body.law, k), k // LAW
         u = implicit.end[int(law.dof)]
-        piece = law_line(law, step.q[int(law.coordinate)] + h * u, u)[3]
-        if abs(implicit.pieces[row]) < LIMIT <= abs(piece):
+        if engages(implicit, law, row, h, u):
             implicit.through[row], found = u, True
     return found
 
