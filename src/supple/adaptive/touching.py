@@ -58,6 +58,7 @@ from supple.spatial.compiler import helper, kernel
 #: How a run ended, besides those of steps.py: room is needed, and then it goes on; forces could not be found.
 ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, NOT_SOLVED = 10, 11, 12, 13
 SLIPPERY = 8  #: parts of a step that may be taken without friction
+ROUGH = 0.01  #: tolerance of the velocities by which joints are chosen
 SPARE = 2  #: room for touches, relative to those at the beginning of a step: a choice of joints may bring more
 
 
@@ -158,7 +159,10 @@ def choose_joints(hybrid, h):
     predicted = scene.n <= scene.capacity
     if predicted:
         recall(scene, h)
+        tolerance = touching.tolerance
+        touching.tolerance = max(tolerance, ROUGH)
         predicted = solve_part(hybrid, h, 0) == DONE
+        touching.tolerance = tolerance
     if predicted:
         swap_with_end(hybrid, m, x)
     count = choose_active_region(hybrid)

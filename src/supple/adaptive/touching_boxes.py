@@ -133,9 +133,3 @@ def boxes_hold(hybrid, h, fall):
             if not moved + reach_of(hybrid, box.part, at, box.far, h, fall) <= box.reach:
                 return False
     return True
-
-
-@helper
-def overlap(A, B):
-    """Of two boxes that overlap along x."""
-    return A.low.y <= B.high.y and B.low.y <= A.high.y and A.low.z <= B.high.z and B.low.z <= A.high.z

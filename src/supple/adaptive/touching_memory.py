@@ -66,7 +66,8 @@ class Touching(Struct):
     boxes = Table(Box)
     n_boxes = Integer()
     order = Integers()  # of boxes along x ...
-    keys = Floats()  # ... and where they begin
+    begins = Floats()  # ... where they begin along it ...
+    sides = Floats()  # ... and where they begin and end along y
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending

@@ -13,7 +13,7 @@ touches of a step do not depend on when pairs were listed.
 from __future__ import annotations
 
 from supple.adaptive.heapsort import sort, sort_by
-from supple.adaptive.touching_boxes import boxes_hold, make_boxes, overlap, volume_at
+from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import place_node, world_of
 from supple.assembly.poses import compose, pose_at
@@ -25,7 +25,8 @@ from supple.contact.volumes import are_apart, is_above, is_empty
 from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper
 
-KEPT = 10  #: steps that a list is meant for, unless other joints are chosen before
+KEPT = 10  #: steps that a list is meant for
+FALLS = 4.0  #: times gravity: how touches may accelerate bodies meanwhile
 
 
 # --- what is listed ---------------------------------------------------------------------------------------------------
@@ -171,6 +172,9 @@ def search_pairs(hybrid, i, j):
         A, B = volume_at(hybrid, i), volume_at(hybrid, j)
         if is_empty(A.h) or is_empty(B.h):
             continue
+        if i >= n and j >= n:
+            note_pairs(hybrid, i - n, j - n)
+            continue
         node, other = i if i < n else i - n, j if j < n else j - n
         place_node(hybrid, node)
         place_node(hybrid, other)
@@ -178,9 +182,7 @@ def search_pairs(hybrid, i, j):
         S, s = world_of(hybrid, other)
         if are_apart(R, r, A, S, s, B, A.reach + B.reach + touching.scene.length):
             continue
-        if i >= n and j >= n:
-            note_pairs(hybrid, node, other)
-        elif j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
+        if j >= n or (i < n and dot(A.h, A.h) >= dot(B.h, B.h)):
             top = with_parts(hybrid, top, i, j)
         else:
             top = with_parts(hybrid, top, j, i)
@@ -207,19 +209,22 @@ def meet_boxes(hybrid, A, B):
 def sweep_boxes(hybrid):
     """Along x."""
     touching = touching_of(hybrid)
-    boxes, n = touching.boxes, touching.n_boxes
+    boxes, order, begins, sides, n = touching.boxes, touching.order, touching.begins, touching.sides, touching.n_boxes
     for k in range(n):
-        touching.order[k], touching.keys[k] = k, boxes[k].low.x
-    sort_by(touching.order, touching.keys, n)
+        order[k], begins[k] = k, boxes[k].low.x
+    sort_by(order, begins, n)
     for k in range(n):
-        A = boxes[touching.order[k]]
-        end = A.high.x
+        sides[2 * k], sides[2 * k + 1] = boxes[order[k]].low.y, boxes[order[k]].high.y
+    for k in range(n):
+        A = boxes[order[k]]
+        end, low, high = A.high.x, A.low.y, A.high.y
         for l in range(k + 1, n):
-            if touching.keys[l] > end:
+            if begins[l] > end:
                 break
-            B = boxes[touching.order[l]]
-            if overlap(A, B):
-                meet_boxes(hybrid, A, B)
+            if sides[2 * l] <= high and low <= sides[2 * l + 1]:
+                B = boxes[order[l]]
+                if A.low.z <= B.high.z and B.low.z <= A.high.z:
+                    meet_boxes(hybrid, A, B)
 
 
 @helper
@@ -228,11 +233,10 @@ def list_pairs(hybrid, mask, h):
     within h."""
     touching = touching_of(hybrid)
     scene, n = touching.scene, hybrid.body.tree.n_nodes
-    left = hybrid.due if hybrid.due > 0 else hybrid.every
-    ahead = max(h, min(left, KEPT) * hybrid.dt)
+    ahead = max(h, KEPT * hybrid.dt)
     touching.stamp += 1
     touching.n_pairs = touching.n_noted = 0
-    make_boxes(hybrid, mask, AHEAD * ahead, AHEAD * norm(hybrid.gravity) * ahead * ahead)
+    make_boxes(hybrid, mask, AHEAD * ahead, FALLS * norm(hybrid.gravity) * ahead * ahead)
     for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
         for k in range(touching.n_boxes):
             box = touching.boxes[k]

@@ -53,20 +53,23 @@ def overlap_all(A, B):
 
 @helper
 def search_limits(hybrid, h):
-    """Active joints near their limits."""
+    """Active joints near their limits; and which degrees of freedom there are."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
+    scene, n = touching.scene, 0
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            touching.owner[j] = b
+            touching.owner[j], scene.present[n] = b, j
+            n += 1
             k = touching.limit_of[j]
             if k < 0:
                 continue
-            at, reach = x.q[touching.coordinate[k]], touching.scene.length + AHEAD * h * abs(x.v[j]) + h
+            at, reach = x.q[touching.coordinate[k]], scene.length + AHEAD * h * abs(x.v[j]) + h
             for side in range(2):
                 gap = at - touching.lower[k] if side == 0 else touching.upper[k] - at
                 if gap < reach:
-                    add_limit(touching.scene, j, 1.0 if side == 0 else -1.0, gap, k, side)
+                    add_limit(scene, j, 1.0 if side == 0 else -1.0, gap, k, side)
+    scene.n_present = n
 
 
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", effort=3, nogil=True)

@@ -67,9 +67,9 @@ def bounce_all(scene, slowest, most, tolerance):
     """Rounds until nothing bounces; `free` is where the velocities at touches are then, and `total` the sum of z.
     Returns the worst fault of a round, -1 if there is no room, and
     how many there were."""
-    m, worst, rounds = scene.model, 0.0, 0
-    for j in range(m.nv):
-        scene.total[j] = 0.0
+    worst, rounds = 0.0, 0
+    for i in range(scene.n_present):
+        scene.total[scene.present[i]] = 0.0
     while rounds < ROUNDS and approaching(scene, slowest):
         softer, fault, work = 1.0, 0.0, 1.0
         for attempt in range(SOFTER + 1):
@@ -80,8 +80,8 @@ def bounce_all(scene, slowest, most, tolerance):
                 break
             softer = 0.5 * softer if attempt + 1 < SOFTER else 0.0
         worst = max(worst, fault)
-        for j in range(m.nv):
-            scene.total[j] += scene.z[j]
+        for i in range(scene.n_present):
+            scene.total[scene.present[i]] += scene.z[scene.present[i]]
         for k in range(scene.n):
             touch = scene.touches[k]
             touch.free = touch.free + answer(scene, touch)

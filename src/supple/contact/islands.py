@@ -46,8 +46,8 @@ def find_islands(scene):
     """The sequence, and where each island begins in it. Returns their number."""
     join_sets(scene)
     ends, n = scene.ends, 0
-    for j in range(scene.model.nv):
-        scene.dofs[j] = -1
+    for i in range(scene.n_entries):
+        scene.dofs[scene.entries[i].dof] = -1
     for k in range(scene.n):
         touch = scene.touches[k]
         root = set_of(scene.local, scene.entries[touch.first].dof)
@@ -64,8 +64,8 @@ def find_islands(scene):
         island = scene.touches[k].island
         scene.sequence[ends[island]] = k
         ends[island] += 1
-    for j in range(scene.model.nv):
-        scene.local[j] = -1
+    for i in range(scene.n_entries):
+        scene.local[scene.entries[i].dof] = -1
     return n
 
 

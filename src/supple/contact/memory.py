@@ -153,6 +153,8 @@ class Scene(Struct):
     z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
     total = fields.Floats()  # (nv,) the same of all rounds of impacts
     motions = Table(Spatial)  # of bodies, at some velocities
+    n_present = Integer()  # degrees of freedom of the model: of a hybrid body, those that are active
+    present = Integers()
     limits = Integers()  # degrees of freedom with limits
     n_limits = Integer()
     coordinates = Integers()  # their indices in q

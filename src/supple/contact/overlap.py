@@ -25,8 +25,8 @@ def keep_small(scene):
             x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
         largest = max(largest, abs(x))
     if largest > 2.0 * DEEPEST:
-        for j in range(scene.model.nv):
-            scene.total[j] *= 2.0 * DEEPEST / largest
+        for i in range(scene.n_present):
+            scene.total[scene.present[i]] *= 2.0 * DEEPEST / largest
     return largest < 1e300
 
 
@@ -41,8 +41,8 @@ def push_apart(scene, h, allowed):
         stuck = max(stuck, STUCK * scene.touches[k].W.xx)
     if deepest <= allowed:
         return False
-    for j in range(scene.model.nv):
-        scene.total[j] = 0.0
+    for i in range(scene.n_present):
+        scene.total[scene.present[i]] = 0.0
     for _ in range(SWEEPS):
         change = 0.0
         for k in range(scene.n):

@@ -186,6 +186,7 @@ class ContactRoom(ImplicitRoom):
             owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
             **{name: np.zeros(model.nv) for name in ("middle", "dv", "dq")},
         )  # fmt: skip
+        self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
         self._room_for(64, 64 * 16)
         self._take = contact_step.load()
         self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried

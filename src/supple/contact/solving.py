@@ -22,8 +22,8 @@ def solve_touches(scene, most, tolerance):
     there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the slowest island took."""
     worst, n, enough = 0.0, find_islands(scene), AIM * tolerance
     scene.done, scene.n_local = 0, 0
-    for j in range(scene.model.nv):
-        scene.z[j] = 0.0
+    for i in range(scene.n_present):
+        scene.z[scene.present[i]] = 0.0
     for k in range(n):
         enter_island(scene, k)
         x, done = sweep(scene, min(FIRST, most), min(MOST, most), enough)
