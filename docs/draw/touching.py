@@ -17,8 +17,8 @@ PICTURES = Path(__file__).parents[1] / "pictures"
 #: By scene: its parameters, times that are drawn, seconds of the run, where it is seen from (turn, height), and what of
 #: the picture's plane is drawn.
 DRAWN: dict[str, Any] = {
-    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.6, 5.0), (0.5, 0.35), (-5.2, 5.4, -2.8, 3.4)),
-    "pile": ({}, (0.0, 0.5, 1.0, 5.0), (0.5, 0.3), (-1.3, 1.3, -0.6, 2.4)),
+    "falling-crowd": ({"rows": 6, "columns": 5}, (0.0, 0.9, 1.6, 5.0), (0.5, 0.35), (-4.7, 4.7, -1.9, 3.3)),
+    "pile": ({}, (0.0, 0.5, 1.0, 5.0), (0.5, 0.3), (-1.5, 1.5, -0.6, 4.9)),
     "rope": ({}, (0.0, 0.3, 0.7, 3.0), (0.25, 0.15), (-0.3, 4.9, -0.5, 1.6)),
     "standing-robot": ({}, (0.0, 0.1, 3.0), (0.9, 0.15), (-0.6, 0.6, -0.2, 1.5)),
 }
@@ -90,7 +90,7 @@ def picture(name: str) -> None:
         i = round(time / (5 * scene.dt))
         moving = r[i].active_joints
         active = set() if moving is None else set(moving.tolist())
-        floor = [[x, y, r.ground[3]] for x, y in ((-9, -9), (9, -9), (9, 9), (-9, 9))]
+        floor = [[x, y, r.ground[3]] for x, y in ((-40, -40), (40, -40), (40, 40), (-40, 40))]
         middle = scene.q0[scene.model.q_index[scene.model.parent < 0][:, None] + np.arange(2)].mean(axis=0)
         shift = np.append(middle, 0.0) @ view.T
         axes.fill(*(np.array(floor) @ view.T)[:, :2].T, color="0.94", lw=0)

@@ -151,11 +151,15 @@ class Request:
         return run
 
     def _contacts(self, made: Scene | None, method: str) -> Contacts | bool:
-        """What touches what: as asked for, or as the scene has it."""
-        if self.ground:
-            return Contacts(ground="below")
-        own = None if made is None or method not in ("aba", "adaptive") else made.contacts
-        return self.contacts or own or False
+        """What touches what: as the scene has it, with its own ground; or as asked for."""
+        asked = "--ground" if self.ground else "--contacts" if self.contacts else ""
+        if made is not None and made.contacts is not None:
+            return made.contacts if asked or method in ("aba", "adaptive") else False
+        if made is not None and asked and not made.model.shape_list:
+            name = str(self.scene)
+            others = scenes.TOUCHING.get(name) or "one that has some: " + ", ".join(scenes.TOUCHES)
+            raise StateError(f"bodies of {name} have no shapes by which to touch: leave {asked} out, or run {others}")
+        return Contacts(ground="below") if self.ground else self.contacts
 
     def _scene(self) -> Scene:
         make = scenes.NAMES[str(self.scene)]

@@ -95,6 +95,21 @@ def test_scenes_run_by_every_method_that_they_allow(name: str, method: str):
         assert "0 to 100 steps" in repr(r) and "certified error at most" in repr(r)
 
 
+@pytest.mark.parametrize("name", scenes.NAMES)
+def test_scenes_keep_their_ground_where_one_is_asked_for_or_say_what_else_to_run(name: str):
+    scene = scenes.NAMES[name](**FEW.get(name, {}))
+    assert (scene.contacts is not None) == (name in scenes.TOUCHES)
+    for asked in ("ground", "contacts"):
+        request = Request(scene=name, set=FEW.get(name, {}), **{asked: True})
+        if name in scenes.TOUCHES:
+            plain = Request(scene=name, set=FEW.get(name, {})).simulation()
+            assert repr(request.simulation().contacts) == repr(plain.contacts)
+        else:
+            instead = scenes.TOUCHING.get(name, "one that has some: falling-crowd, pile")
+            with pytest.raises(supple.StateError, match=f"of {name} have no shapes .* leave --{asked} .*{instead}"):
+                request.simulation()
+
+
 def test_quasi_static_scenes_move_steadily():
     """A thousand steps by default: enough to see, and no jump."""
     for name in ("bicycle-chain", "pendulum", "spring-pendulum", "millipede", "molecule", "crowd", "chain-drive"):

@@ -80,6 +80,10 @@ NAMES: dict[str, Callable[..., Scene]] = {
     "walker-by-contact": walker_by_contact,
 }
 
+TOUCHES = ("falling-crowd", "pile", "rope", "standing-robot", "walker-by-contact")  #: those that have contacts
+#: What of these to run instead of others.
+TOUCHING = {"crowd": "falling-crowd", "compass": "walker-by-contact", "simplest-walker": "walker-by-contact"}
+
 #: How many bodies they have, by their parameters.
 _BODIES: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "bicycle-chain": lambda p: int(p["links"]),
