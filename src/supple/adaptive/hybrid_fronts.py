@@ -19,7 +19,7 @@ from supple.exact.front_rows import prepare_state, tree_axis
 from supple.exact.front_solution import collect, collect_forces, load_nothing, solve_fronts
 from supple.exact.fronts import factor_fronts
 from supple.exact.motion import CallState, joint_of
-from supple.exact.row_elimination import reach_of
+from supple.exact.row_scales import reach_of
 from supple.exact.with_loops import front_scratch
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion, Vec3, shift_motion

@@ -12,7 +12,7 @@ from supple.adaptive.hybrid_rooms import EndAcceleration, HeldRow, HybridLoops, 
 from supple.assembly.tree import Assembly
 from supple.exact.assembling import closed_gap
 from supple.exact.calls import HostWork
-from supple.exact.front_tables import Front
+from supple.exact.front_tables import Front, Place
 from supple.exact.loop_tables import EndMotion, Loops, LoopShape, Row, Term, loop_tables
 from supple.exact.tables import DofTraits, host_tables
 from supple.exact.with_loops import WITH_ARMATURES
@@ -42,7 +42,7 @@ class LoopsOfHybrid(Pointing):
         model, whole = self._model, loop_tables(self._model)
         rows, nv = whole.n_rows, model.nv
         memory.require(
-            rows * (2 * nv + rows), f"the {rows:,} rows of all loops over {nv:,} active joints",
+            rows * (2 * nv + 2 * rows), f"the {rows:,} rows of all loops over {nv:,} active joints",
             "use simulate(method='aba')",
         )  # fmt: skip
         bodies, leaf_of = whole.loops["ends"]["body"].reshape(-1), self._assembly.leaf_of
@@ -94,13 +94,14 @@ def _of_loops(model: Model, whole: Held) -> dict[str, Any]:
 
 def _of_rows(rows: int, nv: int) -> dict[str, Any]:
     """Tables with numbers for rows."""
-    one = {name: np.zeros(rows) for name in ("gives", "scale", "b", "x", "bounced", "numbers", "left_g", "size_g")}
-    whole = {name: np.zeros(rows, dtype=np.int64) for name in ("from_row", "row_of", "block", "pivots")}
+    one = {name: np.zeros(rows) for name in ("gives", "b", "x", "bounced", "numbers", "left_g", "size_g")}
+    tables = {"from_row": np.zeros(rows, dtype=np.int64), "rows": HeldRow.zeros(rows), "places": Place.zeros(rows)}
     sizes = {
         "Y": rows * nv, "F": rows * nv, "K": 6 * rows, "H": 7 * rows, "E": rows * (min(rows, nv) + 2),
+        "T": rows * min(rows, nv),
         "room": max(rows, nv), "found": nv + rows, "wanted": nv + rows,
     }  # fmt: skip
-    return one | whole | {name: np.zeros(size) for name, size in sizes.items()} | {"rows": HeldRow.zeros(rows)}
+    return one | tables | {name: np.zeros(size) for name, size in sizes.items()}
 
 
 def _cost(mechanism: Held) -> float:

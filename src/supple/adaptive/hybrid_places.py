@@ -101,8 +101,8 @@ def number_rows(held):
         pair.first, pair.at, pair.H = row, kept, room
         row += pair.n
         for k in range(min(pair.n, SIX)):
-            held.block[kept + k] = kept
-            held.row_of[kept + k] = pair.first + k if pair.n <= SIX else -1
+            held.places[kept + k].block = kept
+            held.places[kept + k].row = pair.first + k if pair.n <= SIX else -1
         kept += min(pair.n, SIX)
         if pair.n > SIX:
             room += SIX * (pair.n + 1)
@@ -148,7 +148,7 @@ def place_relations(hybrid, row, kept):
             i += 1
         if count > begun:
             loops.sums[row], loops.rows[row].f = rest, Force(o, o)
-            held.from_row[row], held.row_of[kept], held.block[kept] = origin, row, kept
+            held.from_row[row], held.places[kept].row, held.places[kept].block = origin, row, kept
             row += 1
             kept += 1
     loops.n_terms = count

@@ -8,7 +8,7 @@ between coordinates has terms at active joints; those of the others are part of 
 from __future__ import annotations
 
 from supple.exact.call_kernels import Call
-from supple.exact.front_tables import Front
+from supple.exact.front_tables import Front, Place
 from supple.exact.loop_tables import Loops
 from supple.spatial.algebra import Force, Motion, Vec3
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
@@ -66,9 +66,7 @@ class HybridLoops(Struct):
     least = Number()  # rows of which less remains depend on others
     redundant = Integer()  # how many did so
     gives = Floats()  # how far each gives way to a unit force, by its two bodies alone
-    row_of = Integers()
-    block = Integers()
-    pivots = Integers()
+    places = Table(Place)
     Y = Floats()  # along each degree of freedom, the force that a unit force along a row exerts
     F = Floats()
     d = Floats()  # (N,) 1 / D of degrees of freedom
@@ -76,7 +74,7 @@ class HybridLoops(Struct):
     H = Floats()  # reflections by which they are
     numbers = Floats()  # a number for each row of loops
     E = Floats()
-    scale = Floats()
+    T = Floats()
     b = Floats()
     x = Floats()  # forces along rows
     room = Floats()

@@ -34,13 +34,10 @@ from supple.exact.row_elimination import (
     eliminate_numbers,
     eliminate_rows,
     find_forces,
-    force_at,
-    gives_way,
-    reach_of,
     rotate_closed,
     rotate_numbers,
-    scale_closed,
 )
+from supple.exact.row_scales import force_at, gives_way, reach_of, scale_closed
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Vec3, articulated, shift_force
 from supple.spatial.compiler import helper, kernel
@@ -170,8 +167,8 @@ def on_body(held, x, row, c, b, sign):
     f = Force(o, o)
     if b >= 0:
         f = shift_force(row.P - held.loops.motions[held.loops.captured[b]].P, row.f) * sign
-        if held.row_of[c] >= 0:
-            held.gives[held.row_of[c]] += gives_way(articulated(x.work.bodies[b].I), f)
+        if held.places[c].row >= 0:
+            held.gives[held.places[c].row] += gives_way(articulated(x.work.bodies[b].I), f)
     return f
 
 
@@ -214,7 +211,7 @@ def combine_numbers(held):
         for k in range(min(pair.n, SIX)):
             held.b[pair.at + k] = held.numbers[pair.first + k]
     for c in range(held.n_joint_rows, held.front.n):
-        held.b[c] = held.numbers[held.row_of[c]]
+        held.b[c] = held.numbers[held.places[c].row]
 
 
 @kernel(types.void(HybridBody.type), "rows of the hybrid body, forces", nogil=True)
@@ -237,8 +234,8 @@ def hold_rows(hybrid):
             a = d[c + k] * x.work.dofs[j + k].u
             for r in range(n):
                 held.b[r] -= Y[r * stride + c + k] * a
-    eliminate_numbers(held.front, held)
-    find_forces(held.front, held)
+    eliminate_numbers(held.front, held, held.b)
+    find_forces(held.front, held, held.x)
     for b in range(m.n):
         j, c = m.bodies[b].iv, held.first_dof[b]
         for k in range(DOF[m.bodies[b].kind]):
@@ -259,7 +256,7 @@ def bounce(hybrid):
         energy = respond_by_fronts(held)
     else:
         combine_numbers(held)
-        eliminate_numbers(held.front, held)
+        eliminate_numbers(held.front, held, held.b)
         for i in range(held.front.rank):
             energy += 0.5 * held.E[held.front.E + i] * held.E[held.front.E + i]
     held.bounces = 1 if energy > BOUNCED * hybrid.then_kinetic else 0

@@ -24,7 +24,7 @@ from supple.assembly.joints import advance, identity, joint_room
 from supple.assembly.poses import compose, pose_at, renew_span
 from supple.assembly.tree import JOIN, LIGHT
 from supple.exact.closure import along, find_relations, find_rows, hold_world, widest_gap
-from supple.exact.row_elimination import least_remainder, reach_of
+from supple.exact.row_scales import least_remainder, reach_of
 from supple.integrating.push_law import length
 from supple.model.joint_poses import DOF, JointPlace, place_joint, write_turns
 from supple.model.joints import NQ

@@ -15,7 +15,7 @@ Magnitudes are those of forces, of their moments about joints, and of accelerati
 the tree even where they cancel each other.
 
 **Nearly singular positions.** Which rows depend on others is decided by what the gap explains
-[exact/row_elimination.py]. If it is another matter with the smallest remainder that float64 can tell, the accelerations
+[exact/row_scales.py]. If it is another matter with the smallest remainder that float64 can tell, the accelerations
 depend on that decision, and nothing is certified.
 """
 
@@ -40,7 +40,7 @@ from supple.exact.front_rows import prepare_state
 from supple.exact.front_solution import collect, load_forces, load_nothing, solve_fronts
 from supple.exact.fronts import factor_fronts
 from supple.exact.motion import CallState, joint_of
-from supple.exact.row_elimination import RANK
+from supple.exact.row_scales import RANK
 from supple.exact.with_loops import front_scratch
 from supple.integrating.push_law import length, push_size
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE

@@ -7,7 +7,7 @@ only delays that.
 with Lambda d = y; the signs of y are those that make d large. The accelerations of all joints that d would cause are
 the root of their total, which is a quadratic function of d: it is seen in the totals for x + t d and x - t d, with t so
 large that rounding does not matter. A row that is left out, because it seems to depend on others, may be as far from
-them as what tells rows apart elsewhere [exact/row_elimination.py]. What undoes its y is that much larger, and counts as
+them as what tells rows apart elsewhere [exact/row_scales.py]. What undoes its y is that much larger, and counts as
 accelerations along the most yielding row of the same loop; if y is more than rounding, the row may be nearer still, and
 the whole body is solved instead [whole_loops.py].
 """
@@ -25,7 +25,7 @@ from supple.adaptive.memory import QuasiStaticBody
 from supple.adaptive.total_acceleration import total_acceleration
 from supple.assembly.passes import closing_of
 from supple.exact.closure import widest_gap
-from supple.exact.row_elimination import least_remainder, reach_of
+from supple.exact.row_scales import least_remainder, reach_of
 from supple.integrating.push_law import length
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import dot, shift_force

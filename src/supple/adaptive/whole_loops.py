@@ -4,7 +4,7 @@ The forces then act on the tree like all others, and rounding errors are found a
 the response to what is left of the equations of motion is that of a body with loops. An error of the forces is then
 without effect, as it should be: loops take up whatever acts along their rows. Accelerations by which loops would open,
 all that those of a mechanism that cannot move consist of, are part of what is left. Where the response does not undo
-them, rows were left out because they seem to depend on others [exact/row_elimination.py]. If they do not, other
+them, rows were left out because they seem to depend on others [exact/row_scales.py]. If they do not, other
 accelerations are the true ones: those with all rows of which more is left than the gap and rounding explain, which are
 then found, too. How far away they are is part of the error, so that it is a bound whichever are true.
 """

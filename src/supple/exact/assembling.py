@@ -32,7 +32,7 @@ from supple.exact.kinematics import POSES
 from supple.exact.loop_dynamics import row_names
 from supple.exact.loop_tables import extent
 from supple.exact.responses import closing_motion, closing_velocities
-from supple.exact.row_elimination import RANK
+from supple.exact.row_scales import RANK
 from supple.exact.with_loops import dependent_rows
 from supple.model import manifold
 from supple.model.geometry import rotation_from_quaternion
@@ -155,7 +155,7 @@ def _closed(model: Model, here: Floats, least: float, share: float) -> tuple[Flo
 
 def _closed_further(model: Model, here: Floats, rows: Closure) -> Floats:
     """Steps as long as they help: the smaller the gap is, the better redundant rows are told from others
-    [row_elimination.py]."""
+    [row_scales.py]."""
     for _ in range(FURTHER):
         there = model.integrate(here, -_inverse(model, rows, FIRST_SHARE) @ rows.phi)
         found = closure(model, there)

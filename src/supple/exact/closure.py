@@ -29,7 +29,7 @@ from supple.exact.jacobians import axis_of
 from supple.exact.kinematics import POSES, place_world, placed_scratch
 from supple.exact.loop_tables import Loops, groups, loop_tables
 from supple.exact.motion import joint_of, move, turn_ahead, unit_mat, zero_vec
-from supple.exact.row_elimination import least_remainder, reach_of
+from supple.exact.row_scales import least_remainder, reach_of
 from supple.model.joint_poses import DOF, SCREW, UNIVERSAL
 from supple.model.joints import DIRECTIONS, KINDS, NV, JointType
 from supple.model.model import Model
@@ -272,7 +272,7 @@ class Closure(NamedTuple):
     g: Floats  #: (rows,) they stay closed if G a = g
     f: Floats  #: (rows, 6) unit forces along rows of loop joints, on `other`, along world axes, moment first
     P: Floats  #: (rows, 3) where they act
-    least: float  #: rows of which less remains depend on others [row_elimination.py]
+    least: float  #: rows of which less remains depend on others [row_scales.py]
     reach: Floats  #: (rows,) the size of the model for rows that slide, one for others
 
     def scale(self, model: Model, lengths: Floats) -> Floats:

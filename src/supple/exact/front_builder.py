@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from supple import memory
-from supple.exact.front_tables import Cut, Direct, End, Front, FrontDof, Mechanism, Node
+from supple.exact.front_nodes import Nodes
+from supple.exact.front_tables import Cut, Direct, End, Front, Mechanism, Passed, Place
 from supple.exact.loop_tables import Row, loop_tables
-from supple.exact.spanning import WORLD, Graph, SpanningTree, graph_of, order, own_tree, spanning_tree
+from supple.exact.spanning import own_tree, spanning_tree
 from supple.exact.tables import aligned, aligned_rows
 from supple.model.joints import NV
 from supple.model.model import Model
@@ -44,100 +44,9 @@ def mechanism(model: Model, armature: bool = False) -> Held:
     """The mechanism of a model with loops, with memory for one state. armature: whether joints may get armatures that
     the model does not have, as those of implicit steps."""
     small = n_rows(model) <= SMALL
-    nodes = _Nodes(model, own_tree(model) if small else spanning_tree(model))
+    nodes = Nodes(model, own_tree(model) if small else spanning_tree(model))
     rows = _RowsOfNodes(nodes, n_rows(model) if small else MANY, armature)
     return rows.tables()
-
-
-class _Nodes:
-    """The bodies along a spanning tree, bases first."""
-
-    def __init__(self, model: Model, tree: SpanningTree) -> None:
-        self.model, self.tree, self.graph = model, tree, graph_of(model)
-        self.cut: list[int] = np.setdiff1d(np.arange(len(self.graph.A)), tree.edge).tolist()
-        bodies = order(tree.parent)
-        base, above = _bases(model, self.graph, tree, self.cut)
-        self.n_bases = len(above)
-        self.of = np.empty(model.n_bodies, dtype=np.int64)  #: the node of each body
-        self.of[bodies] = self.n_bases + np.arange(len(bodies))
-        self.table = Node.zeros(self.n_bases + len(bodies))
-        self.table["body"] = self.table["front"] = -1
-        self.table["parent"][: self.n_bases] = above
-        mine, up, edge = self.table[self.n_bases :], tree.parent[bodies], tree.edge[bodies]
-        mine["body"] = bodies
-        mine["parent"] = np.where(up >= 0, self.of[up], [base.get(b, 0) for b in bodies.tolist()])
-        mine["is_loop"] = edge >= model.n_bodies
-        mine["joint"] = edge - np.where(edge >= model.n_bodies, model.n_bodies, 0)
-        mine["sign"] = np.where(self.graph.B[edge] == bodies, 1.0, -1.0)
-        self.parent: list[int] = self.table["parent"].tolist()
-        self.depth = [0] * len(self.table)
-        for node, up in enumerate(self.parent):
-            self.depth[node] = 0 if up < 0 else self.depth[up] + 1
-        self.dofs = self._dofs()
-
-    def _dofs(self) -> NDArray[np.void]:
-        """The degrees of freedom of all nodes."""
-        model, table = self.model, self.table
-        iv: list[int] = []
-        first, count = [0] * len(table), [0] * len(table)
-        for node in range(self.n_bases, len(table)):
-            joint, first[node] = int(table["joint"][node]), len(iv)
-            if table["is_loop"][node]:
-                iv += [-1] * (6 - model.loop_list[joint].rows)
-            else:
-                start = int(model.v_index[joint])
-                iv += range(start, start + NV[int(model.joint_type[joint])])
-            count[node] = len(iv) - first[node]
-        table["dof"], table["n_dofs"] = first, count
-        out = aligned_rows(FrontDof, len(iv))
-        out["iv"] = iv
-        return out
-
-    def below(self, joint: int) -> int:
-        """The node below a joint of the model's tree: that of its body, or of its parent if the tree reverses it."""
-        node = int(self.of[joint])
-        mine = not self.table["is_loop"][node] and self.table["joint"][node] == joint
-        return node if mine else int(self.of[self.model.parent[joint]])
-
-    def meeting(self, nodes: Sequence[int]) -> int:
-        """The lowest node above or equal to all of these."""
-        parent, depth, one = self.parent, self.depth, nodes[0]
-        for two in nodes[1:]:
-            while one != two:
-                if depth[one] >= depth[two]:
-                    one = parent[one]
-                else:
-                    two = parent[two]
-        return one
-
-
-def _bases(model: Model, graph: Graph, tree: SpanningTree, cut: list[int]) -> tuple[dict[int, int], list[int]]:
-    """The base of each body that is joined to the world, and the base above each base, or -1: neighbours are bases
-    between whose branches a joint is cut or a relation holds, so that their rows meet at one of the two."""
-    root = [-1] * model.n_bodies
-    for body in order(tree.parent).tolist():
-        up = int(tree.parent[body])
-        root[body] = body if up == WORLD else root[up]
-    beside: dict[int, list[int]] = {x: [] for x in sorted(set(root))}
-    joined = [[root[int(x[e])] for x in (graph.A, graph.B) if x[e] >= 0] for e in cut]
-    numbers = {name: i for i, name in enumerate(model.joint_names)} if model.relation_list else {}
-    joined += [[root[numbers[name]] for name in x.joints] for x in model.relation_list]
-    for roots in joined:
-        for one, two in pairwise(roots):
-            if one != two:
-                beside[one].append(two)
-                beside[two].append(one)
-    base: dict[int, int] = {}
-    above: list[int] = []
-    for start in beside:
-        waiting = deque([(start, -1)])
-        while waiting:
-            x, up = waiting.popleft()
-            if x not in base:
-                base[x] = len(above)
-                above.append(up)
-                waiting += [(other, base[x]) for other in beside[x]]
-    return base, above
 
 
 @dataclass
@@ -167,7 +76,7 @@ class _RowsOfNodes:
     """The rows at each node. many: the most closed rows that are passed on as they are. armature: whether joints may
     get armatures that the model does not have."""
 
-    def __init__(self, nodes: _Nodes, many: int, armature: bool) -> None:
+    def __init__(self, nodes: Nodes, many: int, armature: bool) -> None:
         self.nodes, self.many, self.armature = nodes, many, armature
         self.uneven = armature or is_uneven(nodes.model)
         self.loops = loop_tables(nodes.model)
@@ -179,10 +88,9 @@ class _RowsOfNodes:
             self._enter(number, group)
         self.fronts: list[dict[str, int]] = []
         self.to: list[int] = []
-        self.row_of: list[int] = []
-        self.block: list[int] = []
-        self.used = dict.fromkeys(("K", "F", "b", "H", "E"), 0)
-        self.n_Y, self.room = 0, 1
+        self.places: list[tuple[int, int]] = []  #: row, block
+        self.passing = _Blocks()
+        self.n_numbers, self.room = 0, 1
         for node in range(len(nodes.table) - 1, -1, -1):
             self._add_front(node)
 
@@ -226,16 +134,18 @@ class _RowsOfNodes:
                 here[node].opened.append(number)
                 node = parent[node]
         here[closed].closed.append(number)
-        for i, (node, sign) in enumerate(group.ends):
-            here[node].ends.append((number, sign, int(i == 0)))
+        owner = max((node for node, _ in group.ends), default=-1)
+        for node, sign in group.ends:
+            here[node].ends.append((number, sign, int(node == owner)))
         for i, (node, dof, factor) in enumerate(group.directs):
             here[node].directs.append((number, dof, factor, int(i == 0)))
 
     def _add_front(self, node: int) -> None:
         """The front of a node whose children have theirs: a new one, or that of its child."""
-        here, table, is_base = self.here[node], self.nodes.table, node < self.nodes.n_bases
+        here, table, is_base = self.here[node], self.nodes.table, int(self.nodes.table["body"][node]) < 0
         n_open = sum(self.groups[g].size for g in here.opened)
         n_closed = sum(self.groups[g].size for g in here.closed) + sum(self.here[c].n_kept for c in here.below)
+        table["Y"][node] = self.n_numbers
         if not n_open + n_closed:
             return
         here.n_kept = 0 if is_base else (n_closed if n_closed <= self.many else SIX)
@@ -247,50 +157,58 @@ class _RowsOfNodes:
             self._lay_out(here, n_open, n_closed, is_base)
         if n_open + here.n_kept:
             self.here[self.nodes.parent[node]].below.append(node)
-        first = int(table["dof"][node])
-        for k in range(first, first + int(table["n_dofs"][node])):
-            self.nodes.dofs["y"][k] = self.n_Y
-            self.n_Y += n_open + here.n_kept
+        table["Y"][node] = self._keep(int(table["n_dofs"][node]) * (n_open + here.n_kept))
+
+    def _keep(self, size: int) -> int:
+        """Room for numbers that solutions need: where it begins."""
+        self.n_numbers += size
+        return self.n_numbers - size
 
     def _lay_out(self, here: _Here, n_open: int, n_closed: int, is_base: bool) -> None:
         """Room for a new front; where the rows of the fronts below continue in it."""
         n, m, n_gone = n_open + n_closed, n_open + here.n_kept, n_closed - here.n_kept
-        fronts = [self.fronts[int(self.nodes.table["front"][child])] for child in here.below]
-        at = 0
+        below = [int(self.nodes.table["front"][child]) for child in here.below]
+        fronts, places, at = [self.fronts[i] for i in below], len(self.places), 0
         for g in (*here.opened, *here.closed):
             row, size = self.groups[g].row, self.groups[g].size
             here.at[g] = at
-            self.row_of += range(row, row + size)
-            self.block += [at] * size
+            if at >= n_open:
+                self.places += [(row + i, at) for i in range(size)]
             at += size
-        for child, front in zip(here.below, fronts):
-            front["to"], kept = len(self.to), self.here[child].n_kept
+        for child, front, beside in zip(here.below, fronts, [*below[1:], -1]):
+            front["to"], front["beside"], kept = len(self.to), beside, self.here[child].n_kept
             for g in self.here[child].opened:
                 self.to += range(here.at[g], here.at[g] + self.groups[g].size)
             self.to += range(at, at + kept)
-            self.row_of += [-1] * kept
-            self.block += [at] * kept
+            self.places += [(-1, at)] * kept
             at += kept
-        first_rows = sum(front["m"] for front in fronts)
+        first_rows = sum(front["n_open"] + front["n_kept"] for front in fronts)
         for g, _, _ in here.ends:
             group = self.groups[g]
             first_rows += sum(x != 0.0 for x in self.soft[group.row : group.row + group.size])
         stride = -(-(first_rows + m + 4) // 4) * 4
-        self.fronts.append(
-            dict(n=n, m=m, n_open=n_open, n_kept=here.n_kept, is_base=is_base, stride=stride, to=-1) | self.used
-        )
+        F = self.passing.take(stride * (n + self.uneven) + 6 * n)
+        for front in fronts:
+            self.passing.give(front["F"])
         rotated = SIX * (n_closed + 1) if n_gone and not is_base else 0
-        for name, more in dict(K=6 * n, F=stride * (n + self.uneven), b=n, H=rotated, E=n_gone * (n_gone + 2)).items():
-            self.used[name] += more
+        self.fronts.append(
+            dict(
+                n=n, n_open=n_open, n_kept=here.n_kept, is_base=is_base, stride=stride, F=F, places=places,
+                K=F + stride * (n + self.uneven), b=self._keep(n), E=self._keep(n_gone * (n_gone + 2)),
+                T=self._keep(n_gone * n), H=self._keep(rotated), to=-1, below=below[0] if below else -1, beside=-1,
+            )
+        )  # fmt: skip
+        if m == 0:  # it ends here
+            self.passing.give(F)
         self.room = max(self.room, n + stride)
 
     def tables(self) -> Held:
         """The mechanism."""
-        nodes, used, n = self.nodes, self.used, len(self.soft)
-        memory.require(used["F"] + 2 * self.n_Y, "the dynamics of the loops", "use fewer loops")
+        nodes, table, n = self.nodes, self.nodes.table, len(self.soft)
+        memory.require(self.n_numbers + self.passing.size, "the dynamics of the loops", "use fewer loops")
         ends: list[tuple[float, ...]] = []
         directs: list[tuple[float, ...]] = []
-        for row, here in zip(nodes.table, self.here):
+        for row, here in zip(table, self.here):
             row["end"], row["n_ends"], row["direct"], row["n_directs"] = (
                 len(ends), len(here.ends), len(directs), len(here.directs)
             )  # fmt: skip
@@ -298,25 +216,42 @@ class _RowsOfNodes:
                 ends.append((self.groups[g].row, self.groups[g].size, here.at[g], sign, owns))
             for g, dof, factor, owns in here.directs:
                 directs.append((dof, self.groups[g].row, here.at[g], factor, owns))
-        table = aligned_rows(Node, len(nodes.table))
-        table[:] = nodes.table
+        kept, passing = aligned((self.n_numbers,)), aligned((self.passing.size,))
         return Mechanism.of(
-            loops=self.loops.but(rows=Row.zeros(n)), n_nodes=len(table), n_dofs=len(nodes.dofs), n_bases=nodes.n_bases,
-            n_fronts=len(self.fronts), n_cuts=len(self.cuts), has_loop_joints=int(table["is_loop"].any()), nodes=table,
-            is_uneven=int(self.uneven),
-            dofs=nodes.dofs, ends=_filled(End, ends), directs=_filled(Direct, directs),
+            loops=self.loops.but(rows=Row.zeros(n)), n_nodes=len(table), n_dofs=len(nodes.dofs),
+            n_cuts=len(self.cuts), has_loop_joints=int(table["is_loop"].any()), is_uneven=int(self.uneven), nodes=table,
+            passed=aligned_rows(Passed, int(table["slot"].max(initial=0)) + 1), dofs=nodes.dofs,
+            ends=_filled(End, ends), directs=_filled(Direct, directs),
             fronts=_filled(Front, [tuple(x[name] for name in _SIZES) for x in self.fronts]),
-            cuts=_filled(Cut, self.cuts), node_of=nodes.of, soft=np.array(self.soft),
-            n_all_rows=n, gives=np.zeros(n), to=np.array(self.to, np.int64),
-            row_of=np.array(self.row_of, np.int64), block=np.array(self.block, np.int64), scale=aligned((used["b"],)),
-            pivots=np.zeros(used["b"], np.int64), x=aligned((used["b"],)), Y=aligned((self.n_Y,)),
-            a=aligned((nodes.model.nv,)), more=aligned((nodes.model.nv + n_rows(nodes.model),)),
-            room=aligned((self.room,)),
-            **{name: aligned((size,)) for name, size in used.items()},
+            places=_filled(Place, self.places), cuts=_filled(Cut, self.cuts), node_of=nodes.of,
+            soft=np.array(self.soft), gives=np.zeros(n), to=np.array(self.to, np.int64), K=passing, F=passing,
+            b=kept, H=kept, E=kept, T=kept, Y=kept, a=aligned((nodes.model.nv,)),
+            more=aligned((nodes.model.nv + n_rows(nodes.model),)), room=aligned((self.room,)),
         )  # fmt: skip
 
 
-_SIZES = tuple(Front.fields)[: list(Front.fields).index("has_begun")]
+class _Blocks:
+    """Memory in blocks, each of which is used again when it is given back."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._sizes: dict[int, int] = {}  #: of each block
+        self._free: list[tuple[int, int]] = []  #: size, and where the block is: the smallest first
+
+    def take(self, size: int) -> int:
+        """Where a block of at least this size begins."""
+        i = bisect_left(self._free, (size, 0))
+        if i < len(self._free):
+            return self._free.pop(i)[1]
+        self._sizes[self.size] = size
+        self.size += size
+        return self.size - size
+
+    def give(self, block: int) -> None:
+        insort(self._free, (self._sizes[block], block))
+
+
+_SIZES = tuple(Front.fields)[: list(Front.fields).index("n_F")]
 
 
 def _filled(struct: type[Struct], rows: Sequence[tuple[float, ...]]) -> NDArray[np.void]:

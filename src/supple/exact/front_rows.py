@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 
-from supple.exact.aba import without_joint
+from supple.exact.aba import BODY_LINES, SHAPE_LINES, without_joint
 from supple.exact.closure import FORBIDDEN, find_relations, find_rows, frame_at, hold_world, widest_gap
+from supple.exact.fronts import AHEAD, CACHED, NODE_LINES
 from supple.exact.jacobians import axis_along
 from supple.exact.motion import joint_of, turn_ahead, world_at_rest, zero_vec
-from supple.exact.row_elimination import RANK, least_remainder
+from supple.exact.row_scales import RANK, least_remainder
 from supple.model.joint_poses import DOF, SCREW, UNIVERSAL
 from supple.model.joints import DIRECTIONS, KINDS, JointType
-from supple.spatial.algebra import Force, Motion, Vec3, articulated, cross, shift_motion, x_axis, y_axis, z_axis
+from supple.spatial.algebra import Force, Motion, Vec3, cross, shift_motion, x_axis, y_axis, z_axis
 from supple.spatial.compiler import helper
+from supple.spatial.cpu import fetch
 
 #: By type: the directions that a joint allows, numbered as in FORBIDDEN.
 ALLOWED = tuple(
@@ -48,15 +50,19 @@ def place_bodies(m, state, mech, work):
     path[0].zeta = world_at_rest(m, state.q[0], path[0])
     path[0].X = zero_vec(state.q[0])
     hold_world(loops, path[0].zeta)
-    done = 0
+    done, far = 0, mech.n_nodes > CACHED
     for b in range(m.n):
         i, p, _, _ = joint_of(m, b)
+        if far and b + AHEAD < m.n:
+            fetch(m.shapes, b + AHEAD, SHAPE_LINES)
+            fetch(work.bodies, b + AHEAD, BODY_LINES)
+            fetch(mech.nodes, mech.node_of[b + AHEAD], NODE_LINES)
         done = turn_ahead(m, state.q, work.S, done, b)
         R, I = without_joint(m, b, state, work)
         X = path[p].X + work.bodies[b].r
         path[i].X = X
         node = mech.nodes[mech.node_of[b]]
-        node.I, node.IA, node.f, node.P = I, articulated(I), work.bodies[b].p, X
+        node.I, node.f, node.P = I, work.bodies[b].p, X
         if loops.captured[b] >= 0:
             end = loops.motions[loops.captured[b]]
             end.R, end.P, end.V, end.zeta = R, X, path[i].V, path[i].zeta
@@ -64,11 +70,11 @@ def place_bodies(m, state, mech, work):
 
 @helper
 def find_axes(m, mech, work):
-    """s of every degree of freedom, r of every node, and the rows of cut joints."""
-    for a in range(mech.n_bases, mech.n_nodes):
+    """s of every degree of freedom, and the rows of cut joints."""
+    for a in range(mech.n_nodes):
         node = mech.nodes[a]
-        up = mech.nodes[node.parent]
-        node.r = node.P - up.P if up.body >= 0 else node.P
+        if node.body < 0:
+            continue
         if node.is_loop:
             loop_axes(mech, node)
             continue

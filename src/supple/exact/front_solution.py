@@ -8,8 +8,9 @@ from supple.exact.aba import joint_force
 from supple.exact.closure import along
 from supple.exact.front_rows import dual, tree_axis
 from supple.exact.front_tables import Mechanism
-from supple.exact.fronts import has_rows_above
-from supple.exact.row_elimination import eliminate_numbers, find_forces, rotate_numbers, scale_numbers
+from supple.exact.fronts import AHEAD, fetch_coming, has_rows_above
+from supple.exact.row_elimination import eliminate_numbers, find_forces, rotate_numbers
+from supple.exact.row_scales import scale_numbers
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, Motion, Vec3, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
@@ -22,7 +23,7 @@ def load_forces(m, state, mech, work):
     """Forces of joints; those of cut joints act on the two bodies."""
     for k in range(mech.n_dofs):
         j = mech.dofs[k].iv
-        mech.dofs[k].tau = joint_force(m, state.known, state.v, j) if j >= 0 else 0.0
+        mech.dofs[k].u = joint_force(m, state.known, state.v, j) if j >= 0 else 0.0
     for i in range(mech.n_cuts):
         cut = mech.cuts[i]
         kind, j = m.bodies[cut.body].kind, m.bodies[cut.body].iv
@@ -39,90 +40,106 @@ def load_forces(m, state, mech, work):
 def load_nothing(mech):
     """No forces: only rows and loop joints have something to equal."""
     o = Vec3(0.0, 0.0, 0.0)
-    for a in range(mech.n_bases, mech.n_nodes):
+    for a in range(mech.n_nodes):
         mech.nodes[a].f = Force(o, o)
     for k in range(mech.n_dofs):
-        mech.dofs[k].tau = 0.0
+        mech.dofs[k].u = 0.0
 
 
 @kernel(types.void(Mechanism.type), "solutions of fronts", effort=2)
 def solve_fronts(mech):
     """The accelerations A of all nodes, and a of degrees of freedom."""
-    o = Vec3(0.0, 0.0, 0.0)
-    for a in range(mech.n_bases):
-        mech.nodes[a].A = mech.nodes[a].c = Motion(o, o)
-    for i in range(mech.n_fronts):
-        front = mech.fronts[i]
-        for r in range(front.n):
-            mech.b[front.b + r] = 0.0
-    for a in range(mech.n_bases, mech.n_nodes):
-        hold_loop_joint(mech.nodes[a], mech)
+    if mech.has_loop_joints:
+        for a in range(mech.n_nodes):
+            hold_loop_joint(mech.nodes[a], mech)
     for a in range(mech.n_nodes - 1, -1, -1):
+        fetch_coming(mech, a, -AHEAD)
         gather_forces(mech.nodes[a], mech)
     for a in range(mech.n_nodes):
+        fetch_coming(mech, a, AHEAD)
         accelerate_node(mech.nodes[a], mech)
 
 
 @helper
 def hold_loop_joint(node, mech):
-    """c: what loop joints of the spanning tree between a base and the node add to its acceleration; and pA."""
-    pA = node.f
-    if mech.has_loop_joints:
-        c = shift_motion(node.r, mech.nodes[node.parent].c)
-        if node.is_loop:
-            loop, o = mech.loops.loops[node.joint], Vec3(0.0, 0.0, 0.0)
-            jump = Motion(o, o)
-            for i in range(loop.row, loop.row + 6 - DOF[loop.kind]):
-                row = mech.loops.rows[i]
-                f = dual(Motion(row.f.ang, row.f.lin))
-                jump = jump + Motion(f.ang, f.lin) * row.g
-            c = c + shift_motion(node.P - mech.loops.rows[loop.row].P, jump) * node.sign
-        node.c = c
-        pA = pA + node.I @ c
-    node.pA = pA
+    """c: what loop joints of the spanning tree between a base and the node add to its acceleration."""
+    if node.body < 0:
+        return
+    up = mech.nodes[node.parent]
+    c = shift_motion(node.P - up.P, up.c)
+    if node.is_loop:
+        loop, o = mech.loops.loops[node.joint], Vec3(0.0, 0.0, 0.0)
+        jump = Motion(o, o)
+        for i in range(loop.row, loop.row + 6 - DOF[loop.kind]):
+            row = mech.loops.rows[i]
+            f = dual(Motion(row.f.ang, row.f.lin))
+            jump = jump + Motion(f.ang, f.lin) * row.g
+        c = c + shift_motion(node.P - mech.loops.rows[loop.row].P, jump) * node.sign
+    node.c = c
 
 
 @helper
 def gather_forces(node, mech):
     """u and b, from the leaves to the bases."""
-    b = mech.b
     if node.is_new:
-        front = mech.fronts[node.front]
-        for e in range(node.end, node.end + node.n_ends):
-            gather_end(node, mech.ends[e], front, mech)
-        for e in range(node.direct, node.direct + node.n_directs):
-            direct = mech.directs[e]
-            if direct.owns:
-                b[front.b + direct.at] += mech.loops.rows[direct.row].g
-        if front.n > front.n_open + front.n_kept:
-            if not front.is_base:
-                scale_numbers(front, mech, b)
-                rotate_numbers(front, mech, b, False)
-            eliminate_numbers(front, mech)
+        gather_rows(node, mech.fronts[node.front], mech)
     if node.body >= 0:
-        pass_force(node, mech)
-    if has_rows_above(node, mech) and mech.nodes[node.parent].front != node.front:
-        front, to = mech.fronts[node.front], mech.fronts[mech.nodes[node.parent].front]
-        for r in range(front.n_open + front.n_kept):
-            b[to.b + mech.to[front.to + r]] += b[front.b + r]
+        pA = node.f
+        if mech.has_loop_joints:
+            pA = pA + node.I @ node.c
+        if node.has_children:
+            pA = pA + mech.passed[node.slot].pA
+        pass_force(node, pA, mech)
 
 
 @helper
-def pass_force(node, mech):
+def gather_rows(node, front, mech):
+    """b of a front, from those below it and from rows that enter; without eliminated ones."""
+    b = mech.b
+    for r in range(front.n):
+        b[front.b + r] = 0.0
+    i = front.below
+    while i >= 0:
+        below = mech.fronts[i]
+        for r in range(below.n_open + below.n_kept):
+            b[front.b + mech.to[below.to + r]] += b[below.b + r]
+        i = below.beside
+    for e in range(node.end, node.end + node.n_ends):
+        gather_end(node, mech.ends[e], front, mech)
+    for e in range(node.direct, node.direct + node.n_directs):
+        direct = mech.directs[e]
+        if direct.owns:
+            b[front.b + direct.at] += mech.loops.rows[direct.row].g
+    if front.n > front.n_open + front.n_kept:
+        if not front.is_base:
+            scale_numbers(front, mech, b)
+            rotate_numbers(front, mech, b, False)
+        eliminate_numbers(front, mech, b)
+
+
+@helper
+def pass_force(node, pA, mech):
     """Pass the bias force of a body through its degrees of freedom, on to its parent."""
-    pA = node.pA
     for k in range(node.dof + node.n_dofs - 1, node.dof - 1, -1):
         dof = mech.dofs[k]
-        u = dof.tau - dof.s @ pA
+        u = dof.u - dof.s @ pA
         dof.u = u
         pA = pA + dof.U * (dof.d * u)
         if node.front >= 0:
             front = mech.fronts[node.front]
-            for r in range(front.n_open + front.n_kept):
-                mech.b[front.b + r] -= mech.Y[dof.y + r] * (dof.d * u)
+            m = front.n_open + front.n_kept
+            for r in range(m):
+                mech.b[front.b + r] -= mech.Y[node.Y + (k - node.dof) * m + r] * (dof.d * u)
     up = mech.nodes[node.parent]
     if up.body >= 0:
-        up.pA = up.pA + shift_force(node.r, pA)
+        add_force(node, up, pA, mech)
+
+
+@helper
+def add_force(node, up, pA, mech):
+    """Pass a force on to the parent."""
+    pA, above = shift_force(node.P - up.P, pA), mech.passed[up.slot]
+    above.pA = pA if node.slot == up.slot else above.pA + pA
 
 
 @helper
@@ -139,20 +156,22 @@ def gather_end(node, end, front, mech):
 @helper
 def accelerate_node(node, mech):
     """Forces along the rows of a node, and its acceleration, from those of its parent."""
-    x = mech.x
+    x = mech.b  # which is not needed any more
     if has_rows_above(node, mech) and mech.nodes[node.parent].front != node.front:
         front, above = mech.fronts[node.front], mech.fronts[mech.nodes[node.parent].front]
         for r in range(front.n_open + front.n_kept):
             x[front.b + r] = x[above.b + mech.to[front.to + r]]
     if node.body >= 0:
-        A = shift_motion(node.r, mech.nodes[node.parent].A)
+        up = mech.nodes[node.parent]
+        A = shift_motion(node.P - up.P, up.A)
         for k in range(node.dof, node.dof + node.n_dofs):
             dof = mech.dofs[k]
             u = dof.u - A @ dof.U
             if node.front >= 0:
                 front = mech.fronts[node.front]
-                for r in range(front.n_open + front.n_kept):
-                    u += mech.Y[dof.y + r] * x[front.b + r]
+                m = front.n_open + front.n_kept
+                for r in range(m):
+                    u += mech.Y[node.Y + (k - node.dof) * m + r] * x[front.b + r]
             a = u * dof.d
             A = A + dof.s * a
             if dof.iv >= 0:
@@ -161,7 +180,7 @@ def accelerate_node(node, mech):
     if node.is_new:
         front = mech.fronts[node.front]
         if front.n > front.n_open + front.n_kept:
-            find_forces(front, mech)
+            find_forces(front, mech, x)
             if not front.is_base:
                 rotate_numbers(front, mech, x, True)
                 scale_numbers(front, mech, x)
@@ -179,7 +198,7 @@ def note_missing(mech):
                 row = mech.loops.rows[end.row + i]
                 row.g -= end.sign * along(row.f, shift_motion(row.P - node.P, A))
                 if end.owns:
-                    row.g -= abs(mech.soft[end.row + i]) * mech.x[mech.fronts[node.front].b + end.at + i]
+                    row.g -= abs(mech.soft[end.row + i]) * mech.b[mech.fronts[node.front].b + end.at + i]
         for e in range(node.direct, node.direct + node.n_directs):
             direct = mech.directs[e]
             mech.loops.rows[direct.row].g -= direct.factor * mech.a[mech.dofs[direct.dof].iv]
@@ -228,30 +247,28 @@ def collect_forces(m, mech, out):
     joints in the spanning tree from the motion of what they carry."""
     for a in range(mech.n_nodes - 1, -1, -1):
         node = mech.nodes[a]
-        if node.body >= 0:
-            node.pA = node.f + node.I @ (node.A + node.c)  # the force that the joints of the body exert on it
-    for a in range(mech.n_nodes - 1, -1, -1):
-        node = mech.nodes[a]
+        for e in range(node.direct, node.direct + node.n_directs):
+            direct = mech.directs[e]
+            out[m.nv + direct.row] = mech.b[mech.fronts[node.front].b + direct.at]
+        if node.body < 0:
+            continue
+        pA = node.f + node.I @ (node.A + node.c)  # the force that the joint of the body exerts on it
+        if node.has_children:
+            pA = pA + mech.passed[node.slot].pA
         for e in range(node.end, node.end + node.n_ends):
             end = mech.ends[e]
             for i in range(end.n_rows):
-                force = mech.x[mech.fronts[node.front].b + end.at + i]
+                force = mech.b[mech.fronts[node.front].b + end.at + i]
                 row = mech.loops.rows[end.row + i]
-                node.pA = node.pA - shift_force(row.P - node.P, row.f) * (end.sign * force)
+                pA = pA - shift_force(row.P - node.P, row.f) * (end.sign * force)
                 if end.row + i < mech.loops.n_rows:
                     out[m.nv + end.row + i] = force
-        for e in range(node.direct, node.direct + node.n_directs):
-            direct = mech.directs[e]
-            out[m.nv + direct.row] = mech.x[mech.fronts[node.front].b + direct.at]
-    for a in range(mech.n_nodes - 1, mech.n_bases - 1, -1):
-        node = mech.nodes[a]
-        up = mech.nodes[node.parent]
         if node.is_loop:
             loop = mech.loops.loops[node.joint]
             for i in range(loop.row, loop.row + 6 - DOF[loop.kind]):
                 row = mech.loops.rows[i]
                 f = dual(Motion(row.f.ang, row.f.lin))
-                there = shift_force(node.P - row.P, node.pA)
-                out[m.nv + i] = node.sign * (Motion(f.ang, f.lin) @ there)
+                out[m.nv + i] = node.sign * (Motion(f.ang, f.lin) @ shift_force(node.P - row.P, pA))
+        up = mech.nodes[node.parent]
         if up.body >= 0:
-            up.pA = up.pA + shift_force(node.r, node.pA)
+            add_force(node, up, pA, mech)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from supple.exact.loop_tables import Loops
 from supple.spatial.algebra import Force, Inertia, Motion, RigidInertia, Vec3
+from supple.spatial.cpu import LINE
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
 from supple.spatial.structs import Link, Struct, Table
 
 
-class Node(Struct):
-    """A body, with the joint towards its parent in the spanning tree. The first nodes are the *bases*: the world, once
-    for each body that is joined to it."""
+class Node(Struct, align=LINE):
+    """A body, with the joint towards its parent in the spanning tree; or a *base*: the world, once for each body that
+    is joined to it. Each is followed by all that are beyond it."""
 
     body = Integer()  # -1: a base
     parent = Integer()  # a node; -1: none, of a base
@@ -26,35 +27,40 @@ class Node(Struct):
     sign = Number()  # 1 if the parent is the first body of the joint, -1 if the second
     dof = Integer()  # its first degree of freedom, among FrontDof
     n_dofs = Integer()
+    slot = Integer()  # among Mechanism.passed
+    has_children = Integer()
     front = Integer()  # -1: there are no rows
     is_new = Integer()  # whether its front begins here
+    Y = Integer()  # where its numbers in Mechanism.Y begin: for each degree of freedom, one a row
     end = Integer()  # its first among Mechanism.ends
     n_ends = Integer()
     direct = Integer()  # its first among Mechanism.directs
     n_directs = Integer()
     # memory
     P = Value(Vec3)  # origin, in the world
-    r = Value(Vec3)  # relative to the parent's
     I = Value(RigidInertia)
-    IA = Value(Inertia)  # with what the bodies beyond it add
     f = Value(Force)  # bias force, at acceleration zeta + c
-    pA = Value(Force)  # with what the bodies beyond it add
     c = Value(Motion)  # what loop joints of the spanning tree add to zeta
     A = Value(Motion)  # acceleration beyond zeta + c
+
+
+class Passed(Struct):
+    """What nodes pass on to their parents, by slots [topology.slots]."""
+
+    IA = Value(Inertia)  # what the bodies beyond a node add to I; with I, while it is passed
+    pA = Value(Force)  # and to the bias force
 
 
 class FrontDof(Struct):
     """A degree of freedom of a joint in the spanning tree."""
 
     iv = Integer()  # among the velocities of the model; -1: of a loop joint
-    y = Integer()  # where its numbers in Mechanism.Y begin
     # memory
     armature = Number()
     s = Value(Motion)  # how it moves the node
     U = Value(Force)
     d = Number()
-    u = Number()
-    tau = Number()
+    u = Number()  # at first tau
 
 
 class End(Struct):
@@ -64,7 +70,7 @@ class End(Struct):
     n_rows = Integer()
     at = Integer()  # in the front
     sign = Number()  # 1: at the second body of the joint, on which the unit forces act
-    owns = Integer()  # whether what the rows must equal is added here
+    owns = Integer()  # whether what the rows must equal is added here: at the end that comes first, from the leaves
 
 
 class Direct(Struct):
@@ -88,14 +94,27 @@ class Front(Struct):
     stride = Integer()  # the most rows of F
     K = Integer()
     F = Integer()
+    places = Integer()  # its first closed row
     b = Integer()  # also x
     H = Integer()  # six reflections of the closed rows, or none
     E = Integer()  # w; and the reflections Z
+    T = Integer()
     to = Integer()  # where the rows of the front continue in that of the parent node
+    below = Integer()  # the first front that continues in this one; -1: none
+    beside = Integer()  # the next that continues where this one does; -1: none
     # memory
-    has_begun = Integer()  # whether rows have arrived from below
     n_F = Integer()  # rows of F
     rank = Integer()  # the first of them, which are those of eliminated rows
+
+
+class Place(Struct):
+    """A closed row of a front."""
+
+    row = Integer()  # -1: a combination of rows that a child passed on
+    block = Integer()  # the first column of the joint or child to which it belongs
+    # memory
+    scale = Number()
+    pivot = Integer()  # by number in the order of elimination: a column
 
 
 class Cut(Struct):
@@ -114,34 +133,31 @@ class Mechanism(Struct):
     loops = Link(Loops)
     n_nodes = Integer()
     n_dofs = Integer()
-    n_bases = Integer()
-    n_fronts = Integer()
     n_cuts = Integer()
     has_loop_joints = Integer()  # whether any is in the spanning tree
     is_uneven = Integer()  # whether masses are far apart [uneven_rows.py]
-    least = Number()  # rows of which less remains depend on others [row_elimination.py]
+    least = Number()  # rows of which less remains depend on others [row_scales.py]
     redundant = Integer()  # how many did so in the last state
     nodes = Table(Node)
+    passed = Table(Passed)
     dofs = Table(FrontDof)
     ends = Table(End)
     directs = Table(Direct)
     fronts = Table(Front)
+    places = Table(Place)
     cuts = Table(Cut)
     node_of = Integers()  # (n_bodies,)
     soft = Floats()  # (rows,) compliance of rows: 1 / armature of a cut joint; -1: it has none, and no force
-    n_all_rows = Integer()  # those of cut joints included
     gives = Floats()  # (rows,) how far each gives way to a unit force, by its ends' inertias alone
     to = Integers()
-    row_of = Integers()  # by Front.b: the row in each place; -1: a combination of rows that a child passed on
-    block = Integers()  # by Front.b: the first place of the joint or child to which it belongs
-    pivots = Integers()  # columns of F in the order of their elimination, by Front.b
+    # fronts that are being passed, in memory that others use after them
     K = Floats()  # six numbers a row
     F = Floats()  # by columns, one for each row of a front; and one of measures, if masses are far apart
-    b = Floats()
-    x = Floats()
-    scale = Floats()  # of closed rows, by Front.b
+    # what solutions need, front after front, in one array with many names
+    b = Floats()  # then x
     H = Floats()
     E = Floats()
+    T = Floats()
     Y = Floats()
     a = Floats()  # (nv,) accelerations
     more = Floats()  # (nv + rows,) what an improvement adds to the solution

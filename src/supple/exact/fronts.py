@@ -28,16 +28,9 @@ import math
 import numpy as np
 from numba import types
 
-from supple.exact.front_tables import FrontDof, Mechanism, Node
-from supple.exact.row_elimination import (
-    apply_scale,
-    eliminate_rows,
-    force_at,
-    gives_way,
-    rotate_closed,
-    scale_closed,
-    triangular,
-)
+from supple.exact.front_tables import Front, FrontDof, Mechanism, Node
+from supple.exact.row_elimination import eliminate_rows, rotate_closed, triangular
+from supple.exact.row_scales import apply_scale, force_at, gives_way, scale_closed
 from supple.exact.uneven_rows import (
     eliminate_by_lengths,
     lever,
@@ -46,12 +39,12 @@ from supple.exact.uneven_rows import (
     scale_by_lengths,
     uneven_triangular,
 )
-from supple.spatial.algebra import outer_inertia, shift_force, shift_inertia
+from supple.spatial.algebra import articulated, outer_inertia, shift_force, shift_inertia
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.cpu import LINE, fetch, fetch_from
 
 CACHED, AHEAD = 500, 4  #: above CACHED nodes, what they need is prefetched AHEAD nodes in advance
-NODE_LINES, DOF_LINES = -(-Node.words // LINE), -(-FrontDof.words // LINE)
+NODE_LINES, DOF_LINES, FRONT_LINES = (-(-x.words // LINE) for x in (Node, FrontDof, Front))
 
 
 @helper
@@ -63,49 +56,55 @@ def set_force(K, i, f):
 @kernel(types.float64(Mechanism.type), "factors of fronts", effort=2)
 def factor_fronts(mech):
     """IA, U, d, K, Y and F from the leaves to the bases. Returns the smallest D."""
-    for i in range(mech.n_fronts):
-        mech.fronts[i].n_F = mech.fronts[i].rank = mech.fronts[i].has_begun = 0
-    for i in range(mech.n_all_rows):
-        mech.gives[i] = 0.0
     mech.redundant = 0
-    smallest, far = np.inf, mech.n_nodes > CACHED
+    smallest = np.inf
     for a in range(mech.n_nodes - 1, -1, -1):
         node = mech.nodes[a]
-        if far and a >= AHEAD:
-            fetch(mech.nodes, a - 2 * AHEAD, NODE_LINES)
-            fetch_front(mech, mech.nodes[a - AHEAD])
+        here = mech.passed[node.slot]
+        fetch_coming(mech, a, -AHEAD)
+        if node.body >= 0:
+            IA = articulated(node.I)
+            here.IA = IA + here.IA if node.has_children else IA
         if node.is_new:
-            begin_front(node, mech)
-        if node.body < 0:
-            if has_rows_above(node, mech):
-                leave_node(node, mech.nodes[node.parent], mech)
-            continue
-        IA = node.IA
-        for k in range(node.dof + node.n_dofs - 1, node.dof - 1, -1):
-            dof = mech.dofs[k]
-            U = IA @ dof.s
-            D = dof.s @ U + dof.armature
-            dof.U, dof.d = U, 1.0 / D
-            smallest = min(smallest, D) if D == D else -1.0
-            IA = IA - outer_inertia(U, dof.d)
-            if node.front >= 0:
-                pass_rows(node, k, mech)
-        up = mech.nodes[node.parent]
-        if up.body >= 0:
-            up.IA = up.IA + shift_inertia(node.r, IA)
+            begin_front(node, here, mech)
+        if node.body >= 0:
+            smallest = pass_body(node, here, mech, smallest)
         if has_rows_above(node, mech):
-            leave_node(node, up, mech)
+            leave_node(node, mech)
     return smallest
 
 
 @helper
-def fetch_front(mech, node):
-    """Prefetch the front of a node that comes soon, and its degrees of freedom."""
-    fetch(mech.dofs, node.dof, node.n_dofs * DOF_LINES)
-    if node.is_new:
-        front = mech.fronts[node.front]
-        fetch_from(mech.F, front.F, front.stride * front.n // LINE)
-        fetch_from(mech.K, front.K, 6 * front.n // LINE)
+def fetch_coming(mech, a, ahead):
+    """Prefetch what comes soon after node a, and still more of what comes before that."""
+    near, far = a + ahead, a + 2 * ahead
+    if mech.n_nodes > CACHED and min(near, far) >= 0 and max(near, far) < mech.n_nodes - 1:
+        fetch(mech.nodes, far, NODE_LINES)
+        node, first = mech.nodes[near], mech.nodes[near + 1].Y
+        fetch(mech.dofs, node.dof, node.n_dofs * DOF_LINES)
+        fetch(mech.fronts, node.front, FRONT_LINES)
+        fetch_from(mech.b, first, (node.Y - first) // LINE + 1)
+
+
+@helper
+def pass_body(node, here, mech, smallest):
+    """Pass a body through its degrees of freedom, on to its parent. Returns the smallest D so far."""
+    IA = here.IA
+    for k in range(node.dof + node.n_dofs - 1, node.dof - 1, -1):
+        dof = mech.dofs[k]
+        U = IA @ dof.s
+        D = dof.s @ U + dof.armature
+        dof.U, dof.d = U, 1.0 / D
+        smallest = min(smallest, D) if D == D else -1.0
+        IA = IA - outer_inertia(U, dof.d)
+        if node.front >= 0:
+            pass_rows(node, k, mech)
+    up = mech.nodes[node.parent]
+    if up.body >= 0:
+        IA, above = shift_inertia(node.P - up.P, IA), mech.passed[up.slot]
+        # of several children, the last is the first to come here, and has its parent's slot
+        above.IA = IA if node.slot == up.slot else above.IA + IA
+    return smallest
 
 
 @helper
@@ -115,27 +114,24 @@ def has_rows_above(node, mech):
 
 
 @helper
-def clear(front, mech):
-    """No rows have arrived yet."""
-    front.has_begun = 1
-    for j in range(6 * front.n):
-        mech.K[front.K + j] = 0.0
-
-
-@helper
-def begin_front(node, mech):
+def begin_front(node, here, mech):
     """Add the rows that enter at a node to those of its children, and eliminate closed ones."""
     front, loops = mech.fronts[node.front], mech.loops
-    if not front.has_begun:
-        clear(front, mech)
+    front.n_F = front.rank = 0
+    for j in range(6 * front.n):
+        mech.K[front.K + j] = 0.0
+    i = front.below
+    while i >= 0:
+        continue_rows(mech.fronts[i], front, mech)
+        i = mech.fronts[i].beside
     for e in range(node.end, node.end + node.n_ends):
         end = mech.ends[e]
         for i in range(end.n_rows):
             row, at = loops.rows[end.row + i], front.K + 6 * (end.at + i)
             f = shift_force(row.P - node.P, row.f)
             set_force(mech.K, at, force_at(mech.K, at) + f * end.sign)
-            if node.body >= 0:
-                mech.gives[end.row + i] += lever(f, loops.size) if mech.is_uneven else gives_way(node.IA, f)
+            gives = lever(f, loops.size) if mech.is_uneven else gives_way(here.IA, f)
+            mech.gives[end.row + i] = gives if end.owns else mech.gives[end.row + i] + gives
             if end.owns and mech.soft[end.row + i] != 0.0:
                 root = math.sqrt(abs(mech.soft[end.row + i]))
                 mech.F[append_zeros(front, mech, 1.0 / root) + (end.at + i) * front.stride] = root
@@ -143,7 +139,7 @@ def begin_front(node, mech):
         if mech.is_uneven:
             scale_by_lengths(front, mech)
         else:
-            scale_closed(front, node, mech)
+            scale_closed(front, here, mech)
         if not front.is_base:
             apply_scale(front, mech)
             rotate_closed(front, mech)
@@ -154,21 +150,34 @@ def begin_front(node, mech):
 
 
 @helper
+def continue_rows(below, front, mech):
+    """Add the rows of a front to those of the next."""
+    m = below.n_open + below.n_kept
+    for r in range(m):
+        at = front.K + 6 * mech.to[below.to + r]
+        set_force(mech.K, at, force_at(mech.K, at) + force_at(mech.K, below.K + 6 * r))
+    for i in range(below.rank, below.n_F):
+        new = append_zeros(front, mech, mech.F[measure_at(below, i)] if mech.is_uneven else 0.0)
+        for r in range(m):
+            mech.F[new + mech.to[below.to + r] * front.stride] = mech.F[below.F + r * below.stride + i]
+
+
+@helper
 def compress(front, mech):
-    """Make what is not eliminated of F triangular. Returns how many rows of it are left."""
+    """Make what is not eliminated of F triangular."""
     m, at, n = front.n_open + front.n_kept, front.F + front.rank, front.n_F - front.rank
     if mech.is_uneven:
         left = uneven_triangular(mech.F, at, front.stride, m, n, measure_at(front, front.rank), mech.room)
     else:
         left = triangular(mech.F, at, front.stride, m, n, mech.room)
-    return left
+    front.n_F = front.rank + left
 
 
 @helper
 def append(front, mech, measure):
     """A new row of F: where it begins. Its numbers are not set."""
     if front.n_F == front.stride:  # only after rows have been eliminated: there is room for all that come before
-        front.n_F = front.rank + compress(front, mech)
+        compress(front, mech)
     if mech.is_uneven:
         mech.F[measure_at(front, front.n_F)] = measure
     front.n_F += 1
@@ -189,39 +198,27 @@ def pass_rows(node, k, mech):
     """Pass the rows of a node through a degree of freedom."""
     front, dof, K, Y = mech.fronts[node.front], mech.dofs[k], mech.K, mech.Y
     m = front.n_open + front.n_kept
+    first = node.Y + (k - node.dof) * m
     for r in range(m):
-        Y[dof.y + r] = dof.s @ force_at(K, front.K + 6 * r)
+        Y[first + r] = dof.s @ force_at(K, front.K + 6 * r)
     for e in range(node.direct, node.direct + node.n_directs):
         if mech.directs[e].dof == k:
-            Y[dof.y + mech.directs[e].at] += mech.directs[e].factor
+            Y[first + mech.directs[e].at] += mech.directs[e].factor
     root = math.sqrt(max(dof.d, 0.0))
     new = append(front, mech, measure_of(root, dof.s, mech.loops.size) if mech.is_uneven else 0.0)
     for r in range(m):
-        y, at = Y[dof.y + r], front.K + 6 * r
+        y, at = Y[first + r], front.K + 6 * r
         set_force(K, at, force_at(K, at) - dof.U * (y * dof.d))
         mech.F[new + r * front.stride] = root * y
 
 
 @helper
-def leave_node(node, up, mech):
-    """Pass the rows of a node on to its parent."""
-    front, K = mech.fronts[node.front], mech.K
-    m = front.n_open + front.n_kept
-    if up.front == node.front:
-        for r in range(m):
-            at = front.K + 6 * r
-            set_force(K, at, shift_force(node.r, force_at(K, at)))
-        return
-    to = mech.fronts[up.front]
-    if not to.has_begun:
-        clear(to, mech)
+def leave_node(node, mech):
+    """Make the rows of a node those of its parent."""
+    front, up = mech.fronts[node.front], mech.nodes[node.parent]
+    m, r_up = front.n_open + front.n_kept, node.P - up.P
     for r in range(m):
-        at = to.K + 6 * mech.to[front.to + r]
-        set_force(K, at, force_at(K, at) + shift_force(node.r, force_at(K, front.K + 6 * r)))
-    rows = front.n_F - front.rank
-    if rows > m:
-        rows = compress(front, mech)
-    for i in range(rows):
-        new = append_zeros(to, mech, mech.F[measure_at(front, front.rank + i)] if mech.is_uneven else 0.0)
-        for r in range(m):
-            mech.F[new + mech.to[front.to + r] * to.stride] = mech.F[front.F + r * front.stride + front.rank + i]
+        at = front.K + 6 * r
+        set_force(mech.K, at, shift_force(r_up, force_at(mech.K, at)))
+    if up.front != node.front and front.n_F - front.rank > m:
+        compress(front, mech)

@@ -60,7 +60,7 @@ def _found(model: Model, q: Floats, v: Floats, to_gaps: bool, share: float) -> F
 
 
 def closing_motion(model: Model, q: Floats, share: float) -> Floats:
-    """dq: the motion that closes the loops, to first order. share: see row_elimination.py; rows of which less remains
+    """dq: the motion that closes the loops, to first order. share: see row_scales.py; rows of which less remains
     are left out."""
     return _found(model, q, np.zeros(model.nv), True, share)
 

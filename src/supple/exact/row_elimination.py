@@ -1,42 +1,22 @@
 """Small dense steps of fronts.py: how rows of one front are eliminated, by orthogonal transformations alone.
 
-    symbol   what
-    K        the force about the node that a unit force along each row exerts, six numbers a row
-    F        F^T F x are the accelerations along rows that forces x cause below the node; stored by columns, one a row
-             of the front
-    Q        rotates closed rows, x = Q z, so that only the first six of K Q are not zero
-    Z, T     of the eliminated rows, where some depend on others: their part of F is T Z^T
-
-Rows are compared after scaling: how far a row gives way to a unit force, if nothing holds the node, is made one for the
-most yielding row of each cut joint, and of those that each child passed on; turns count by the size of the model. If
-next to nothing is left of how far the two ends of a joint would give way alone, its rows are rounding: a door's second
-hinge. A column of which too little is left once the others have been eliminated depends on them.
-
-How little is too little depends on how far the loops are open. Rows that depend on each other wherever loops are closed
-(Bricard's linkage) do so no longer beside those positions. Obeying them all would forbid the mechanism its motion. A
-remainder that is not larger than what the gap explains is therefore left out. At a distance e from a singular position,
-where rows are only about e apart, a gap of e d lies d away from where the loops are closed. Rows that are redundant
-there have remainders of d^2 / e: the square root of the gap is between both.
+symbol   what
+K        the force about the node that a unit force along each row exerts, six numbers a row
+F        F^T F x are the accelerations along rows that forces x cause below the node; stored by columns, one a row
+         of the front
+Q        rotates closed rows, x = Q z, so that only the first six of K Q are not zero
+Z, T     of the eliminated rows, where some depend on others: their part of F is T Z^T. Solutions need it and what
+         is beside it in F, which are kept by rows; the rest of F is passed on
 """
 
 from __future__ import annotations
 
 import math
 
-from supple.spatial.algebra import Force, Vec3, dot
+from supple.exact.row_scales import column_square, place_of
 from supple.spatial.compiler import helper
 
-RANK = 1e-10  #: a column whose remainder is shorter than this, of one, depends on the others; more where loops are open
-BY_GAP, COARSEST = 10.0, 1e-2
-NOISE = 1e-20  #: rows passed on whose squares are shorter than this, of one, are rounding
-CANCELLED = 1e-22  #: so are rows, if no more than this is left of the square of how far their ends would give way alone
 SIX = 6
-
-
-@helper
-def least_remainder(gap):
-    """The remainder that tells a row from others where loops are open by `gap`."""
-    return max(RANK, min(BY_GAP * math.sqrt(gap), COARSEST))
 
 
 @helper
@@ -63,14 +43,6 @@ def reflect_column(F, at, v, factor, n):
     t *= factor
     for i in range(n):
         F[at + i] -= t * v[i]
-
-
-@helper
-def column_square(F, at, n):
-    t = 0.0
-    for i in range(n):
-        t += F[at + i] * F[at + i]
-    return t
 
 
 @helper
@@ -161,156 +133,90 @@ def rotate_numbers(front, mechanism, x, back):
 
 
 @helper
-def reach_of(loops, r):
-    """How far a turn of one radian moves along a row: the size of the model, or one for rows that turn themselves."""
-    f = loops.rows[r].f
-    return loops.size if dot(f.lin, f.lin) > 0.0 else 1.0
+def pivot_at(front, mechanism, j):
+    """The column of the row that is eliminated as the j-th."""
+    return mechanism.places[front.places + j].pivot
 
 
 @helper
-def scale_closed(front, node, mechanism):
-    """What makes closed rows comparable: how far each gives way to a unit force, if nothing holds the node."""
-    for c in range(front.n_open, front.n):
-        square = column_square(mechanism.F, front.F + c * front.stride, front.n_F)
-        if not front.is_base:
-            square += gives_way(node.IA, force_at(mechanism.K, front.K + 6 * c))
-        mechanism.scale[front.b + c] = square
-    scale_blocks(front, mechanism)
-
-
-@helper
-def scale_blocks(front, mechanism):
-    """The scales of closed rows, from the squares of their lengths, which are in `scale`."""
-    scale, block = mechanism.scale, mechanism.block
-    c = front.n_open
-    while c < front.n:
-        stop, most, free = c, 0.0, 0.0
-        while stop < front.n and block[front.b + stop] == block[front.b + c]:
-            reach = reach_at(mechanism, front.b + stop)
-            most = max(most, scale[front.b + stop] / (reach * reach))
-            scale[front.b + stop] = 1.0 / reach
-            row = mechanism.row_of[front.b + stop]
-            free = max(free, mechanism.gives[row] / (reach * reach) if row >= 0 else NOISE / CANCELLED)
-            stop += 1
-        whole = 1.0 / math.sqrt(most) if most > CANCELLED * free else 0.0
-        while c < stop:
-            scale[front.b + c] *= whole
-            c += 1
-
-
-@helper
-def force_at(K, i):
-    return Force(Vec3(K[i], K[i + 1], K[i + 2]), Vec3(K[i + 3], K[i + 4], K[i + 5]))
-
-
-@helper
-def gives_way(IA, f):
-    """About how far a body gives way to a force, by its largest inertias: a thin rod has none about itself."""
-    J, M = max(IA.A.xx, IA.A.yy, IA.A.zz), max(IA.M.xx, IA.M.yy, IA.M.zz)
-    turns = dot(f.ang, f.ang) / J if J > 0.0 else 0.0
-    slides = dot(f.lin, f.lin) / M if M > 0.0 else 0.0
-    return turns + slides
-
-
-@helper
-def reach_at(mechanism, place):
-    """How far a turn of one radian moves along the row in a place."""
-    return reach_of(mechanism.loops, mechanism.row_of[place]) if mechanism.row_of[place] >= 0 else 1.0
-
-
-@helper
-def apply_scale(front, mechanism):
-    """Scale the closed columns of K and F."""
-    for c in range(front.n_open, front.n):
-        s = mechanism.scale[front.b + c]
-        for i in range(6):
-            mechanism.K[front.K + 6 * c + i] *= s
-        for i in range(front.n_F):
-            mechanism.F[front.F + c * front.stride + i] *= s
-
-
-@helper
-def scale_numbers(front, mechanism, x):
-    """Scale a number for each closed row."""
-    for c in range(front.b + front.n_open, front.b + front.n):
-        x[c] *= mechanism.scale[c]
-
-
-@helper
-def begin_elimination(front, pivots):
+def begin_elimination(front, mechanism):
     """How many rows are eliminated; in which order is not known yet."""
     first = front.n_open + front.n_kept
     for j in range(front.n - first):
-        pivots[front.b + j] = first + j
+        mechanism.places[front.places + j].pivot = first + j
     return front.n - first
 
 
 @helper
 def eliminate_rows(front, mechanism):
     """Make F triangular in the columns of the eliminated rows, longest remaining column first, and find their rank."""
-    F, pivots, stride = mechanism.F, mechanism.pivots, front.stride
-    gone, rank = begin_elimination(front, pivots), 0
+    F, stride = mechanism.F, front.stride
+    gone, rank = begin_elimination(front, mechanism), 0
     while rank < min(gone, front.n_F):
         best, length = rank, -1.0
         for j in range(rank, gone):
-            t = column_square(F, front.F + pivots[front.b + j] * stride + rank, front.n_F - rank)
+            c = pivot_at(front, mechanism, j)
+            t = column_square(F, front.F + c * stride + rank, front.n_F - rank)
             if front.is_base:  # elsewhere the columns are scaled
-                t *= mechanism.scale[front.b + pivots[front.b + j]] ** 2
+                t *= place_of(front, mechanism, c).scale ** 2
             if t > length:
                 best, length = j, t
         if not length > mechanism.least * mechanism.least:
             break
-        choose_pivot(front, pivots, rank, best)
+        choose_pivot(front, mechanism, rank, best)
         eliminate_pivot(front, mechanism, rank)
         rank += 1
     finish_elimination(front, mechanism, rank)
 
 
 @helper
-def choose_pivot(front, pivots, rank, best):
-    """The eliminated row in place `best` is the next."""
-    p = pivots[front.b + best]
-    pivots[front.b + best] = pivots[front.b + rank]
-    pivots[front.b + rank] = p
+def choose_pivot(front, mechanism, rank, best):
+    """The row that would be eliminated as number `best` is the next."""
+    one, two = mechanism.places[front.places + best], mechanism.places[front.places + rank]
+    p = one.pivot
+    one.pivot = two.pivot
+    two.pivot = p
 
 
 @helper
 def eliminate_pivot(front, mechanism, rank):
     """Make F triangular in one more column."""
-    F, room, pivots, stride = mechanism.F, mechanism.room, mechanism.pivots, front.stride
+    F, room, stride = mechanism.F, mechanism.room, front.stride
     first, left = front.n_open + front.n_kept, front.n_F - rank
-    factor = reflect_first(F, front.F + pivots[front.b + rank] * stride + rank, left, room)
+    factor = reflect_first(F, front.F + pivot_at(front, mechanism, rank) * stride + rank, left, room)
     if factor != 0.0:
         for j in range(rank + 1, front.n - first):
-            reflect_column(F, front.F + pivots[front.b + j] * stride + rank, room, factor, left)
+            reflect_column(F, front.F + pivot_at(front, mechanism, j) * stride + rank, room, factor, left)
         for c in range(first):
             reflect_column(F, front.F + c * stride + rank, room, factor, left)
 
 
 @helper
 def finish_elimination(front, mechanism, rank):
-    """Note how many rows do not depend on others, and turn those that do."""
+    """Note how many rows do not depend on others, turn those that do, and keep what solutions need."""
     gone = front.n - front.n_open - front.n_kept
     front.rank = rank
     mechanism.redundant += gone - rank
     if rank < gone:
         reflect_dependent(front, mechanism)
+    keep_triangle(front, mechanism)
 
 
 @helper
 def reflect_dependent(front, mechanism):
     """Z: reflections of dependent rows, so that the part of F of eliminated rows is triangular with as many columns as
     their rank; from its last row to its first."""
-    F, E, pivots, stride = mechanism.F, mechanism.E, mechanism.pivots, front.stride
+    F, E, stride = mechanism.F, mechanism.E, front.stride
     rank, gone = front.rank, front.n - front.n_open - front.n_kept
     extra = gone - rank
     for step in range(rank):
         i = rank - 1 - step
         v = front.E + gone + i * (gone + 1)  # entries for column i and the dependent columns; then the factor
-        head = F[front.F + pivots[front.b + i] * stride + i]
+        column = front.F + pivot_at(front, mechanism, i) * stride
+        head = F[column + i]
         square = 0.0
         for j in range(extra):
-            E[v + 1 + j] = F[front.F + pivots[front.b + rank + j] * stride + i]
+            E[v + 1 + j] = F[front.F + pivot_at(front, mechanism, rank + j) * stride + i]
             square += E[v + 1 + j] * E[v + 1 + j]
         E[v + gone] = 0.0
         if square == 0.0:
@@ -320,77 +226,86 @@ def reflect_dependent(front, mechanism):
         factor = 2.0 / (E[v] * E[v] + square)
         E[v + gone] = factor
         for k in range(i + 1):
-            one = front.F + pivots[front.b + i] * stride + k
-            t = E[v] * F[one]
+            t = E[v] * F[column + k]
             for j in range(extra):
-                t += E[v + 1 + j] * F[front.F + pivots[front.b + rank + j] * stride + k]
+                t += E[v + 1 + j] * F[front.F + pivot_at(front, mechanism, rank + j) * stride + k]
             t *= factor
-            F[one] -= t * E[v]
+            F[column + k] -= t * E[v]
             for j in range(extra):
-                F[front.F + pivots[front.b + rank + j] * stride + k] -= t * E[v + 1 + j]
+                F[front.F + pivot_at(front, mechanism, rank + j) * stride + k] -= t * E[v + 1 + j]
+
+
+@helper
+def keep_triangle(front, mechanism):
+    """T and what is beside it in F, by rows; T last, its columns in the order of elimination."""
+    F, T = mechanism.F, mechanism.T
+    first, rank = front.n_open + front.n_kept, front.rank
+    for c in range(first):
+        column = front.F + c * front.stride
+        for i in range(rank):
+            T[front.T + i * front.n + c] = F[column + i]
+    for j in range(rank):
+        column = front.F + pivot_at(front, mechanism, j) * front.stride
+        for i in range(j + 1):
+            T[front.T + i * front.n + first + j] = F[column + i]
 
 
 @helper
 def turn_dependent(front, mechanism, x, back):
     """Z^T times the numbers of eliminated rows; back: Z times."""
-    E, pivots = mechanism.E, mechanism.pivots
+    E = mechanism.E
     rank, gone = front.rank, front.n - front.n_open - front.n_kept
     for step in range(rank):
         i = step if back else rank - 1 - step
         v = front.E + gone + i * (gone + 1)
         if E[v + gone] == 0.0:
             continue
-        one = front.b + pivots[front.b + i]
+        one = front.b + pivot_at(front, mechanism, i)
         t = E[v] * x[one]
         for j in range(gone - rank):
-            t += E[v + 1 + j] * x[front.b + pivots[front.b + rank + j]]
+            t += E[v + 1 + j] * x[front.b + pivot_at(front, mechanism, rank + j)]
         t *= E[v + gone]
         x[one] -= t * E[v]
         for j in range(gone - rank):
-            x[front.b + pivots[front.b + rank + j]] -= t * E[v + 1 + j]
+            x[front.b + pivot_at(front, mechanism, rank + j)] -= t * E[v + 1 + j]
 
 
 @helper
-def eliminate_numbers(front, mechanism):
+def eliminate_numbers(front, mechanism, b):
     """w with T^T w = b of eliminated rows; what they leave for the others is subtracted from their b."""
-    F, E, b, pivots, stride = mechanism.F, mechanism.E, mechanism.b, mechanism.pivots, front.stride
+    T, w = mechanism.T, mechanism.E
     rank, first = front.rank, front.n_open + front.n_kept
     if rank < front.n - first:
         turn_dependent(front, mechanism, b, False)
     for i in range(rank):
-        column = front.F + pivots[front.b + i] * stride
-        t = b[front.b + pivots[front.b + i]]
-        for k in range(i):
-            t -= F[column + k] * E[front.E + k]
-        E[front.E + i] = t / F[column + i]
-    for c in range(first):
-        t, column = 0.0, front.F + c * stride
-        for i in range(rank):
-            t += F[column + i] * E[front.E + i]
-        b[front.b + c] -= t
+        w[front.E + i] = b[front.b + pivot_at(front, mechanism, i)]
+    for i in range(rank):
+        row = front.T + i * front.n
+        t = w[front.E + i] / T[row + first + i]
+        w[front.E + i] = t
+        for k in range(i + 1, rank):
+            w[front.E + k] -= T[row + first + k] * t
+        for c in range(first):
+            b[front.b + c] -= T[row + c] * t
 
 
 @helper
-def find_forces(front, mechanism):
+def find_forces(front, mechanism, x):
     """x of the eliminated rows, from those of the others."""
-    F, E, x, pivots, room, stride = (
-        mechanism.F, mechanism.E, mechanism.x, mechanism.pivots, mechanism.room, front.stride,
-    )  # fmt: skip
+    T, w, room = mechanism.T, mechanism.E, mechanism.room
     rank, first = front.rank, front.n_open + front.n_kept
-    for i in range(rank):
-        room[i] = E[front.E + i]
-    for c in range(first):
-        t, column = x[front.b + c], front.F + c * stride
-        for i in range(rank):
-            room[i] -= F[column + i] * t
     for step in range(rank):
         i = rank - 1 - step
-        column = front.F + pivots[front.b + i] * stride
-        t = room[i] / F[column + i]
-        x[front.b + pivots[front.b + i]] = t
-        for k in range(i):
-            room[k] -= F[column + k] * t
+        row = front.T + i * front.n
+        t = w[front.E + i]
+        for c in range(first):
+            t -= T[row + c] * x[front.b + c]
+        for k in range(i + 1, rank):
+            t -= T[row + first + k] * room[k]
+        room[i] = t / T[row + first + i]
+    for i in range(rank):
+        x[front.b + pivot_at(front, mechanism, i)] = room[i]
     for j in range(rank, front.n - first):
-        x[front.b + pivots[front.b + j]] = 0.0
+        x[front.b + pivot_at(front, mechanism, j)] = 0.0
     if rank < front.n - first:
         turn_dependent(front, mechanism, x, True)

@@ -122,6 +122,20 @@ def order(parent: Ints) -> Ints:
     return np.argsort(_depth(parent), kind="stable")
 
 
+def depth_first(parent: Ints) -> Ints:
+    """The bodies, each followed by those beyond it; of several branches the largest is last."""
+    n, up = len(parent), parent.tolist()
+    size = [1] * n + [0]  # the last is the world
+    for body in order(parent)[::-1].tolist():
+        size[up[body]] += size[body]
+    free, out = [0] * (n + 1), np.empty(n, dtype=np.int64)
+    for body in np.lexsort((np.array(size[:n]), _depth(parent))).tolist():
+        place = free[up[body]]
+        out[place], free[body] = body, place + 1
+        free[up[body]] += size[body]
+    return out
+
+
 def _lifted(parent: Ints) -> list[Ints]:
     """The bodies 1, 2, 4, ... above each, as far as there are any; the last entry of each is the world."""
     up = [np.append(parent, WORLD)]

@@ -16,13 +16,12 @@ import math
 from supple.exact.row_elimination import (
     begin_elimination,
     choose_pivot,
-    column_square,
     eliminate_pivot,
     finish_elimination,
-    force_at,
+    pivot_at,
     reflect_columns,
-    scale_blocks,
 )
+from supple.exact.row_scales import column_square, force_at, place_of, scale_blocks
 from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper
 
@@ -65,7 +64,7 @@ def scale_by_lengths(front, mech):
         square = moved(mech.F, front.F + c * front.stride, measure_at(front, 0), front.n_F)
         if not front.is_base:
             square += lever(force_at(mech.K, front.K + 6 * c), mech.loops.size)
-        mech.scale[front.b + c] = square
+        place_of(front, mech, c).scale = square
     scale_blocks(front, mech)
 
 
@@ -109,12 +108,12 @@ def uneven_triangular(F, at, stride, columns, n, measures, room):
 @helper
 def next_pivot(front, mech, gone, rank):
     """Of the rows from place `rank` on that do not depend on those before, the one that gives way most; -1: none."""
-    F, pivots, left = mech.F, mech.pivots, front.n_F - rank
+    F, left = mech.F, front.n_F - rank
     best, longest = -1, 0.0
     for j in range(rank, gone):
-        c = pivots[front.b + j]
+        c = pivot_at(front, mech, j)
         at = front.F + c * front.stride + rank
-        square = mech.scale[front.b + c] ** 2 if front.is_base else 1.0  # elsewhere the columns are scaled
+        square = place_of(front, mech, c).scale ** 2 if front.is_base else 1.0  # elsewhere the columns are scaled
         if square * moved(F, at, measure_at(front, rank), left) > mech.least * mech.least:
             length = square * column_square(F, at, left)
             if length > longest:
@@ -125,13 +124,13 @@ def next_pivot(front, mech, gone, rank):
 @helper
 def eliminate_by_lengths(front, mech):
     """As row_elimination.eliminate_rows."""
-    gone, rank = begin_elimination(front, mech.pivots), 0
+    gone, rank = begin_elimination(front, mech), 0
     while rank < min(gone, front.n_F):
         best = next_pivot(front, mech, gone, rank)
         if best < 0:
             break
-        choose_pivot(front, mech.pivots, rank, best)
-        column = front.F + mech.pivots[front.b + rank] * front.stride + rank
+        choose_pivot(front, mech, rank, best)
+        column = front.F + pivot_at(front, mech, rank) * front.stride + rank
         measures = measure_at(front, rank)
         put_largest_first(mech.F, column, front.n_F - rank, front.F + rank, front.stride, front.n, measures)
         eliminate_pivot(front, mech, rank)

@@ -73,29 +73,28 @@ def dependent_rows(model: Model, q: Floats) -> list[int]:
     """The rows that depend on others at a position, in the order of closure; those of joints of the model's tree that
     are cut come after these, and -1 is a combination of several."""
     WITH_LOOPS.general(model, q, np.zeros(model.nv), None, None)
-    mech, found = WITH_LOOPS.work(model).call.hubs, []
-    row_of = _rows_passed_on(mech)
-    for front in mech.fronts[: mech.n_fronts]:
-        first, n = int(front["b"]), int(front["n"])
-        gone = n - int(front["n_open"]) - int(front["n_kept"])
-        for place in mech.pivots[first + int(front["rank"]) : first + gone]:
-            found.append(int(row_of[first + place]))
+    mech = WITH_LOOPS.work(model).call.hubs
+    rows, found, fronts = _rows_passed_on(mech), [], mech.fronts
+    dependent = fronts[fronts["n"] - fronts["n_open"] - fronts["n_kept"] > fronts["rank"]]
+    for first, n, n_open, n_kept, rank in dependent[["places", "n", "n_open", "n_kept", "rank"]].tolist():
+        columns = mech.places["pivot"][first + rank : first + n - n_open - n_kept]
+        found += rows[first + columns - n_open].tolist()
     return found
 
 
 def _rows_passed_on(mech: Held) -> NDArray[np.int64]:
-    """Mechanism.row_of, with rows that fronts passed on as they were, not as combinations."""
-    out: NDArray[np.int64] = mech.row_of.copy()
-    front_of = mech.nodes["front"]
-    for node in range(mech.n_nodes - 1, -1, -1):
-        own, above = int(front_of[node]), int(front_of[mech.nodes["parent"][node]])
-        if own < 0 or above < 0 or own == above or node < mech.n_bases:
-            continue
-        front, n = mech.fronts[own], int(mech.fronts["n_kept"][own])
-        if front["n"] == front["n_open"] + n:
-            first = int(front["to"] + front["n_open"])
-            there = mech.to[first : first + n]
-            out[int(mech.fronts["b"][above]) + there] = out[int(front["b"] + front["n_open"]) + np.arange(n)]
+    """Place.row, with rows that fronts passed on as they were, not as combinations."""
+    out: NDArray[np.int64] = mech.places["row"].copy()
+    fronts = mech.fronts
+    for above in fronts[fronts["below"] >= 0]:
+        i = int(above["below"])
+        while i >= 0:
+            front, n = fronts[i], int(fronts["n_kept"][i])
+            if n and front["n"] == front["n_open"] + n:
+                first = int(front["to"] + front["n_open"])
+                there = mech.to[first : first + n] - int(above["n_open"])
+                out[int(above["places"]) + there] = out[int(front["places"]) : int(front["places"]) + n]
+            i = int(front["beside"])
     return out
 
 

@@ -7,7 +7,7 @@ with redundant rows as the dynamics. Velocities change by what an impact
 that closes the rows would do: the kinetic energy does not grow.
 
 Steps for positions are repeated until the loops are closed as far as rounding allows. Which rows count as redundant
-depends on the gap [row_elimination.py]: if it does not become smaller without them, fewer are left out. With redundant
+depends on the gap [row_scales.py]: if it does not become smaller without them, fewer are left out. With redundant
 rows a last step makes it as small as it can be, because a singular position is seen the more sharply, the smaller the
 gap.
 """
