@@ -71,6 +71,8 @@ class Touching(Struct):
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending
+    spare = Integers()  # to sort them [radix_sort.py]
+    counts = Integers()
     stamp = Integer()
     shape_stamps = Integers()  # by shape: equal to `stamp` if it is ...
     noted = Integers()  # ... among those of any pair

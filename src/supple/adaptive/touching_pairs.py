@@ -12,7 +12,8 @@ touches of a step do not depend on when pairs were listed.
 
 from __future__ import annotations
 
-from supple.adaptive.heapsort import sort, sort_by
+from supple.adaptive.heapsort import sort_by
+from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import place_node, world_of
@@ -25,8 +26,8 @@ from supple.contact.volumes import are_apart, is_above, is_empty
 from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper
 
-KEPT = 10  #: steps that a list is meant for
-FALLS = 4.0  #: times gravity: how touches may accelerate bodies meanwhile
+KEPT = 8  #: steps that a list is meant for
+FALLS = 2.0  #: times gravity: how touches may accelerate bodies meanwhile
 
 
 # --- what is listed ---------------------------------------------------------------------------------------------------
@@ -243,8 +244,11 @@ def list_pairs(hybrid, mask, h):
             if box.item < 2 * n and box.part > 0:
                 search_world(hybrid, box.item, t)
     sweep_boxes(hybrid)
-    sort(touching.pairs, min(touching.n_pairs, touching.pair_room))
-    touching.listed = touching.formed if touching.n_pairs <= touching.pair_room else 0
+    if touching.n_pairs <= touching.pair_room:
+        sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+        touching.listed = touching.formed
+    else:
+        touching.listed = 0
 
 
 @helper

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.adaptive.memory import OuterForce
+from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
@@ -91,7 +92,7 @@ class TouchesOfHybrid(Pointing):
             within=Pose.zeros(nodes), begun=Pose.zeros(n + 1), turns=np.zeros(n + 1), formed=1,
             boxes=Box.zeros(most), order=np.zeros(most, dtype=np.int64), begins=np.zeros(most),
             sides=np.zeros(2 * most), shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
-            noted=np.zeros(len(table), dtype=np.int64),
+            noted=np.zeros(len(table), dtype=np.int64), counts=np.zeros(DIGITS, dtype=np.int64),
             stack=np.zeros(24 * self.assembly.depth + 64, dtype=np.int64), limit_of=limit_of,
             coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
@@ -112,7 +113,8 @@ class TouchesOfHybrid(Pointing):
         """Characters that fall asleep may have as many touches as there are; and pairs of shapes that may touch are
         more."""
         n, s, capacity = self.struct.n_resting, self.struct, self.room.scene.capacity
-        s.pairs, s.pair_room, s.listed = np.zeros(PAIRS * capacity, dtype=np.int64), PAIRS * capacity, 0
+        s.pairs, s.spare = np.zeros((2, PAIRS * capacity), dtype=np.int64)
+        s.pair_room, s.listed = PAIRS * capacity, 0
         more = Touch.zeros(n + capacity)
         more[:n] = self.resting[:n]
         self.resting = s.resting = more

@@ -1,8 +1,9 @@
 """All places where shapes touch, or may within a step.
 
 A shape may move by its speed times the step, so touches are found with gaps up to what two shapes may approach each
-other. Boxes along the world's axes that contain shapes all the step are sorted along x and swept: the order of the step
-before is nearly right, so that sorting costs O(n). Planes and height fields are tried with everything that moves.
+other. Boxes along the world's axes that contain shapes all the step are sorted along one axis, that along which the
+model is the longest, and swept: the order of the step before is nearly right, so that sorting costs O(n). Planes and
+height fields are tried with everything that moves.
 """
 
 from __future__ import annotations
@@ -56,20 +57,31 @@ def comes_after(one, two):
 
 
 @helper
+def turned_to(a, axis):
+    """The coordinates of a, beginning with the one along an axis."""
+    if axis == 1:
+        a = Vec3(a.y, a.z, a.x)
+    elif axis == 2:
+        a = Vec3(a.z, a.x, a.y)
+    return a
+
+
+@helper
 def copy_span(source, to):
     to.low, to.high, to.shape = source.low, source.high, source.shape
 
 
 @helper
 def place_shapes(scene, h):
-    """All shapes, and their order along x."""
+    """All shapes, and their order along an axis."""
     fall, spans, n = norm(scene.model.gravity) * h * h, scene.spans, scene.n_shapes - scene.n_flat
     for i in range(scene.n_shapes):
         place_shape(scene, scene.shapes[i], h, fall)
     moved = spans[n]
     for k in range(n):
         shape, at = scene.shapes[spans[k].shape], k
-        moved.low, moved.high, moved.shape = shape.low, shape.high, spans[k].shape
+        moved.low, moved.high = turned_to(shape.low, scene.axis), turned_to(shape.high, scene.axis)
+        moved.shape = spans[k].shape
         while at > 0 and comes_after(spans[at - 1], moved):
             copy_span(spans[at - 1], spans[at])
             at -= 1

@@ -66,6 +66,7 @@ def find_islands(scene):
         ends[island] += 1
     for i in range(scene.n_entries):
         scene.local[scene.entries[i].dof] = -1
+    scene.n_islands = n
     return n
 
 

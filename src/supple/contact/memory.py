@@ -129,7 +129,8 @@ class Scene(Struct):
     n_flat = Integer()  # the last ones of these: planes and height fields
     shapes = Table(PlacedShape)
     points = fields.Floats()  # corners of hulls, heights
-    spans = Table(Span)  # by their lower ends along x
+    spans = Table(Span)  # by their lower ends along ...
+    axis = Integer()  # ... this one, which is the first one of spans
     neighbours = Integer()  # whether a body may touch the one it hangs on
     above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
     n_apart = Integer()
@@ -143,6 +144,7 @@ class Scene(Struct):
     n_known = Integer()
     known = Table(Known)
     sequence = Integers()  # touches, island by island [islands.py]
+    n_islands = Integer()
     ends = Integers()  # where islands end in it
     low = Integer()  # the present island in it
     high = Integer()

@@ -1,12 +1,13 @@
 """Overlap, undone in positions alone.
 
 Shapes overlap by what second-order motion adds to gap + h u_n, or because they began so. They are moved apart by the
-least motion in the metric of H, J dq >= -gap, by sweeps over the touches with the rows of rows.py: velocities, and so
-the energy of motion, do not grow.
+least motion in the metric of H, J dq >= -gap, by sweeps over the touches of an island, with the rows of rows.py:
+velocities, and so the energy of motion, do not grow.
 """
 
 from __future__ import annotations
 
+from supple.contact.islands import touch_at
 from supple.spatial.compiler import helper
 
 SWEEPS = 60  #: at most
@@ -31,22 +32,12 @@ def keep_small(scene):
 
 
 @helper
-def push_apart(scene, h, allowed):
-    """The least motion that undoes overlap, in scene.total: dq is what add_changes makes of it. allowed: overlap, in
-    metres, that is left alone. Returns whether there is any motion."""
-    deepest, stuck = 0.0, 0.0
-    for k in range(scene.n):
-        scene.touches[k].push = 0.0
-        deepest = max(deepest, -scene.touches[k].gap)
-        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
-    if deepest <= allowed:
-        return False
-    for i in range(scene.n_present):
-        scene.total[scene.present[i]] = 0.0
+def push_island(scene, h, allowed, stuck):
+    """The touches of one island, until they hardly change."""
     for _ in range(SWEEPS):
         change = 0.0
-        for k in range(scene.n):
-            touch = scene.touches[k]
+        for k in range(scene.low, scene.high):
+            touch = touch_at(scene, k)
             if touch.W.xx > stuck:
                 r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
                 for i in range(touch.first, touch.first + touch.count):
@@ -59,4 +50,26 @@ def push_apart(scene, h, allowed):
                     scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
         if change < 0.1 * allowed:
             break
+
+
+@helper
+def push_apart(scene, h, allowed):
+    """The least motion that undoes overlap, in scene.total: dq is what add_changes makes of it. allowed: overlap, in
+    metres, that is left alone. Islands are those that solve_touches has found. Returns whether there is any motion."""
+    deepest, stuck = 0.0, 0.0
+    for k in range(scene.n):
+        scene.touches[k].push = 0.0
+        deepest = max(deepest, -scene.touches[k].gap)
+        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
+    if deepest <= allowed:
+        return False
+    for i in range(scene.n_present):
+        scene.total[scene.present[i]] = 0.0
+    scene.high = 0
+    for island in range(scene.n_islands):
+        scene.low, scene.high, deepest = scene.high, scene.ends[island], 0.0
+        for k in range(scene.low, scene.high):
+            deepest = max(deepest, -touch_at(scene, k).gap)
+        if deepest > allowed:
+            push_island(scene, h, allowed, stuck)
     return keep_small(scene)

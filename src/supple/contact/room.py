@@ -29,9 +29,10 @@ from supple.contact.stepping import (
 from supple.errors import ModelError
 from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm, HostWork
-from supple.exact.kinematics import POSES, Spatial
+from supple.exact.kinematics import POSES, Spatial, poses
 from supple.exact.tables import host_tables
 from supple.integrating.implicit import ImplicitRoom
+from supple.model.joints import JointType
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
 from supple.model.shapes import Shape
@@ -67,17 +68,24 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
 def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
     """Shapes as kernels see them, and the points of hulls and height fields."""
     out, points, at = PlacedShape.zeros(len(shapes)), [], 0
-    outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)
+    outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)[: model.n_bodies]
+    body = np.array([x.body for x in shapes])
+    turn = np.concatenate([outward, np.eye(3)[None]])[body]  # the last one is the world's
+    out["kind"], out["body"] = [KINDS.index(x.kind) for x in shapes], body
+    out["R"] = (turn @ np.array([x.rotation for x in shapes])).reshape(-1, 9)
+    out["p"] = np.einsum("kij,kj->ki", turn, np.array([x.position for x in shapes]))
+    halves: dict[Any, tuple[Floats, Floats]] = {}
     for row, x in zip(out, shapes):
-        turn = outward[x.body] if x.body >= 0 else np.eye(3)
-        row["kind"], row["body"] = KINDS.index(x.kind), x.body
-        row["R"], row["p"] = (turn @ x.rotation).ravel(), turn @ x.position
-        row["half"], row["box"] = _halves(x)
-        for name in ("restitution", "margin", "group", "mask"):
-            row[name] = getattr(x, name)
-        row["friction"] = -1.0 if x.friction is None else x.friction
+        same = (x.kind, x.size)
+        if x.kind == "hull" or same not in halves:
+            halves[same] = _halves(x)
+        row["half"], row["box"] = halves[same]
+    for name in ("restitution", "margin", "group", "mask"):
+        out[name] = [getattr(x, name) for x in shapes]
+    out["friction"] = [-1.0 if x.friction is None else x.friction for x in shapes]
+    for i, x in enumerate(shapes):
         if x.points is not None:
-            flat = x.points.ravel()
+            row, flat = out[i], x.points.ravel()
             row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
             if x.kind == "heights":
                 row["count"] = x.points.shape[1]
@@ -154,6 +162,19 @@ def _roots(model: Model) -> Ints:
     return out
 
 
+def _side_by_side(model: Model, table: NDArray[np.void], root: Ints) -> Floats:
+    """The neutral position, but trees whose root is free stand side by side along x: they need not be tried with each
+    other. table: shapes, root: of each, -1 for the world."""
+    q, free = model.neutral(), np.flatnonzero((model.parent < 0) & (model.joint_type == JointType.FREE))
+    if len(free) > 1:
+        at, own = poses(model, q).position[table["body"]], np.linalg.norm(table["p"], axis=1)
+        far = np.linalg.norm(at, axis=1) + own + np.linalg.norm(table["box"], axis=1) + table["margin"]
+        size = np.zeros(model.n_bodies)
+        np.maximum.at(size, root[root >= 0], far[root >= 0])
+        q[model.q_index[free]] += 2.0 * np.cumsum(size[free])
+    return q
+
+
 class ContactRoom(ImplicitRoom):
     """A model under a law, whose bodies touch."""
 
@@ -207,12 +228,19 @@ class ContactRoom(ImplicitRoom):
     def touching(self, q: Floats) -> NDArray[Any]:
         """Where shapes touch at q."""
         find = look.load()
+        self._order_spans(q)
         self.begin(q, np.zeros(self.model.nv))
         find(self.landing.address)
         if self.scene.n > self.scene.capacity:
             self._room_for(2 * self.scene.n, self.scene.room)
             find(self.landing.address)
         return self.found
+
+    def _order_spans(self, q: Floats) -> None:
+        """Nearly along their axis, where bodies are: sorting by insertion would take O(n^2) from any other order."""
+        scene, n = self.scene, len(self.shapes) - self.scene.n_flat
+        at = np.append(poses(self.model, q).position[:, scene.axis], 0.0)[scene.shapes["body"][:n]]
+        scene.spans["shape"][:n] = np.argsort(at, kind="stable")
 
     def overlaps(self, q: Floats) -> bool:
         """Whether any shapes overlap at q."""
@@ -223,7 +251,10 @@ class ContactRoom(ImplicitRoom):
         are, about joints between them."""
         roots = np.append(_roots(self.model), -1)
         root = roots[[x.body for x in self.shapes]]
-        found = self.touching(self.model.neutral())
+        moving = len(self.shapes) - self.scene.n_flat
+        q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
+        self.scene.axis = int(np.argmax(np.ptp(poses(self.model, q).position, axis=0)))
+        found = self.touching(q)
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
         pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
