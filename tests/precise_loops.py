@@ -9,6 +9,7 @@ from precise import Long, link, mass_matrix_and_forces, precise_pose, skew
 from supple.model.model import Model
 
 NOTHING = 1e-13  #: of a row, scaled to one: it depends on the others
+ROUNDING = 1e-12  #: of the longest row: what is shorter is zero
 
 
 def jacobian(model: Model, q, i: int, point):
@@ -90,7 +91,8 @@ def accelerations_with_loops(model: Model, q, tau, wrenches=None):
     H, hold = mass_matrix_and_forces(model, q, wrenches)
     L = factor(H)
     y, columns, basis = forward(L, np.asarray(tau, dtype=Long) - hold), list(forward(L, rows(model, q).T).T), []
-    columns = [c / np.sqrt(c @ c) for c in columns if c @ c > 0]
+    longest = max((c @ c for c in columns), default=Long(0))
+    columns = [c / np.sqrt(c @ c) for c in columns if c @ c > ROUNDING**2 * longest]
     while columns:
         best = int(np.argmax([c @ c for c in columns]))
         c = columns.pop(best)

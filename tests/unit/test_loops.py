@@ -103,6 +103,15 @@ def test_batches_and_odd_arguments():
         supple.virtual_work(model, q)
 
 
+def test_names_of_loops_are_suggested_as_joints():
+    model = four_bar()
+    q = supple.close_loops(model, [-1.0, -0.2, 2.0])
+    with pytest.raises(supple.ModelError, match="no joint named 'pim'; did you mean 'pin'"):
+        supple.joint_wrenches(model, q, joint="pim")
+    with pytest.raises(supple.ModelError, match="no joint named 'x'; there are 4 of them"):
+        supple.joint_wrenches(model, q, joint="x")
+
+
 def test_loop_forces_are_joint_wrenches():
     """Newton's and Euler's laws for each body, with the wrenches of all joints, those of loops included."""
     rng = np.random.default_rng(4)

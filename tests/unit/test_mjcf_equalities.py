@@ -126,3 +126,11 @@ def test_recordings_and_changed_models_keep_them(tmp_path: Path) -> None:
     assert recorded.model.loop_list == model.loop_list and recorded.model.relation_list == model.relation_list
     other = model.with_body("c", mass=3.0)
     assert other.loop_list == model.loop_list and other.relation_list == model.relation_list
+
+
+@pytest.mark.parametrize("scale", ["nan", "inf", "-INF"])
+def test_a_torque_scale_that_is_no_number_is_refused(tmp_path: Path, scale: str) -> None:
+    """MuJoCo takes it: whether the weld holds rotations would be anyone's guess."""
+    path = write(tmp_path, f'\n<weld name="e" body1="c" torquescale="{scale}"/>')
+    with pytest.raises(supple.ParseError, match=f"robot.xml:2: <weld>: torquescale needs a finite .* '{scale}'"):
+        supple.load(path)

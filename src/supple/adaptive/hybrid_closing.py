@@ -13,8 +13,9 @@ leaves the closed positions by terms in h^2, those before and after the kick in 
 **Shaky positions.** Where some joints of a loop are rigid, rows may depend on each other at a position that the others
 cannot leave: velocities are allowed there, but positions would have to be taken back in every step, and velocities
 would grow for ever. What closing takes back of the motion of a step, along directions that velocities are allowed, is
-therefore taken from the velocities, too, and with it the work that was done against forces on the way back: a body at
-rest stays at rest. Elsewhere it is nothing but terms in h^4.
+therefore taken from the velocities, too: a body at rest stays at rest. Elsewhere it is nothing but terms in h^4. With
+it goes the energy that such a step has gained, by work against forces on the way back and by inertias that differ
+there; what is left of this, if anything, is taken from all velocities alike.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from numba import types
 from supple.adaptive.hybrid_fronts import goes_by_fronts
 from supple.adaptive.hybrid_rows import hold_rows, read_rows
 from supple.adaptive.kick import drift, swap_velocities
+from supple.adaptive.ledger import balance
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.momenta import HOLDING, MOMENTUM, across, project
-from supple.adaptive.reduced import drive_joints, joint_passes, without_joints, zero
+from supple.adaptive.momenta import MOMENTUM, across, project
+from supple.adaptive.reduced import joint_passes, without_joints, zero
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.aba import accelerate_joints, joint_force
+from supple.exact.aba import accelerate_joints
 from supple.exact.closure import find_relations, find_rows
 from supple.exact.front_rows import tell_rows
 from supple.exact.motion import joint_of
@@ -56,6 +58,7 @@ ENOUGH = 50.0  #: a gap that is as many times too large is refused
 NEARLY = 10.0  #: one that is as many times too large is left, if a step does not make it smaller
 NEAR = 0.1  #: where a step makes the gap as many times smaller, the next one has the same factors
 TAKEN = 0.01  #: of the motion of a step: less than this is not taken back
+GAINED = 0.1  #: of the kinetic energy: a step that gains more is unstable
 
 
 @helper
@@ -159,35 +162,24 @@ def close_velocities(hybrid, m, x):
     if not allow(hybrid, m, x, x.v, True) > 0.0:
         return LOST
     held, taken, motion = hybrid.closing, 0.0, 0.0
-    if held.redundant > 0:
-        allow(hybrid, m, x, held.pulled, False)
-        for b in range(m.n):
-            for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                taken += held.pulled[j] * held.pulled[j]
-                motion += x.v[j] * x.v[j]
-    if taken > (TAKEN * hybrid.dt) ** 2 * motion:
-        take_back(hybrid, m, x)
-    return CLOSED
-
-
-@helper
-def raised(hybrid, m, x):
-    """The energy by which forces oppose a motion along x.half for the time of a step."""
-    drive_joints(m, hybrid, x, x.v)
-    without_joints(hybrid, True, True, False)
-    project(hybrid, HOLDING)
-    energy = 0.0
+    if held.redundant == 0:
+        return CLOSED
+    allow(hybrid, m, x, held.pulled, False)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            energy += (x.impulse[j] - joint_force(m, x.drive, x.v, j)) * x.half[j]
-    return hybrid.dt * energy
+            taken += held.pulled[j] * held.pulled[j]
+            motion += x.v[j] * x.v[j]
+    if taken > (TAKEN * hybrid.dt) ** 2 * motion:
+        slow_down(hybrid, m, x, take_back(hybrid, m, x))
+    return CLOSED
 
 
 @helper
 def take_back(hybrid, m, x):
     """Add to the velocities those of `pulled`, as far as that makes the kinetic energy smaller; and more of them, if it
-    is not smaller by the work that was done against forces."""
+    is not smaller by the energy that the step has gained. Returns how much of this is left."""
     held, along = hybrid.closing, 0.0
+    gained = balance(hybrid, m) - held.balance
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.half[j] = held.pulled[j] / hybrid.dt
@@ -198,13 +190,27 @@ def take_back(hybrid, m, x):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             along -= x.momentum[j] * x.v[j]
     if not along > 0.0:
-        return
-    left = along * along - 2.0 * square * max(raised(hybrid, m, x), 0.0)
+        return gained
+    left = along * along - 2.0 * square * max(gained, 0.0)
     enough = (along - math.sqrt(max(left, 0.0))) / square
     share = min(max(1.0, enough), along / square)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.v[j] += share * x.half[j]
+    less = (along - 0.5 * square * share) * share
+    hybrid.kinetic -= less
+    return gained - less
+
+
+@helper
+def slow_down(hybrid, m, x, gained):
+    """Take energy from all velocities alike, unless it is so much that the step is too long."""
+    if not 0.0 < gained < GAINED * hybrid.kinetic:
+        return
+    share = math.sqrt(1.0 - gained / hybrid.kinetic)
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.v[j] *= share
 
 
 @helper

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from supple import memory
 from supple.adaptive.hybrid_rooms import EndAcceleration, HeldRow, HybridLoops, Pair
@@ -24,6 +26,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 MOST_ADDED = 7  #: joints that a loop of six rows may need
+LARGEST_GROUP = 64  #: degrees of freedom of loops that hang together: of more, not all motions are found
 PER_BODY = 500  #: multiplications that take as long as moving a body and passing it, along fronts
 
 
@@ -56,6 +59,7 @@ class LoopsOfHybrid(Pointing):
             term_joint=model.dof_body[whole.terms["iv"]].astype(np.int64),
             front=Front.of(is_base=1), pair=Front.of(), closed=closed_gap(model), call=call,
             armature=self._armature, fronts_cost=_cost(call.hubs), **_of_loops(model, whole), **_of_rows(rows, nv),
+            **_of_groups(model, whole),
             **{name: np.zeros(nv) for name in ("d", "pulled", "tau", "probe")}, sums=np.zeros(self._assembly.n_nodes),
         )  # fmt: skip
         self.lock(self._locked)
@@ -90,6 +94,45 @@ def _of_loops(model: Model, whole: Held) -> dict[str, Any]:
         "accelerations": EndAcceleration.zeros(2 * loops + 1),
         "relation_start": starts.astype(np.int64), "n_relations": len(starts) - 1, "unit_keys": np.zeros(units),
     } | {name: np.zeros(n) for name in ("weight", "moment", "shaken", "turned")}  # fmt: skip
+
+
+def _of_groups(model: Model, whole: Held) -> dict[str, Any]:
+    """The groups of loops and relations that have joints in common, if they are small, and room for their motions."""
+    n, terms = model.n_bodies, whole.terms["row"]
+    pairs = [pair for loop in model.loop_list for pair in _in_turn(_joints_of_loop(model, loop.body, loop.other))]
+    for row in np.unique(terms):
+        pairs += _in_turn(model.dof_body[whole.terms["iv"][terms == row]].tolist())
+    one, other = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    _, group = connected_components(coo_array((np.ones(len(one)), (one, other)), shape=(n, n)), directed=False)
+    sizes = np.bincount(group, weights=np.bincount(model.dof_body, minlength=n))
+    small = np.intersect1d(group[one], np.flatnonzero(sizes <= LARGEST_GROUP))
+    joints = np.flatnonzero(np.isin(group, small))
+    joints = joints[np.argsort(group[joints], kind="stable")]
+    most = int(sizes[small].max(initial=0.0))
+    names = ("open", "open_start", "open_dofs", "order", "motion_pivots")
+    numbers = {name: np.zeros(most + 1, dtype=np.int64) for name in names}
+    return numbers | {
+        "n_groups": len(small), "group_joints": joints, "alone": 1 - np.isin(np.arange(n), other),
+        "group_start": np.searchsorted(group[joints], np.append(small, n)).astype(np.int64),
+        "motions": np.zeros(most * most), "trial": np.zeros(most * most),
+    }  # fmt: skip
+
+
+def _joints_of_loop(model: Model, a: int, b: int) -> list[int]:
+    """The joints on the way from one body to another."""
+    out = []
+    while a != b:
+        if a > b:
+            out.append(a)
+            a = int(model.parent[a])
+        else:
+            out.append(b)
+            b = int(model.parent[b])
+    return out
+
+
+def _in_turn(joints: list[int]) -> list[tuple[int, int]]:
+    return list(zip(joints[:1] + joints, joints))
 
 
 def _of_rows(rows: int, nv: int) -> dict[str, Any]:

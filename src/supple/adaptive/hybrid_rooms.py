@@ -85,6 +85,7 @@ class HybridLoops(Struct):
     left = Number()  # how far they do
     worst = Integer()  # along which row of the model
     pulled = Floats()  # (nv,) by how much joints were moved, in a step
+    balance = Number()  # of energies, before the step [ledger.py]
     # the whole body, along fronts [loop_choice.py, hybrid_fronts.py]
     call = Link(Call)
     by_fronts = Integer()  # whether that is the cheaper way
@@ -103,6 +104,18 @@ class HybridLoops(Struct):
     units = Integers()  # loops and relations, as a queue
     unit_keys = Floats()
     added = Integers()  # (7,) joints that complete one
+    # the room that is left [loop_filling.py]
+    n_groups = Integer()
+    group_start = Integers()  # of each small group: the first of its joints, and the number of all
+    group_joints = Integers()
+    alone = Integers()  # (n,) whether no loop or relation holds a joint
+    open = Integers()  # joints of one group that are not selected ...
+    open_start = Integers()  # ... the first degree of freedom of each, and their number ...
+    open_dofs = Integers()  # ... and those of the body
+    order = Integers()  # a random order of them
+    motions = Floats()  # all motions of the group ...
+    motion_pivots = Integers()  # ... each of which has a one where the others have zeros
+    trial = Floats()  # those that are left
     # certificates [loop_certificate.py]
     draws = Integer()  # how many choices of signs show what rounding may do
     weight = Floats()  # (n,) summed magnitudes of the forces that joints carry ...

@@ -166,6 +166,15 @@ def settle_accounts(hybrid, kinetic, energy):
     hybrid.there = there
 
 
+@helper
+def balance(hybrid, m):
+    """The energy, less the work of joints, pushes and dampers since the last check, and with what stopping joints took:
+    the same before and after a step, but for the step's own errors."""
+    without_joints(hybrid, True, True, True)
+    energy, _ = potential(m, hybrid)
+    return hybrid.kinetic + energy - hybrid.work - hybrid.drag_work + hybrid.stopped
+
+
 @kernel(types.void(HybridBody.type), "adaptive dynamics, accounts")
 def close_kernel(hybrid):
     """Close the accounts before forces change: the next step opens them with the new forces."""

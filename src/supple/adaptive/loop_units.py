@@ -1,11 +1,11 @@
 """Joints that cannot move without others: all those of a plane four-bar linkage, two that a relation couples.
 
 Of the joints selected [loop_region.py], some may be *stuck*: whatever forces act, loops and relations let no motion of
-the hybrid body move them. It is seen by its response to random momenta, H w + G^T x with G v = 0. Joints of the loops
-and relations that hold them are then selected as well, the largest first, until there is one more degree of freedom
-than rows, or all joints of the loop. If there is no room for that, the stuck ones are left out, and the next joints are
-selected instead. Loops and relations may have joints in common, as gears in series have: joints that are stuck after a
-few rounds of this are selected with all that they hang together with, or left out.
+the hybrid body move them [loop_motions.py]. Joints of the loops and relations that hold them are then selected as
+well, the largest first, until there is one more degree of freedom than rows, or all joints of the loop. If there is no
+room for that, the stuck ones are left out, and the next joints are selected instead. Loops and relations may have
+joints in common, as gears in series have: joints that are stuck after a few rounds of this are selected with all that
+they hang together with, or left out. In the end, the room that is left is filled [loop_filling.py].
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from numba import types
 from supple.adaptive.choose import allowed
 from supple.adaptive.heap import pop, push
 from supple.adaptive.hybrid_places import form_hybrid_body
-from supple.adaptive.hybrid_rows import read_rows
+from supple.adaptive.loop_filling import fill_room, moves_with
+from supple.adaptive.loop_motions import find_stuck
 from supple.adaptive.loop_region import (
     descend,
     is_taken,
@@ -26,60 +27,14 @@ from supple.adaptive.loop_region import (
     take,
 )
 from supple.adaptive.memory import CHOSEN, CURRENT, PINNED, UPDATE, HybridBody
-from supple.adaptive.momenta import momenta
-from supple.adaptive.reduced import joint_passes, without_joints
+from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
-from supple.exact.front_rows import tell_rows
 from supple.model.joint_poses import DOF
 from supple.spatial.compiler import helper, kernel
 
 ALL = 1 << 60  #: joints may be selected, if there is no limit
-STILL = 1e-8  #: of a random velocity: joints of which loops leave no more are stuck
 ROUNDS = 8  #: of completing single units, and then of completing those that hang together, or leaving joints out
 NEAR = 2  #: the mark of a joint that is not stuck, but in a unit with one that is, or NEAR
-
-
-@helper
-def swap_with_gain(m, x):
-    """Exchange x.v and x.gain."""
-    for b in range(m.n):
-        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            v = x.v[k]
-            x.v[k] = x.gain[k]
-            x.gain[k] = v
-
-
-@helper
-def find_stuck(hybrid):
-    """Mark the joints of the hybrid body that cannot move. Returns how many. Overwrites x.gain, x.momentum, x.qdd."""
-    m, x = open_reduced(hybrid)
-    held = hybrid.closing
-    for j in range(hybrid.body.tree.n):
-        held.stuck[j] = 0
-    if hybrid.n_loop_rows == 0:
-        return 0
-    for b in range(m.n):
-        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            some = (k + 1) * 0x9E3779B1 >> 8 & 0xFFFFF
-            x.gain[k] = (0.5 + some / 2097152.0) * (1.0 if some & 1 else -1.0)
-    swap_with_gain(m, x)
-    momenta(hybrid)
-    swap_with_gain(m, x)
-    without_joints(hybrid, False, False, False)  # momenta has changed the bodies' forces
-    read_rows(hybrid, False)
-    for r in range(held.loops.n_rows):
-        held.loops.rows[r].g = 0.0
-    tell_rows(held, 1.0)
-    joint_passes(hybrid, False)
-    count = 0
-    for b in range(m.n):
-        most = 0.0
-        for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            most = max(most, abs(x.qdd[k]))
-        if most <= STILL:
-            held.stuck[hybrid.joints[b]] = 1
-            count += 1
-    return count
 
 
 # --- the joints of a loop or of a relation ------------------------------------------------------------------------
@@ -108,12 +63,6 @@ def next_joint(hybrid, unit, a, b):
     if a > b:
         return a, bodies[a].parent, b
     return b, a, bodies[b].parent
-
-
-@helper
-def moves_with(hybrid, j, flag):
-    """Whether joint j is selected, or moves anyway."""
-    return is_taken(hybrid, j, flag) or (flag == UPDATE and may_move(hybrid, j, CHOSEN))
 
 
 @helper
@@ -247,14 +196,9 @@ def settle_groups(hybrid, flag, count, most):
     return count + more if room else leave_all_stuck(hybrid, flag, count)
 
 
-_int = types.int64
-
-
-@kernel(_int(HybridBody.type, _int, types.float64, _int, _int), "joints of loops", effort=2, nogil=True)
-def settle_units(hybrid, flag, error, count, most):
-    """Let no joint be selected that cannot move, as far as others can be selected instead, and form the hybrid body of
-    those selected. Returns how many there are."""
-    mask = CURRENT | UPDATE if flag == UPDATE else CHOSEN
+@helper
+def settle_rounds(hybrid, flag, error, count, most, mask):
+    """Complete units or leave them out, and select other joints, until none is stuck. Returns how many are selected."""
     form_hybrid_body(hybrid, mask)
     for r in range(2 * ROUNDS + 1):
         if find_stuck(hybrid) == 0:
@@ -274,6 +218,18 @@ def settle_units(hybrid, flag, error, count, most):
     return count
 
 
+_int = types.int64
+
+
+@kernel(_int(HybridBody.type, _int, types.float64, _int, _int), "joints of loops", effort=2, nogil=True)
+def settle_units(hybrid, flag, error, count, most):
+    """Let no joint be selected that cannot move, as far as others can be selected instead, and form the hybrid body of
+    those selected. Returns how many there are."""
+    mask = CURRENT | UPDATE if flag == UPDATE else CHOSEN
+    count = settle_rounds(hybrid, flag, error, count, most, mask)
+    return fill_room(hybrid, flag, count, most) if count < most < ALL else count
+
+
 # --- regions ------------------------------------------------------------------------------------------------------
 
 
@@ -281,10 +237,13 @@ def settle_units(hybrid, flag, error, count, most):
 def find_region(hybrid):
     """The acceleration update region: joints with the flag UPDATE; and the transient hybrid body."""
     tree = hybrid.body.tree
+    moving = hybrid.n_joints
     total = measure_joints(hybrid, hybrid.closing.wanted, tree.weight, UPDATE)
     error = allowed(hybrid, hybrid.reach_error, total)
     count = descend(hybrid, UPDATE, error, 0, hybrid.most_reached)
     hybrid.n_reached = settle_units(hybrid, UPDATE, error, count, hybrid.most_reached)
+    if moving < hybrid.most < ALL:  # for those selected there may have been no room, or no force along their motion
+        hybrid.n_reached += fill_room(hybrid, UPDATE, moving, hybrid.most) - moving
     hybrid.acceleration_total = hybrid.acceleration_least = total
     hybrid.acceleration_rest = metric_left(hybrid, UPDATE)
 

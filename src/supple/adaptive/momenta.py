@@ -15,7 +15,7 @@ from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.algebra import Motion, Prismatic, Revolute, shift_force, shift_motion
 from supple.spatial.compiler import helper, kernel
 
-MOMENTUM, IMPULSE, NEEDED, HOLDING = range(4)  # what project computes
+MOMENTUM, IMPULSE, NEEDED = range(3)  # what project computes
 
 
 @helper
@@ -38,20 +38,19 @@ def project(hybrid, what):
     MOMENTUM  H v                                                                to x.momentum
     IMPULSE   H qdd, less pushes other than springs, and dampers, those of joints in x.drive   to x.impulse
     NEEDED    the forces, including pushes other than springs, required for these qdd   to x.impulse
-    HOLDING   the forces, besides pushes, without which joints would accelerate         to x.impulse
 
     Returns its product with v.
     """
     m, x = open_reduced(hybrid)
     path, bodies, S = x.work.path, x.work.bodies, x.work.S
-    rates, out = (x.v, x.momentum) if what == MOMENTUM else (x.zeros if what == HOLDING else x.qdd, x.impulse)
+    rates, out = (x.v, x.momentum) if what == MOMENTUM else (x.qdd, x.impulse)
     path[0].A = Motion(zero(), zero())
     for b in range(m.n):
         i, p, kind, j = joint_of(m, b)
         A = shift_motion(bodies[b].r, path[p].A) + across(kind, bodies[b].z, S, j, rates)
         path[i].A = A
         F = bodies[b].I @ A
-        if what in (NEEDED, HOLDING):
+        if what == NEEDED:
             F = F + bodies[b].p
         if what in (IMPULSE, NEEDED) and is_pushed(hybrid, b):
             push = hybrid.pushed[b + 1].given + hybrid.pushed[b + 1].drag

@@ -22,6 +22,7 @@ from supple.adaptive.kick import (
     predict,
     swap_velocities,
 )
+from supple.adaptive.ledger import balance
 from supple.adaptive.loop_certificate import certified_kick
 from supple.adaptive.loop_choice import accelerate_whole
 from supple.adaptive.loop_units import choose_region, find_region
@@ -161,6 +162,8 @@ def run_kernel(hybrid, steps, dt):
         ended = UNSTABLE if is_unstable(hybrid) else DONE
         if ended == DONE:
             m, x = open_reduced(hybrid)
+            if hybrid.n_loop_rows > 0 or (hybrid.has_loops and updating):
+                hybrid.closing.balance = balance(hybrid, m)
             drift(hybrid, m, x, x.v, 0.5 * dt)
             ended = close(hybrid, False)
         if ended == DONE:

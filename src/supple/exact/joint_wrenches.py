@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from supple.arguments import checked
-from supple.errors import StateError
+from supple.errors import ModelError, StateError
 from supple.exact import rnea
 from supple.exact.aba import ABA
 from supple.exact.answers import Poses, at_rest
@@ -19,7 +19,7 @@ from supple.exact.loop_dynamics import carried_by_joints
 from supple.exact.virtual_hubs import solved
 from supple.model.geometry import rotation_to_z
 from supple.model.joints import AXES, DIRECTIONS, KINDS, JointType
-from supple.model.model import Model, listed
+from supple.model.model import Model, listed, unknown
 
 Floats = NDArray[np.float64]
 Frame = Literal["world", "child", "parent"]
@@ -78,8 +78,11 @@ def joint_wrenches(
 
 def _joint(model: Model, joint: str | int) -> int:
     """The row of a joint, or of one that closes a loop."""
-    if isinstance(joint, str) and joint in model.loops:
-        return model.n_bodies + list(model.loops).index(joint)
+    if isinstance(joint, str) and joint not in model.joints:
+        loops = list(model.loops)
+        if joint not in loops:
+            raise ModelError(unknown("joint", joint, [*model.joint_names, *loops]))
+        return model.n_bodies + loops.index(joint)
     return model.joints[joint].index  # type: ignore[index]
 
 

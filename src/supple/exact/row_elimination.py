@@ -17,6 +17,7 @@ from supple.exact.row_scales import column_square, place_of
 from supple.spatial.compiler import helper
 
 SIX = 6
+SURE = 1e-4  #: of a square from which others were subtracted: where less is left, it is summed again
 
 
 @helper
@@ -43,6 +44,23 @@ def reflect_column(F, at, v, factor, n):
     t *= factor
     for i in range(n):
         F[at + i] -= t * v[i]
+
+
+@helper
+def reflect_four(F, a, b, c, d, v, factor, n):
+    """Reflect n entries of F at four places: together, since every sum waits for its own last term."""
+    s, t, u, w = 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        s += v[i] * F[a + i]
+        t += v[i] * F[b + i]
+        u += v[i] * F[c + i]
+        w += v[i] * F[d + i]
+    s, t, u, w = factor * s, factor * t, factor * u, factor * w
+    for i in range(n):
+        F[a + i] -= s * v[i]
+        F[b + i] -= t * v[i]
+        F[c + i] -= u * v[i]
+        F[d + i] -= w * v[i]
 
 
 @helper
@@ -149,24 +167,47 @@ def begin_elimination(front, mechanism):
 
 @helper
 def eliminate_rows(front, mechanism):
-    """Make F triangular in the columns of the eliminated rows, longest remaining column first, and find their rank."""
-    F, stride = mechanism.F, front.stride
-    gone, rank = begin_elimination(front, mechanism), 0
-    while rank < min(gone, front.n_F):
+    """Make F triangular in the columns of the eliminated rows, longest remaining column first, and find their rank.
+    How long they are is in E, which is free until then: the square that is left of each, and the one from which it was
+    last subtracted; where rounding might matter, it is summed again."""
+    E = mechanism.E
+    gone, first, rank = begin_elimination(front, mechanism), front.n_open + front.n_kept, 0
+    most = min(gone, front.n_F)
+    left, whole = front.E - first, front.E - first + gone
+    if most > 0:
+        for c in range(first, front.n):
+            E[left + c] = E[whole + c] = square_left(front, mechanism, c, 0)
+    while rank < most:
         best, length = rank, -1.0
         for j in range(rank, gone):
             c = pivot_at(front, mechanism, j)
-            t = column_square(F, front.F + c * stride + rank, front.n_F - rank)
-            if front.is_base:  # elsewhere the columns are scaled
-                t *= place_of(front, mechanism, c).scale ** 2
-            if t > length:
-                best, length = j, t
+            if not E[left + c] > SURE * E[whole + c]:
+                E[left + c] = E[whole + c] = square_left(front, mechanism, c, rank)
+            if E[left + c] > length:
+                best, length = j, E[left + c]
         if not length > mechanism.least * mechanism.least:
             break
         choose_pivot(front, mechanism, rank, best)
         eliminate_pivot(front, mechanism, rank)
+        for j in range(rank + 1, gone):
+            c = pivot_at(front, mechanism, j)
+            x = mechanism.F[front.F + c * front.stride + rank] * scale_at(front, mechanism, c)
+            E[left + c] -= x * x
         rank += 1
     finish_elimination(front, mechanism, rank)
+
+
+@helper
+def scale_at(front, mechanism, c):
+    """What makes column c comparable: at a base; elsewhere the columns are scaled."""
+    return place_of(front, mechanism, c).scale if front.is_base else 1.0
+
+
+@helper
+def square_left(front, mechanism, c, rank):
+    """The square of what is left of column c."""
+    t = column_square(mechanism.F, front.F + c * front.stride + rank, front.n_F - rank)
+    return t * scale_at(front, mechanism, c) ** 2
 
 
 @helper
@@ -184,11 +225,20 @@ def eliminate_pivot(front, mechanism, rank):
     F, room, stride = mechanism.F, mechanism.room, front.stride
     first, left = front.n_open + front.n_kept, front.n_F - rank
     factor = reflect_first(F, front.F + pivot_at(front, mechanism, rank) * stride + rank, left, room)
-    if factor != 0.0:
-        for j in range(rank + 1, front.n - first):
-            reflect_column(F, front.F + pivot_at(front, mechanism, j) * stride + rank, room, factor, left)
-        for c in range(first):
-            reflect_column(F, front.F + c * stride + rank, room, factor, left)
+    if factor == 0.0:
+        return
+    at, j, gone = front.F + rank, rank + 1, front.n - first
+    while j + 3 < gone:
+        reflect_four(
+            F, at + pivot_at(front, mechanism, j) * stride, at + pivot_at(front, mechanism, j + 1) * stride,
+            at + pivot_at(front, mechanism, j + 2) * stride, at + pivot_at(front, mechanism, j + 3) * stride,
+            room, factor, left,
+        )  # fmt: skip
+        j += 4
+    for k in range(j, gone):
+        reflect_column(F, at + pivot_at(front, mechanism, k) * stride, room, factor, left)
+    for c in range(first):
+        reflect_column(F, at + c * stride, room, factor, left)
 
 
 @helper

@@ -1,4 +1,5 @@
-"""The files that an MJCF names, looked at before MuJoCo opens them: to open a pipe is to wait for who writes to it.
+"""What is looked at before MuJoCo reads an MJCF: the files that it names, since to open a pipe is to wait for who
+writes to it; and numbers that MuJoCo takes though they are none.
 
 MuJoCo looks for a file in the folder of the model, of the file that names it, or in one that <compiler> names; a name
 is refused if it leads to something other than a regular file in any of them.
@@ -6,6 +7,7 @@ is refused if it leads to something other than a regular file in any of them.
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from lxml import etree
@@ -34,6 +36,7 @@ def check_references(file: str) -> None:
         root = _root(at)
         if root is None:
             continue
+        _check_scales(root, str(at))
         folders |= {home / str(name) for what in FOLDERS for name in root.xpath(f"//@{what}")}
         for element in root.xpath("//*[@*[starts-with(name(), 'file')]]"):
             for name in (str(value) for key, value in element.attrib.items() if str(key).startswith("file")):
@@ -47,6 +50,19 @@ def _root(path: Path) -> Element | None:
         return etree.fromstring(read_bytes(path), etree.XMLParser(recover=True, **safe_options()))
     except (etree.XMLSyntaxError, ValueError):  # MuJoCo will say what is wrong with it
         return None
+
+
+def _check_scales(root: Element, file: str) -> None:
+    """torquescale says whether a weld holds rotations: with one that is not a number it would be anyone's guess."""
+    for element in root.xpath("//*[@torquescale]"):
+        value = str(element.get("torquescale"))
+        try:
+            finite = math.isfinite(float(value))
+        except ValueError:  # MuJoCo will say what is wrong with it
+            continue
+        if not finite:
+            message = f"<{tag_of(element)}>: torquescale needs a finite number, not {value!r}"
+            raise ParseError(message, file, line_of(element))
 
 
 def _candidates(name: str, folders: set[Path]) -> list[Path]:
