@@ -300,7 +300,7 @@ def contact_step(landing, h):
             return status
         if landing.bounces > bounces:
             kinetic, potential, _ = energies(m, scene.bodies, step.v)
-        length, halves = min(careful_length(scene, left), longest), 0
+        length, halves, longest = min(careful_length(scene, left), longest), 0, h
         while True:
             recall(scene, length)
             status = solve_part(landing, length)
@@ -318,10 +318,10 @@ def contact_step(landing, h):
                     kinetic, potential = now, lower
                     break
                 take_back(landing)
+                longest = length
                 length, landing.lifted, landing.spare = 0.5 * length, lifted, spare
         remember(scene, length)
         landing.parts += 1
         landing.last = length
         left -= length
-        longest = 2.0 * length
     return DONE
