@@ -179,8 +179,8 @@ def main() -> None:
         numbers = [given.only] if given.only is not None else range(given.scenes or 20)
         for number in numbers:
             judge_scene(given.seed, number, verdict)
-        print(verdict)
-        print(f"{time.perf_counter() - begun:.0f} s")
+            if verdict.scenes % 100 == 0 or verdict.scenes == len(numbers):
+                print(f"{verdict}\n{time.perf_counter() - begun:.0f} s\n", flush=True)
 
 
 if __name__ == "__main__":

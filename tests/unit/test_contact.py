@@ -252,6 +252,18 @@ def test_overlap_of_heavy_bodies_is_undone_beside_light_ones() -> None:
     assert r.q[-1, 2] > 0.2 - 1e-5
 
 
+@pytest.mark.parametrize("away", [0.0, 1e-3, 0.05])
+def test_boxes_that_begin_in_each_other_are_moved_apart(away: float) -> None:
+    b = ModelBuilder("two", gravity=(0, 0, 0))
+    for i in range(2):
+        b.add_body(f"box{i}", joint="free", mass=1.0 + i, inertia=[0.01] * 3)
+        b.add_shape(f"box{i}", "box", (0.2, 0.2, 0.2))
+    model = b.build()
+    r = simulate(model, at(model, (0, 0, 0), (away, 0, 0)), duration=0.05, dt=2e-3, contacts=True)
+    np.testing.assert_allclose(np.abs(r.q[-1, :3] - r.q[-1, 7:10]).max(), 0.2, atol=1e-5)
+    assert np.abs(r.v).max() < 1e-9 and np.ptp(r.q[:, 0] + 2 * r.q[:, 7]) < 1e-12  # its centre of mass stays
+
+
 @pytest.mark.parametrize("along", ["x", "y"])
 def test_a_cylinder_rolls_down_a_slope_of_a_height_field(along: str) -> None:
     """At g sin / (1 + I / m r^2): its lowest points are those along the normal of the slope, not along z."""

@@ -81,8 +81,9 @@ def depth_before(scene, now):
     deep = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]
-        same = touch.kind == now.kind and touch.shape == now.shape and touch.other == now.other
-        if same and (touch.kind != LIMIT or touch.a == now.a):
+        one = touch.shape == now.shape and touch.other == now.other
+        same = one or (touch.shape == now.other and touch.other == now.shape)
+        if same and touch.kind == now.kind and (touch.kind != LIMIT or touch.a == now.a):
             deep = max(deep, -touch.gap)
     return deep
 
