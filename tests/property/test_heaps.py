@@ -71,13 +71,13 @@ def test_every_step_of_a_random_heap_keeps_the_law(seed: int) -> None:
             q, v = room.q.copy(), room.v.copy()
             speeds = [np.abs(room.found[name]).max(initial=0.0) for name in ("before", "free")]
             check_touches(room, 0.1 * contacts.tolerance * (2 * max(speeds) + 9.81 * h) * np.sqrt(3))
-            assert room.found["gap"][room.found["kind"] == CONTACT].min(initial=0.0) > -3e-3
+            assert room.found["gap"][room.found["kind"] == CONTACT].min(initial=0.0) > -6e-4
             touched += 1
         else:
             after = supple.simulate(model, q, v, dt=h, duration=h).final
             q, v = after.q, after.v
         energy = kinetic_energy(model, q, v) + potential_energy(model, q)
-        assert energy < most + 5e-3 * begun  # a whipping link gains that much by steps of first order
+        assert energy < most + 1e-3 * begun  # a whipping link gains that much, and moving apart what overlaps lifts
         most = min(most, energy) if touched else most
     assert touched > 10
 

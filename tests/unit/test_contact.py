@@ -228,6 +228,62 @@ def test_a_joint_stops_at_its_limit_and_stays_there() -> None:
     assert r.q[-1, 0] > 1.0
 
 
+def test_a_light_finger_stops_at_its_limit_whatever_strikes_it() -> None:
+    """A body lands on a finger of a ten-thousandth of its mass, which is far from its limit when the step begins."""
+    b = ModelBuilder("hand")
+    b.add_body("hand", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_body("finger", "hand", axis=(0, 1, 0), position=(0.1, 0, 0), mass=1e-4, com=(0.05, 0, 0),
+               inertia=[1e-8] * 3, lower=-0.3, upper=0.3)  # fmt: skip
+    b.add_shape("hand", "sphere", [0.05])
+    b.add_shape("finger", "sphere", [0.01], (0.05, 0, -0.06))
+    r = simulate(b.build(), [0, 0, 0.5, 0, 0, 0, 1, 0.0], [0, 0, -4.0, 3, 5, 2, 0], duration=0.4, dt=5e-3,
+                 contacts=Contacts(ground=0.0))  # fmt: skip
+    assert np.abs(r.q[:, 7]).max() < 0.3 + 5e-4 and np.abs(r.q[:, 7]).max() > 0.299
+
+
+def test_overlap_of_heavy_bodies_is_undone_beside_light_ones() -> None:
+    """A ton that overlaps the floor, and a gram at the limit of its joint."""
+    b = ModelBuilder("two")
+    b.add_body("heavy", joint="free", mass=1000.0, inertia=[100.0] * 3)
+    b.add_shape("heavy", "box", (0.4, 0.4, 0.4))
+    b.add_body("light", mass=1e-3, com=(0.01, 0, 0), inertia=[1e-8] * 3, position=(2, 0, 1), axis=(0, 1, 0), upper=0.1)
+    q = [0, 0, 0.199, 0, 0, 0, 1, 0.1]
+    r = simulate(b.build(), q, duration=0.02, dt=2e-3, contacts=Contacts(ground=0.0))
+    assert r.q[-1, 2] > 0.2 - 1e-5
+
+
+@pytest.mark.parametrize("away", [0.0, 1e-3, 0.05])
+def test_boxes_that_begin_in_each_other_are_moved_apart(away: float) -> None:
+    b = ModelBuilder("two", gravity=(0, 0, 0))
+    for i in range(2):
+        b.add_body(f"box{i}", joint="free", mass=1.0 + i, inertia=[0.01] * 3)
+        b.add_shape(f"box{i}", "box", (0.2, 0.2, 0.2))
+    model = b.build()
+    r = simulate(model, at(model, (0, 0, 0), (away, 0, 0)), duration=0.05, dt=2e-3, contacts=True)
+    np.testing.assert_allclose(np.abs(r.q[-1, :3] - r.q[-1, 7:10]).max(), 0.2, atol=1e-5)
+    assert np.abs(r.v).max() < 1e-9 and np.ptp(r.q[:, 0] + 2 * r.q[:, 7]) < 1e-12  # its centre of mass stays
+
+
+@pytest.mark.parametrize("along", ["x", "y"])
+def test_a_cylinder_rolls_down_a_slope_of_a_height_field(along: str) -> None:
+    """At g sin / (1 + I / m r^2): its lowest points are those along the normal of the slope, not along z."""
+    angle = 0.4
+    b = ModelBuilder("roller")
+    b.add_body("roller", joint="free", mass=2.0, inertia=(0.02, 0.02, 0.01))
+    turn = (np.sqrt(0.5), 0, 0, np.sqrt(0.5)) if along == "x" else (0, np.sqrt(0.5), 0, np.sqrt(0.5))
+    b.add_shape("roller", "cylinder", (0.1, 0.3), rotation=turn, friction=0.8)
+    ramp = np.broadcast_to(-np.tan(angle) * np.linspace(-2, 2, 17), (17, 17))
+    b.add_shape(None, "heights", (4.0, 4.0), points=ramp if along == "x" else ramp.T)
+    model = b.build()
+    q = at(model, (0, 0, 0.1 / np.cos(angle) + 1e-9))
+    r = simulate(model, q, duration=0.3, dt=3e-3, contacts=True)
+    assert min(c.gap for i in range(len(r)) for c in r.contacts(i)) > -1e-4
+    inertia = 0.02
+    expected = G * np.sin(angle) * 0.3 / (1 + inertia / (2.0 * 0.1**2))
+    v = world_velocity(r)[0]
+    np.testing.assert_allclose(np.linalg.norm(v), expected, rtol=1e-3)
+
+
 def test_a_box_on_a_box_of_the_world_and_on_hills() -> None:
     for ground in (dict(kind="box", size=(1, 1, 0.2)), dict(kind="heights", size=(1, 1), points=np.full((3, 4), 0.1))):
         b = ModelBuilder("box")

@@ -20,6 +20,8 @@ blocks       the pattern of their equations, and the order in which they are sol
 factors      their solution
 impacts      impulses with restitution
 landing      velocities of a part of a step
+judging      whether a part may stand: by energy, and by overlap
+finishing    where it leads
 stepping     a step of time
 room         the memory of steps, and what is said of one
 """

@@ -194,13 +194,41 @@ def find_limits(scene, q, v, h):
 
 
 @helper
+def join_limits(scene, q, end, h):
+    """Adds the limits that were too far away, and that a part of length h with velocities `end` runs into: what strikes
+    a light link may make it fast. Returns whether there are any."""
+    found = False
+    for k in range(scene.n_limits):
+        dof, x = scene.limits[k], q[scene.coordinates[k]]
+        for side in range(2):
+            sign, gap = (1.0, x - scene.lower[k]) if side == 0 else (-1.0, scene.upper[k] - x)
+            if gap > 0.0 and gap + sign * h * end[dof] < -1e-3 * scene.length and not has_limit(scene, k, side):
+                add_limit(scene, dof, sign, gap, k, side)
+                found = True
+    return found
+
+
+@helper
+def limit_key(scene, k, side):
+    return (scene.n_shapes * scene.n_shapes + k) * FEATURES + side
+
+
+@helper
+def has_limit(scene, k, side):
+    key, found = limit_key(scene, k, side), False
+    for i in range(scene.n):
+        found = found or scene.touches[i].key == key
+    return found
+
+
+@helper
 def add_limit(scene, dof, sign, gap, k, side):
     at = scene.n
     scene.n = at + 1
     if at < scene.capacity:
         touch, zero = scene.touches[at], Vec3(0.0, 0.0, 0.0)
         touch.kind, touch.a, touch.b, touch.shape, touch.other, touch.active = LIMIT, dof, -1, -1, -1, 1
-        touch.key = (scene.n_shapes * scene.n_shapes + k) * FEATURES + side
+        touch.key, touch.lam, touch.struck = limit_key(scene, k, side), zero, zero
         touch.n, touch.t, touch.s, touch.point = Vec3(sign, 0.0, 0.0), zero, zero, zero
         touch.gap, touch.friction, touch.restitution = gap, 0.0, 0.0
 

@@ -2,14 +2,16 @@
 
 Its surface is two triangles to a cell, divided from the corner with the lowest indices to the one with the highest. A
 point with a radius touches triangles, at their closest points; a shape's points are those of points.corner. Corners of
-the field touch capsules and boxes from below. An edge of a box or a hull that crosses an edge of the field between
+the field touch capsules, boxes and cylinders from below. An edge of a shape that crosses an edge of the field between
 corners of both is not found until a corner is near: cells should not be much larger than shapes.
 """
 
 from __future__ import annotations
 
-from supple.contact.memory import BOX, CAPSULE
-from supple.contact.points import add_touch, along, clamp, corner, n_corners, nearest_on_box, norm
+import math
+
+from supple.contact.memory import BOX, CAPSULE, CYLINDER
+from supple.contact.points import add_touch, along, clamp, corner, n_corners, nearest_on_box, nearest_on_cylinder, norm
 from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
 
@@ -88,40 +90,60 @@ def touch_triangle(p, a, b, c, r):
 
 
 @helper
-def is_new(scene, begin, n):
-    """Whether no touch since `begin` has nearly the same normal."""
-    new = scene.n - begin < MOST
-    for k in range(begin, min(scene.n, scene.capacity)):
-        new = new and dot(scene.touches[k].n, n) <= ALIKE
-    return new
+def place_for(scene, begin, n, gap):
+    """Where a touch of a point goes among those since `begin`: that of one with nearly the same normal if it is farther
+    away, a new one, or that of the one that is farthest away. -1: nowhere."""
+    count, farthest, most = min(scene.n, scene.capacity) - begin, -1, gap
+    for k in range(begin, begin + count):
+        touch = scene.touches[k]
+        if dot(touch.n, n) > ALIKE:
+            return k - begin if gap < touch.gap else -1
+        if touch.gap > most:
+            farthest, most = k - begin, touch.gap
+    return farthest if count == MOST else count
+
+
+@helper
+def on_rim(scene, A, H, a, b, c, k):
+    """What of an end of the cylinder A is lowest on the slope of a triangle."""
+    up = cross(b - a, c - a)
+    up = up * (math.copysign(1.0, up.z) / norm(up))
+    return corner(scene, A, H.X @ up, k)
 
 
 @part
 def point_on_heights(scene, i, j, c, r, within, feature):
-    """A sphere about c, in the world, on the height field j."""
-    H = scene.shapes[j]
-    p = transpose(H.X) @ (c - H.at)
+    """A sphere about c, in the world, on the height field j. The lowest points of a cylinder are others on every
+    triangle."""
+    A, H = scene.shapes[i], scene.shapes[j]
+    p, slides = transpose(H.X) @ (c - H.at), A.kind == CYLINDER and feature < 2
     dx, dy = spacing(H)
-    if abs(p.x) > H.half.x + r + within or abs(p.y) > H.half.y + r + within:
+    reach = r + within + (2.0 * A.half.x if slides else 0.0)
+    if abs(p.x) > H.half.x + reach or abs(p.y) > H.half.y + reach:
         return
-    low, high = cells_near(p.x, dx, H.half.x, H.count - 1.0, r + within)
-    bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, r + within)
-    begin = scene.n
+    low, high = cells_near(p.x, dx, H.half.x, H.count - 1.0, reach)
+    bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, reach)
+    begin, margin = scene.n, A.margin + H.margin
     for row in range(bottom, top + 1):
         for column in range(low, high + 1):
             a, d = field_point(scene, H, row, column), field_point(scene, H, row + 1, column + 1)
             for half in range(2):
                 b = field_point(scene, H, row, column + 1) if half == 0 else field_point(scene, H, row + 1, column)
-                gap, n, valid = touch_triangle(p, a, b, d, r)
+                at = on_rim(scene, A, H, a, b, d, feature) if slides else c
+                gap, n, valid = touch_triangle(transpose(H.X) @ (at - H.at), a, b, d, r)
                 if valid and gap < within:
                     n = H.X @ n
-                    if is_new(scene, begin, n):
-                        add_touch(scene, i, j, c - n * (r + 0.5 * gap), n, gap, MOST * feature + scene.n - begin)
+                    place = place_for(scene, begin, n, gap - margin)
+                    if place >= 0:
+                        end = max(scene.n, begin + place + 1)
+                        scene.n = begin + place
+                        add_touch(scene, i, j, at - n * (r + 0.5 * gap), n, gap, MOST * feature + place)
+                        scene.n = end
 
 
 @helper
 def add_field_corner(scene, i, j, c, within, feature):
-    """A corner of the field, c in the world, under the capsule or box i: the normal is out of the field."""
+    """A corner of the field, c in the world, under the capsule, box or cylinder i: the normal is out of the field."""
     A = scene.shapes[i]
     if A.kind == CAPSULE:
         a = z_axis(A.X)
@@ -130,7 +152,8 @@ def add_field_corner(scene, i, j, c, within, feature):
         gap = distance - A.half.x
         n = away * (1.0 / max(distance, 1e-12))
     else:
-        gap, n = nearest_on_box(transpose(A.X) @ (c - A.at), A.half)
+        p = transpose(A.X) @ (c - A.at)
+        gap, n = nearest_on_cylinder(p, A.half) if A.kind == CYLINDER else nearest_on_box(p, A.half)
         n = A.X @ (n * -1.0)
     if gap < within and dot(n, z_axis(scene.shapes[j].X)) > 0.1:
         add_touch(scene, i, j, c + n * (0.5 * gap), n, gap, 48 + feature % 16)
@@ -160,5 +183,5 @@ def shape_on_heights(scene, i, j, within):
     count, r = n_corners(A)
     for k in range(count):
         point_on_heights(scene, i, j, corner(scene, A, up, k), r, within, k)
-    if A.kind == CAPSULE or A.kind == BOX:
+    if A.kind == CAPSULE or A.kind == BOX or A.kind == CYLINDER:
         corners_under(scene, i, j, within)

@@ -10,7 +10,8 @@ With friction, this rule may add energy [Kane and Levinson 1985]. The work of a 
     lam . (u before + u after) / 2
 
 summed over touches: if it is positive, beyond rounding, the round is repeated with half the restitution, at last with
-none, which only takes energy.
+none, which only takes energy. Nor need there be impulses that let everything bounce, as where what bounces is held by
+the limit of a joint: these are found with less restitution, too.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def bounce_all(scene, slowest, most, tolerance):
             fault, work = bounce(scene, slowest, softer, most, tolerance)
             if fault < 0.0:
                 return fault, rounds
-            if work <= 0.0:
+            if work <= 0.0 and fault <= tolerance:
                 break
             softer = 0.5 * softer if attempt + 1 < SOFTER else 0.0
         worst = max(worst, fault)

@@ -44,10 +44,13 @@ class Landing(Struct):
 
     implicit = Link(Implicit)
     scene = Link(Scene)
+    ahead = Link(Scene)  # the same, and touches where a part ends
     mechanisms = Link(Mechanisms)
     placing = Link(Call)
     owner = Integers()  # the body of every degree of freedom
     middle = fields.Floats()  # (nv,) velocities in the middle of a part
+    q = fields.Floats()  # (nq,) where a part begins
+    v = fields.Floats()  # (nv,) and its velocities
     dv = fields.Floats()
     dq = fields.Floats()
     tolerance = Number()  # of faults, relative to velocities
@@ -59,6 +62,12 @@ class Landing(Struct):
     parts = Integer()
     bounces = Integer()  # rounds of impacts
     last = Number()  # the length of the last part
+    apart = Integer()  # whether dq is a motion
+    work = Number()  # of forces in a part
+    lifted = Number()  # energy of gravity, by moving apart what overlaps
+    spare = Number()  # what moving apart may still add to the energy of motion
+    scale = Number()  # of energies in a step
+    rough = Integer()  # parts that stand although they should not
     slowest = Number()  # approaches that are slower do not bounce
 
 

@@ -12,7 +12,8 @@ from supple.spatial.compiler import helper
 
 SWEEPS = 60  #: at most
 DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
-STUCK = 1e-5  #: of the largest W: touches of a smaller one cannot be moved apart
+STUCK = 1e-5  #: of W in all directions: touches with less along the normal cannot be moved apart
+ROUNDING = 1e-12  #: of the largest W: less is none
 
 
 @helper
@@ -32,13 +33,13 @@ def keep_small(scene):
 
 
 @helper
-def push_island(scene, h, allowed, stuck):
+def push_island(scene, h, allowed, least):
     """The touches of one island, until they hardly change."""
     for _ in range(SWEEPS):
         change = 0.0
         for k in range(scene.low, scene.high):
             touch = touch_at(scene, k)
-            if touch.W.xx > stuck:
+            if touch.W.xx > max(STUCK * (touch.W.xx + touch.W.yy + touch.W.zz), least):
                 r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
                 for i in range(touch.first, touch.first + touch.count):
                     r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
@@ -56,11 +57,11 @@ def push_island(scene, h, allowed, stuck):
 def push_apart(scene, h, allowed):
     """The least motion that undoes overlap, in scene.total: dq is what add_changes makes of it. allowed: overlap, in
     metres, that is left alone. Islands are those that solve_touches has found. Returns whether there is any motion."""
-    deepest, stuck = 0.0, 0.0
+    deepest, least = 0.0, 0.0
     for k in range(scene.n):
         scene.touches[k].push = 0.0
         deepest = max(deepest, -scene.touches[k].gap)
-        stuck = max(stuck, STUCK * scene.touches[k].W.xx)
+        least = max(least, ROUNDING * scene.touches[k].W.xx)
     if deepest <= allowed:
         return False
     for i in range(scene.n_present):
@@ -71,5 +72,5 @@ def push_apart(scene, h, allowed):
         for k in range(scene.low, scene.high):
             deepest = max(deepest, -touch_at(scene, k).gap)
         if deepest > allowed:
-            push_island(scene, h, allowed, stuck)
+            push_island(scene, h, allowed, least)
     return keep_small(scene)

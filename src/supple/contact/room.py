@@ -191,7 +191,7 @@ class ContactRoom(ImplicitRoom):
         spans["shape"] = np.arange(len(spans))
         groups = connected(model, _roots(model))
         self.blocks: Held = blocks_for(groups[model.dof_body])
-        self.scene: Held = Scene.of(
+        shared: dict[str, Any] = dict(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
             points=points, spans=spans, neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
@@ -200,12 +200,15 @@ class ContactRoom(ImplicitRoom):
             dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks,
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
-            length=LENGTH, q=self.q, v=self.v,
+            q=self.q, v=self.v,
         )  # fmt: skip
+        self.scene: Held = Scene.of(length=LENGTH, **shared)
+        self.ahead: Held = Scene.of(length=0.0, **shared)  # for touches where a part ends
         self.landing: Held = Landing.of(
-            implicit=self.implicit, scene=self.scene, mechanisms=mechanisms_of(model, groups), placing=placing.call,
-            owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
-            **{name: np.zeros(model.nv) for name in ("middle", "dv", "dq")},
+            implicit=self.implicit, scene=self.scene, ahead=self.ahead, mechanisms=mechanisms_of(model, groups),
+            placing=placing.call, owner=model.dof_body, tolerance=contacts.tolerance, most=contacts.sweeps,
+            overlap=contacts.overlap, q=np.zeros(model.nq),
+            **{name: np.zeros(model.nv) for name in ("middle", "v", "dv", "dq")},
         )  # fmt: skip
         self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
         self._room_for(64, 64 * 16)
@@ -222,6 +225,7 @@ class ContactRoom(ImplicitRoom):
         if known is not None:
             more[: len(known)] = known
         self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
+        self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
         self.scene.sequence = np.zeros(touches, dtype=np.int64)
         self.scene.entries, self.scene.room = Entry.zeros(entries), entries
 
@@ -260,7 +264,8 @@ class ContactRoom(ImplicitRoom):
         pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
         more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
         apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
-        self.scene.apart, self.scene.n_apart = np.append(apart, 0), len(apart)
+        for scene in (self.scene, self.ahead):
+            scene.apart, scene.n_apart = np.append(apart, 0), len(apart)
         return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
 
     def take(self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None) -> bool:

@@ -11,7 +11,8 @@ so that what comes closer than its gap just touches at the end. Velocities are t
 Where shapes overlap, positions alone are moved apart [overlap.py].
 
 A touch with restitution ends a part: where it closes within a step, the part is made as long as that takes, then it
-bounces [impacts.py], and the rest of the step follows. A part that is not solved to the tolerance is halved.
+bounces [impacts.py], and the rest of the step follows. A part that is not solved to the tolerance is halved, and so is
+one that adds energy or after which shapes overlap more than they may [judging.py].
 """
 
 from __future__ import annotations
@@ -20,8 +21,10 @@ import math
 
 from numba import types
 
-from supple.contact.finding import find_touches
+from supple.contact.finding import find_touches, join_limits
+from supple.contact.finishing import finish_part, take_back
 from supple.contact.impacts import CLOSED, bounce_all
+from supple.contact.judging import GAIN, energies, work_of_forces
 from supple.contact.landing import (
     Landing,
     body_motions,
@@ -29,7 +32,6 @@ from supple.contact.landing import (
     move_bodies,
     prepare_touches,
     relative_speed,
-    turn_back,
 )
 from supple.contact.mechanisms import project_rows
 from supple.contact.memory import CAPSULE, LIMIT, SPHERE
@@ -38,16 +40,17 @@ from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
 from supple.contact.solving import solve_touches
 from supple.exact.aba import aba_scratch
-from supple.integrating.chart import point_into, rate_into
 from supple.integrating.implicit import SOLVES, engages
 from supple.integrating.joint_law import LAW, law_among
-from supple.integrating.stages import place_stage, slope_of
+from supple.integrating.stages import place_stage
 from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper, kernel, part
 
 #: What became of a step.
 DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS, UNSOLVED, STRIKES = range(8)
 HALVES = 6  #: times that an unsolved part is halved
+SHORTEST = 1e-4  #: of a step: unsolved parts that are shorter are not halved
+FINEST = 1.0 / 128.0  #: of a step: parts shorter than this are not halved for what they did
 STRIKES_MOST = 40  #: impacts within a step; after that nothing bounces in it
 NEAR = 100  #: impulses of the step before that are looked at for one, after the last that was found
 SHARE = 1e-6  #: of a step: the shortest part
@@ -139,30 +142,17 @@ def solve_part(landing, h):
         add_changes(m, work, scene.z, landing.dv)
         for j in range(m.nv):
             implicit.end[j] += landing.dv[j]
-        if push_apart(scene, h, landing.overlap):
+        landing.apart = push_apart(scene, h, landing.overlap)
+        if landing.apart:
             add_changes(m, work, scene.total, landing.dq)
-        if body.law_size == 0 or not reline(implicit, h):
+        again = join_limits(scene, step.q, implicit.end, h)
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+        again = (body.law_size > 0 and reline(implicit, h)) or again
+        if not again:
             break
+    landing.work = work_of_forces(landing, h)
     return DONE if are_finite(m, implicit.end, landing.dq) else UNSOLVED
-
-
-@helper
-def move_part(landing, h):
-    """q and v at the end of a part."""
-    implicit = landing.implicit
-    step, end = implicit.body.step, implicit.end
-    m, rate = step.model, slope_of(step, 0)
-    for j in range(m.nv):
-        step.x[j] = 0.0
-        landing.dv[j] = end[j] + landing.dq[j] / h
-    for i in range(m.nq):
-        step.q0[i] = step.q[i]
-    rate_into(m, step.x, step.q, landing.dv, rate)
-    for j in range(m.nv):
-        step.x[j] = h * rate[j]
-        step.v[j] = end[j]
-    point_into(m, step.q0, step.x, step.q)
-    turn_back(m, step.q0, step.q, step.v)
 
 
 @helper
@@ -290,32 +280,46 @@ def contact_step(landing, h):
     step = implicit.body.step
     m, left = step.model, h
     place_stage(step, 0, h)
-    landing.parts = landing.bounces = landing.sweeps = 0
-    landing.fault, landing.slowest = 0.0, 2.0 * norm(m.gravity) * h + 1e-9
-    halves = 0
+    landing.parts = landing.bounces = landing.sweeps = landing.rough = 0
+    landing.lifted = landing.fault = 0.0
+    landing.slowest = 2.0 * norm(m.gravity) * h + 1e-9
+    longest = h
+    move_bodies(m, step.q, step.v, landing.placing)
+    kinetic, potential, mass = energies(m, scene.bodies, step.v)
+    landing.scale = kinetic + mass * dot(m.gravity, m.gravity) * h * h
+    landing.spare = GAIN * landing.scale
     while left > SHARE * h:
-        move_bodies(m, step.q, step.v, landing.placing)
         find_touches(scene, left)
         if scene.n > scene.capacity:
             return MORE_TOUCHES
         if scene.n == 0 and landing.parts == 0:
             return FLIGHT
+        bounces = landing.bounces
         status = strike(landing)
         if status != DONE:
             return status
-        length = careful_length(scene, left)
+        if landing.bounces > bounces:
+            kinetic, potential, _ = energies(m, scene.bodies, step.v)
+        length, halves, longest = min(careful_length(scene, left), longest), 0, h
         while True:
             recall(scene, length)
             status = solve_part(landing, length)
             if status == STRIKES:
                 length = landing.next
-            elif status == UNSOLVED and halves < HALVES:
+            elif status == UNSOLVED and halves < HALVES and length > SHORTEST * h:
                 length, halves = 0.5 * length, halves + 1
             elif status != DONE:
                 return status
             else:
-                break
-        move_part(landing, length)
+                lifted, spare = landing.lifted, landing.spare
+                good, now, lower = finish_part(landing, kinetic, potential, h, length)
+                if good or length <= FINEST * h:
+                    landing.rough += 0 if good else 1
+                    kinetic, potential = now, lower
+                    break
+                take_back(landing)
+                longest = length
+                length, landing.lifted, landing.spare = 0.5 * length, lifted, spare
         remember(scene, length)
         landing.parts += 1
         landing.last = length

@@ -1,0 +1,102 @@
+"""Whether a part of a step may stand: by what it did to energy, and by how deep shapes overlap where it ends.
+
+The rows of touches and velocity products are those of the part's beginning, and touches are those that were near then.
+What bodies do otherwise, because they turn fast or because others strike them, is of second order in the length of the
+part: one that goes wrong is taken again, half as long.
+
+    E' - E - W <= gain    E: of motion, and of gravity;  W: the work of the forces of joints and of pushes on bodies
+
+Touches only take energy, as they are solved. Moving shapes apart is not of second order: as much of it is done as adds
+no more to the energy of motion; what it lifts is counted.
+"""
+
+from __future__ import annotations
+
+from supple.contact.finding import find_touches
+from supple.contact.landing import body_motions
+from supple.contact.memory import LIMIT
+from supple.contact.points import norm
+from supple.exact.aba import aba_scratch
+from supple.exact.motion import turned_inertia
+from supple.spatial.algebra import cross, dot, rotate_force
+from supple.spatial.compiler import helper, part
+
+DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more
+GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
+#: shapes apart may
+ROUNDING = 1e-12  #: of the energies
+
+
+@part
+def energies(m, bodies, v):
+    """Of motion, and of gravity, of bodies as they are placed; and the mass of all."""
+    kinetic, potential, mass = 0.0, 0.0, 0.0
+    for b in range(m.n):
+        body = bodies[b]
+        I = turned_inertia(body.R, m.shapes[b])
+        kinetic += 0.5 * (body.V @ (I @ body.V))
+        potential -= dot(body.P * I.m + I.h, m.gravity)
+        mass += I.m
+    for j in range(m.nv):
+        kinetic += 0.5 * m.dofs[j].armature * v[j] * v[j]
+    return kinetic, potential, mass
+
+
+@part
+def work_of_forces(landing, h):
+    """W of a part of length h, whose velocities at the end have been found: forces are lines in these [implicit.py]."""
+    implicit, scene = landing.implicit, landing.scene
+    body, step = implicit.body, implicit.body.step
+    m, traits, work = step.model, body.aba.model.dofs, 0.0
+    for j in range(m.nv):
+        change = implicit.end[j] - step.v[j]
+        more = traits[j].armature - m.dofs[j].armature
+        force = body.tau[j] - m.dofs[j].damping * landing.middle[j] - more * change / h
+        work += h * force * (step.v[j] + 0.5 * change)
+    if implicit.pushed:
+        body_motions(scene, aba_scratch(body.aba), implicit.end)
+        for b in range(m.n):
+            at = scene.bodies[b]
+            mean = (at.V + scene.motions[b].x) * 0.5
+            work += h * (mean @ rotate_force(at.R @ m.outward[b].R, implicit.wrenches[b].f))
+    return work
+
+
+@helper
+def farthest_move(scene, h):
+    """How far any point of a shape moved in a part of length h, at most."""
+    most = 0.0
+    for i in range(scene.n_shapes - scene.n_flat):
+        shape = scene.shapes[i]
+        if shape.body >= 0:
+            body = scene.bodies[shape.body]
+            speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(shape.box)
+            most = max(most, speed * h)
+    return most
+
+
+@helper
+def depth_before(scene, now):
+    """How deep the shapes of a touch overlapped where the part began."""
+    deep = 0.0
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        one = touch.shape == now.shape and touch.other == now.other
+        same = one or (touch.shape == now.other and touch.other == now.shape)
+        if same and touch.kind == now.kind and (touch.kind != LIMIT or touch.a == now.a):
+            deep = max(deep, -touch.gap)
+    return deep
+
+
+@part
+def is_too_deep(scene, ahead):
+    """Whether anything overlaps more than it may where a part ended, at which bodies are placed; ahead: where touches
+    there go."""
+    find_touches(ahead, 0.0)
+    if ahead.n > ahead.capacity:
+        return True
+    for k in range(ahead.n):
+        now = ahead.touches[k]
+        if -now.gap > DEEPEST and -now.gap > depth_before(scene, now):
+            return True
+    return False

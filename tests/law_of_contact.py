@@ -1,0 +1,246 @@
+"""The law of contact, judged from outside after every step: by poses, velocities and energies of Supple's exact
+functions, by corners in plain arithmetic, and by coal's distances where it is installed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import supple
+from supple import Contacts, Model, Shape
+from supple.contact.memory import CONTACT, LIMIT
+from supple.contact.room import ContactRoom, Unsolved
+from supple.integrating.joint_law import LAW
+from supple.model.geometry import rotation_from_quaternion
+from supple.model.manifold import layout
+
+try:
+    import coal
+except ImportError:  # then only the search itself says how deep bodies overlap
+    coal = None
+
+Floats = NDArray[np.float64]
+NOTHING = np.zeros((0, LAW))
+LOOK = 5  #: steps between looks by coal
+
+
+@dataclass
+class Verdict:
+    """What was found, of as many steps as were judged."""
+
+    scenes: int = 0
+    steps: int = 0  #: that were taken with touches
+    flights: int = 0  #: and without
+    parts: int = 0  #: of steps with touches
+    rough: int = 0  #: parts that were as short as they get, and still not as good as promised
+    refused: list[str] = field(default_factory=list)
+    pull: float = 0.0  #: the largest impulse that pulled, relative to the largest of its step
+    cone: float = 0.0  #: by how much friction left its cone, likewise
+    fault: float = 0.0  #: the largest velocity by which the law was missed, relative to those that meet
+    differ: float = 0.0  #: between velocities at touches as the step has them and as they are, likewise
+    overlap: list[float] = field(default_factory=list)  #: the largest of each scene, in metres
+    beyond: list[float] = field(default_factory=list)  #: likewise of joints beyond their limits
+    rise: list[float] = field(default_factory=list)  #: the largest rise of energy in a step of each scene
+    unseen: float = 0.0  #: overlap that the search does not find
+    where: dict[str, str] = field(default_factory=dict)  #: the scene of each figure
+
+    def note(self, name: str, x: float, where: str) -> None:
+        if not x <= getattr(self, name):
+            setattr(self, name, x)
+            self.where[name] = where
+
+    def __str__(self) -> str:
+        def spread(x: list[float], unit: float) -> str:
+            y = np.array(x or [0.0]) / unit
+            return f"median {np.median(y):.2g}, 99 % {np.quantile(y, 0.99):.2g}, most {y.max():.2g}"
+
+        return "\n".join(
+            [
+                f"{self.scenes:,} scenes, {self.steps:,} steps with touches and {self.flights:,} without, "
+                f"{len(self.refused)} refused; {self.parts / max(self.steps, 1):.2f} parts a step, "
+                f"{self.rough} of them rough",
+                f"of the largest impulse of a step: pull {self.pull:.1g}, beyond the cone {self.cone:.1g}",
+                f"of the velocities that meet: fault {self.fault:.1g}, u differs by {self.differ:.1g}",
+                f"overlap, largest of a scene, mm: {spread(self.overlap, 1e-3)}; not found by the search "
+                f"{1e3 * self.unseen:.2g}" + ("" if coal else " (coal is not installed)"),
+                f"beyond limits, largest of a scene, mrad or mm: {spread(self.beyond, 1e-3)}",
+                f"rise of energy in a step, largest of a scene: {spread(self.rise, 1.0)}",
+                *(f"{name}: {where}" for name, where in self.where.items()),
+                *self.refused[:5],
+            ]
+        )
+
+
+def lowest_points(x: Shape, R: Floats, at: Floats, down: Floats) -> float:
+    """How far a shape reaches along a direction."""
+    d, size = R.T @ down, x.size
+    if x.kind == "sphere":
+        far = size[0]
+    elif x.kind == "capsule":
+        far = size[0] + 0.5 * size[1] * abs(d[2])
+    elif x.kind == "cylinder":
+        far = size[0] * np.hypot(d[0], d[1]) + 0.5 * size[1] * abs(d[2])
+    elif x.kind == "box":
+        far = 0.5 * np.abs(d) @ size
+    else:
+        assert x.points is not None
+        far = (x.points @ d).max()
+    return float(far + at @ down)
+
+
+def coal_shape(x: Shape) -> Any:
+    if x.kind == "hull":
+        points = coal.StdVec_Vec3s()
+        for p in x.points:  # type: ignore[union-attr]
+            points.append(p)
+        return coal.Convex.convexHull(points, False, None)
+    return getattr(coal, x.kind.capitalize())(*x.size)
+
+
+class Judge:
+    """Steps of a model with contacts, each of them judged. q and v are where it is."""
+
+    def __init__(self, model: Model, q: Floats, v: Floats, contacts: Contacts, verdict: Verdict, name: str) -> None:
+        self.model, self.q, self.v, self.verdict, self.name = model, q, v, verdict, name
+        self.room, self.looking = (ContactRoom(model, NOTHING, contacts) for _ in range(2))
+        self.bounces = any(x.restitution > 0 for x in self.room.shapes)
+        self.overlap = self.beyond = self.rise = 0.0
+        self.count, self.deepest = 0, ""
+        self._solid = [k for k, x in enumerate(self.room.shapes) if x.kind not in ("plane", "heights")]
+        self._coal = {k: coal_shape(self.room.shapes[k]) for k in self._solid} if coal else {}
+        n = len(self.room.shapes)
+        apart = self.room.scene.apart[: self.room.scene.n_apart].tolist()
+        self._apart = {(x // n, x % n) for x in apart}
+
+    def run(self, duration: float, h: float) -> None:
+        """Until the end, or until a step is refused."""
+        for _ in range(round(duration / h)):
+            try:
+                self.step(h)
+            except Unsolved as e:
+                self.verdict.refused.append(f"{self.name}, step {self.count}: {e}")
+                break
+        self.verdict.scenes += 1
+        for name in ("overlap", "beyond", "rise"):
+            x = getattr(self, name)
+            if x > max(getattr(self.verdict, name), default=0.0):
+                self.verdict.where[name] = self.name + (f": {self.deepest}" if name == "overlap" else "")
+            getattr(self.verdict, name).append(x)
+
+    def step(self, h: float) -> None:
+        model, room, q, v = self.model, self.room, self.q, self.v
+        kinetic, potential = self._energies(q, v)
+        lifted = 0.0  # by moving apart what overlaps
+        if room.take(q, v, h, np.zeros(model.nv), None):
+            self.q, self.v = room.q.copy(), room.v.copy()
+            self.verdict.steps += 1
+            self.verdict.parts += room.landing.parts
+            self.verdict.rough += room.landing.rough
+            lifted = room.landing.lifted
+            self._judge_impulses()
+            if room.landing.parts == 1:
+                self._judge_velocities(q, v, h)
+        else:
+            final = supple.simulate(model, q, v, dt=h, duration=h).final
+            self.q, self.v = final.q, final.v
+            self.verdict.flights += 1
+        self.count += 1
+        self._judge_places()
+        now = self._energies(self.q, self.v)
+        g = np.array(model.gravity)
+        rise = sum(now) - kinetic - potential - lifted
+        self.rise = max(self.rise, rise / (kinetic + model.total_mass * float(g @ g) * h * h + 1e-12))
+
+    def _energies(self, q: Floats, v: Floats) -> tuple[float, float]:
+        return float(supple.kinetic_energy(self.model, q, v)), float(supple.potential_energy(self.model, q))
+
+    def _judge_impulses(self) -> None:
+        """They push, and friction is in its cone."""
+        found = self.room.found
+        lam, mu = found["lam"] + found["struck"], found["friction"]
+        largest = np.abs(lam).max(initial=1e-300)
+        self.verdict.note("pull", -lam[:, 0].min(initial=0.0) / largest, self.name)
+        excess = np.hypot(lam[:, 1], lam[:, 2]) - np.where(found["kind"] == CONTACT, mu, 0.0) * lam[:, 0]
+        self.verdict.note("cone", excess.max(initial=0.0) / largest, self.name)
+
+    def _judge_velocities(self, q: Floats, v: Floats, h: float) -> None:
+        """Touches where the step began, with the velocities that it ended with, along the axes of its beginning."""
+        found, model, v1 = self.room.found, self.model, self.v.copy()
+        for at, lin in zip(layout(model).free_q, layout(model).free_lin):
+            turn = rotation_from_quaternion(q[at]).T @ rotation_from_quaternion(self.q[at])
+            v1[lin] = turn @ v1[lin]
+        P, motion = supple.poses(model, q).position, supple.velocities(model, q, v1)
+        u = np.zeros((len(found), 3))
+        for k, t in enumerate(found):
+            if t["kind"] == LIMIT:
+                u[k, 0] = t["n"][0] * v1[t["a"]]
+                continue
+            w = np.zeros(3)
+            for b, sign in ((t["a"], 1.0), (t["b"], -1.0)):
+                if b >= 0:
+                    w += sign * (motion.linear[b] + np.cross(motion.angular[b], t["point"] - P[b]))
+            u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
+        contact, lam = found["kind"] == CONTACT, found["lam"]
+        mu = np.where(contact, found["friction"], 0.0)
+        met = max(np.abs(found["before"]).max(), np.abs(found["free"]).max()) + float(np.linalg.norm(model.gravity)) * h
+        self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
+        opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / h, np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
+        pushes = lam[:, 0] * found["W"][:, 0]  # as a velocity
+        along = (lam[:, 1:] * u[:, 1:]).sum(axis=1) / np.maximum(slip, 1e-300)  # against the slip if negative
+        lost = found["W"][:, 0] * (mu * lam[:, 0] + np.where(slip > 0, along, 0.0))
+        faults = [-opens, np.minimum(pushes, opens), np.minimum(slip, lost)]
+        self.verdict.note("fault", max(x.max(initial=0.0) for x in faults) / met, self.name)
+
+    def _judge_places(self) -> None:
+        model, q = self.model, self.q
+        found = self.looking.touching(q)
+        contact = found[found["kind"] == CONTACT]
+        deep = -contact["gap"].min(initial=0.0)
+        if deep > self.overlap:
+            t = contact[np.argmin(contact["gap"])]
+            kinds = " on ".join(self.room.shapes[t[x]].kind for x in ("shape", "other"))
+            self.deepest = f"{kinds}, step {self.count}"
+        at = layout(model).plain_q
+        out = np.maximum(model.lower[at] - q[at], q[at] - model.upper[at])
+        self.overlap, self.beyond = max(self.overlap, deep), max(self.beyond, out.max(initial=0.0))
+        if self.count % LOOK == 0:
+            self._look_again(q, contact)
+
+    def _look_again(self, q: Floats, found: NDArray[Any]) -> None:
+        """Overlap by corners, and by coal."""
+        shapes, place = self.room.shapes, supple.poses(self.model, q)
+        known: dict[tuple[int, int], float] = {}
+        for t in found:
+            pair = (min(t["shape"], t["other"]), max(t["shape"], t["other"]))
+            known[pair] = max(known.get(pair, 0.0), -t["gap"])
+        where = {}
+        for k in self._solid:
+            x = shapes[k]
+            R, p = (place.rotation[x.body], place.position[x.body]) if x.body >= 0 else (np.eye(3), np.zeros(3))
+            where[k] = R @ x.rotation, p + R @ x.position
+        for i, k in enumerate(self._solid):
+            for l, plane in enumerate(shapes):
+                if plane.kind == "plane" and shapes[k].body >= 0 and self._may(k, l):
+                    down = -plane.rotation[:, 2]
+                    deep = lowest_points(shapes[k], *where[k], down) - plane.position @ down
+                    self._compare(deep, known, k, l)
+            for l in self._solid[i + 1 :]:
+                near = np.linalg.norm(where[k][1] - where[l][1]) < shapes[k].radius + shapes[l].radius
+                if coal and near and self._may(k, l):
+                    places = [coal.Transform3s(*where[x]) for x in (k, l)]
+                    request, result = coal.DistanceRequest(), coal.DistanceResult()
+                    deep = -coal.distance(self._coal[k], places[0], self._coal[l], places[1], request, result)
+                    self._compare(deep, known, k, l)
+
+    def _may(self, k: int, l: int) -> bool:
+        a, b, parent = self.room.shapes[k].body, self.room.shapes[l].body, self.model.parent
+        joined = a == b or (a >= 0 and b >= 0 and (parent[a] == b or parent[b] == a))
+        return not joined and (min(k, l), max(k, l)) not in self._apart
+
+    def _compare(self, deep: float, known: dict[tuple[int, int], float], k: int, l: int) -> None:
+        self.overlap = max(self.overlap, deep)
+        missed = deep - known.get((min(k, l), max(k, l)), 0.0)
+        self.verdict.note("unseen", missed, f"{self.name}, step {self.count}: {k} and {l}")

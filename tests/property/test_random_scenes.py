@@ -1,0 +1,39 @@
+"""A few of the random scenes of tests/random_scenes.py, judged at every step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.law_of_contact import Verdict
+from tests.random_scenes import judge_scene, stack
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_the_law_of_contact_holds_at_every_step_of_random_scenes(seed: int) -> None:
+    """Impulses push, friction is in its cone and against the slip, nothing overlaps or passes its limit, and energy
+    does not rise, as docs/algorithms/contact.md has it."""
+    verdict = Verdict()
+    for number in range(5):
+        judge_scene(seed, number, verdict, duration=0.4)
+    assert not verdict.refused and verdict.steps > 300
+    assert verdict.pull == 0.0 and verdict.cone < 1e-14
+    assert verdict.fault < 1e-5 and verdict.differ < 1e-11
+    assert max(verdict.overlap) < 1e-3 and max(verdict.beyond) < 5e-4 and verdict.unseen < 1e-4
+    assert max(verdict.rise) < 1e-3
+
+
+def test_a_judged_stack_stands() -> None:
+    assert float(stack(50).split("at most ")[1].split()[0]) < 0.1
+
+
+def test_the_judge_sees_what_is_wrong() -> None:
+    """Overlap, by both searches, and a rise of energy."""
+    verdict = Verdict()
+    judge = judge_scene(0, 1, verdict, duration=0.05)
+    root = judge.model.q_index[0]
+    judge.q = judge.q.copy()
+    judge.q[root + 2] -= 5.0
+    judge._judge_places()
+    judge._look_again(judge.q, np.zeros(0, dtype=judge.room.found.dtype))
+    assert judge.overlap > 1.0 and verdict.unseen > 1.0
