@@ -9,7 +9,7 @@ so that rows of touches become those of Y P, and all that follows is as without 
 become the nearest ones, in the metric of H, that keep loops closed: zeta = D^1/2 L v becomes P zeta.
 
 A row of which nothing is left, compared with the longest of its loop, depends on others and is left out: redundant rows
-do no harm [row_elimination.py]. Trees that loops connect are one mechanism, within which Q is dense: O(r^2 n) for r
+do no harm [row_scales.py]. Trees that loops connect are one mechanism, within which Q is dense: O(r^2 n) for r
 rows over n degrees of freedom, and O(r n) for a touch. What steps add to gaps, projecting.py closes.
 """
 
@@ -25,7 +25,7 @@ from supple.contact.rows import add_changes, lift_pair, respond_alone, row_of_do
 from supple.exact.closure import find_relations, find_rows, hold_world, widest_gap
 from supple.exact.loop_tables import Loops, loop_tables
 from supple.exact.motion import joint_of, zero_vec
-from supple.exact.row_elimination import least_remainder, reach_of
+from supple.exact.row_scales import least_remainder, reach_of
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial import fields
