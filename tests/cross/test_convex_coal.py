@@ -34,10 +34,8 @@ def theirs(model: Model) -> list[Any]:
     made = []
     for x in model.shape_list:
         if x.kind == "hull":
-            points = coal.StdVec_Vec3s()
-            for p in x.points:
-                points.append(p)
-            made.append(coal.Convex.convexHull(points, False, None))
+            assert x.points is not None
+            made.append(hull(x.points))
         else:
             made.append(getattr(coal, x.kind.capitalize())(*x.size))
     return made
@@ -73,3 +71,53 @@ def test_gaps_and_normals_are_coals(wanted: float) -> None:
         kinds = [x.kind for x in model.shape_list]
         assert closest["gap"] == pytest.approx(expected, abs=1e-6, rel=2e-3), (seed, kinds)
         assert abs(sign * closest["n"] @ normal) > 0.999, (seed, kinds)
+
+
+def hull(points: np.ndarray) -> Any:
+    corners = coal.StdVec_Vec3s()
+    for p in points:
+        corners.append(p)
+    return coal.Convex.convexHull(corners, False, None)
+
+
+def rough_field(rng: np.random.Generator) -> tuple[np.ndarray, list[Any]]:
+    """Heights over a square metre, and what is below each of their triangles, to a depth."""
+    heights, x = 0.08 * rng.normal(size=(9, 9)), np.linspace(-0.5, 0.5, 9)
+    at = np.stack([*np.meshgrid(x, x), heights], axis=2)
+    cells = [(at[r, c], at[r, c + 1], at[r + 1, c + 1], at[r + 1, c]) for r in range(8) for c in range(8)]
+    tops = [np.array(x) for a, b, d, e in cells for x in ((a, b, d), (a, e, d))]
+    return heights, [hull(np.concatenate([x, x - (0.0, 0.0, 0.05)])) for x in tops]
+
+
+def nearest(shape: Any, turn: Rotation, at: np.ndarray, others: list[Any]) -> float:
+    place, request = coal.Transform3s(turn.as_matrix(), at), coal.DistanceRequest()
+    request.gjk_tolerance, still = 1e-10, coal.Transform3s()
+    return float(min(coal.distance(shape, place, x, still, request, coal.DistanceResult()) for x in others))
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_gaps_above_height_fields_are_those_of_their_nearest_triangle(kind: str) -> None:
+    """Shapes of about the size of a cell, which hang 2 mm above ridges, peaks and slopes."""
+    wanted = 2e-3
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        heights, below = rough_field(rng)
+        b, size = ModelBuilder("field"), rng.uniform(0.05, 0.2, 3)
+        b.add_body("body", joint="free", mass=1.0, inertia=[0.1] * 3)
+        points = rng.normal(size=(30, 3))
+        given = {"points": points / np.linalg.norm(points, axis=1)[:, None] * size} if kind == "hull" else {}
+        b.add_shape("body", kind, () if given else size[: 3 if kind == "box" else 2], **given)
+        (shape,) = theirs(b.build())
+        b.add_shape(None, "heights", (1.0, 1.0), points=heights)
+        model, turn, at = b.build(), Rotation.random(random_state=seed), np.append(rng.uniform(-0.2, 0.2, 2), 0.6)
+        for _ in range(100):  # down by as much as is free, until they are near
+            free = nearest(shape, turn, at, below) - wanted
+            at[2] -= free
+            if free < 1e-6:
+                break
+        q = model.neutral()
+        q[:3], q[3:7] = at, turn.as_quat()
+        room = ContactRoom(model, np.zeros((0, 11)), Contacts())
+        room.scene.length = 0.01
+        found = room.touching(q)
+        assert found["gap"].min() == pytest.approx(wanted, abs=1e-5), seed

@@ -157,10 +157,9 @@ def clip_to(outline, other, n, spare, near):
 
 
 @helper
-def add_outline(scene, i, j, n, one, two, of_a, closest, within):
+def add_outline(scene, A, B, i, j, n, one, two, of_a, closest, within):
     """The corners of one outline over the plane of the other; none is closer than the closest points. Returns the
     smallest gap."""
-    A, B = scene.shapes[i], scene.shapes[j]
     m, c, least = face_normal(two, n), middle_of(two), 1e300
     slope = dot(m, n)
     for k in range(one.n):
@@ -175,9 +174,8 @@ def add_outline(scene, i, j, n, one, two, of_a, closest, within):
 
 
 @part
-def add_faces_of(scene, i, j, n, closest, within, size):
+def add_faces_of(scene, A, B, i, j, n, closest, within, size):
     """Touches where faces look at each other, or a line at a face. Returns the smallest gap."""
-    A, B = scene.shapes[i], scene.shapes[j]
     if A.kind == SPHERE or B.kind == SPHERE:
         return 1e300
     one, two, spare = new_outline(), new_outline(), new_outline()
@@ -188,32 +186,45 @@ def add_faces_of(scene, i, j, n, closest, within, size):
     least, of_a = 1e300, two.n >= 3 and (one.n < 3 or bent(two, n) <= bent(one, n))
     if of_a and one.n >= 2 and dot(face_normal(two, n), n) > FACING:
         clip_to(one, two, n, spare, near)
-        least = add_outline(scene, i, j, n, one, two, True, closest, within)
+        least = add_outline(scene, A, B, i, j, n, one, two, True, closest, within)
     elif one.n >= 3 and two.n >= 2 and not of_a and dot(face_normal(one, n), n) > FACING:
         clip_to(two, one, n, spare, near)
-        least = add_outline(scene, i, j, n, two, one, False, closest, within)
+        least = add_outline(scene, A, B, i, j, n, two, one, False, closest, within)
     return least
+
+
+@part
+def facing(scene, A, B, within):
+    """The normal from one convex shape to another, the gap along it, and the closest point of A, without its radius.
+    They may be anything if the gap is not within reach."""
+    size, both, S = min(norm(A.box), norm(B.box)), radius_of(A) + radius_of(B), new_simplex()
+    p, a, _ = between(scene, A, B, S, Vec3(0.0, 0.0, 0.0), likely_axis(A, B, 0))
+    gap, n = norm(p), p
+    if gap - both < within:
+        if gap > NEAR * size:
+            n = p * (1.0 / gap)
+        else:
+            n, depth, a = parting(scene, A, B, S, size)
+            gap = -depth
+    return n, gap - both, a
+
+
+@part
+def add_facing(scene, A, B, i, j, n, gap, a, within):
+    """The touches of two convex shapes, as those of shapes i and j, from what `facing` found."""
+    size = min(norm(A.box), norm(B.box))
+    least = add_faces_of(scene, A, B, i, j, n, gap, within, size)
+    if least > gap + SAME * size:
+        add_touch(scene, i, j, a - n * (radius_of(A) + 0.5 * gap), n, gap, 40)
 
 
 @part
 def convex(scene, i, j, within):
     """The touches of two convex shapes."""
-    A, B, zero = scene.shapes[i], scene.shapes[j], Vec3(0.0, 0.0, 0.0)
-    size, both, S = min(norm(A.box), norm(B.box)), radius_of(A) + radius_of(B), new_simplex()
-    p, a, _ = between(scene, A, B, S, zero, likely_axis(A, B, 0))
-    gap = norm(p)
-    if gap - both >= within:
-        return
-    if gap > NEAR * size:
-        n = p * (1.0 / gap)
-    else:
-        n, depth, a = parting(scene, A, B, S, size)
-        gap = -depth
-    gap -= both
+    A, B = scene.shapes[i], scene.shapes[j]
+    n, gap, a = facing(scene, A, B, within)
     if gap < within:
-        least = add_faces_of(scene, i, j, n, gap, within, size)
-        if least > gap + SAME * size:
-            add_touch(scene, i, j, a - n * (radius_of(A) + 0.5 * gap), n, gap, 40)
+        add_facing(scene, A, B, i, j, n, gap, a, within)
 
 
 @part

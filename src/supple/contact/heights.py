@@ -1,22 +1,29 @@
 """Where shapes touch a height field.
 
 Its surface is two triangles to a cell, divided from the corner with the lowest indices to the one with the highest. A
-point with a radius touches triangles, at their closest points; a shape's points are those of points.corner. Corners of
-the field touch capsules, boxes and cylinders from below. An edge of a shape that crosses an edge of the field between
-corners of both is not found until a corner is near: cells should not be much larger than shapes.
+point with a radius touches triangles, at their closest points; a shape's points are those of points.corner. What else
+may touch are ridges of the field, edges from which it falls off on both sides, and peaks, where they end: each is a
+line, which a convex shape touches as it touches a capsule without a radius [convex.py], if the normal is out of the
+triangles on both sides; and the lowest points of cylinders over each triangle. The outermost edges of a field are no
+ridges.
 """
 
 from __future__ import annotations
 
-import math
-
-from supple.contact.memory import BOX, CAPSULE, CYLINDER
-from supple.contact.points import add_touch, along, clamp, corner, n_corners, nearest_on_box, nearest_on_cylinder, norm
-from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
+from supple.contact.convex import add_facing, facing
+from supple.contact.memory import CAPSULE, CYLINDER, SPHERE, PlacedShape
+from supple.contact.points import across, add_touch, clamp, corner, n_corners, norm
+from supple.contact.support import farthest, radius_of
+from supple.spatial.algebra import Mat3, Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
 
 ALIKE = 0.999  #: touches of one point whose normals agree to this are one
 MOST = 4  #: touches of one point
+FLAT = 1e-3  #: the sine of the angle by which a ridge falls off, at least
+LEANING = 0.02  #: the sine of the angle by which a normal may lean towards a triangle
+EDGES = 16  #: by which touches at ridges are told apart
+
+new_line = PlacedShape.new
 
 
 @helper
@@ -141,47 +148,123 @@ def point_on_heights(scene, i, j, c, r, within, feature):
                         scene.n = end
 
 
+# --- ridges -----------------------------------------------------------------------------------------------------------
+
+
 @helper
-def add_field_corner(scene, i, j, c, within, feature):
-    """A corner of the field, c in the world, under the capsule, box or cylinder i: the normal is out of the field."""
-    A = scene.shapes[i]
-    if A.kind == CAPSULE:
-        a = z_axis(A.X)
-        away = A.at + a * along(A.at, a, A.half.z, c) - c
-        distance = norm(away)
-        gap = distance - A.half.x
-        n = away * (1.0 / max(distance, 1e-12))
-    else:
-        p = transpose(A.X) @ (c - A.at)
-        gap, n = nearest_on_cylinder(p, A.half) if A.kind == CYLINDER else nearest_on_box(p, A.half)
-        n = A.X @ (n * -1.0)
-    if gap < within and dot(n, z_axis(scene.shapes[j].X)) > 0.1:
-        add_touch(scene, i, j, c + n * (0.5 * gap), n, gap, 48 + feature % 16)
+def rises(p, q, u, w):
+    """Whether the edge from p to q is a ridge between the triangles with the third corners u and w: the second one is
+    below the plane of the first."""
+    n = cross(q - p, u - p)
+    if n.z < 0.0:
+        n = n * -1.0
+    return dot(n, w - p) < -FLAT * norm(n) * norm(w - p)
+
+
+@helper
+def between_slopes(n, p, u, w):
+    """Whether a normal at a ridge is out of both triangles."""
+    return dot(n, u - p) < LEANING * norm(u - p) and dot(n, w - p) < LEANING * norm(w - p)
+
+
+@helper
+def make_line(H, p, q, line):
+    """The edge from p to q as a capsule without a radius, in the world."""
+    half, z = norm(q - p) * 0.5, H.X @ (q - p)
+    z = z * (1.0 / norm(z))
+    x, y = across(z)
+    line.kind, line.at = CAPSULE, H.at + H.X @ ((p + q) * 0.5)
+    line.X = transpose(Mat3(x, y, z))
+    line.half = line.box = Vec3(0.0, 0.0, half)
+
+
+@helper
+def drop_repeated(scene, begin, first, near):
+    """Of the touches from `first` on, those that are where another one since `begin` is."""
+    k = first
+    while k < scene.n <= scene.capacity:
+        touch, again = scene.touches[k], False
+        for m in range(begin, k):
+            d = scene.touches[m].point - touch.point
+            again = again or (dot(d, d) < near * near and dot(scene.touches[m].n, touch.n) > ALIKE)
+        if again:
+            scene.n -= 1
+            last = scene.touches[scene.n]
+            touch.point, touch.n, touch.t, touch.s = last.point, last.n, last.t, last.s
+            touch.gap, touch.key = last.gap, last.key
+        else:
+            k += 1
 
 
 @part
-def corners_under(scene, i, j, within):
-    """The corners of the height field j under the shape i."""
+def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
+    """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape."""
     A, H = scene.shapes[i], scene.shapes[j]
-    p, reach = transpose(H.X) @ (A.at - H.at), norm(A.box) + within
+    if not rises(p, q, u, w):
+        return
+    make_line(H, p, q, line)
+    if norm(A.at - line.at) > norm(A.box) + line.half.z + within:
+        return
+    n, gap, a = facing(scene, A, line, within)
+    if gap < within and between_slopes(transpose(H.X) @ n, p, u, w):
+        first = scene.n
+        add_facing(scene, A, line, i, j, n, gap, a, within)
+        for k in range(first, min(scene.n, scene.capacity)):
+            scene.touches[k].key += feature % EDGES
+        drop_repeated(scene, begin, first, 0.01 * line.half.z)
+
+
+@part
+def add_rim(scene, i, j, a, b, c, begin, within, feature):
+    """The point of a cylinder that is lowest over a triangle, whose rims are deepest where that slopes."""
+    A, H = scene.shapes[i], scene.shapes[j]
+    up = cross(b - a, c - a)
+    up = up * ((1.0 if up.z > 0.0 else -1.0) / norm(up))
+    n = H.X @ up
+    x = farthest(scene, A, n * -1.0)
+    p = transpose(H.X) @ (x - H.at)
+    gap = dot(up, p - a)
+    if gap < within and over(p, a, b, c):
+        first = scene.n
+        add_touch(scene, i, j, x - n * (0.5 * gap), n, gap, 40 + feature % EDGES)
+        drop_repeated(scene, begin, first, 0.01 * A.half.x)
+
+
+@part
+def ridges_under(scene, i, j, begin, within):
+    """The ridges of the height field j under the shape i, cell by cell: along x, along y, and across."""
+    A, H = scene.shapes[i], scene.shapes[j]
+    p, reach, line = transpose(H.X) @ (A.at - H.at), norm(A.box) + within, new_line()
     dx, dy = spacing(H)
     if abs(p.x) > H.half.x + reach or abs(p.y) > H.half.y + reach:
         return
-    low, high = cells_near(p.x, dx, H.half.x, H.count - 1.0, reach)
+    up = z_axis(H.X)
+    lowest = dot(up, farthest(scene, A, up * -1.0) - H.at) - radius_of(A) - within
+    left, right = cells_near(p.x, dx, H.half.x, H.count - 1.0, reach)
     bottom, top = cells_near(p.y, dy, H.half.y, H.rows - 1.0, reach)
-    for row in range(bottom, top + 2):
-        for column in range(low, high + 2):
-            c = field_point(scene, H, row, column)
-            if p.z - reach < c.z:
-                add_field_corner(scene, i, j, H.at + H.X @ c, within, row * H.count + column)
+    for row in range(bottom, top + 1):
+        for column in range(left, right + 1):
+            a, b = field_point(scene, H, row, column), field_point(scene, H, row, column + 1)
+            d, e = field_point(scene, H, row + 1, column + 1), field_point(scene, H, row + 1, column)
+            feature = 3 * (row * H.count + column)
+            if max(a.z, b.z) > lowest and row > 0:
+                add_ridge(scene, i, j, a, b, d, field_point(scene, H, row - 1, column), line, begin, within, feature)
+            if max(a.z, e.z) > lowest and column > 0:
+                w = field_point(scene, H, row, column - 1)
+                add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1)
+            if max(a.z, d.z) > lowest:
+                add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2)
+            if A.kind == CYLINDER and max(a.z, b.z, d.z, e.z) > lowest:
+                add_rim(scene, i, j, a, b, d, begin, within, feature)
+                add_rim(scene, i, j, a, e, d, begin, within, feature + 1)
 
 
 @part
 def shape_on_heights(scene, i, j, within):
     A = scene.shapes[i]
-    up = z_axis(scene.shapes[j].X)
+    up, begin = z_axis(scene.shapes[j].X), scene.n
     count, r = n_corners(A)
     for k in range(count):
         point_on_heights(scene, i, j, corner(scene, A, up, k), r, within, k)
-    if A.kind == CAPSULE or A.kind == BOX or A.kind == CYLINDER:
-        corners_under(scene, i, j, within)
+    if A.kind != SPHERE:
+        ridges_under(scene, i, j, begin, within)
