@@ -10,6 +10,8 @@ ridges.
 
 from __future__ import annotations
 
+import math
+
 from supple.contact.convex import add_facing, facing
 from supple.contact.memory import CAPSULE, CYLINDER, SPHERE, PlacedShape
 from supple.contact.points import across, add_touch, clamp, corner, n_corners, norm
@@ -215,22 +217,6 @@ def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
 
 
 @part
-def add_rim(scene, i, j, a, b, c, begin, within, feature):
-    """The point of a cylinder that is lowest over a triangle, whose rims are deepest where that slopes."""
-    A, H = scene.shapes[i], scene.shapes[j]
-    up = cross(b - a, c - a)
-    up = up * ((1.0 if up.z > 0.0 else -1.0) / norm(up))
-    n = H.X @ up
-    x = farthest(scene, A, n * -1.0)
-    p = transpose(H.X) @ (x - H.at)
-    gap = dot(up, p - a)
-    if gap < within and over(p, a, b, c):
-        first = scene.n
-        add_touch(scene, i, j, x - n * (0.5 * gap), n, gap, 40 + feature % EDGES)
-        drop_repeated(scene, begin, first, 0.01 * A.half.x)
-
-
-@part
 def ridges_under(scene, i, j, begin, within):
     """The ridges of the height field j under the shape i, cell by cell: along x, along y, and across."""
     A, H = scene.shapes[i], scene.shapes[j]
@@ -254,9 +240,6 @@ def ridges_under(scene, i, j, begin, within):
                 add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1)
             if max(a.z, d.z) > lowest:
                 add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2)
-            if A.kind == CYLINDER and max(a.z, b.z, d.z, e.z) > lowest:
-                add_rim(scene, i, j, a, b, d, begin, within, feature)
-                add_rim(scene, i, j, a, e, d, begin, within, feature + 1)
 
 
 @part

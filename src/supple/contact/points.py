@@ -180,23 +180,6 @@ def capsules(scene, i, j, within):
 
 
 @helper
-def nearest_on_cylinder(p, half):
-    """The distance of a point from a cylinder, in its frame, and the normal there; inside it is negative."""
-    across_it = math.sqrt(p.x * p.x + p.y * p.y)
-    out = Vec3(p.x / across_it, p.y / across_it, 0.0) if across_it > CLOSE * half.x else Vec3(1.0, 0.0, 0.0)
-    up = Vec3(0.0, 0.0, math.copysign(1.0, p.z))
-    x, z = across_it - half.x, abs(p.z) - half.z
-    if x > 0.0 and z > 0.0:
-        gap = math.sqrt(x * x + z * z)
-        n = out * (x / gap) + up * (z / gap)
-    elif x > z:
-        gap, n = x, out
-    else:
-        gap, n = z, up
-    return gap, n
-
-
-@helper
 def nearest_on_box(c, h):
     """For a point c, in a box's frame: the gap, and the normal out of the box there."""
     p = Vec3(clamp(c.x, -h.x, h.x), clamp(c.y, -h.y, h.y), clamp(c.z, -h.z, h.z))
