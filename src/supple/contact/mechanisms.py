@@ -25,7 +25,7 @@ from supple.contact.rows import add_changes, lift_pair, respond_alone, row_of_do
 from supple.exact.closure import find_relations, find_rows, hold_world, widest_gap
 from supple.exact.loop_tables import Loops, loop_tables
 from supple.exact.motion import joint_of, zero_vec
-from supple.exact.row_elimination import least_remainder, reach_of
+from supple.exact.row_scales import least_remainder, reach_of
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial import fields
