@@ -10,6 +10,8 @@ ridges.
 
 from __future__ import annotations
 
+import math
+
 from supple.contact.convex import add_facing, facing
 from supple.contact.memory import CAPSULE, CYLINDER, SPHERE, PlacedShape
 from supple.contact.points import across, add_touch, clamp, corner, n_corners, norm
