@@ -135,7 +135,7 @@ def test_three_links_in_a_ring_fall_as_one_rigid_body():
         c = simulate(b.build(), q[:7], v, duration=0.5, dt=dt, contacts=FLOOR)
         assert any(c.contacts(i) for i in range(len(c)))
         off.append(np.abs(a.q[-1, :7] - c.q[-1]).max())
-    assert off[1] < 2e-3 and off[1] < max(0.7 * off[0], 1e-6)  # both may take the very same steps
+    assert off[1] < 2e-3 and off[1] < max(0.7 * off[0], 1e-4)  # both may take the very same steps
 
 
 def test_the_joint_of_a_loop_carries_the_tie_of_a_frame_that_stands():

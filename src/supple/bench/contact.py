@@ -1,4 +1,5 @@
-"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, and how finding contacts grows."""
+"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, and how the
+search for contacts grows."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from supple.adaptive.touching_search import search_touches
 from supple.bench.contact_peers import mujoco_data, mujoco_model
 from supple.bench.exact import peer
 from supple.bench.measure import minima
+from supple.bench.ragdolls import WHOLE, falls
 from supple.bench.rows import Row
 from supple.contact.finding import find_touches
 from supple.contact.room import ContactRoom, Unsolved
@@ -51,6 +53,8 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     title = f"A crowd of {people[0] * people[1]} that falls ({scene.model.n_bodies:,} joints), a step of 2 ms"
     yield from _crowd(title, scene, mujoco, quick)
     yield "A person who has just fallen to the ground, a step of 2 ms", _humanoid(mujoco, quick)
+    if mujoco is not None:
+        yield f"Ragdolls of eleven capsules, {WHOLE:g} s from their drop on, a step of 2 ms", falls(mujoco, quick)
     title = f"Finding contacts of an arch of links on the ground, {ACTIVE} joints of which move"
     yield title, [row for n in (LINKS[:2] if quick else LINKS) for row in _finding(n)]
 

@@ -48,6 +48,7 @@ class Blocks(Struct):
     neighbours = Integers()
     places = Integers()
     numbers = fields.Floats()
+    spread = fields.Floats()  # (3, nv) of a touch, along its two blocks [factors.py]
     x = fields.Floats()  # (nv,) by local numbers: the right side, then the solution
     product = Integer()  # where scratch begins in numbers
     room_sets = Integer()
@@ -63,7 +64,9 @@ def blocks_for(tree: NDArray[np.int64]) -> Held:
     n = len(tree)
     by_block = ("number", "size", "degree", "rank", "sequence", "first", "begins", "width", "rows", "where")
     arrays = {name: np.zeros(n + 1, dtype=np.int64) for name in (*by_block, "swaps", "sets", "neighbours", "places")}
-    return Blocks.of(tree=np.append(tree, 0), x=np.zeros(n + 1), numbers=np.zeros(1), **arrays)
+    return Blocks.of(
+        tree=np.append(tree, 0), x=np.zeros(n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1), **arrays
+    )
 
 
 def make_room(blocks: Held) -> None:

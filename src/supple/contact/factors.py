@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from supple.contact.islands import touch_at
 from supple.spatial.addresses import from_entry
-from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper, part
 
 
@@ -30,27 +29,44 @@ def columns_of(B, rank):
 
 
 @helper
+def spread(scene, touch):
+    """A Y of one touch, along the degrees of freedom of its two blocks."""
+    B, A, n = scene.blocks, touch.slope, block_size(scene.blocks, touch.p)
+    last, shift = B.first[touch.p + 1], B.first[touch.q] - n
+    n += block_size(B, touch.q) if touch.q != touch.p else 0
+    for i in range(3 * n):
+        B.spread[i] = 0.0
+    for i in range(touch.first, touch.first + touch.count):
+        e = scene.entries[i]
+        f, at = A @ e.y, scene.local[e.dof]
+        at -= B.first[touch.p] if at < last else shift
+        B.spread[at], B.spread[n + at], B.spread[2 * n + at] = f.x, f.y, f.z
+    return n
+
+
+@helper
+def add_row(to, f, n, y, count):
+    """y^T of what is spread, to a row."""
+    g, h = from_entry(f, n), from_entry(f, 2 * n)
+    for c in range(count):
+        to[c] += y.x * f[c] + y.y * g[c] + y.z * h[c]
+
+
+@helper
 def add_touch_block(scene, touch):
     """Y^T A Y of one touch."""
-    B, A, end = scene.blocks, touch.slope, touch.first + touch.count
-    p, q = touch.p, touch.q
-    size, stride = block_size(B, p), block_size(B, p) + B.width[p]
+    B, n, p, q = scene.blocks, spread(scene, touch), touch.p, touch.q
+    size, stride, first_p, first_q = block_size(B, p), block_size(B, p) + B.width[p], B.first[p], B.first[q]
     own, columns, other = rows_of(B, p), columns_of(B, p), rows_of(B, q)
-    stride_q, first_p, first_q = block_size(B, q) + B.width[q], B.first[p], B.first[q]
-    for i in range(touch.first, end):
-        e = scene.entries[i]
-        f, column = A @ e.y, scene.local[e.dof]
-        in_p = column < B.first[p + 1]
-        for k in range(touch.first, end):
-            g = scene.entries[k]
-            x, row = dot(g.y, f), scene.local[g.dof]
-            if row < B.first[p + 1]:
-                to = column - first_p if in_p else size + touch.panel + column - first_q
-                own[stride * (row - first_p) + to] += x
-            elif in_p:
-                columns[size * (touch.panel + row - first_q) + column - first_p] += x
-            else:
-                other[stride_q * (row - first_q) + column - first_q] += x
+    stride_q, f, g = block_size(B, q) + B.width[q], B.spread, from_entry(B.spread, size)
+    for k in range(touch.first, touch.first + touch.count):
+        y, row = scene.entries[k].y, scene.local[scene.entries[k].dof]
+        if row < B.first[p + 1]:
+            add_row(from_entry(own, stride * (row - first_p)), f, n, y, size)
+            add_row(from_entry(own, stride * (row - first_p) + size + touch.panel), g, n, y, n - size)
+        else:
+            add_row(from_entry(columns, size * (touch.panel + row - first_q)), f, n, y, size)
+            add_row(from_entry(other, stride_q * (row - first_q)), g, n, y, n - size)
 
 
 @part

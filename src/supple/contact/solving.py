@@ -12,8 +12,8 @@ from supple.contact.newton import from_nearby
 from supple.contact.sweeps import sweep
 from supple.spatial.compiler import kernel
 
-FIRST, MOST, LAST = 4, 60, 40  #: sweeps at first, while they are quick, and in the end
-AIM, GOOD = 0.01, 0.1  #: of the tolerance: what ends a search, and what ends the attempts
+FIRST, MOST, LAST = 2, 60, 40  #: sweeps at first, while they are quick, and in the end
+AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
 @kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
@@ -32,7 +32,7 @@ def solve_touches(scene, most, tolerance):
             if steps < 0:
                 return -1.0
             done += steps
-        if not x <= enough and done < most:
+        if not x <= NEAR * tolerance and done < most:
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             if steps < 0:
                 return -1.0

@@ -17,7 +17,7 @@ from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
 JUDGED = 2  #: sweeps between judgements
-QUICKLY = 0.5  #: by which the worst fault falls between them
+QUICKLY = 0.1  #: by which the worst fault falls between them
 
 
 @part
