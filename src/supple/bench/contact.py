@@ -43,7 +43,8 @@ SETTLES = 0.6  #: seconds that MuJoCo is given to fall asleep
 OURS, FULL, THEIRS, ASLEEP = "adaptive", "all joints", "mj_step", "it sleeps"
 WINDOW = 20  #: steps that are timed together: one update among them
 LINKS, ACTIVE = (1_000, 10_000, 100_000, 1_000_000), 10  #: of chains; joints of these that move
-CELL = 0.1  #: metres a link
+CELL, ARCH = 0.1, 1_000  #: metres a link; links an arch
+RADIUS = ARCH * CELL / np.pi
 
 
 def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
@@ -55,7 +56,7 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "A person who has just fallen to the ground, a step of 2 ms", _humanoid(mujoco, quick)
     if mujoco is not None:
         yield f"Ragdolls of eleven capsules, {WHOLE:g} s from their drop on, a step of 2 ms", falls(mujoco, quick)
-    title = f"Finding contacts of an arch of links on the ground, {ACTIVE} joints of which move"
+    title = f"Finding contacts of arches of {ARCH:,} links on the ground, {ACTIVE} joints of which move"
     yield title, [row for n in (LINKS[:2] if quick else LINKS) for row in _finding(n)]
 
 
@@ -161,11 +162,11 @@ def _finding(n: int) -> list[Row]:
     size, turn = (0.02, 0.8 * CELL), np.eye(3)
     middle = np.array([0.0, 0.0, -0.5 * CELL])
     shapes = tuple(Shape(f"s{i}", i, "capsule", size, middle, turn) for i in range(n))
-    model = replace(_chain(n), shape_list=shapes)
+    model = replace(_arches(n), shape_list=shapes)
     q = model.neutral()
-    radius = n * CELL / np.pi
-    q[:3], q[3:7] = (-radius, 0.0, 0.0099), (1.0, 0.0, 0.0, 0.0)  # upside down: it goes up, over and down again
-    q[7:] = np.pi / (n - 1)
+    q[:3], q[3:7] = (-RADIUS, 0.0, 0.0099), (1.0, 0.0, 0.0, 0.0)  # upside down: it goes up, over and down again
+    q[7:] = np.pi / (ARCH - 1)
+    q[model.q_index[ARCH::ARCH]] = np.pi
     body = AdaptiveDynamics(model, q, active=ACTIVE, contacts=Contacts(ground=0.0, limits=False))
     body.run(3e-3, 1e-3)
     hybrid, find, all_of = body._hybrid, search_touches.load(), find_touches.load()
@@ -189,14 +190,16 @@ def _finding(n: int) -> list[Row]:
     return [Row(f"{what}: {names[x]}", best[x], "s", best["sweep"], "all shapes") for x in names]
 
 
-def _chain(n: int) -> Model:
-    """Links that hinge about y, the first of them free."""
-    b = ModelBuilder("arch")
+def _arches(n: int) -> Model:
+    """Links that hinge about y, in arches beside each other: the first of them is free, others stand on a hinge."""
+    b, first = ModelBuilder("arches"), np.arange(n) % ARCH == 0
     joints: list[JointName] = ["revolute"] * n
     joints[0] = "free"
+    position = np.where(first[:, None], (RADIUS, 0.0, 0.0099), (0.0, 0.0, -CELL))
+    position[:, 1] = np.where(first, 0.5 * (np.arange(n) // ARCH), 0.0)
+    position[0] = 0.0
     b.add_bodies(
-        np.arange(n) - 1, joints, axis=(0.0, 1.0, 0.0),
-        position=np.where(np.arange(n)[:, None] > 0, (0.0, 0.0, -CELL), 0.0), mass=0.1, com=(0.0, 0.0, -0.5 * CELL),
-        inertia=1e-4 * np.eye(3),
+        np.where(first, -1, np.arange(n) - 1), joints, axis=(0.0, 1.0, 0.0), position=position, mass=0.1,
+        com=(0.0, 0.0, -0.5 * CELL), inertia=1e-4 * np.eye(3),
     )  # fmt: skip
     return b.build()
