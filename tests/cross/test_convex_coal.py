@@ -1,7 +1,8 @@
-"""Gaps and normals of cylinders and hulls, beside coal's."""
+"""Gaps and normals of convex shapes, beside coal's."""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,77 @@ def test_gaps_above_height_fields_are_those_of_their_nearest_triangle(kind: str)
         room.scene.length = 0.01
         found = room.touching(q)
         assert found["gap"].min() == pytest.approx(wanted, abs=1e-5), seed
+
+
+# --- all kinds, however they lie --------------------------------------------------------------------------------------
+
+LIES = ("anyhow", "along each other's axes", "nearly so")
+
+
+def any_pair(rng: np.random.Generator, kinds: tuple[str, str]) -> Model:
+    b = ModelBuilder("pair")
+    for i, kind in enumerate(kinds):
+        size, given = rng.uniform(0.1, 0.3, 3), {}
+        b.add_body(f"body{i}", joint="free", mass=1.0, inertia=[0.1] * 3)
+        if kind == "hull":
+            points = rng.normal(size=(20, 3))
+            given["points"] = points / np.linalg.norm(points, axis=1)[:, None] * size
+        b.add_shape(f"body{i}", kind, size[: {"sphere": 1, "box": 3, "hull": 0}.get(kind, 2)], **given)
+    return b.build()
+
+
+def lie(rng: np.random.Generator, how: str) -> tuple[Rotation, np.ndarray]:
+    """How two shapes are turned, and a direction from the second to the first: half of those of shapes that lie along
+    each other's axes are along an axis, too, so that faces are flush."""
+    one, two = Rotation.from_quat(rng.normal(size=4)), Rotation.from_quat(rng.normal(size=4))
+    way = rng.normal(size=3)
+    if how != LIES[0]:
+        two = one * Rotation.create_group("O")[rng.integers(24)]
+        way = one.apply(np.eye(3)[rng.integers(3)]) if rng.random() < 0.5 else way
+    if how == LIES[2]:
+        two = two * Rotation.from_rotvec(rng.normal(size=3) * 10.0 ** rng.uniform(-8, -1))
+    return Rotation.concatenate([two, one]), way / np.linalg.norm(way)
+
+
+@pytest.mark.parametrize("kinds", [*itertools.combinations_with_replacement(KINDS, 2)], ids="-".join)
+def test_all_that_overlaps_or_is_near_is_found_as_deep_as_by_coal(kinds: tuple[str, str]) -> None:
+    """With reach, as where a step begins, and without any, as where its end is judged."""
+    rng = np.random.default_rng(len(kinds[0]) + 10 * len(kinds[1]))
+    for _ in range(3):
+        model = any_pair(rng, kinds)
+        shapes, room = theirs(model), ContactRoom(model, np.zeros((0, 11)), Contacts())
+        for how, wanted in itertools.product(LIES, (0.01, 1e-4, -1e-4, -1e-3, -0.01)):
+            (turns, way), low, high = lie(rng, how), 0.0, 2.0
+            for _ in range(45):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if coal_distance(shapes, turns, way * middle)[0] > wanted else (middle, high)
+            expected = coal_distance(shapes, turns, way * high)[0]
+            q = model.neutral()
+            q[:3], q[3:7], q[10:14] = way * high, *turns.as_quat()
+            for room.scene.length in (0.02, 0.0) if wanted < 0 else (0.02,):
+                least = room.touching(q)["gap"].min(initial=np.inf)
+                if kinds == ("box", "box") and wanted > 0:  # along a face's normal, which may be less
+                    assert 0.0 < least < expected + 1e-6, how
+                else:
+                    assert least == pytest.approx(expected, abs=1e-6, rel=0.05), how
+
+
+def test_the_closest_point_of_a_capsule_is_found_beside_edges_and_corners_of_boxes() -> None:
+    """Lines past an edge, whose distance to the box is steep on one side and flat on the other."""
+    b = ModelBuilder("pair")
+    for name, kind, size in (("capsule", "capsule", (0.078, 0.295)), ("box", "box", (0.5, 0.5, 0.3))):
+        b.add_body(name, joint="free", mass=1.0, inertia=[0.1] * 3)
+        b.add_shape(name, kind, size)
+    model, rng, q = b.build(), np.random.default_rng(0), np.zeros(14)
+    shapes, room, q[13] = theirs(model), ContactRoom(model, np.zeros((0, 11)), Contacts()), 1.0
+    room.scene.length = 0.02
+    places = rng.uniform(-1, 1, (600, 3)) * (0.4, 0.4, 0.3)
+    axes = np.concatenate([[(-0.4416829, -0.85603797, 0.26854275)], rng.normal(size=(599, 3))])
+    places[0] = -0.28258824, 0.3455508, -0.06628971
+    for at, axis in zip(places, axes):
+        turn = Rotation.align_vectors([axis], [(0.0, 0.0, 1.0)])[0]
+        turns = Rotation.concatenate([turn, Rotation.identity()])
+        expected = coal_distance(shapes, turns, at)[0]
+        if -0.07 < expected < 0.02:  # otherwise the line itself is in the box, or the capsule is out of reach
+            q[:3], q[3:7] = at, turn.as_quat()
+            assert room.touching(q)["gap"].min(initial=np.inf) == pytest.approx(expected, abs=1e-6), (at, axis)

@@ -3,13 +3,15 @@
 The normal is the axis along which they are farthest apart, or overlap least, among the fifteen that can separate two
 boxes: the faces' normals, and the products of their edges [Gottschalk, Lin and Manocha 1996, OBBTree]. If it is a
 face's, the face of the other box that looks at it most is clipped to its outline, and the corners that remain are
-touches: up to eight. If it is a product of edges, there is one touch, at the closest points of the two edges.
+touches: up to eight. If none remains, as where parallel edges or corners are closest, they are found as those of hulls.
+If it is a product of edges, there is one touch, at the closest points of the two edges.
 """
 
 from __future__ import annotations
 
 import math
 
+from supple.contact.convex import convex
 from supple.contact.points import add_touch, box_axis, half_edge, norm
 from supple.spatial.algebra import Vec3, cross, dot
 from supple.spatial.compiler import helper, part
@@ -167,6 +169,9 @@ def boxes(scene, i, j, within):
     if gap >= within:
         return
     if which < 6:
+        known = scene.n
         add_faces(scene, i, j, which, n, within)
+        if scene.n == known:
+            convex(scene, i, j, within)
     else:
         add_edges(scene, i, j, which - 6, n, gap)

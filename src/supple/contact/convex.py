@@ -200,12 +200,15 @@ def facing(scene, A, B, within):
     size, both, S = min(norm(A.box), norm(B.box)), radius_of(A) + radius_of(B), new_simplex()
     p, a, _ = between(scene, A, B, S, Vec3(0.0, 0.0, 0.0), likely_axis(A, B, 0))
     gap, n = norm(p), p
-    if gap - both < within:
+    if gap - both < within + SAME * size:  # it is none where they overlap, however deep that is
         if gap > NEAR * size:
             n = p * (1.0 / gap)
         else:
-            n, depth, a = parting(scene, A, B, S, size)
-            gap = -depth
+            n, depth, b = parting(scene, A, B, S, size)
+            if gap > SAME * size and -depth < gap - SAME * size:  # another direction parts them farther
+                n = p * (1.0 / gap)
+            else:
+                gap, a = -depth, b
     return n, gap - both, a
 
 

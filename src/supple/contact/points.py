@@ -225,28 +225,31 @@ def box_gap(c, h):
 
 
 @helper
+def slope_to_box(c, d, x, h):
+    """The derivative of half the squared distance between c + d x and a box, in the box's frame."""
+    return dot(outside(c + d * x, h), d)
+
+
+@helper
 def closest_to_box(c, d, l, h):
     """Where on the line c + d x, |x| <= l, it is closest to a box, in the box's frame. Half the squared distance is
-    convex, its derivative piecewise linear: Newton's method ends. In the box, the depth is, and intervals by thirds."""
+    convex, its derivative linear between the planes of faces: the zero is between two of them, or the ends of the line.
+    In the box, the depth is convex, and intervals by thirds find it."""
     low, high = -l, l
-    x = clamp(-dot(c, d), low, high)
-    for _ in range(32):
-        away = outside(c + d * x, h)
-        slope = dot(away, d)
-        if slope > 0.0:
-            high = x
-        elif slope < 0.0:
-            low = x
-        rate = (d.x * d.x if away.x != 0.0 else 0.0) + (d.y * d.y if away.y != 0.0 else 0.0)
-        rate += d.z * d.z if away.z != 0.0 else 0.0
-        if slope == 0.0 or not rate > 0.0:
-            break
-        new = clamp(x - slope / rate, low, high)
-        if abs(new - x) <= 1e-15 * l:
-            break
-        x = new
-    away = outside(c + d * x, h)
-    if dot(away, away) > 0.0:
+    below, above = slope_to_box(c, d, low, h), slope_to_box(c, d, high, h)
+    for k in range(6):
+        at, way, face = half_edge(c, k // 2), half_edge(d, k // 2), half_edge(h, k // 2) * (1.0 if k % 2 else -1.0)
+        if (face - at) * way > low * way * way and (face - at) * way < high * way * way:
+            x = (face - at) / way
+            slope = slope_to_box(c, d, x, h)
+            if slope > 0.0:
+                high, above = x, slope
+            else:
+                low, below = x, slope
+    x = low if below >= 0.0 else high
+    if below < 0.0 and above > 0.0:
+        x = clamp(low + (high - low) * (below / (below - above)), low, high)
+    if norm(outside(c + d * x, h)) > CLOSE * l:
         return x
     low, high = -l, l
     for _ in range(48):

@@ -257,7 +257,7 @@ class ContactRoom(ImplicitRoom):
         root = roots[[x.body for x in self.shapes]]
         moving = len(self.shapes) - self.scene.n_flat
         q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
-        self.scene.axis = int(np.argmax(np.ptp(poses(self.model, q).position, axis=0)))
+        self.scene.axis = self.ahead.axis = int(np.argmax(np.ptp(poses(self.model, q).position, axis=0)))
         found = self.touching(q)
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
