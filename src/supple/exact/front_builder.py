@@ -137,8 +137,9 @@ class _RowsOfNodes:
         owner = max((node for node, _ in group.ends), default=-1)
         for node, sign in group.ends:
             here[node].ends.append((number, sign, int(node == owner)))
-        for i, (node, dof, factor) in enumerate(group.directs):
-            here[node].directs.append((number, dof, factor, int(i == 0)))
+        first = max(((node, dof) for node, dof, _ in group.directs), default=None)
+        for node, dof, factor in group.directs:
+            here[node].directs.append((number, dof, factor, int((node, dof) == first)))
 
     def _add_front(self, node: int) -> None:
         """The front of a node whose children have theirs: a new one, or that of its child."""

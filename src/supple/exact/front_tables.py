@@ -80,7 +80,7 @@ class Direct(Struct):
     row = Integer()
     at = Integer()  # in the front
     factor = Number()
-    owns = Integer()
+    owns = Integer()  # as of an end
 
 
 class Front(Struct):
@@ -148,7 +148,7 @@ class Mechanism(Struct):
     cuts = Table(Cut)
     node_of = Integers()  # (n_bodies,)
     soft = Floats()  # (rows,) compliance of rows: 1 / armature of a cut joint; -1: it has none, and no force
-    gives = Floats()  # (rows,) how far each gives way to a unit force, by its ends' inertias alone
+    gives = Floats()  # (rows,) how far each gives way to a unit force, by what is at its ends alone
     to = Integers()
     # fronts that are being passed, in memory that others use after them
     K = Floats()  # six numbers a row

@@ -198,14 +198,17 @@ def pass_rows(node, k, mech):
     """Pass the rows of a node through a degree of freedom."""
     front, dof, K, Y = mech.fronts[node.front], mech.dofs[k], mech.K, mech.Y
     m = front.n_open + front.n_kept
-    first = node.Y + (k - node.dof) * m
+    first, root = node.Y + (k - node.dof) * m, math.sqrt(max(dof.d, 0.0))
+    measure = measure_of(root, dof.s, mech.loops.size) if mech.is_uneven else 0.0
     for r in range(m):
         Y[first + r] = dof.s @ force_at(K, front.K + 6 * r)
     for e in range(node.direct, node.direct + node.n_directs):
-        if mech.directs[e].dof == k:
-            Y[first + mech.directs[e].at] += mech.directs[e].factor
-    root = math.sqrt(max(dof.d, 0.0))
-    new = append(front, mech, measure_of(root, dof.s, mech.loops.size) if mech.is_uneven else 0.0)
+        direct = mech.directs[e]
+        if direct.dof == k:
+            Y[first + direct.at] += direct.factor
+            gives = direct.factor * direct.factor * (measure * measure * dof.d if mech.is_uneven else dof.d)
+            mech.gives[direct.row] = gives if direct.owns else mech.gives[direct.row] + gives
+    new = append(front, mech, measure)
     for r in range(m):
         y, at = Y[first + r], front.K + 6 * r
         set_force(K, at, force_at(K, at) - dof.U * (y * dof.d))
