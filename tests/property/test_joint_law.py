@@ -84,10 +84,10 @@ def test_exact_and_adaptive_runs_have_the_same_forces(n, seed):
     q = model.integrate(model.neutral(), rng.uniform(-0.7, 0.7, model.nv))
     v = rng.standard_normal(model.nv)
     forces, tau = every_kind(model, rng)
-    how = dict(duration=2e-7, dt=1e-7, forces=forces, tau=tau)
+    how = dict(duration=2e-8, dt=1e-8, forces=forces, tau=tau)
     exact = supple.simulate(model, q, v, method="aba", integrator="semi-implicit", **how)
     some = supple.simulate(model, q, v, method="adaptive", active=n, **how)
-    near((some.final.v - v) / 2e-7, (exact.final.v - v) / 2e-7, 1e-3)
+    near((some.final.v - v) / 2e-8, (exact.final.v - v) / 2e-8, 1e-4)
     near(model.difference(exact.final.q, some.final.q), np.zeros(model.nv), 1e-10)
 
 
