@@ -132,6 +132,10 @@ def rows(model: Model, R, P, J):
                     out[-1] = out[-1] - Decimal(float(x.pitch)) * B[:, 2] @ apart[:3]
             else:
                 out.append((skew(B[:, 2]) @ A[:, 0] if x._type == JointType.UNIVERSAL else B[:, k]) @ apart[:3])
+    for relation in model.relation_list:
+        out.append(zeros(model.nv))
+        for name, factor in zip(relation.joints, relation.factors, strict=True):
+            out[-1][model.joints[name].v] = Decimal(factor)
     return np.array(out, dtype=object)
 
 
@@ -173,5 +177,6 @@ def solve(A, b):
 def accelerations(model: Model, q, tau, apart: str = APART):
     """(nv,) rounded to floats."""
     R, P, J, H, hold = placed(model, q)
-    N = motions(rows(model, R, P, J), Decimal(apart)) if model.loop_list else eye(model.nv)
+    free = not (model.loop_list or model.relation_list)
+    N = eye(model.nv) if free else motions(rows(model, R, P, J), Decimal(apart))
     return (N @ solve(N.T @ H @ N, N.T @ (many(tau) - hold))).astype(float)
