@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import supple
 from drawn import SETTINGS, near
+from linkages import allowed_velocity, random_linkage
 from oracle import MOVING, random_model
+from supple.exact.closure import closure
 
 ALLOWED = {"ball": [3, 4, 5], "free": [0, 1, 2, 3, 4, 5]}  #: entries of a free joint's v that the joint has, too
 
@@ -41,6 +43,39 @@ def test_equal_to_the_projection(seed, n, joint):
     near(hit.energy_lost, 0.5 * left @ H @ left, 1e-8)
     assert hit.energy_lost > -1e-9 * max(1.0, supple.kinetic_energy(model, q, v))
     near(hit.impulse, supple.momentum(hit.model, hit.q, hit.v)[3:] - supple.momentum(model, q, v)[3:], 1e-9)
+
+
+@SETTINGS
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["revolute", "ball", "free"]), st.booleans())
+def test_loops_share_the_blow(seed, joint, is_hit):
+    """The same projection with the rows of loops, some of which lead to the world: the impulse is the support's own,
+    where others cannot take its place. is_hit: the ground does not hold the body, and it has no friction."""
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, n=int(rng.integers(3, 8)), loops=2)
+    v, body = allowed_velocity(rng, closure(model, q).G), int(rng.integers(model.n_bodies))
+    free = supple.reroot(model, q, v, body=body, joint="free")
+    H, G, at = supple.mass_matrix(free.model, free.q), closure(free.model, free.q).G, int(free.number[body])
+    first = free.model.joints[at].v.start
+    R, u = supple.poses(free.model, free.q).rotation[at], free.v[first : first + 3]
+    how = dict(body=body, joint="free" if is_hit else joint)
+    if is_hit:
+        assume(np.linalg.norm(u) > 1e-3)  # otherwise loops hold the body
+        S = np.zeros((1, free.model.nv))
+        S[0, first : first + 3] = u / np.linalg.norm(u)
+        hit = supple.impact(model, q, v, **how, normal=-R @ u, friction=0.0)
+    else:
+        S = np.eye(free.model.nv)[first : first + {"revolute": 5, "ball": 3, "free": 0}[joint]]
+        hit = supple.impact(model, q, v, **how, axis=(0, 0, 1), rotation=R)
+    half = np.linalg.cholesky(H)
+    U, s, Vt = np.linalg.svd(np.linalg.solve(half, np.vstack([S, G]).T), full_matrices=False)
+    kept = s > 1e-9 * s[0]
+    x = -Vt[kept].T @ (U[:, kept].T @ (half.T @ free.v) / s[kept])
+    after = free.v + np.linalg.solve(H, np.vstack([S, G]).T @ x)
+    allowed = after if is_hit else after[[k for k in range(len(after)) if not first <= k < first + len(S)]]
+    near(hit.v, allowed, 1e-7)
+    near(hit.energy_lost, 0.5 * free.v @ H @ free.v - 0.5 * after @ H @ after, 1e-7)
+    if np.linalg.norm(np.linalg.pinv(Vt[kept])[: len(S)] @ Vt[kept] - np.eye(len(x))[: len(S)]) < 1e-9:
+        near(hit.impulse, R @ (S.T @ x[: len(S)])[first : first + 3], 1e-7)
 
 
 def test_rotors_keep_their_momentum():

@@ -384,6 +384,30 @@ def test_too_few_actuated_joints_are_refused():
         supple.inverse_dynamics(model, q, a=allowed_velocity(rng, closure(model, q).G), actuated=["b3_joint"])
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_actuated_joints_do_it_or_are_refused(seed):
+    """Some of the joints of random mechanisms, among them joints that loops hold, which can do nothing."""
+    rng = np.random.default_rng(seed)
+    model, q = random_linkage(rng, CLOSING, n=int(rng.integers(2, 8)), loops=int(rng.integers(1, 4)))
+    model = dataclasses.replace(model, damping=np.zeros(model.nv))
+    v = allowed_velocity(rng, closure(model, q).G)
+    a = supple.forward_dynamics(model, q, v, rng.normal(size=model.nv))
+    joints = rng.choice(model.joint_names, int(rng.integers(1, model.n_joints + 1)), replace=False).tolist()
+    mine = np.isin(model.dof_body, [model.joints[name].index for name in joints])
+    _, s, Vt = np.linalg.svd(closure(model, q).G)
+    N, needed = Vt[np.count_nonzero(s > 1e-9) :].T, supple.inverse_dynamics(model, q, v, a)
+    U, s, Vt = np.linalg.svd(N[mine], full_matrices=False)
+    wanted = U[:, s > 1e-8] @ (Vt[s > 1e-8] @ (N.T @ needed) / s[s > 1e-8])
+    if np.abs(N[mine].T @ wanted - N.T @ needed).max(initial=0.0) > 1e-7 * np.abs(needed).max():
+        with pytest.raises(supple.StateError, match="actuate more joints"):
+            supple.inverse_dynamics(model, q, v, a, actuated=joints)
+        return
+    tau = supple.inverse_dynamics(model, q, v, a, actuated=joints)
+    np.testing.assert_allclose(tau[mine], wanted, atol=1e-7 * max(1.0, np.abs(wanted).max(initial=0.0)))
+    assert not tau[~mine].any()
+    np.testing.assert_allclose(supple.forward_dynamics(model, q, v, tau), a, atol=1e-7 * max(1.0, np.abs(a).max()))
+
+
 def test_accelerations_that_open_loops_are_refused():
     model = four_bar()
     q = supple.close_loops(model, [-0.8, -0.4, 1.9])

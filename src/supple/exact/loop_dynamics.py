@@ -30,7 +30,8 @@ Floats = NDArray[np.float64]
 
 Solver = Callable[[Floats], Floats]
 
-RANK = 1e-10  #: singular values below this fraction of the largest are none
+RANK = 1e-10  #: motions of actuated joints that are smaller, for a unit motion that loops allow, are none
+UNMET, ROUNDING = 1e-8, 1e-13  #: parts of forces that may be missing: of those needed, and of those found
 TIMES = 3  #: that forces along rows are solved for: from what is left of h after the last time
 
 
@@ -162,9 +163,12 @@ def actuated_forces(model: Model, q: Any, v: Any, a: Any, wrenches: Any, actuate
     _refuse_opening(model, rows, arrays[2])
     N = allowed(model, rows)
     out = np.zeros(model.nv)
-    out[columns] = np.linalg.lstsq(N[columns].T, N.T @ needed, rcond=RANK)[0]
+    U, s, Vt = np.linalg.svd(N[columns], full_matrices=False)
+    moves = s > RANK  # of one: what is less is how far rounding moves a joint that loops hold
+    out[columns] = U[:, moves] @ (Vt[moves] @ (N.T @ needed) / s[moves])
     left = N.T @ (needed - out)
-    if np.abs(left).max(initial=0.0) > 1e-8 * max(np.abs(needed).max(initial=0.0), np.abs(out).max(initial=0.0)):
+    largest, found, needs = (np.abs(x).max(initial=0.0) for x in (left, out, needed))
+    if largest > UNMET * needs + ROUNDING * found:
         worst = model.joint_names[int(model.dof_body[int(np.argmax(np.abs(N @ left)))])]
         raise StateError(
             f"the actuated joints cannot produce these accelerations: a motion of joint {worst!r} that loops allow is "

@@ -6,7 +6,9 @@ that of the former stance leg]. With H the mass matrix of the re-rooted tree in 
 
     H v+ = p-,    p-_j = sum over bodies of J_j^T (I_b V_b),  V_b as they were before, and armature_j v_j
 
-which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support is released.
+which is forward dynamics with the momentum of each body as a wrench on it. O(n). The old support is released. Joints
+that close loops to the world, or to another tree, stay and exert impulses, too: the support's own is then the wrench
+of its joint in the same forward dynamics.
 
 A body that is not held (joint="free") gets an impulse lam at the point, by the law of contact/cone.py: u_n becomes
 -e u_n, and friction is within its cone. With W the response of the point to impulses there, u+ = u- + W lam.
@@ -26,6 +28,7 @@ from supple.contact.impacts import ROUNDING, SOFTER
 from supple.errors import SimulationError, StateError, quoted
 from supple.exact.energy import kinetic_energy, momentum
 from supple.exact.forward import forward_dynamics
+from supple.exact.joint_wrenches import joint_wrenches
 from supple.exact.kinematics import poses, velocities
 from supple.model.joints import JointName, JointType
 from supple.model.model import Model, listed
@@ -43,7 +46,8 @@ Floats = NDArray[np.float64]
 class Impact:
     """The tree on its new support, just after the impact.
 
-    energy_lost: of kinetic energy, joules. impulse: (3,) of the support, N s, along world axes.
+    energy_lost: of kinetic energy, joules. impulse: (3,) of the support, N s, along world axes; if loops lead to other
+    supports, those exert impulses besides, which are the smallest where they are not unique.
     """
 
     model: Model
@@ -90,17 +94,20 @@ def impact(
     q, v = checked_state(model, q, v)
     new = reroot(model, q, body=body, point=point, joint=joint, **more)
     ground = None if normal is None else _Ground(_axes(normal), friction, restitution)
+    momenta, rotors = momenta_before(model, q, v, new)
+    v_after = velocities_from(new, new.q, momenta, rotors)
     if ground is not None and _is_free(joint):
-        v_after = _after_a_blow(new, velocities_after(model, q, v, new, new.q), ground)
+        v_after, impulse = _after_a_blow(new, v_after, ground)
     elif restitution > 0.0:
         raise StateError("impact: a body that bounces is not held by a joint; give joint='free', or no restitution")
+    elif model.is_tree:
+        impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
     else:
-        v_after = velocities_after(model, q, v, new, new.q)
+        impulse = _of_the_support(new, momenta, rotors)
     lost = kinetic_energy(model, q, v) - kinetic_energy(new.model, new.q, v_after)
     root = int(new.chain[0])
     dropped = model.joints[root].v  # the rotor energy of the removed joint is lost
     lost -= 0.5 * float(np.sum(model.armature[dropped] * v[dropped] ** 2))
-    impulse = momentum(new.model, new.q, v_after)[3:] - momentum(model, q, v)[3:]
     if ground is not None and not _is_free(joint):
         _refuse_impulse(ground, impulse, model.body_names[int(new.chain[-1])])
     return Impact(new.model, new.q, v_after, float(lost), impulse, new)
@@ -129,8 +136,18 @@ def _is_free(joint: str | TopJoint) -> bool:
     return joint == "free" or (isinstance(joint, TopJoint) and joint.shape.kind == JointType.FREE)
 
 
-def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> Floats:
-    """v+ of a tree on a free root, whose origin is the point that is hit; v before that."""
+def _of_the_support(new: Rerooted, momenta: Floats, rotors: Floats) -> Floats:
+    """The impulse of the new support, if loops may lead to others."""
+    top = int(new.number[new.chain[-1]])
+    acting, at_rest = (
+        joint_wrenches(new.model, new.q, tau=tau, wrenches=pushes, joint=top)
+        for tau, pushes in ((rotors, momenta), (None, None))
+    )
+    return np.asarray(acting[3:] - at_rest[3:])
+
+
+def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> tuple[Floats, Floats]:
+    """v+ of a tree on a free root, whose origin is the point that is hit, and the impulse; v before that."""
     if ground.friction is None:
         raise StateError("impact: a body that is not held needs the friction of the ground: give friction=..., or 0")
     model, q, root = new.model, new.q, int(new.number[new.chain[-1]])
@@ -154,7 +171,7 @@ def _after_a_blow(new: Rerooted, v: Floats, ground: _Ground) -> Floats:
         if impulse @ ((1.0 + ROUNDING) * u + 0.5 * W @ impulse) <= 0.0:
             break
         bounce = 0.5 * bounce if attempt + 1 < SOFTER else 0.0
-    return np.asarray(v + impulse @ response, dtype=np.float64)
+    return np.asarray(v + impulse @ response), np.asarray(impulse @ ground.axes)
 
 
 def _refuse_impulse(ground: _Ground, impulse: Floats, body: str) -> None:
@@ -176,7 +193,11 @@ def _refuse_impulse(ground: _Ground, impulse: Floats, body: str) -> None:
 
 def velocities_after(model: Model, q: Floats, v: Floats, new: Rerooted, new_q: Floats) -> Floats:
     """v+ of the re-rooted tree at new_q, from the motion of the old one."""
-    momenta, rotors = momenta_before(model, q, v, new)
+    return velocities_from(new, new_q, *momenta_before(model, q, v, new))
+
+
+def velocities_from(new: Rerooted, new_q: Floats, momenta: Floats, rotors: Floats) -> Floats:
+    """v+ of the re-rooted tree at new_q, from the momenta before."""
     still = np.zeros(new.model.nv)
     at_rest = forward_dynamics(new.model, new_q, still)  # the effect of gravity there
     out: Floats = forward_dynamics(new.model, new_q, still, rotors, momenta) - at_rest
