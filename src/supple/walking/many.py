@@ -55,11 +55,11 @@ class Pair(Struct):
 
 
 @helper
-def _step(stance, clock, begin, y, new, trace):
-    """One step: y to the touchdown, new after the impact. Returns how it ended, and its length."""
+def _step(stance, clock, begin, y, new):
+    """One step: y, the clock's state, to the touchdown, new after the impact. Returns how it ended, and its length."""
     n, watched = stance.striding.n, stance.striding.watched
     clock.time, clock.step, clock.rejected, clock.rows = 0.0, begin, 0, 0
-    end = stride(stance.striding, clock, y, trace)
+    end = stride(stance.striding, clock)
     if end != TOUCHED:
         return end, 0.0
     q, to = vector(y), vector(new)
@@ -82,18 +82,19 @@ _MATRIX = types.float64[:, ::1]
 
 
 @kernel(
-    types.void(Pair.type, _MATRIX, types.int64[:, ::1], types.float64[:, :, ::1], _MATRIX, _MATRIX), "walks of many"
+    types.void(Pair.type, _MATRIX, types.int64[:, ::1], types.float64[:, :, ::1], _MATRIX), "walks of many", effort=2
 )
-def walks_kernel(x, states, ends, last, room, trace):
+def walks_kernel(x, states, ends, last, room):
     """states: (m, 2 n), to the end of the walk. ends: (m, 2) steps made, and how the last one ended. last: (m, k, 2)
-    duration and length of the last k steps, in a ring. room: (2, 2 n) scratch; trace: no rows."""
+    duration and length of the last k steps, in a ring. room: (2, 2 n) scratch, of which the first row is
+    the clock's state."""
     y, new, keep = room[0], room[1], last.shape[1]
     for i in range(states.shape[0]):
         y[:] = states[i]
         made, end = 0, FELL if _lies(x.first.striding.watched, vector(y)) else TOUCHED
         while made < x.steps and end == TOUCHED:
             stance = x.first if made % 2 == 0 else x.second
-            end, length = _step(stance, x.clock, x.begin, y, new, trace)
+            end, length = _step(stance, x.clock, x.begin, y, new)
             if end == TOUCHED:
                 if keep > 0:
                     last[i, made % keep, 0] = x.clock.time
@@ -182,10 +183,10 @@ class Walking:
             Stance.of(striding=s.prepared(*settings), landing=landing(hit.rerooted), support=model.position[0])
             for s, hit, model in zip(self._striders, hits, models)
         ]
-        clock = Clock.of()
+        self._room = np.empty((2, 2 * n))
+        clock = Clock.of(state=self._room[0])
         self._pair = Pair.of(first=stances[0], second=stances[1], clock=clock, begin=FIRST * longest * pace)
-        self._room, self._trace = np.empty((2, 2 * n)), np.empty((0, 1 + 2 * n))
 
     def __call__(self, states: Floats, ends: Ints, last: Floats, steps: int) -> None:
         self._pair.steps = steps
-        _kernel()(self._pair.address, states, ends, last, self._room, self._trace)
+        _kernel()(self._pair.address, states, ends, last, self._room)

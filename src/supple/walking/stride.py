@@ -26,7 +26,7 @@ from supple.integrating.runge_kutta import STAGES, blended, dop853, dop853_table
 from supple.integrating.stages import StepRoom, UnderForces, slope_of, take_stages
 from supple.model.manifold import PLAIN
 from supple.spatial import fields
-from supple.spatial.addresses import from_entry, vector
+from supple.spatial.addresses import from_entry
 from supple.spatial.compiler import helper, kernel
 from supple.spatial.fields import Integer, Number
 from supple.spatial.held import Held
@@ -54,10 +54,15 @@ _blended, _growth = helper(blended), helper(growth)
 
 
 class Clock(Struct):
+    """How far a stride is."""
+
     time = Number()
     step = Number()  # the length to try next
     rejected = Integer()  # whether the last one tried was rejected
-    rows = Integer()  # of the trace, filled
+    state = fields.Floats()  # q and v
+    trace = fields.Floats()  # rows: time, q, v after every step
+    room = Integer()  # for so many rows of the trace, none if it is not kept
+    rows = Integer()  # of them filled
 
 
 class Striding(Struct):
@@ -196,7 +201,7 @@ def _step(x, clock):
 
 
 @helper
-def _steps(x, clock, trace):
+def _steps(x, clock):
     """Steps until the stride ends; returns how."""
     step, n = x.body.step, x.n
     if not _stages(x, 0, 1, 0.0) > 0.0:
@@ -207,38 +212,33 @@ def _steps(x, clock, trace):
             return STUCK
         if not taken:
             continue
-        if clock.rows < trace.shape[0]:
-            trace[clock.rows, 0] = clock.time
+        if clock.rows < clock.room:
+            row = from_entry(clock.trace, clock.rows * (1 + 2 * n))
+            row[0] = clock.time
             for i in range(n):
-                trace[clock.rows, 1 + i] = step.q0[i]
-                trace[clock.rows, 1 + n + i] = step.v0[i]
+                row[1 + i] = step.q0[i]
+                row[1 + n + i] = step.v0[i]
             clock.rows += 1
-        elif trace.shape[0] > 0:
+        elif clock.room > 0:
             return FULL
         if end != ON_THE_WAY:
             return end
     return LATE
 
 
-@helper
-def stride(x, clock, y, trace):
-    """Moves y = (q, v) and the clock to the next touchdown; returns how it ended, and fills rows of the trace: time, q,
-    v after every step."""
-    step, n = x.body.step, x.n
-    _begin_at(step, n, vector(y))
-    end = _steps(x, clock, trace)
+@kernel(types.int64(Striding.type, Clock.type), "strides", effort=2)
+def stride(x, clock):
+    """Moves the clock and its state to the next touchdown; returns how it ended."""
+    step, n, y = x.body.step, x.n, clock.state
+    _begin_at(step, n, y)
+    end = _steps(x, clock)
     for i in range(n):
         y[i] = step.q0[i]
         y[n + i] = step.v0[i]
     return end
 
 
-@kernel(types.int64(Striding.type, Clock.type, types.float64[::1], types.float64[:, ::1]), "strides", effort=2)
-def stride_kernel(x, clock, y, trace):
-    return stride(x, clock, y, trace)
-
-
-_kernel = cache(stride_kernel.load)
+_kernel = cache(stride.load)
 
 
 class Stride(NamedTuple):
@@ -286,7 +286,8 @@ class Strider(Pointing):
         self, q: Floats, v: Floats, *, rtol: float, atol: float, longest: float, latest: float, rows: int = 0
     ) -> Stride:
         """From q and v to the next touchdown, a fall, or `latest`; steps no longer than `longest`."""
-        y, clock, x = np.concatenate([q, v]), Clock.of(step=FIRST * longest), self.prepared(rtol, atol, longest, latest)
+        y, x = np.concatenate([q, v]), self.prepared(rtol, atol, longest, latest)
         trace = np.empty((rows, 1 + 2 * self._n))
-        end = _kernel()(x.address, clock.address, y, trace)
+        clock = Clock.of(step=FIRST * longest, state=y, trace=trace, room=rows)
+        end = _kernel()(x.address, clock.address)
         return Stride(int(end), float(clock.time), y[: self._n], y[self._n :], trace[: int(clock.rows)])
