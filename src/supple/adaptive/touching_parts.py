@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.kick import swap_velocities
 from supple.adaptive.memory import HybridBody
-from supple.adaptive.reduced import first_law, joint_passes, without_joints
+from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_ends, push_on
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import touching_of
-from supple.contact.landing import body_motions, relative_speed, turn_back, turn_with
+from supple.assembly.poses import pose_at
+from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_back, turn_with
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
@@ -35,6 +35,7 @@ from supple.contact.stepping import (
     until_strike,
 )
 from supple.exact.aba import accelerate_joints
+from supple.exact.motion import world_at_rest
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.implicit import LIMIT, SOLVES
 from supple.integrating.joint_law import LAW, law_among, law_line
@@ -106,28 +107,41 @@ def release(hybrid, m):
             m.dofs[j].armature = hybrid.body.tree.armature[j]
 
 
+@helper
+def bias_forces(hybrid, m, x, v):
+    """p of all bodies at velocities v, where they are, with what pushes them."""
+    work = x.work
+    work.path[0].zeta = world_at_rest(m, 0.0, work.path[0])
+    for b in range(m.n):
+        R, X = pose_at(hybrid.world, b + 1)
+        V, f = bias_force(m, b, R, v, work)
+        if is_pushed(hybrid, b):
+            push, given, drag = push_on(hybrid, b + 1, R, X, V)
+            f = f - push
+            row = hybrid.pushed[b + 1]
+            row.now, row.V, row.given, row.drag = V, V, given, drag
+        work.bodies[b].p = f
+    pull_ends(hybrid, work.bodies, 1.0)
+
+
 @kernel(types.float64(HybridBody.type, types.float64), "hybrid body without touches", effort=2, nogil=True)
 def free_velocities(hybrid, h):
-    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
-    smallest pivot."""
+    """Velocities at the end of a part without impulses, in `end`, as contact/landing.py has them; after without_joints
+    with note. The factors are those of H + h D + h^2 K. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
-    touching, smallest = touching_of(hybrid), 1.0
+    touching = touching_of(hybrid)
     line_up(hybrid, m, x, h)
-    for stage in range(2):
-        if stage == 1:
-            swap_velocities(m, x)
-        without_joints(hybrid, True, True, False)
-        smallest = joint_passes(hybrid, True)
-        accelerate_joints(m, x.v, x.qdd, x.work)
-        if stage == 1:
-            swap_velocities(m, x)
-        if not smallest > 0.0:
-            return smallest
-        if stage == 0:
-            for b in range(m.n):
-                for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-                    x.half[j] = x.v[j] + 0.5 * h * x.qdd[j]
-                    x.drive[j] += m.dofs[j].damping * (x.half[j] - x.v[j])  # damping is of the beginning
+    bias_forces(hybrid, m, x, x.v)
+    smallest = joint_passes(hybrid, True)
+    if not smallest > 0.0:
+        return smallest
+    accelerate_joints(m, x.v, x.qdd, x.work)
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.half[j] = x.v[j] + 0.5 * h * x.qdd[j]
+    bias_forces(hybrid, m, x, x.half)
+    lift_biases(m, x.v, x.drive, x.work)  # damping is of the beginning
+    accelerate_joints(m, x.half, x.qdd, x.work)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             touching.end[j] = x.v[j] + h * x.qdd[j]

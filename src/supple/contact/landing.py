@@ -148,20 +148,29 @@ def turn_back(m, q, after, v):
 
 
 @helper
+def bias_force(m, b, R, v, work):
+    """V and zeta [aba.py] of a body at other velocities, where it is, in `path`. Returns V, and p of what nothing
+    pushes."""
+    i, p, kind, j = joint_of(m, b)
+    path, here = work.path, work.bodies[b]
+    moved = joint_motion(m, b, R, v, work.S)
+    V = shift_motion(here.r, path[p].V) + moved
+    zeta = shift_motion(here.r, path[p].zeta) + with_moving_axes(kind, crm(V, moved), work.S.axes, j, v)
+    path[i].V, path[i].zeta = V, zeta
+    return V, rigid_force(here.I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))
+
+
+@helper
 def bias_forces(scene, state, work):
-    """zeta and p [aba.py] at other velocities, where the bodies are."""
-    m, path, bodies = scene.model, work.path, work.bodies
-    path[0].zeta = world_at_rest(m, state.q[0], path[0])
+    """The same of all bodies, with what pushes them."""
+    m = scene.model
+    work.path[0].zeta = world_at_rest(m, state.q[0], work.path[0])
     for b in range(m.n):
-        i, p, kind, j = joint_of(m, b)
-        here, R = bodies[b], scene.bodies[b].R
-        moved = joint_motion(m, b, R, state.v, work.S)
-        V = shift_motion(here.r, path[p].V) + moved
-        zeta = shift_motion(here.r, path[p].zeta) + with_moving_axes(kind, crm(V, moved), work.S.axes, j, state.v)
-        f = rigid_force(here.I, V.ang, zeta.ang, zeta.lin + cross(V.ang, V.lin))
+        R = scene.bodies[b].R
+        _, f = bias_force(m, b, R, state.v, work)
         if state.pushed:
             f = f - rotate_force(R @ m.outward[b].R, state.wrenches[b].f)
-        path[i].V, path[i].zeta, here.p = V, zeta, f
+        work.bodies[b].p = f
 
 
 @helper
