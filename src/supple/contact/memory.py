@@ -39,6 +39,7 @@ class PlacedShape(Struct):
     mask = Integer()
     first = Integer()  # of its points
     count = Integer()
+    graph = Integer()  # of a hull with many of them: where that begins; -1: none
     rows = Integer()  # of a height field
     X = Value(Mat3)
     at = Value(Vec3)
@@ -130,6 +131,7 @@ class Scene(Struct):
     n_flat = Integer()  # the last ones of these: planes and height fields
     shapes = Table(PlacedShape)
     points = fields.Floats()  # corners of hulls, heights
+    graphs = Integers()  # of hulls [hulls.py]
     spans = Table(Span)  # strip by strip, by their lower ends; and one to sort with
     axis = Integer()  # of the sweep
     width = Number()  # of strips

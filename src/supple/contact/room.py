@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
+from supple.contact.hulls import SCANNED, graph_of
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Span, Touch
@@ -66,9 +67,10 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
 
 
-def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
-    """Shapes as kernels see them, and the points of hulls and height fields."""
+def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats, Ints]:
+    """Shapes as kernels see them, the points of hulls and height fields, and the graphs of hulls."""
     out, points, at = PlacedShape.zeros(len(shapes)), [], 0
+    graphs, end = [np.zeros(1, dtype=np.int64)], 1
     outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)[: model.n_bodies]
     body = np.array([x.body for x in shapes])
     turn = np.concatenate([outward, np.eye(3)[None]])[body]  # the last one is the world's
@@ -81,6 +83,7 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]
     out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
     for name in ("restitution", "margin", "group", "mask"):
         out[name] = [getattr(x, name) for x in shapes]
+    out["graph"] = -1
     out["friction"] = [-1.0 if x.friction is None else x.friction for x in shapes]
     for i, x in enumerate(shapes):
         if x.points is not None:
@@ -88,9 +91,13 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]
             row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
             if x.kind == "heights":
                 row["count"] = x.points.shape[1]
+            elif len(x.points) > SCANNED:
+                row["graph"] = end
+                graphs.append(graph_of(x.points, end))
+                end += len(graphs[-1])
             points.append(np.concatenate([flat, np.zeros(-len(flat) % 3)]))
             at += len(points[-1])
-    return out, np.concatenate([*points, np.zeros(3)])
+    return out, np.concatenate([*points, np.zeros(3)]), np.concatenate(graphs)
 
 
 def _halves(x: Shape) -> tuple[Floats, Floats]:
@@ -180,7 +187,7 @@ class ContactRoom(ImplicitRoom):
         super().__init__(model, law)
         self.model, self.contacts = model, contacts
         self.shapes = shapes_of(model, contacts)
-        table, points = placed(model, self.shapes)
+        table, points, graphs = placed(model, self.shapes)
         flat = sum(x.kind in ("plane", "heights") for x in self.shapes)
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
@@ -191,7 +198,7 @@ class ContactRoom(ImplicitRoom):
         self.blocks: Held = blocks_for(groups[model.dof_body])
         shared: dict[str, Any] = dict(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
-            points=points, spans=spans, width=width_of(table["box"][: len(table) - flat]),
+            points=points, graphs=graphs, spans=spans, width=width_of(table["box"][: len(table) - flat]),
             strips=np.zeros(len(spans), dtype=np.int64), neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
