@@ -208,3 +208,15 @@ def test_mjcf_geoms_are_shapes(tmp_path: Path) -> None:
     assert shapes["hills"].points.tolist()[1] == [0.0, 0.5, 0.0] and shapes["hills"].size == (4.0, 2.0)
     assert shapes["c"].size == (0.1, 0.4) and {*shapes["box"].apart, *shapes["s"].apart} >= {"s"} - {"box"}
     assert isinstance(shapes["hull"], Shape)
+
+
+def test_what_equals_a_sound_number_without_being_one_is_refused() -> None:
+    """Shapes are looked at field by field, and equal values once."""
+    place = {"position": np.zeros(3), "rotation": np.eye(3)}
+    model = ModelBuilder("two")
+    model.add_body("body", joint="free", mass=1.0, inertia=[1.0] * 3)
+    sound = [Shape(f"s{i}", 0, "sphere", (1.0,), friction=1.0, **place) for i in range(3)]
+    with pytest.raises(ModelError, match="shape 'other': friction must be"):
+        replace(model.build(), shape_list=(*sound, Shape("other", 0, "sphere", (1.0,), friction=True, **place)))
+    with pytest.raises(ModelError, match="shape 'other': a sphere has 1 number"):
+        replace(model.build(), shape_list=(*sound, Shape("other", 0, "sphere", (1.0, 2.0), **place)))

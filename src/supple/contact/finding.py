@@ -1,9 +1,9 @@
 """All places where shapes touch, or may within a step.
 
 A shape may move by its speed times the step, so touches are found with gaps up to what two shapes may approach each
-other. Boxes along the world's axes that contain shapes all the step are sorted along one axis, that along which the
-model is the longest, and swept: the order of the step before is nearly right, so that sorting costs O(n). Planes and
-height fields are tried with everything that moves.
+other. Boxes along the world's axes that contain shapes all the step are sorted in strips [spans.py], and swept: each
+strip by itself, and with those that its boxes reach into. Planes and height fields are tried with everything that
+moves.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from supple.contact.points import (
     sphere_on_box,
     sphere_on_capsule,
 )
+from supple.contact.spans import order_spans, strip_at
 from supple.spatial.algebra import Vec3, cross, dot, z_axis
 from supple.spatial.compiler import helper, kernel, part
 
@@ -51,41 +52,12 @@ def place_shape(scene, shape, h, fall):
 
 
 @helper
-def comes_after(one, two):
-    """Whether a span comes after another; where they begin alike, the numbers of shapes decide."""
-    return one.low.x > two.low.x or (one.low.x == two.low.x and one.shape > two.shape)
-
-
-@helper
-def turned_to(a, axis):
-    """The coordinates of a, beginning with the one along an axis."""
-    if axis == 1:
-        a = Vec3(a.y, a.z, a.x)
-    elif axis == 2:
-        a = Vec3(a.z, a.x, a.y)
-    return a
-
-
-@helper
-def copy_span(source, to):
-    to.low, to.high, to.shape = source.low, source.high, source.shape
-
-
-@helper
 def place_shapes(scene, h):
-    """All shapes, and their order along an axis."""
-    fall, spans, n = norm(scene.model.gravity) * h * h, scene.spans, scene.n_shapes - scene.n_flat
+    """All shapes, and their order."""
+    fall = norm(scene.model.gravity) * h * h
     for i in range(scene.n_shapes):
         place_shape(scene, scene.shapes[i], h, fall)
-    moved = spans[n]
-    for k in range(n):
-        shape, at = scene.shapes[spans[k].shape], k
-        moved.low, moved.high = turned_to(shape.low, scene.axis), turned_to(shape.high, scene.axis)
-        moved.shape = spans[k].shape
-        while at > 0 and comes_after(spans[at - 1], moved):
-            copy_span(spans[at - 1], spans[at])
-            at -= 1
-        copy_span(moved, spans[at])
+    order_spans(scene)
 
 
 @helper
@@ -163,17 +135,53 @@ def overlap(A, B):
 
 
 @helper
-def find_pairs(scene):
-    shapes, spans, n = scene.shapes, scene.spans, scene.n_shapes - scene.n_flat
-    for k in range(n):
-        one = spans[k]
-        i, end, l = one.shape, one.high.x, k + 1
-        while l < n and spans[l].low.x <= end:
-            if overlap(one, spans[l]):
-                j = spans[l].shape
-                if may_touch(scene, i, j, shapes[i].body, shapes[j].body):
-                    meet(scene, i, j)
+def try_pair(scene, one, two):
+    """The touches of two shapes whose boxes overlap along the axis of the sweep."""
+    if overlap(one, two):
+        i, j = one.shape, two.shape
+        if may_touch(scene, i, j, scene.shapes[i].body, scene.shapes[j].body):
+            meet(scene, i, j)
+
+
+@helper
+def sweep_strip(scene, k, end):
+    """The spans from k on, with each other. Returns the last strip that they reach into."""
+    spans, last = scene.spans, scene.spans[k].strip
+    while k < end:
+        one, l = spans[k], k + 1
+        while l < end and spans[l].low.x <= one.high.x:
+            try_pair(scene, one, spans[l])
             l += 1
+        last = max(last, strip_at(scene, one.high.y))
+        k += 1
+    return last
+
+
+@helper
+def sweep_both(scene, k, k_end, l, l_end):
+    """The spans of two strips, from k and from l on, with each other: each one with those of the other strip that begin
+    after it."""
+    spans = scene.spans
+    while k < k_end and l < l_end:
+        if spans[k].low.x <= spans[l].low.x:
+            one, m, end = spans[k], l, l_end
+            k += 1
+        else:
+            one, m, end = spans[l], k, k_end
+            l += 1
+        while m < end and spans[m].low.x <= one.high.x:
+            try_pair(scene, one, spans[m])
+            m += 1
+
+
+@helper
+def find_pairs(scene):
+    shapes, spans, strips, n = scene.shapes, scene.spans, scene.strips, scene.n_shapes - scene.n_flat
+    for s in range(scene.n_strips):
+        last, t = sweep_strip(scene, strips[s], strips[s + 1]), s + 1
+        while t < scene.n_strips and spans[strips[t]].strip <= last:
+            sweep_both(scene, strips[s], strips[s + 1], strips[t], strips[t + 1])
+            t += 1
     for j in range(n, scene.n_shapes):
         for i in range(n):
             near = shapes[i].body >= 0 and near_flat(scene, shapes[i], shapes[j])[1]

@@ -4,8 +4,8 @@ Its surface is two triangles to a cell, divided from the corner with the lowest 
 point with a radius touches triangles, at their closest points; a shape's points are those of points.corner. What else
 may touch are ridges of the field, edges from which it falls off on both sides, and peaks, where they end: each is a
 line, which a convex shape touches as it touches a capsule without a radius [convex.py], if the normal is out of the
-triangles on both sides; and the lowest points of cylinders over each triangle. The outermost edges of a field are no
-ridges.
+triangles on both sides; and the lowest points of cylinders over each triangle. Beyond its outermost edges, which are
+ridges, too, a field falls off straight down; walls there are not touched otherwise.
 """
 
 from __future__ import annotations
@@ -170,6 +170,12 @@ def between_slopes(n, p, u, w):
 
 
 @helper
+def below(p):
+    """What is beyond the border at p, as the third corner of a triangle."""
+    return p - Vec3(0.0, 0.0, 1.0)
+
+
+@helper
 def make_line(H, p, q, line):
     """The edge from p to q as a capsule without a radius, in the world."""
     half, z = norm(q - p) * 0.5, H.X @ (q - p)
@@ -233,13 +239,18 @@ def ridges_under(scene, i, j, begin, within):
             a, b = field_point(scene, H, row, column), field_point(scene, H, row, column + 1)
             d, e = field_point(scene, H, row + 1, column + 1), field_point(scene, H, row + 1, column)
             feature = 3 * (row * H.count + column)
-            if max(a.z, b.z) > lowest and row > 0:
-                add_ridge(scene, i, j, a, b, d, field_point(scene, H, row - 1, column), line, begin, within, feature)
-            if max(a.z, e.z) > lowest and column > 0:
-                w = field_point(scene, H, row, column - 1)
+            if max(a.z, b.z) > lowest:
+                w = field_point(scene, H, row - 1, column) if row > 0 else below(a)
+                add_ridge(scene, i, j, a, b, d, w, line, begin, within, feature)
+            if max(a.z, e.z) > lowest:
+                w = field_point(scene, H, row, column - 1) if column > 0 else below(a)
                 add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1)
             if max(a.z, d.z) > lowest:
                 add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2)
+            if max(e.z, d.z) > lowest and row == H.rows - 2:
+                add_ridge(scene, i, j, e, d, a, below(e), line, begin, within, feature + 3 * H.count)
+            if max(b.z, d.z) > lowest and column == H.count - 2:
+                add_ridge(scene, i, j, b, d, a, below(b), line, begin, within, feature + 4)
 
 
 @part

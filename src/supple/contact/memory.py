@@ -39,6 +39,7 @@ class PlacedShape(Struct):
     mask = Integer()
     first = Integer()  # of its points
     count = Integer()
+    graph = Integer()  # of a hull with many of them: where that begins; -1: none
     rows = Integer()  # of a height field
     X = Value(Mat3)
     at = Value(Vec3)
@@ -48,11 +49,12 @@ class PlacedShape(Struct):
 
 
 class Span(Struct):
-    """The box of a shape, in the order along x."""
+    """The box of a shape, along the axes of a sweep [spans.py]."""
 
     low = Value(Vec3)
     high = Value(Vec3)
     shape = Integer()
+    strip = Integer()
 
 
 class Touch(Struct):
@@ -129,8 +131,12 @@ class Scene(Struct):
     n_flat = Integer()  # the last ones of these: planes and height fields
     shapes = Table(PlacedShape)
     points = fields.Floats()  # corners of hulls, heights
-    spans = Table(Span)  # by their lower ends along ...
-    axis = Integer()  # ... this one, which is the first one of spans
+    graphs = Integers()  # of hulls [hulls.py]
+    spans = Table(Span)  # strip by strip, by their lower ends; and one to sort with
+    axis = Integer()  # of the sweep
+    width = Number()  # of strips
+    n_strips = Integer()
+    strips = Integers()  # where each begins in spans
     neighbours = Integer()  # whether a body may touch the one it hangs on
     above = Integers()  # (bodies) that one: the next above that is more than a part of its joint
     n_apart = Integer()

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from supple.contact.blocks import blocks_for, make_room
 from supple.contact.ground import ground_shape
+from supple.contact.hulls import SCANNED, graph_of
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Span, Touch
 from supple.contact.settings import Contacts
+from supple.contact.spans import axis_of, width_of
 from supple.contact.stepping import (
     DONE,
     FLIGHT,
@@ -65,23 +67,23 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
 
 
-def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]:
-    """Shapes as kernels see them, and the points of hulls and height fields."""
+def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats, Ints]:
+    """Shapes as kernels see them, the points of hulls and height fields, and the graphs of hulls."""
     out, points, at = PlacedShape.zeros(len(shapes)), [], 0
+    graphs, end = [np.zeros(1, dtype=np.int64)], 1
     outward = host_tables(model).tables.outward["R"].reshape(-1, 3, 3)[: model.n_bodies]
     body = np.array([x.body for x in shapes])
     turn = np.concatenate([outward, np.eye(3)[None]])[body]  # the last one is the world's
     out["kind"], out["body"] = [KINDS.index(x.kind) for x in shapes], body
     out["R"] = (turn @ np.array([x.rotation for x in shapes])).reshape(-1, 9)
     out["p"] = np.einsum("kij,kj->ki", turn, np.array([x.position for x in shapes]))
-    halves: dict[Any, tuple[Floats, Floats]] = {}
-    for row, x in zip(out, shapes):
-        same = (x.kind, x.size)
-        if x.kind == "hull" or same not in halves:
-            halves[same] = _halves(x)
-        row["half"], row["box"] = halves[same]
+    alike: dict[Any, int] = {}  # hulls are not, whose points differ
+    which = [alike.setdefault((x.kind, i if x.kind == "hull" else x.size), i) for i, x in enumerate(shapes)]
+    halves = {i: _halves(shapes[i]) for i in alike.values()}
+    out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
     for name in ("restitution", "margin", "group", "mask"):
         out[name] = [getattr(x, name) for x in shapes]
+    out["graph"] = -1
     out["friction"] = [-1.0 if x.friction is None else x.friction for x in shapes]
     for i, x in enumerate(shapes):
         if x.points is not None:
@@ -89,9 +91,13 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats]
             row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
             if x.kind == "heights":
                 row["count"] = x.points.shape[1]
+            elif len(x.points) > SCANNED:
+                row["graph"] = end
+                graphs.append(graph_of(x.points, end))
+                end += len(graphs[-1])
             points.append(np.concatenate([flat, np.zeros(-len(flat) % 3)]))
             at += len(points[-1])
-    return out, np.concatenate([*points, np.zeros(3)])
+    return out, np.concatenate([*points, np.zeros(3)]), np.concatenate(graphs)
 
 
 def _halves(x: Shape) -> tuple[Floats, Floats]:
@@ -116,11 +122,11 @@ def _halves(x: Shape) -> tuple[Floats, Floats]:
 def pairs_apart(model: Model, shapes: list[Shape], contacts: Contacts) -> Ints:
     """The pairs of shapes that never touch, by the names of shapes, bodies and frames."""
     n, found = len(shapes), set()
-    by_name = {x.name: [i] for i, x in enumerate(shapes)}
+    by_name = {x.name: i for i, x in enumerate(shapes)}
 
     def of(name: str) -> list[int]:
         if name in by_name:
-            return by_name[name]
+            return [by_name[name]]
         if name not in model.bodies:
             raise ModelError(unknown("body or shape", name, [*model.body_names, *by_name]))
         return [i for i, x in enumerate(shapes) if x.body == model.bodies[name].index]
@@ -148,18 +154,17 @@ def above_of(model: Model, shapes: list[Shape]) -> Ints:
     real = model.mass > 0
     real[[x.body for x in shapes if x.body >= 0]] = True
     out = np.array(model.parent)
-    for b in range(model.n_bodies):  # parents come first
-        if out[b] >= 0 and not real[out[b]]:
-            out[b] = out[out[b]]
+    skipped = (out >= 0) & ~real[out]
+    while skipped.any():
+        out[skipped] = model.parent[out[skipped]]
+        skipped = (out >= 0) & ~real[out]
     return out
 
 
 def _roots(model: Model) -> Ints:
-    """The first body of the tree that each one is in."""
-    out = np.arange(model.n_bodies)
-    for b in np.flatnonzero(model.parent >= 0):  # parents come first
-        out[b] = out[model.parent[b]]
-    return out
+    """The first body of the tree that each one is in: bodies are numbered tree by tree."""
+    first = model.parent < 0
+    return np.flatnonzero(first)[np.cumsum(first) - 1]
 
 
 def _side_by_side(model: Model, table: NDArray[np.void], root: Ints) -> Floats:
@@ -182,7 +187,7 @@ class ContactRoom(ImplicitRoom):
         super().__init__(model, law)
         self.model, self.contacts = model, contacts
         self.shapes = shapes_of(model, contacts)
-        table, points = placed(model, self.shapes)
+        table, points, graphs = placed(model, self.shapes)
         flat = sum(x.kind in ("plane", "heights") for x in self.shapes)
         apart = pairs_apart(model, self.shapes, contacts)
         limits, coordinates, lower, upper = limits_of(model, contacts)
@@ -193,7 +198,8 @@ class ContactRoom(ImplicitRoom):
         self.blocks: Held = blocks_for(groups[model.dof_body])
         shared: dict[str, Any] = dict(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
-            points=points, spans=spans, neighbours=contacts.neighbours,
+            points=points, graphs=graphs, spans=spans, width=width_of(table["box"][: len(table) - flat]),
+            strips=np.zeros(len(spans), dtype=np.int64), neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
             local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),
@@ -232,19 +238,12 @@ class ContactRoom(ImplicitRoom):
     def touching(self, q: Floats) -> NDArray[Any]:
         """Where shapes touch at q."""
         find = look.load()
-        self._order_spans(q)
         self.begin(q, np.zeros(self.model.nv))
         find(self.landing.address)
         if self.scene.n > self.scene.capacity:
             self._room_for(2 * self.scene.n, self.scene.room)
             find(self.landing.address)
         return self.found
-
-    def _order_spans(self, q: Floats) -> None:
-        """Nearly along their axis, where bodies are: sorting by insertion would take O(n^2) from any other order."""
-        scene, n = self.scene, len(self.shapes) - self.scene.n_flat
-        at = np.append(poses(self.model, q).position[:, scene.axis], 0.0)[scene.shapes["body"][:n]]
-        scene.spans["shape"][:n] = np.argsort(at, kind="stable")
 
     def overlaps(self, q: Floats) -> bool:
         """Whether any shapes overlap at q."""
@@ -257,7 +256,7 @@ class ContactRoom(ImplicitRoom):
         root = roots[[x.body for x in self.shapes]]
         moving = len(self.shapes) - self.scene.n_flat
         q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
-        self.scene.axis = self.ahead.axis = int(np.argmax(np.ptp(poses(self.model, q).position, axis=0)))
+        self.scene.axis = self.ahead.axis = axis_of(poses(self.model, q).position)
         found = self.touching(q)
         found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
         pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from supple.contact.hulls import farthest_corner
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, SPHERE
 from supple.contact.points import box_axis, norm
 from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
@@ -45,12 +46,6 @@ def radius_of(A):
     return A.half.x if A.kind == SPHERE or A.kind == CAPSULE else 0.0
 
 
-@helper
-def hull_point(scene, A, k):
-    p = 3 * (A.first + k)
-    return Vec3(scene.points[p], scene.points[p + 1], scene.points[p + 2])
-
-
 @part
 def farthest(scene, A, d):
     """The point of a shape, without its radius, that is farthest along d."""
@@ -65,13 +60,7 @@ def farthest(scene, A, d):
         s = h.x / r if r > 0.0 else 0.0
         p = Vec3(e.x * s, e.y * s, math.copysign(h.z, e.z))
     elif A.kind == HULL:
-        p = hull_point(scene, A, 0)
-        best = dot(p, e)
-        for k in range(1, A.count):
-            x = hull_point(scene, A, k)
-            y = dot(x, e)
-            if y > best:
-                p, best = x, y
+        p = farthest_corner(scene, A, e)
     return A.at + A.X @ p
 
 

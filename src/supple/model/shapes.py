@@ -20,14 +20,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.arguments import NONE, NOT_NEGATIVE, TEXT, either, number, reals, several, shown, take, whole
+from supple.arguments import NONE, NOT_NEGATIVE, TEXT, Kind, either, number, reals, several, shown, take, whole
 from supple.errors import ModelError, quoted
 from supple.model import checks
 from supple.model.frozen import frozen_arrays, kept
@@ -38,6 +39,7 @@ Floats = NDArray[np.float64]
 #: How many numbers the size of a kind has.
 SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "hull": 0, "plane": 0, "heights": 2}
 OF_THE_WORLD = ("plane", "heights")
+WITH_POINTS = ("hull", "heights")
 LARGEST = 1e9  #: of a size, in metres
 FLATTEST = 1e-6  #: a hull thinner than this share of its size has no volume
 MOST_POINTS = 1_000_000
@@ -115,7 +117,7 @@ def sound_size(what: str, kind: Any, size: Any) -> tuple[float, ...]:
 
 def sound_points(what: str, kind: str, points: Any) -> Floats | None:
     """The corners of a hull, or heights, refused if there are none like that."""
-    if kind not in ("hull", "heights"):
+    if kind not in WITH_POINTS:
         if points is not None:
             raise ModelError(f"{what}: a {kind} has no points; hulls and heights have")
         return None
@@ -160,8 +162,11 @@ def corners(what: str, points: Floats) -> Floats:
     return found
 
 
+PLAIN = {float, int, str, type(None)}  #: of these, what is equal is alike
+
+
 def valid_shapes(given: Sequence[Any], n: int) -> tuple[Shape, ...]:
-    """Shapes on bodies that exist, whose numbers are sound."""
+    """Shapes on bodies that exist, whose numbers are sound: field by field, as there may be a million of them."""
     if not given:
         return ()
     for x in given:
@@ -170,28 +175,71 @@ def valid_shapes(given: Sequence[Any], n: int) -> tuple[Shape, ...]:
     names = [x.name for x in given]
     checks.unique("shape", names)
     places = checks.poses([x.position for x in given], [x.rotation for x in given], lambda i: f"shape {names[i]!r}")
-    known = set(names)
+    columns = [
+        _field(given, "name", TEXT), _bodies(given, n), [x.kind for x in given], _sizes(given),
+        *(kept(x) for x in places), _field(given, "friction", FRICTION), _field(given, "restitution", FRACTION, float),
+        _field(given, "margin", NOT_NEGATIVE, float), _field(given, "group", BITS), _field(given, "mask", BITS),
+        _aparts(given, set(names)), _points(given),
+    ]  # fmt: skip
+    return tuple(_made(x.__class__, row) for x, row in zip(given, zip(*columns)))
+
+
+def _made(kind: type[Shape], row: tuple[Any, ...]) -> Shape:
+    """A shape of fields that are known to be sound."""
+    shape = kind.__new__(kind)
+    shape.__dict__.update(zip(kind.__dataclass_fields__, row))
+    return shape
+
+
+def _field(given: Sequence[Shape], name: str, kind: Kind, form: Callable[[Any], Any] | None = None) -> list[Any]:
+    """One field of all shapes; values that are alike are looked at once."""
+    values = [getattr(x, name) for x in given]
+    if set(map(type, values)) <= PLAIN:
+        with suppress(TypeError, ValueError):  # one is wrong: named below
+            forms = {x: kind.form(x) if form is None else form(kind.form(x)) for x in set(values)}
+            return [forms[x] for x in values]
+    what = "the name of a shape" if name == "name" else f"shape {{!r}}: {name}"
+    taken = (take(what.format(x.name), value, kind, ModelError) for x, value in zip(given, values))
+    return [value if form is None else form(value) for value in taken]
+
+
+def _sizes(given: Sequence[Shape]) -> list[tuple[float, ...]]:
+    each = [(x.kind, x.size) for x in given]
+    with suppress(TypeError, ModelError):  # one is no tuple, or wrong: named below
+        sizes = {x: sound_size("a shape", *x) for x in set(each)}
+        return [sizes[x] for x in each]
+    return [sound_size(f"shape {x.name!r}", x.kind, x.size) for x in given]
+
+
+def _bodies(given: Sequence[Shape], n: int) -> list[int]:
     for x in given:
-        for other in take(f"shape {x.name!r}: apart", x.apart, NAMES, ModelError):
+        if not isinstance(x.body, (int, np.integer)) or not -1 <= x.body < n:
+            raise ModelError(
+                f"shape {x.name!r} is on body {x.body!r}, and there are {n}, numbered from 0; the world is -1"
+            )
+        if x.body >= 0 and x.kind in OF_THE_WORLD:
+            raise ModelError(
+                f"shape {x.name!r}: a shape of kind {x.kind!r} belongs to the world, not to a body that moves"
+            )
+    return [int(x.body) for x in given]
+
+
+def _aparts(given: Sequence[Shape], known: set[str]) -> list[tuple[str, ...]]:
+    out = [x.apart for x in given]
+    for i, x in enumerate(given):
+        if x.apart.__class__ is tuple and not x.apart:
+            continue
+        out[i] = take(f"shape {x.name!r}: apart", x.apart, NAMES, ModelError)
+        for other in out[i]:
             if other not in known:
                 raise ModelError(f"shape {x.name!r} is apart from {shown(other)}, and there is no such shape")
-    return tuple(_valid_shape(x, n, p, R) for x, p, R in zip(given, *places))
+    return out
 
 
-def _valid_shape(x: Shape, n: int, position: Floats, rotation: Floats) -> Shape:
-    what = f"shape {take('the name of a shape', x.name, TEXT, ModelError)!r}"
-    size = sound_size(what, x.kind, x.size)
-    if not isinstance(x.body, (int, np.integer)) or not -1 <= x.body < n:
-        raise ModelError(f"{what} is on body {x.body!r}, and there are {n}, numbered from 0; the world is -1")
-    if x.kind in OF_THE_WORLD and x.body >= 0:
-        raise ModelError(f"{what}: a shape of kind {x.kind!r} belongs to the world, not to a body that moves")
-    points = sound_points(what, x.kind, x.points)
-    return replace(
-        x, body=int(x.body), size=size, position=kept(position), rotation=kept(rotation),
-        friction=take(f"{what}: friction", x.friction, FRICTION, ModelError),
-        restitution=float(take(f"{what}: restitution", x.restitution, FRACTION, ModelError)),
-        margin=float(take(f"{what}: margin", x.margin, NOT_NEGATIVE, ModelError)),
-        group=take(f"{what}: group", x.group, BITS, ModelError),
-        mask=take(f"{what}: mask", x.mask, BITS, ModelError),
-        apart=tuple(x.apart), points=None if points is None else kept(points),
-    )  # fmt: skip
+def _points(given: Sequence[Shape]) -> list[Floats | None]:
+    out: list[Floats | None] = [None] * len(given)
+    for i, x in enumerate(given):
+        if x.kind in WITH_POINTS or x.points is not None:
+            points = sound_points(f"shape {x.name!r}", x.kind, x.points)
+            out[i] = None if points is None else kept(points)
+    return out

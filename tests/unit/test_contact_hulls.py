@@ -1,0 +1,50 @@
+"""Hulls of many corners, which are climbed, against looking at all of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from supple import Contacts, ModelBuilder
+from supple.contact.hulls import SCANNED
+from supple.contact.room import ContactRoom
+from supple.integrating.joint_law import LAW
+
+
+def potato(rng: np.random.Generator) -> np.ndarray:
+    points = rng.normal(size=(300, 3))
+    return points / np.linalg.norm(points, axis=1)[:, None] * rng.uniform(0.1, 0.3, 3)
+
+
+def prism(rng: np.random.Generator) -> np.ndarray:
+    """Whose ends have many corners each, all of them farthest at once."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 40, endpoint=False)
+    ring = np.column_stack([0.2 * np.cos(angle), 0.15 * np.sin(angle), np.full(40, 0.1)])
+    return np.concatenate([ring, ring * (1, 1, -1)])
+
+
+@pytest.mark.parametrize("kinds", [(potato, potato), (potato, prism), (prism, prism)])
+def test_touches_are_those_of_looking_at_all_corners(kinds) -> None:
+    rng, b, several = np.random.default_rng(3), ModelBuilder("hulls"), 0
+    for i, kind in enumerate(kinds):
+        b.add_body(f"hull{i}", joint="free", mass=1.0, inertia=[0.1] * 3)
+        b.add_shape(f"hull{i}", "hull", points=kind(rng))
+    model = b.build()
+    room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    room.scene.length, shapes = 0.02, room.scene.shapes
+    graph = shapes["graph"].copy()
+    assert (shapes["count"] > SCANNED).all() and (graph >= 0).all()
+    for _ in range(60):
+        q, way = model.neutral(), rng.normal(size=3)
+        q[:3] = way / np.linalg.norm(way) * rng.uniform(0.2, 0.5)
+        q[3:7], q[10:14] = Rotation.random(2, random_state=rng).as_quat()
+        shapes["graph"] = graph
+        climbed = room.touching(q).copy()
+        shapes["graph"] = -1
+        scanned = room.touching(q)
+        assert len(climbed) == len(scanned)
+        for name in ("gap", "n", "point"):
+            np.testing.assert_allclose(climbed[name], scanned[name], rtol=0, atol=1e-12)
+        several += len(climbed) > 0
+    assert several > 20

@@ -1,0 +1,56 @@
+"""Pairs of many shapes, which are swept in strips, against all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from supple import Contacts, Model, ModelBuilder
+from supple.contact.room import ContactRoom
+from supple.contact.spans import FEW, axis_of
+from supple.integrating.joint_law import LAW
+
+
+def balls(radii: np.ndarray) -> Model:
+    b = ModelBuilder("balls")
+    for i, r in enumerate(radii):
+        b.add_body(f"ball{i}", joint="free", mass=1.0, inertia=[1.0] * 3)
+        b.add_shape(f"ball{i}", "sphere", (r,))
+    return b.build()
+
+
+def pairs_that_touch(at: np.ndarray, radii: np.ndarray) -> set[tuple[int, int]]:
+    gaps = np.linalg.norm(at[:, None] - at[None], axis=2) - radii[:, None] - radii
+    i, j = np.nonzero(np.triu(gaps < 1e-4, 1))
+    return set(zip(i.tolist(), j.tolist()))
+
+
+@pytest.mark.parametrize("long", [(1.0, 0.7, 0.2), (0.2, 1.0, 0.7), (0.7, 0.2, 1.0), (0.2, 0.7, 1.0)])
+def test_all_pairs_are_found_wherever_shapes_go(long: tuple[float, float, float]) -> None:
+    """One ball reaches over many strips. Between the places, the order of shapes is lost."""
+    rng = np.random.default_rng(0)
+    radii = rng.uniform(0.02, 0.3, 2 * FEW)
+    radii[5] = 2.0
+    model = balls(radii)
+    room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    room.scene.axis = axis_of(np.array([np.zeros(3), long]))
+    for _ in range(3):
+        q = model.neutral()
+        at = q.reshape(-1, 7)[:, :3]
+        at[:] = rng.uniform(-6, 6, at.shape) * long
+        found = room.touching(q)
+        assert room.scene.n_strips > 5
+        assert {(min(x), max(x)) for x in found[["shape", "other"]].tolist()} == pairs_that_touch(at, radii)
+        assert len(found) == len(np.unique(found["key"]))
+
+
+def test_axes_of_a_sweep_are_the_longest_first() -> None:
+    for spread, axis in (
+        ((3, 2, 1), 0),
+        ((1, 3, 2), 1),
+        ((2, 1, 3), 2),
+        ((3, 1, 2), 3),
+        ((2, 3, 1), 4),
+        ((1, 2, 3), 5),
+    ):
+        assert axis_of(np.array([np.zeros(3), spread])) == axis
