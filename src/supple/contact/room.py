@@ -257,9 +257,15 @@ class ContactRoom(ImplicitRoom):
         moving = len(self.shapes) - self.scene.n_flat
         q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
         self.scene.axis = self.ahead.axis = axis_of(poses(self.model, q).position)
+        grounds = self.scene.shapes[moving:]  # of no tree, and perhaps above all shapes
+        bits = {name: grounds[name].copy() for name in ("group", "mask")}
+        grounds["group"] = grounds["mask"] = 0
         found = self.touching(q)
-        found = found[(found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)]
-        pairs = np.unique(np.sort(np.column_stack([found["shape"], found["other"]]), axis=1), axis=0)
+        for name, given in bits.items():
+            grounds[name] = given
+        deep = (found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)
+        pairs = np.column_stack([found[name][deep] for name in ("shape", "other")])
+        pairs = np.unique(np.sort(pairs, axis=1), axis=0)
         pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
         more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
         apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
