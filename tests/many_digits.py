@@ -174,9 +174,37 @@ def solve(A, b):
     return A[:, -1]
 
 
-def accelerations(model: Model, q, tau, apart: str = APART):
-    """(nv,) rounded to floats."""
+def basis(G, apart):
+    """Orthonormal rows that span those of G, by Gram and Schmidt with pivoting."""
+    left, out = list(G), []
+    while left:
+        x = left.pop(max(range(len(left)), key=lambda i: left[i] @ left[i]))
+        if (x @ x).sqrt() < apart:
+            break
+        out.append(unit(x))
+        left = [y - out[-1] * (out[-1] @ y) for y in left]
+    return np.array(out, dtype=object)
+
+
+def _solved(model: Model, q, tau, apart):
+    """Accelerations, the forces that loops have to exert along joints for them, and G."""
     R, P, J, H, hold = placed(model, q)
     free = not (model.loop_list or model.relation_list)
-    N = eye(model.nv) if free else motions(rows(model, R, P, J), Decimal(apart))
-    return (N @ solve(N.T @ H @ N, N.T @ (many(tau) - hold))).astype(float)
+    G = None if free else rows(model, R, P, J)
+    N = eye(model.nv) if free else motions(G, apart)
+    a = N @ solve(N.T @ H @ N, N.T @ (many(tau) - hold))
+    return a, H @ a + hold - many(tau), G
+
+
+def accelerations(model: Model, q, tau, apart: str = APART):
+    """(nv,) rounded to floats."""
+    return _solved(model, q, tau, Decimal(apart))[0].astype(float)
+
+
+def smallest_forces(model: Model, q, tau, apart: str = APART):
+    """(rows,) along the rows of loops, in the order of exact/closure.py, rounded to floats: G = L B, where the rows of
+    B are independent, and G^T x is what loops exert."""
+    _, exerted, G = _solved(model, q, tau, Decimal(apart))
+    B = basis(G, Decimal(apart))
+    L = G @ B.T
+    return (L @ solve(L.T @ L, B @ exerted)).astype(float)

@@ -141,8 +141,9 @@ def carried_by_joints(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> 
 def _carried(model: Model, q: Any, v: Any, tau: Any, wrenches: Any) -> Floats:
     found = WITH_FORCES.general(model, q, v, tau, wrenches)
     a, forces = found[: model.nv], found[model.nv :]
-    if len(forces) > SMALL and WITH_FORCES.work(model).call.hubs.redundant:  # with fewer rows, they are the smallest
-        forces = smallest_forces(model, q, forces)
+    mechanism = WITH_FORCES.work(model).call.hubs
+    if len(forces) > SMALL and mechanism.redundant:  # with fewer rows, they are the smallest
+        forces = smallest_forces(model, q, forces, mechanism.least)
     loops = loop_wrenches(model, q, forces)
     pushed = on_bodies(model, q, loops) + (0.0 if wrenches is None else wrenches)
     joints = WITH_WRENCHES(model, q, v, a, pushed)[model.nv :].reshape(model.n_bodies, 6)

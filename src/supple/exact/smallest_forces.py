@@ -2,16 +2,25 @@
 
 fronts.py takes the smallest ones among rows that are eliminated together. Over all rows, forces x with a given effect
 G^T x are smallest if they are x = G y: y minimises |G y - x|. G is sparse: a row has numbers only for the joints from
-its two ends up to the body where their ways to the root meet. G^T G is singular along the motion that loops leave.
-LITTLE is added to its diagonal; with the remainder solved for again, this has no effect.
+its two ends up to the body where their ways to the root meet. Near singular positions G^T G has only half of the digits
+that tell rows apart, and is never formed:
+
+    [ d 1   G   ] [ r ]   [ x ]        (G^T G + d^2) y = G^T x
+    [ G^T  -d 1 ] [ y ] = [ 0 ]
+
+d is small beside what remains of rows that do not depend on others [row_scales.py], and large beside rounding. With the
+remainder solved for again, it has no effect on these. What still differs of the effect, by the rounding of large y, is
+made up for by forces r: those of the same equations with (0, G^T (x - G y)) on the right.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
 from supple.exact.call_kernels import call_at
@@ -28,7 +37,7 @@ from supple.spatial.compiler import helper, kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LITTLE, TIMES = 1e-10, 6  #: of the largest number on the diagonal; how often the remainder is solved for
+LITTLE, TIMES = 1e-2, 6  #: of what remains of a row that does not depend on others; how often it is solved for
 
 
 @helper
@@ -84,16 +93,18 @@ def sparse_rows(model: Model, q: Floats) -> csr_array:
     return csr_array((values, (rows, columns)), shape=(loops.n_rows, model.nv))
 
 
-def smallest_forces(model: Model, q: Floats, x: Floats) -> Floats:
-    """The smallest forces along all rows with the effect of forces x."""
+def smallest_forces(model: Model, q: Floats, x: Floats, least: float) -> Floats:
+    """The smallest forces along all rows with the effect of forces x. Rows of which less than `least` remains, of one,
+    depend on others."""
     G = sparse_rows(model, q)
-    A = (G.T @ G).tocsc()
-    size = float(A.diagonal().max(initial=0.0))
+    rows, size = len(x), math.sqrt(float((G * G).sum(axis=0).max(initial=0.0)))
     if size == 0.0:
         return np.zeros_like(x)
-    factor = splu((A + LITTLE * size * eye_array(model.nv, format="csc")).tocsc())
+    d = LITTLE * least * size
+    factor = splu(block_array([[d * eye_array(rows), G], [G.T, -d * eye_array(model.nv)]]).tocsc())
     y = np.zeros(model.nv)
     for _ in range(TIMES):
-        y += factor.solve(G.T @ (x - G @ y))
+        y += factor.solve(np.concatenate([x - G @ y, np.zeros(model.nv)]))[rows:]
     found: Floats = G @ y
+    found += factor.solve(np.concatenate([np.zeros(rows), G.T @ (x - found)]))[:rows]
     return found
