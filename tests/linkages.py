@@ -52,6 +52,40 @@ def random_linkage(rng, kinds=CLOSING, n=8, loops=2) -> tuple[Model, np.ndarray]
     return builder.build(), q
 
 
+def related_trees(rng, trees: int, decades: float = 0.0) -> Model:
+    """Trees on the world, each an arm with a slider that cannot move: a universal joint stands across it, or a screw
+    holds the whole tree. Relations couple pairs of arms, and pairs of sliders, which they cannot move either. Another
+    screw leads from tree to tree. At q = 0 all loops are closed. decades: how far masses are apart."""
+    builder, pairs = supple.ModelBuilder(), []
+    for t in range(trees):
+        held, parent = t % 3 == 1, None
+        base = "revolute" if held else str(rng.choice(["ball", "free", "revolute"]))
+        for name, joint in ((f"base{t}", base), (f"arm{t}", "revolute"), (f"slider{t}", "prismatic")):
+            mass = 10 ** rng.uniform(0, decades)
+            builder.add_body(
+                name, parent, joint, axis=rng.normal(size=3), position=rng.normal(size=3),
+                rotation=random_rotation(rng), mass=mass, com=0.3 * rng.normal(size=3),
+                inertia=mass * np.array([0.3, 0.36, 0.42]),
+            )  # fmt: skip
+            parent = name
+        pairs.append((None, f"slider{t}", "screw") if held else (f"arm{t}", f"slider{t}", "universal"))
+    pairs.append(("slider0", f"slider{trees - 1}", "screw"))
+    tree = builder.build()
+    poses = supple.poses(tree, tree.neutral())
+    for a, b, kind in pairs:
+        (R_A, P_A), (R_B, P_B) = (poses[x] if x else (np.eye(3), np.zeros(3)) for x in (a, b))
+        R, p, axis = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
+        builder.close(
+            a, b, kind, axis=axis, axis2=np.cross(axis, rng.normal(size=3)), pitch=0.3, rotation=R, position=p,
+            other_rotation=R_B.T @ R_A @ R, other_position=R_B.T @ (R_A @ p + P_A - P_B),
+        )  # fmt: skip
+    for k in range(trees):
+        one, two = rng.choice(trees, 2, replace=False)
+        name = ("slider", "arm")[k % 2]
+        builder.relate({f"{name}{one}_joint": rng.uniform(0.3, 3), f"{name}{two}_joint": rng.uniform(0.3, 3)})
+    return builder.build()
+
+
 def _tree(seed: int, n: int) -> supple.ModelBuilder:
     rng = np.random.default_rng(seed)
     builder = supple.ModelBuilder()

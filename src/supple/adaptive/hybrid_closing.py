@@ -25,7 +25,7 @@ import math
 import numpy as np
 from numba import types
 
-from supple.adaptive.hybrid_fronts import goes_by_fronts
+from supple.adaptive.hybrid_fronts import goes_by_fronts, rounding_of
 from supple.adaptive.hybrid_rows import hold_rows, read_rows
 from supple.adaptive.kick import drift, swap_velocities
 from supple.adaptive.ledger import balance
@@ -141,6 +141,7 @@ def close_loops(hybrid, moving):
             share *= STRICTER
         for r in range(held.loops.n_rows):
             held.loops.rows[r].g = -held.loops.rows[r].phi
+        held.rounding = least / held.loops.size
         if factored and gap <= NEAR * before and not goes_by_fronts(hybrid):
             respond_again(hybrid, m, x)
         elif not respond(hybrid, m, x, share) > 0.0:
@@ -222,6 +223,7 @@ def allow(hybrid, m, x, v, anew):
     find_relations(held.loops, x.q, v)
     for r in range(held.loops.n_rows):
         held.loops.rows[r].g = -held.loops.rows[r].rate
+    held.rounding = rounding_of(held.loops, True)
     if anew:
         smallest = respond(hybrid, m, x, 1.0)
     else:

@@ -22,10 +22,11 @@ from supple.exact.motion import CallState, joint_of
 from supple.exact.row_scales import reach_of
 from supple.exact.with_loops import front_scratch
 from supple.model.joint_poses import DOF
-from supple.spatial.algebra import Motion, Vec3, shift_motion
+from supple.spatial.algebra import Motion, Vec3, dot, shift_motion
 from supple.spatial.compiler import helper
 
-MISSING = 1e-3  #: of what rows have to accelerate: more than this must not be left
+MISSING = 1e-3  #: of what rows have to accelerate: more than this must not be left ...
+ROUNDING = 1e-11  #: ... unless it is less than this of what the bodies at their ends do
 
 
 @helper
@@ -79,10 +80,11 @@ def accelerate_ends(m, x, held, held_by_loops):
 
 @helper
 def still_missing(x, held):
-    """How much rows have to accelerate beyond x.qdd, into `numbers`. Returns the largest."""
+    """How much rows have to accelerate beyond x.qdd, into `numbers`. Returns the largest, and what of it may be
+    rounding."""
     for r in range(held.loops.n_rows):
         held.numbers[r] = held.loops.rows[r].g
-    loops = held.loops
+    loops, size = held.loops, 0.0
     for i in range(loops.n_loops):
         loop = loops.loops[i]
         for r in range(loop.row, loop.row + 6 - DOF[loop.kind]):
@@ -90,13 +92,26 @@ def still_missing(x, held):
                 row, end = loops.rows[r], loop.ends[side].motion
                 a = along(row.f, shift_motion(row.P - loops.motions[end].P, held.accelerations[end].A))
                 held.numbers[r] -= a if side == 1 else -a
+                size = max(size, abs(a) / reach_of(loops, r))
     for i in range(loops.n_terms):
         term = loops.terms[i]
-        held.numbers[term.row] -= term.factor * x.qdd[term.iv]
+        a = term.factor * x.qdd[term.iv]
+        held.numbers[term.row] -= a
+        size = max(size, abs(a))
     most = 0.0
     for r in range(loops.n_rows):
         most = max(most, abs(held.numbers[r]) / reach_of(loops, r))
-    return most
+    return most, held.rounding + ROUNDING * size
+
+
+@helper
+def rounding_of(loops, moving):
+    """What may be rounding of how bodies at ends of loops accelerate by themselves; moving: of how they move."""
+    most, size = 0.0, loops.size * loops.size
+    for i in range(loops.n_motions):
+        a = loops.motions[i].V if moving else loops.motions[i].zeta
+        most = max(most, dot(a.ang, a.ang) + dot(a.lin, a.lin) / size)
+    return ROUNDING * math.sqrt(most)
 
 
 @helper
@@ -122,12 +137,13 @@ def respond_by_fronts(held):
 def hold_by_fronts(m, x, held):
     """Change the forces u of joints to those with which rows accelerate as their g says. Returns whether they do: where
     joints that are rigid make many rows depend on each other, fronts, each of which sees few of them, may misjudge
-    which."""
+    which. Rounding along rows that do depend on others stays, whoever judges them."""
     accelerate_ends(m, x, held, False)
-    needed = still_missing(x, held)
+    needed, rounding = still_missing(x, held)
     respond_by_fronts(held)
     accelerate_ends(m, x, held, True)
-    if not still_missing(x, held) <= MISSING * needed:
+    left, _ = still_missing(x, held)
+    if not left <= max(MISSING * needed, rounding):
         return False
     path, o = x.work.path, Vec3(0.0, 0.0, 0.0)
     path[0].A = Motion(o, o)

@@ -90,6 +90,7 @@ class HybridLoops(Struct):
     call = Link(Call)
     by_fronts = Integer()  # whether that is the cheaper way
     fronts_cost = Number()
+    rounding = Number()  # what of g of rows may be rounding, as of the size of the model
     accelerations = Table(EndAcceleration)  # as Loops.motions
     found = Floats()  # (nv + rows,) accelerations, and forces along all rows
     wanted = Floats()  # (nv + rows,) those of the fully articulated body

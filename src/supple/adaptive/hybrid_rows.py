@@ -23,7 +23,13 @@ import math
 
 from numba import types
 
-from supple.adaptive.hybrid_fronts import factor_by_fronts, goes_by_fronts, hold_by_fronts, respond_by_fronts
+from supple.adaptive.hybrid_fronts import (
+    factor_by_fronts,
+    goes_by_fronts,
+    hold_by_fronts,
+    respond_by_fronts,
+    rounding_of,
+)
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.exact.closure import find_relations, find_rows
@@ -68,6 +74,7 @@ def read_rows(hybrid, at_half):
     _, x = open_reduced(hybrid)
     find_rows(hybrid.closing.loops)
     find_relations(hybrid.closing.loops, x.q, x.half if at_half else x.v)
+    hybrid.closing.rounding = rounding_of(hybrid.closing.loops, False)
 
 
 @helper
@@ -123,7 +130,7 @@ def factor_rows(hybrid):
     for i in range(n * stride):
         held.Y[i] = 0.0
     for r in range(loops.n_rows):
-        held.gives[r] = 0.0
+        held.gives[r] = 0.0  # relations keep this: all rows are in F, where their columns are never rounding alone
     combine(held)
     for c in range(held.n_joint_rows):
         pass_row(hybrid, m, x, c)

@@ -57,7 +57,8 @@ def missing(m, x, held):
         for k in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             held.found[k] = 0.0
     accelerate_ends(m, x, held, True)
-    return still_missing(x, held)
+    most, _ = still_missing(x, held)
+    return most
 
 
 @helper
