@@ -51,3 +51,23 @@ def strewn(model: Model, seed: int, height: float = 0.6, apart: float = 0.9) -> 
     hinges = model.q_index[model.parent >= 0]
     q[hinges] = 0.5 * rng.normal(size=len(hinges))
     return q
+
+
+def jammed(seed: int, parts: int = 2, touches: int = 16) -> tuple[Model, Floats]:
+    """Rigid parts that meet the world and each other in many places at once, with velocities. Nothing weighs anything,
+    and no touch has a gap: however short a step is, its forces follow from the same equations."""
+    rng, size = np.random.default_rng(seed), 0.01
+    b = ModelBuilder("jammed", gravity=(0.0, 0.0, 0.0))
+    for i in range(parts):
+        mass, inertia = 10 ** rng.uniform(-1, 1), np.array([10 ** rng.uniform(-3, 0), 1.0, 1.0])
+        b.add_body(f"part{i}", joint="free", mass=mass, inertia=inertia * 0.05 * 10 ** rng.uniform(-1, 1))
+    for _ in range(touches):
+        ends: list[int] = [] if rng.random() < 0.6 else rng.choice(parts, 2, replace=False).tolist()
+        one, other = ends or (int(rng.integers(parts)), None)
+        n = rng.normal(size=3) * (0.3, 0.3, 1.0)
+        n[2] = abs(n[2]) if other is None else n[2]
+        at, away = rng.uniform(-0.5, 0.5, 3), 2 * size * n / np.linalg.norm(n)
+        for body, place in ((one, at), (other, at - away)):
+            name = None if body is None else f"part{body}"
+            b.add_shape(name, "sphere", (size,), place, friction=0.8)
+    return b.build(), rng.normal(size=6 * parts)

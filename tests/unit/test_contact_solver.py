@@ -52,7 +52,7 @@ def solved(rng: np.random.Generator, Y: np.ndarray, tree: np.ndarray, mu: np.nda
     solve = solve_touches.load()
     for _ in range(30):  # patterns, lists and numbers grow one after the other, island by island
         touches["lam"] = 0.0
-        worst = solve(scene.address, 2000, 1e-8)
+        worst = solve(scene.address, 2000, 1e-8, 0)
         if worst >= 0.0:
             break
         make_room(blocks)

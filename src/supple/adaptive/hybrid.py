@@ -296,6 +296,8 @@ class Hybrid(Pointing):
         ended = int(self._kernel(memory.address, count, dt))
         while self.touches is not None and self.touches.lacks_room(ended, memory):
             ended = int(self._kernel(memory.address, end - memory.steps, dt))
+        if self.touches is not None:
+            self.touches.warn_once()
         return ended
 
     def _advance_weighing(self, count: int, dt: float) -> None:

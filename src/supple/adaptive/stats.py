@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from supple.adaptive.measures import ratio, said
 from supple.adaptive.settings import Settings
@@ -26,9 +27,14 @@ class AdaptiveStats:
     velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what `error` is measured in: relative, or with its unit
-    slipped: int = (
-        0  #: parts of steps, of a 64th, that were taken without friction because no forces with it were found
-    )
+    #: Steps with contacts after which shapes overlap by more than 0.5 mm, and by more than before, and the largest
+    #: overlap then, m.
+    rough: int = 0
+    overlap: float = 0.0
+    #: Parts of steps, of at most a 64th, that miss the law of contact by more than Contacts.tolerance, because no
+    #: forces were found that keep it: what slides in them may part; and the largest velocity by which they do, m/s.
+    relaxed: int = 0
+    relaxed_fault: float = 0.0
 
     def __repr__(self) -> str:
         done = f"{self.steps:,} steps to {self.time:.6g} s, {self.active_count:,} joints active"
@@ -59,8 +65,12 @@ def stats_of(hybrid: Held, settings: Settings, measure: str) -> AdaptiveStats:
         velocity_error=_share(hybrid.velocity_rest, hybrid.velocity_total, settings.relative),
         certified=settings.guaranteed,
         measure=measure,
-        slipped=hybrid.touching.slipped if hybrid.has_touches else 0,
+        **(_of_contacts(hybrid.touching) if hybrid.has_touches else {}),
     )
+
+
+def _of_contacts(t: Held) -> dict[str, Any]:
+    return {"rough": t.rough, "overlap": t.deepest, "relaxed": t.relaxed, "relaxed_fault": t.relaxed_fault}
 
 
 def _share(rest: float, total: float, relative: bool) -> float:

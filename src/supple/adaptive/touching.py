@@ -11,8 +11,8 @@ included; then joints that are not chosen are stopped, with the velocities that 
 whatever stopping joints does to touches, the step takes care of it.
 
 Rigid parts that touch in many places are harder to solve for than whole bodies, which give way. A part of a step for
-which no forces are found is halved, up to six times; what is then left, a 64th of a step, is taken without friction,
-and counted.
+which no forces are found is halved, down to a 64th of the step. Of that, the forces of a convex law are taken if there
+are no others [contact/holding.py]: then the part is counted, and so is by how much it misses the law.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import move_part, solve_part, strike
 from supple.adaptive.touching_places import world_of
 from supple.adaptive.touching_search import search_touches
+from supple.contact.judging import DEEPEST
 from supple.contact.memory import CONTACT
 from supple.contact.points import norm
 from supple.contact.stepping import (
     DONE,
     FLIGHT,
-    HALVES,
     MORE_EQUATIONS,
     MORE_TOUCHES,
+    RELAXED,
     SHARE,
     SINGULAR,
     STRIKES,
@@ -57,7 +58,7 @@ from supple.spatial.compiler import helper, kernel
 
 #: How a run ended, besides those of steps.py: room is needed, and then it goes on; forces could not be found.
 ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, NOT_SOLVED = 10, 11, 12, 13
-SLIPPERY = 8  #: parts of a step that may be taken without friction
+FINEST = 1.0 / 64.0  #: of a step: parts that are no longer than this are not halved
 ROUGH = 0.01  #: tolerance of the velocities by which joints are chosen
 SPARE = 2  #: room for touches, relative to those at the beginning of a step: a choice of joints may bring more
 
@@ -161,7 +162,7 @@ def choose_joints(hybrid, h):
         recall(scene, h)
         tolerance = touching.tolerance
         touching.tolerance = max(tolerance, ROUGH)
-        predicted = solve_part(hybrid, h, 0) == DONE
+        predicted = solve_part(hybrid, h, 0, 0) == DONE
         touching.tolerance = tolerance
     if predicted:
         swap_with_end(hybrid, m, x)
@@ -178,13 +179,6 @@ def choose_joints(hybrid, h):
 
 
 @helper
-def lose_friction(scene):
-    """What touches may slip: forces that only push always exist."""
-    for k in range(scene.n):
-        scene.touches[k].friction = 0.0
-
-
-@helper
 def take_parts(hybrid, h):
     """The rest of a step of length h, whose touches have been found. Returns what became of it."""
     touching = touching_of(hybrid)
@@ -197,32 +191,41 @@ def take_parts(hybrid, h):
         status = strike(hybrid)
         if status != DONE:
             return status
-        length, slips = touching.left, 0
+        length, touching.longest = min(touching.left, touching.longest), h
         while True:
             recall(scene, length)
-            status = solve_part(hybrid, length, 1)
+            status = solve_part(hybrid, length, 1, length <= FINEST * h)
             if status == STRIKES:
                 length = touching.next
-            elif status == UNSOLVED and touching.halves < HALVES:
-                length, touching.halves = 0.5 * length, touching.halves + 1
-            elif status == UNSOLVED and touching.slippery < SLIPPERY:
-                lose_friction(scene)
-                slips = 1
-                touching.slippery += 1
-            elif status != DONE:
-                return status
-            else:
+            elif status == UNSOLVED and length > FINEST * h:
+                length *= 0.5
+                touching.longest = 2.0 * length
+            elif status in (DONE, RELAXED):
                 break
+            else:
+                return status
         move_part(hybrid, length)
         remember(scene, length)
-        if slips:
-            touching.halves = 0
-            touching.slipped += 1
+        if status == RELAXED:
+            touching.relaxed += 1
+            touching.relaxed_fault = max(touching.relaxed_fault, touching.missed)
         touching.parts += 1
         touching.last = length
         touching.left -= length
     touching.left = 0.0
     return DONE
+
+
+@helper
+def judge_last(touching):
+    """Note by how much shapes overlap where a step begins, and so where the one before it ended."""
+    scene, deepest = touching.scene, 0.0
+    for k in range(scene.n):
+        deepest = max(deepest, -scene.touches[k].gap)
+    if deepest > max(DEEPEST, touching.depth):
+        touching.rough += 1
+        touching.deepest = max(touching.deepest, deepest)
+    touching.depth = deepest
 
 
 @helper
@@ -252,12 +255,13 @@ def touching_step(hybrid, h):
         if begin(hybrid, h) != DONE:
             return MORE_TOUCHES
         watch_motion(hybrid, h)
-        if scene.n == 0 and hybrid.n_rows == 0:
-            return FLIGHT
         if SPARE * scene.n > scene.capacity:
             return MORE_TOUCHES
-        touching.parts = touching.bounces = touching.sweeps = touching.halves = touching.slippery = 0
-        touching.fault, touching.slowest = 0.0, 2.0 * norm(hybrid.gravity) * h + 1e-9
+        judge_last(touching)
+        if scene.n == 0 and hybrid.n_rows == 0:
+            return FLIGHT
+        touching.parts = touching.bounces = touching.sweeps = 0
+        touching.fault, touching.slowest, touching.longest = 0.0, 2.0 * norm(hybrid.gravity) * h + 1e-9, h
         m, x = open_reduced(hybrid)
         if hybrid.due <= 0 or hybrid.unchecked >= LOOK:
             keep_state(hybrid, m, x)

@@ -18,6 +18,7 @@ from supple.spatial.compiler import helper
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
 from supple.spatial.structs import Link, Struct, Table
 
+NOT_KNOWN = 1e300
 PAIRS = 16  #: room for pairs of shapes that may touch, for each touch that there is room for
 
 
@@ -104,9 +105,13 @@ class Touching(Struct):
     last = Number()
     slowest = Number()
     left = Number()  # of the step that is under way
-    halves = Integer()
-    slippery = Integer()  # parts of the step that were taken without friction
-    slipped = Integer()  # of all steps
+    longest = Number()  # that the next part of it may be
+    missed = Number()  # the velocity by which the last part missed the law
+    depth = Number()  # the largest overlap where the last step began; NOT_KNOWN where a run begins
+    rough = Integer()  # steps that ended with more overlap than they may, and than they began with ...
+    deepest = Number()  # ... and the largest of it
+    relaxed = Integer()  # parts of all steps that missed it by more than the tolerance ...
+    relaxed_fault = Number()  # ... and the largest velocity by which they did
     # forces at an update
     own_paths = Integers()  # the nodes above pushed bodies, ascending
     n_own_paths = Integer()

@@ -16,6 +16,7 @@ from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_end
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import touching_of
 from supple.assembly.poses import pose_at
+from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_back, turn_with
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
@@ -25,6 +26,7 @@ from supple.contact.stepping import (
     DONE,
     MORE_ENTRIES,
     MORE_EQUATIONS,
+    RELAXED,
     SHARE,
     SINGULAR,
     STRIKES,
@@ -204,15 +206,22 @@ def change_end(m, work, touching, h):
         add_changes(m, work, scene.total, touching.dq)
 
 
-@kernel(types.int64(HybridBody.type, types.float64, types.int64), "parts of steps that touch", effort=4, nogil=True)
-def solve_part(hybrid, h, bouncing):
+@kernel(
+    types.int64(HybridBody.type, types.float64, types.int64, types.int64),
+    "parts of steps that touch",
+    effort=4,
+    nogil=True,
+)
+def solve_part(hybrid, h, bouncing, last):
     """The velocities at the end of a part of length h, in `end`, and dq. bouncing: whether a touch with restitution
-    ends it. Returns what became of it."""
+    ends it. last: whether impulses are taken that miss the law by more than the tolerance, if there are no better ones
+    [contact/holding.py]. Returns what became of it: RELAXED if they are of that kind."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, gravity, status = touching.scene, norm(hybrid.gravity), DONE
     begin_lines(hybrid, m, x)
     for attempt in range(SOLVES):
+        status = DONE
         if not free_velocities(hybrid, h) > 0.0:
             status = SINGULAR
             break
@@ -227,20 +236,22 @@ def solve_part(hybrid, h, bouncing):
                 status = STRIKES
                 break
         tolerance = touching.tolerance * (largest + gravity * h + 1e-12)
-        worst = solve_touches(scene, touching.most, tolerance)
+        worst = solve_touches(scene, touching.most, tolerance, last)
         if worst < 0.0:
             status = MORE_EQUATIONS
             break
         touching.sweeps += scene.done
         touching.fault = max(touching.fault, worst / tolerance)
+        touching.missed = worst
         if not worst <= tolerance:
-            status = UNSOLVED
+            status = RELAXED if last and worst < NOT_FOUND else UNSOLVED
+        if status == UNSOLVED:
             break
         change_end(m, x.work, touching, h)
         if hybrid.n_rows == 0 or not reline(hybrid, m, x, h):
             break
     release(hybrid, m)
-    if status == DONE and not are_finite(m, touching.end, touching.dq):
+    if status in (DONE, RELAXED) and not are_finite(m, touching.end, touching.dq):
         status = UNSOLVED
     return status
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
-from supple.adaptive.touching_memory import PAIRS, Box, Home, Touching
+from supple.adaptive.touching_memory import NOT_KNOWN, PAIRS, Box, Home, Touching
 from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
@@ -22,7 +23,7 @@ from supple.contact.memory import Touch
 from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
 from supple.contact.volumes import Volume
-from supple.errors import StateError
+from supple.errors import StateError, printable
 from supple.exact.kinematics import PlacedBody
 from supple.exact.tables import host_tables
 from supple.integrating.joint_law import LAW
@@ -35,8 +36,14 @@ Ints = NDArray[np.int64]
 Saved = dict[str, NDArray[Any]]
 
 PATIENCE = 0.25  #: seconds that a character has to be still before it sleeps
-SAVED = ("asleep", "quiet", "known", "resting", "last_part", "slipped")  #: names of what is saved, after PREFIX
+#: Fields of Touching that are saved, by name.
+SAVED_NUMBERS = {
+    "last_part": "last", "depth": "depth", "rough": "rough", "deepest": "deepest", "relaxed": "relaxed",
+    "relaxed_fault": "relaxed_fault",
+}  # fmt: skip
+SAVED = ("asleep", "quiet", "known", "resting", *SAVED_NUMBERS)  #: names of what is saved, after PREFIX
 PREFIX = "touches_"
+ONCE = 1 << 62
 
 
 class TouchesOfHybrid(Pointing):
@@ -49,6 +56,7 @@ class TouchesOfHybrid(Pointing):
         self.model, self.assembly, self.contacts = model, assembly, contacts
         self._reduced = reduced
         self._kept: Saved | None = None
+        self._said = 0  #: parts that missed the law, of which was said that they do
         self._point()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -102,7 +110,7 @@ class TouchesOfHybrid(Pointing):
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
             only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
-            **self._arrays,
+            depth=NOT_KNOWN, **self._arrays,
         )  # fmt: skip
         self._make_room_with_touches()
         if self._kept is not None:
@@ -138,6 +146,17 @@ class TouchesOfHybrid(Pointing):
         elif ended == ROOM_FOR_EQUATIONS:
             make_room(self.room.blocks)
         return ended in (ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS)
+
+    def warn_once(self) -> None:
+        """That the law was missed, if it was: one line, by the logger "supple", in the life of this object."""
+        if self.struct.relaxed > self._said:
+            self._said = ONCE
+            text = (
+                f"{self.model.name}: no forces were found that keep the law of contact to its tolerance in a part of a "
+                f"step; it is missed by {self.struct.relaxed_fault:.2g} m/s there. stats.relaxed counts such parts; "
+                "shorter steps or more active joints make them fewer"
+            )
+            logging.getLogger("supple").warning("%s", printable(text))
 
     def formed(self) -> None:
         """Called when the reduced tree has been formed anew."""
@@ -190,7 +209,7 @@ class TouchesOfHybrid(Pointing):
         self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, 0.0
         memory.asleep[:] = 0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = 0
-        s.left = 0.0
+        s.left, s.depth = 0.0, NOT_KNOWN
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
@@ -198,8 +217,8 @@ class TouchesOfHybrid(Pointing):
         """What determines how a run continues."""
         rest = self.resting[: self.struct.n_resting]
         arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
-        arrays |= {"known": self.room.known, "last_part": np.array(self.struct.last)}
-        arrays["slipped"] = np.array(self.struct.slipped)
+        arrays |= {name: np.array(getattr(self.struct, field)) for name, field in SAVED_NUMBERS.items()}
+        arrays["known"] = self.room.known
         arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
         return {PREFIX + name: arrays[name] for name in SAVED}
 
@@ -210,17 +229,15 @@ class TouchesOfHybrid(Pointing):
             raise StateError("what was saved is of a run without contacts")
         given = {name: take(name, saved[name], ARRAY) for name in names}
         asleep, known, resting = (given[PREFIX + name] for name in ("asleep", "known", "resting"))
-        fits = all(
-            given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", "last_part", "slipped")
-        )
+        fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", *SAVED_NUMBERS))
         fits = fits and known.shape[1:] == (4,) and resting.shape[1:] == (Touch.words,)
-        whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "slipped"))
+        whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "rough", "relaxed"))
         if not (fits and whole) or not np.isin(asleep, (0, 1)).all():
             raise StateError("what was saved is of another model, or of a run with other contacts")
-        numbers = (given[PREFIX + x] for x in ("quiet", "last_part", "known"))
+        numbers = (given[PREFIX + x] for x in ("quiet", "known", *SAVED_NUMBERS))
         places = np.ascontiguousarray(resting).view(Touch.dtype)
         n = len(self._homes)
-        if not (all(np.isfinite(x).all() for x in numbers) and given[PREFIX + "last_part"] >= 0):
+        if not (all(np.isfinite(x).all() for x in numbers) and all(given[PREFIX + x] >= 0 for x in SAVED_NUMBERS)):
             raise StateError("what was saved has numbers that are not finite")
         if not all(((x >= 0) & (x < n)).all() for x in (places["shape"], places["other"])):
             raise StateError("what was saved has shapes that this model does not have")
@@ -231,8 +248,10 @@ class TouchesOfHybrid(Pointing):
         for name, x in self._arrays.items():
             x[:] = saved[PREFIX + name]
         s, resting = self.struct, saved[PREFIX + "resting"]
-        s.n_asleep, s.last, s.left, s.n_resting = int(self._arrays["asleep"].sum()), saved[PREFIX + "last_part"], 0, 0
-        s.slipped = saved[PREFIX + "slipped"]
+        s.n_asleep, s.left, s.n_resting = int(self._arrays["asleep"].sum()), 0, 0
+        for name, field in SAVED_NUMBERS.items():
+            setattr(s, field, saved[PREFIX + name])
+        self._said = max(self._said, int(s.relaxed))
         self.room.scene.n = 0
         self.room.known = saved[PREFIX + "known"]
         if len(resting) > len(self.resting):

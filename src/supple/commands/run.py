@@ -259,6 +259,8 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())
+    if result.contact_faults:
+        rows["contacts"] = result.contact_faults
     lost = _not_simulated(result)
     if lost:
         rows["not simulated"] = f"{lost} (`supple inspect` says more)"

@@ -5,7 +5,7 @@ Positions move with the velocities of the end; then shapes that overlap are move
 
 from __future__ import annotations
 
-from supple.contact.judging import DEEPEST, GAIN, ROUNDING, energies, farthest_move, is_too_deep
+from supple.contact.judging import DEEPEST, GAIN, ROUNDING, energies, farthest_move, too_deep
 from supple.contact.landing import move_bodies, turn_back
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.stages import slope_of
@@ -53,7 +53,7 @@ def move_apart(landing, kinetic):
         move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
         move_bodies(m, step.q, step.v, landing.placing)
         now, lower, _ = energies(m, scene.bodies, step.v)
-        if attempt == APART or (now <= kinetic + max(landing.spare, 0.0) and not is_too_deep(scene, landing.ahead)):
+        if attempt == APART or (now <= kinetic + max(landing.spare, 0.0) and too_deep(scene, landing.ahead) == 0.0):
             break
         for i in range(m.nq):
             step.q[i] = step.q0[i]
@@ -85,7 +85,9 @@ def finish_part(landing, kinetic, potential, h, length):
     now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
     allowed = GAIN * (landing.scale * length / h + max(landing.work, 0.0)) + ROUNDING * (kinetic + abs(potential))
-    good = gain <= allowed and (farthest_move(scene, length) <= 0.5 * DEEPEST or not is_too_deep(scene, landing.ahead))
+    landing.excess = gain / (landing.scale + 1e-12) if gain > allowed else 0.0
+    landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
+    good = landing.excess == 0.0 and landing.depth == 0.0
     if good and landing.apart:
         now, after = move_apart(landing, now)
         landing.lifted, lower = landing.lifted + max(after - lower, 0.0), after

@@ -54,7 +54,7 @@ def bounce(scene, slowest, softer, most, tolerance):
         touch.lam = Vec3(0.0, 0.0, 0.0)
         if touch.active and touch.free.x < -slowest:
             touch.bias = softer * touch.restitution * touch.free.x
-    worst = solve_touches(scene, most, tolerance)
+    worst = solve_touches(scene, most, tolerance, softer == 0.0)
     work = 0.0
     for k in range(scene.n):
         touch = scene.touches[k]

@@ -72,8 +72,9 @@ def impulse_of(touch):
 
 
 @helper
-def measure(scene):
-    """lam, z and u from x; g. Returns the worst fault, and the mean of x . y."""
+def measure(scene, holding):
+    """lam, z and u from x; g. Returns the worst fault, and the mean of x . y. holding: |u_t| is the one that is held
+    [holding.py]."""
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if takes_part(touch):
@@ -88,9 +89,13 @@ def measure(scene):
                 touch.y,
                 touch.bias + touch.soft * (touch.lam.x - touch.anchor),
             )
+            slip = across(y)
             f = fault(touch.W, touch.lam, u, bias, touch.friction)
+            if holding:
+                slip = touch.held
+                f = fault(touch.W, touch.lam, u, bias + touch.friction * (slip - across(u)), touch.friction)
             worst = f if not f <= worst else worst
-            g = Vec3((u.x + bias) / scale_of(touch) + across(y) - y.x, u.y - y.y, u.z - y.z)
+            g = Vec3((u.x + bias) / scale_of(touch) + slip - y.x, u.y - y.y, u.z - y.z)
             touch.g = g if touch.friction > 0.0 else Vec3(g.x, 0.0, 0.0)
             total, n = total + dot(touch.x, y), n + 1
     return worst, total / max(n, 1)
@@ -317,20 +322,20 @@ def soften(scene, share):
 
 
 @part
-def find_way(scene, enough, tolerance, worst, convex):
-    """Steps from x and y, without the derivative of |y_t| after those that are shorter than `convex`. Returns their
-    number; `best` are the best impulses, unless those there are are better."""
+def find_way(scene, enough, tolerance, worst, convex, holding):
+    """Steps from x and y, without the derivative of |y_t| after those that are shorter than `convex`, and in all if it
+    is held. Returns the least fault, and their number; `best` are its impulses, unless those there are are better."""
     length, damping, stalled = 1.0, 0.0, 0
     for step in range(STEPS):
-        now, mean = measure(scene)
+        now, mean = measure(scene, holding)
         stalled = 0 if now <= 0.5 * worst else stalled + 1
         if now <= worst:
             worst = now
             keep_best(scene)
         if now <= enough or (worst <= tolerance and stalled >= STALLED) or not 0.0 < mean < 1e300:
-            return step
+            return worst, step
         damping = damped(damping, length)
-        prepare_step(scene, damping, length < convex)
+        prepare_step(scene, damping, holding or length < convex)
         aim_at_zero(scene)
         solve_step(scene)
         share = (mean_after(scene, min(longest_step(scene), 1.0)) / mean) ** 3
@@ -339,7 +344,7 @@ def find_way(scene, enough, tolerance, worst, convex):
         solve_step(scene)
         length = min(SHARE * longest_step(scene), 1.0)
         move(scene, length)
-    return STEPS
+    return worst, STEPS
 
 
 @part
@@ -351,13 +356,15 @@ def from_inside(scene, enough, tolerance, worst):
     soften(scene, 0.0)
     keep_best(scene)
     begin_inside(scene, worst)
-    steps, worst = find_way(scene, enough, tolerance, worst, 0.0), take_best(scene)
+    _, steps = find_way(scene, enough, tolerance, worst, 0.0, False)
+    worst = take_best(scene)
     for attempt in range(ATTEMPTS):
         if worst <= tolerance:
             break
         soft = attempt >= 2
         soften(scene, (SOFT if attempt % 4 < 2 else SOFTER) if soft else 0.0)
         begin_inside(scene, 1e300)
-        steps += find_way(scene, enough, tolerance, 1e300 if soft else worst, CONVEX if attempt % 2 == 1 else 0.0)
-        worst = take_best(scene)
+        convex = CONVEX if attempt % 2 == 1 else 0.0
+        _, more = find_way(scene, enough, tolerance, 1e300 if soft else worst, convex, False)
+        worst, steps = take_best(scene), steps + more
     return worst, steps

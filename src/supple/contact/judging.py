@@ -89,14 +89,13 @@ def depth_before(scene, now):
 
 
 @part
-def is_too_deep(scene, ahead):
-    """Whether anything overlaps more than it may where a part ended, at which bodies are placed; ahead: where touches
-    there go."""
+def too_deep(scene, ahead):
+    """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
+    they may be: 0 if none is. ahead: where touches there go."""
     find_touches(ahead, 0.0)
-    if ahead.n > ahead.capacity:
-        return True
-    for k in range(ahead.n):
+    deepest = DEEPEST if ahead.n > ahead.capacity else 0.0  # then some are not known
+    for k in range(min(ahead.n, ahead.capacity)):
         now = ahead.touches[k]
-        if -now.gap > DEEPEST and -now.gap > depth_before(scene, now):
-            return True
-    return False
+        if -now.gap > max(deepest, DEEPEST) and -now.gap > depth_before(scene, now):
+            deepest = -now.gap
+    return deepest

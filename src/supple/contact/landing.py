@@ -67,7 +67,11 @@ class Landing(Struct):
     lifted = Number()  # energy of gravity, by moving apart what overlaps
     spare = Number()  # what moving apart may still add to the energy of motion
     scale = Number()  # of energies in a step
-    rough = Integer()  # parts that stand although they should not
+    excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
+    depth = Number()  # ... and how deep shapes overlap then, likewise
+    rough = Integer()  # parts that stand although they should not, and the largest of both in them
+    gained = Number()
+    deepest = Number()
     slowest = Number()  # approaches that are slower do not bounce
 
 

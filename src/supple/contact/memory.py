@@ -106,6 +106,8 @@ class Touch(Struct):
     K = Value(Mat3)
     slope = Value(Mat3)  # A
     best = Value(Vec3)  # the impulse with the least fault
+    held = Number()  # [holding.py] |u_t|
+    safe = Value(Vec3)  # the impulse with the least fault
 
 
 class Entry(Struct):

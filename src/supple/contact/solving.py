@@ -1,10 +1,11 @@
-"""Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, and by an interior-point
-method where that fails."""
+"""Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
+method where that fails, and by convex problems where nothing else is left."""
 
 from __future__ import annotations
 
 from numba import types
 
+from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
 from supple.contact.islands import enter_island, find_islands
 from supple.contact.memory import Scene
@@ -16,10 +17,12 @@ FIRST, MOST, LAST = 2, 60, 40  #: sweeps at first, while they are quick, and in 
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
-@kernel(types.float64(Scene.type, types.int64, types.float64), "impulses of touches", effort=2)
-def solve_touches(scene, most, tolerance):
-    """Impulses of all touches that are active, beginning with those that they have. Returns the worst fault, and -1 if
-    there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the slowest island took."""
+@kernel(types.float64(Scene.type, types.int64, types.float64, types.int64), "impulses of touches", effort=2)
+def solve_touches(scene, most, tolerance, last):
+    """Impulses of all touches that are active, beginning with those that they have. last: whether convex problems are
+    tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the worst fault, and -1
+    if there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the slowest island
+    took."""
     worst, n, enough = 0.0, find_islands(scene), AIM * tolerance
     scene.done, scene.n_local = 0, 0
     for i in range(scene.n_present):
@@ -39,6 +42,9 @@ def solve_touches(scene, most, tolerance):
             done += steps
             if not x <= GOOD * tolerance:
                 x, more = sweep(scene, LAST, LAST, GOOD * tolerance)
+                done += more
+            if last and not x <= tolerance:
+                x, more = from_convex(scene, enough, tolerance)
                 done += more
         worst, scene.done = x if not x <= worst else worst, max(done, scene.done)
     return worst

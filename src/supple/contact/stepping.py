@@ -47,7 +47,7 @@ from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper, kernel, part
 
 #: What became of a step.
-DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS, UNSOLVED, STRIKES = range(8)
+DONE, FLIGHT, SINGULAR, MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS, UNSOLVED, STRIKES, RELAXED = range(9)
 HALVES = 6  #: times that an unsolved part is halved
 SHORTEST = 1e-4  #: of a step: unsolved parts that are shorter are not halved
 FINEST = 1.0 / 128.0  #: of a step: parts shorter than this are not halved for what they did
@@ -109,8 +109,9 @@ def rows_at(landing, work):
 
 
 @part
-def solve_part(landing, h):
-    """The velocities at the end of a part of length h, in `end`, and dq. Returns what became of it."""
+def solve_part(landing, h, last):
+    """The velocities at the end of a part of length h, in `end`, and dq. last: whether convex problems are tried, too.
+    Returns what became of it."""
     implicit, scene = landing.implicit, landing.scene
     body, step = implicit.body, implicit.body.step
     m, gravity = step.model, norm(step.model.gravity)
@@ -130,7 +131,7 @@ def solve_part(landing, h):
                 landing.next = max(landing.next, SHARE * h)
                 return STRIKES
         tolerance = landing.tolerance * (largest + gravity * h + 1e-12)
-        worst = solve_touches(scene, landing.most, tolerance)
+        worst = solve_touches(scene, landing.most, tolerance, last)
         if worst < 0.0:
             return MORE_EQUATIONS
         landing.sweeps += scene.done
@@ -281,7 +282,7 @@ def contact_step(landing, h):
     m, left = step.model, h
     place_stage(step, 0, h)
     landing.parts = landing.bounces = landing.sweeps = landing.rough = 0
-    landing.lifted = landing.fault = 0.0
+    landing.lifted = landing.fault = landing.gained = landing.deepest = 0.0
     landing.slowest = 2.0 * norm(m.gravity) * h + 1e-9
     longest = h
     move_bodies(m, step.q, step.v, landing.placing)
@@ -300,13 +301,14 @@ def contact_step(landing, h):
             return status
         if landing.bounces > bounces:
             kinetic, potential, _ = energies(m, scene.bodies, step.v)
-        length, halves, longest = min(careful_length(scene, left), longest), 0, h
+        length, halves, longest, good = min(careful_length(scene, left), longest), 0, h, True
         while True:
             recall(scene, length)
-            status = solve_part(landing, length)
+            last = halves == HALVES or length <= SHORTEST * h
+            status = solve_part(landing, length, last)
             if status == STRIKES:
                 length = landing.next
-            elif status == UNSOLVED and halves < HALVES and length > SHORTEST * h:
+            elif status == UNSOLVED and not last:
                 length, halves = 0.5 * length, halves + 1
             elif status != DONE:
                 return status
@@ -314,12 +316,15 @@ def contact_step(landing, h):
                 lifted, spare = landing.lifted, landing.spare
                 good, now, lower = finish_part(landing, kinetic, potential, h, length)
                 if good or length <= FINEST * h:
-                    landing.rough += 0 if good else 1
                     kinetic, potential = now, lower
                     break
                 take_back(landing)
                 longest = length
                 length, landing.lifted, landing.spare = 0.5 * length, lifted, spare
+        if not good:
+            landing.rough += 1
+            landing.gained = max(landing.gained, landing.excess)
+            landing.deepest = max(landing.deepest, landing.depth)
         remember(scene, length)
         landing.parts += 1
         landing.last = length

@@ -149,6 +149,7 @@ def touching(take: Take, known: Floats) -> Take:
         if not touches:
             return take(f, t, q, v, h)._replace(touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)))
         last, found, left = (room.q.copy(), room.v.copy()), room.rows(), room.known
+        f.faults.note(room.landing)
 
         def inside(s: float) -> Pair:
             return last if s == 1.0 else taken(f, t, q, v, s * h).inside(1.0)

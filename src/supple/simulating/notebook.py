@@ -43,5 +43,7 @@ def _rows(result: Result) -> Iterator[tuple[str, str]]:
         first = ", ".join(f"{quoted(e.name)} at {e.time:.6g} s" for e in result.events[:EVENTS])
         rest = len(result.events) - EVENTS
         yield count(len(result.events), "event"), first + (f" and {rest} more" if rest > 0 else "")
+    if result.contact_faults:
+        yield "contacts", result.contact_faults
     if result.about.get("stopped"):
         yield "stopped", short(result.about["stopped"])

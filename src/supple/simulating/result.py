@@ -18,6 +18,7 @@ from supple.model.clip import Arrows
 from supple.model.model import Model, count, span
 from supple.simulating.contacts import Contact, contact_arrows, contacts_from
 from supple.simulating.events import Happened
+from supple.simulating.faults import ContactFaults
 from supple.simulating.names import error_name, measure_of, one_of_progress, progress_unit, when, whole_steps
 from supple.simulating.state import State
 
@@ -304,6 +305,12 @@ class Result:
 
         return to_frame(self, library, joints, segment)
 
+    @property
+    def contact_faults(self) -> str:
+        """By how much steps missed what contacts promise, in words; empty if they did not. about["contact_faults"] has
+        the numbers."""
+        return str(ContactFaults.restored(self.about.get("contact_faults")) or "")
+
     def __repr__(self) -> str:
         how = ", ".join(str(self.about[k]) for k in ("method", "integrator") if self.about.get(k))
         text = f"<Result of {quoted(self.model.name)}: {len(self)} states, {self.span}, {how}"
@@ -311,6 +318,8 @@ class Result:
             text += f"; {self.error_in_words()}"
         if self.events:
             text += f"; {count(len(self.events), 'event')}"
+        if self.contact_faults:
+            text += f"; {self.contact_faults}"
         if self.about.get("stopped"):
             text += f"; {self.about['stopped']}"
         return printable(text + (f"; in {self.recording}>" if self.recording else ">"))

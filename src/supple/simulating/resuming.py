@@ -21,6 +21,7 @@ from supple.simulating.described import difference, given, other_start
 from supple.simulating.drivers import Cursor
 from supple.simulating.dynamics import EnergyGuard
 from supple.simulating.events import Happened
+from supple.simulating.faults import ContactFaults
 from supple.simulating.names import today
 from supple.simulating.simulation import Simulation
 from supple.simulating.state import checked_state
@@ -35,6 +36,8 @@ def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dic
     if c.before is not None:
         state["before"], before = _saved(c.before)
         arrays |= {f"before_{name}": x for name, x in before.items()}
+    if run.contact_faults is not None:
+        state["contact_faults"] = run.contact_faults.save()
     more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
     return state, arrays | more
 
@@ -64,7 +67,7 @@ def go_on(run: Simulation, path: Path) -> tuple[dict[int, Model], int]:
     try:
         cursor = _cursor(run, last, state, arrays)
         cursor.kept = kept
-        run.resume(cursor, arrays, _checked_guard(state.get("guard")))
+        run.resume(cursor, arrays, _checked_guard(state.get("guard")), _checked_faults(state.get("contact_faults")))
     except _Unfit as e:
         raise RecordingError(f"{path} is damaged, and cannot be resumed: {e}") from None
     except (StateError, KeyError, IndexError, TypeError, ValueError, OverflowError) as e:  # by a stepper's own arrays
@@ -131,6 +134,13 @@ def _checked_guard(guard: Any) -> dict[str, float] | None:
     if not isinstance(guard, dict) or guard.keys() != EnergyGuard.names or not all(map(is_number, guard.values())):
         raise _Unfit("what guards its energy is none")
     return guard
+
+
+def _checked_faults(faults: Any) -> ContactFaults | None:
+    found = None if faults is None else ContactFaults.restored(faults)
+    if faults is not None and found is None:
+        raise _Unfit("what it says of faults of contacts is nothing of the kind")
+    return found
 
 
 def _refuse_another_run(run: Simulation, r: Recording) -> None:

@@ -20,6 +20,7 @@ from supple.record.recorder import Recorder
 from supple.record.recording import Recording
 from supple.simulating.described import described, forces_again, given, other_forces, plane_again
 from supple.simulating.events import Happened
+from supple.simulating.faults import ContactFaults
 from supple.simulating.names import about_run, when
 from supple.simulating.progress import Progress
 from supple.simulating.result import Result, Segment, SegmentInMemory
@@ -226,6 +227,9 @@ def load_run(path: str | Path) -> Result:
         raise
     state = r.state
     about = about_run(r.about) | {"versions": r.versions, "steered": bool(state.get("steered"))}
+    faults = ContactFaults.restored(state.get("contact_faults"))
+    if faults is not None:
+        about["contact_faults"] = faults.save()
     if not r.finished:
         about["stopped"] = state["failed"] or f"not finished, at {when(state['time'], about)}"
     happened = [Happened(name, time) for time, name in r.events]
@@ -254,7 +258,8 @@ def follow(
     keeper: Keeper = InMemory(run, keep) if record is None else InFile(run, record, resume, overwrite, extra)
 
     def result(failed: str | None = None, stopped: str | None = None) -> Result:
-        more = {"seconds": clock.perf_counter() - begun} | ({"stopped": stopped} if stopped else {})
+        more: dict[str, Any] = {"seconds": clock.perf_counter() - begun} | ({"stopped": stopped} if stopped else {})
+        more |= {} if run.contact_faults is None else {"contact_faults": run.contact_faults.save()}
         return keeper.end(run.settings | extra | more, failed)
 
     try:

@@ -30,6 +30,7 @@ from supple.simulating.divergence import energy_grew
 from supple.simulating.drivers import Cursor, Grid, Piece
 from supple.simulating.dynamics import EXACT, Dynamics, EnergyGuard
 from supple.simulating.events import Event, Happened
+from supple.simulating.faults import ContactFaults
 from supple.simulating.following import Following
 from supple.simulating.forces import Push
 from supple.simulating.integrators import FIXED, Adaptive
@@ -203,6 +204,7 @@ class Simulation:
         self._resumed = False
         self._made: deque[Dynamics] = deque(maxlen=2)  #: the driver's and our own; an event creates new ones
         self._push_scale, self._rescaled = 1.0, False
+        self._faults = ContactFaults()
         self.guard: EnergyGuard | None = None  #: of the current segment
         self.steered = False  #: whether the run was changed from outside while under way; its events say how
         self._pushes = TimedPushes((), dt)  #: on the stepper
@@ -297,6 +299,16 @@ class Simulation:
     def shape_names(self) -> list[str] | None:
         """The names of the shapes that may touch, the ground's among them."""
         return None if self._contacts is None else [x.name for x in self._dynamics.room.shapes]
+
+    @property
+    def contact_faults(self) -> ContactFaults | None:
+        """By how much steps missed what contacts promise, so far; None without contacts."""
+        if self._contacts is None:
+            return None
+        if isinstance(self._stepper, AdaptiveDynamics):
+            stats = self._stepper.stats
+            return ContactFaults(stats.rough, stats.overlap, relaxed=stats.relaxed, fault=stats.relaxed_fault)
+        return self._faults
 
     @property
     def check_energy(self) -> bool:
@@ -449,6 +461,7 @@ class Simulation:
         forces, tau = carried(self.model, model, self._forces, self._tau)
         made = Dynamics(model, "aba" if self.method in OWN else self.method, forces, tau, self._contacts)
         made.forces.scale_pushes(self.push_scale)
+        made.faults = self._faults
         self._made.append(made)
         return made
 
@@ -489,10 +502,17 @@ class Simulation:
             made.forces.scale_pushes(self._push_scale)
         self._pushes.scale(self._push_scale)
 
-    def resume(self, cursor: Cursor, saved: dict[str, NDArray[Any]], guard: dict[str, float] | None = None) -> None:
+    def resume(
+        self,
+        cursor: Cursor,
+        saved: dict[str, NDArray[Any]],
+        guard: dict[str, float] | None = None,
+        faults: ContactFaults | None = None,
+    ) -> None:
         """Continue from another run's cursor, bit-identically to that run. saved: what its stepper saved.
-        guard: what its guard saved."""
+        guard: what its guard saved. faults: those that it had."""
         self.cursor, self._resumed = cursor, True
+        vars(self._faults).update(vars(faults or ContactFaults()))
         cursor.checked = self._check_energy
         self.guard = EnergyGuard.restored(guard) if guard and self._check_energy else None
         if self.stepper is not None:

@@ -1,0 +1,85 @@
+"""All touches of an island at once, where all else failed: one convex problem after the other [Acary, Cadoux,
+Lemaréchal and Malick 2011, A formulation of the linear discrete Coulomb friction problem via convex optimization].
+
+The law is not convex because of the mu |u_t| that is added to u_n [cone.py]. With s in its place, held, lam minimizes
+
+    |Y^T lam|^2 / 2 + lam . (u_free + (bias + mu s) n)          over all cones of friction
+
+which the method of interior.py solves from anywhere: u = 0, everything at rest, keeps its constraints. The first s is
+zero [Anitescu 2006, Optimization-based simulation of nonsmooth rigid multibody dynamics], and the next is |u_t| of the
+solution. Where that settles it is the law, but it need not.
+
+Whatever s is, impulses push, friction is in its cone and against the slip, and lam . u = -(bias + mu s) lam_n takes
+energy. What is missed is that u_n + bias is mu (|u_t| - s), and not zero, at a touch that slides: it parts, or closes,
+at that velocity, which is the fault.
+"""
+
+from __future__ import annotations
+
+from supple.contact.circular import across
+from supple.contact.interior import begin_inside, find_way, soften, take_best
+from supple.contact.islands import touch_at
+from supple.contact.newton import from_nearby
+from supple.contact.sweeps import prepare_z, worst_fault
+from supple.spatial.compiler import helper, part
+
+ROUNDS = 40  #: at most
+POLISHED = 4  #: rounds between attempts by Newton's method
+NOT_FOUND = 1e300
+
+
+@helper
+def hold_none(scene):
+    for k in range(scene.low, scene.high):
+        touch_at(scene, k).held = 0.0
+
+
+@helper
+def hold(scene):
+    """|u_t| as it is."""
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.held = across(touch.u) if touch.friction > 0.0 else 0.0
+
+
+@helper
+def keep_safe(scene):
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.safe = touch.lam
+
+
+@helper
+def take_safe(scene):
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.lam = touch.safe
+    prepare_z(scene)
+    return worst_fault(scene)
+
+
+@part
+def from_convex(scene, enough, tolerance):
+    """Impulses of the present island, whose equations have room, until the worst fault is below the tolerance. Returns
+    that of the best, which they are then, NOT_FOUND if none of the problems was solved; and the number of steps."""
+    soften(scene, 0.0)
+    hold_none(scene)
+    steps, least = 0, NOT_FOUND
+    for k in range(1, ROUNDS + 1):
+        begin_inside(scene, 1e300)
+        left, more = find_way(scene, enough, tolerance, 1e300, 0.0, True)
+        steps += more
+        worst = take_best(scene)
+        if left <= tolerance and worst < least:
+            least = worst
+            keep_safe(scene)
+        hold(scene)
+        if not worst <= tolerance and k % POLISHED == 0:
+            worst, more = from_nearby(scene, enough, worst)
+            steps += more
+            if worst <= tolerance:
+                least = worst
+                keep_safe(scene)
+        if least <= tolerance:
+            break
+    return take_safe(scene) if least < NOT_FOUND else least, steps

@@ -1,0 +1,164 @@
+"""Steps for which no forces are found that keep the law of contact: convex problems, what they miss, and where that is
+said."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import supple
+from supple import AdaptiveDynamics, Contacts, ModelBuilder, SimulationError, simulate
+from supple.adaptive.memory import CURRENT
+from supple.adaptive.touching_parts import solve_part
+from supple.adaptive.touching_search import search_touches
+from supple.commands.run import _say_done
+from supple.contact.judging import DEEPEST
+from supple.contact.room import ContactRoom
+from supple.contact.stepping import DONE, RELAXED, UNSOLVED
+from supple.integrating.joint_law import LAW
+from tests.random_scenes import scene
+from tests.touching import Floats, jammed
+
+DT = 2e-3
+FRICTION = 0.8
+#: Seeds and sizes: of scenes that convex problems solve, one after the other, and of one that not even they do.
+SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (46, 6, 60)
+
+
+def fault(W: Floats, lam: Floats, u: Floats) -> float:
+    """How far an impulse is from lam = P(lam - r (u + mu |u_t| n)), as a velocity; no touch has a gap."""
+    x = lam - (u + [FRICTION * np.hypot(u[1], u[2]), 0.0, 0.0]) / W[0]
+    across = np.hypot(x[1], x[2])
+    if FRICTION * across <= -x[0]:
+        x = np.zeros(3)
+    elif across > FRICTION * x[0]:
+        n = (x[0] + FRICTION * across) / (1 + FRICTION**2)
+        x = np.array([n, *(FRICTION * n / across * x[1:])])
+    return float(W[0] * np.linalg.norm(x - lam))
+
+
+@pytest.mark.parametrize("which", [*SOLVED, MISSED])
+def test_what_holds_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> None:
+    """Of the forces of a convex law, too: they push, friction is in its cone and against the slip, nothing closes, and
+    energy falls. Velocities are those of exact functions."""
+    model, v = jammed(*which)
+    body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
+    body.step(DT)  # makes room for all that follows
+    body.set_state(model.neutral(), v)
+    hybrid = body._hybrid
+    assert hybrid.touches is not None and np.isfinite(hybrid.energies()).all()  # places all rigid parts
+    touching, find, solve = hybrid.touches.struct, search_touches.load(), solve_part.load()
+    find(hybrid.memory.address, CURRENT, DT)
+    for last, expected in ((0, UNSOLVED), (1, RELAXED if which == MISSED else DONE)):
+        hybrid.touches.room.found["lam"] = 0.0
+        assert solve(hybrid.memory.address, DT, 1, last) == expected
+    found, end = hybrid.touches.room.found, touching.end[: model.nv]
+    P, motion = supple.poses(model, body.q).position, supple.velocities(model, body.q, end)
+    u, lam = np.zeros((len(found), 3)), found["lam"]
+    for k, t in enumerate(found):
+        w = sum(
+            sign * (motion.linear[b] + np.cross(motion.angular[b], t["point"] - P[b]))
+            for b, sign in ((t["a"], 1.0), (t["b"], -1.0))
+            if b >= 0
+        )
+        u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
+    slip, across = np.hypot(u[:, 1], u[:, 2]), np.hypot(lam[:, 1], lam[:, 2])
+    assert (lam[:, 0] >= 0).all() and (across <= FRICTION * lam[:, 0] * (1 + 1e-9)).all()
+    np.testing.assert_allclose((lam[:, 1:] * u[:, 1:]).sum(axis=1), -FRICTION * lam[:, 0] * slip, atol=1e-5)
+    off = max(fault(t["W"], t["lam"], x) for t, x in zip(found, u))
+    np.testing.assert_allclose(off, touching.missed, rtol=1e-3, atol=1e-7)
+    assert off > 2e-4 if which == MISSED else off < 1e-4
+    assert u[:, 0].min() > -(2 * off + 1e-6)
+    assert supple.kinetic_energy(model, body.q, end) < supple.kinetic_energy(model, body.q, v)
+
+
+@pytest.mark.parametrize("which", [*SOLVED, MISSED])
+def test_steps_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> None:
+    model, v = jammed(*which)
+    body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
+    before = body.kinetic
+    body.step(DT)
+    assert body._hybrid.memory.touching.parts > 1  # no forces were found at once
+    assert (body.stats.relaxed > 0) == (which == MISSED)
+    room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    assert room.touching(body.q.copy())["gap"].min(initial=1.0) > -1e-5 and body.kinetic < before
+
+
+def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    model, v = jammed(*MISSED)
+    with caplog.at_level(logging.WARNING, "supple"):
+        r = simulate(model, None, v, dt=DT, duration=5 * DT, method="adaptive", active=0, contacts=True)
+    faults = r.about["contact_faults"]
+    assert faults["relaxed"] > 0 and 1e-4 < faults["fault"] < 1.0 and faults["rough"] == 0
+    assert [f"{faults['fault']:.2g} m/s" in x.getMessage() for x in caplog.records] == [True]
+    console = Console(record=True, width=200)
+    _say_done(console, r, None)
+    assert all("off the law of contact" in said for said in (repr(r), r._repr_html_(), console.export_text()))
+    body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
+    body.step(DT)
+    twin = AdaptiveDynamics(model, body.q, body.v, active=0, contacts=True)
+    caplog.clear()
+    twin.restore(body.save())
+    twin.step(DT)
+    assert twin.stats.relaxed >= body.stats.relaxed > 0 and twin.stats.relaxed_fault >= body.stats.relaxed_fault > 0
+    assert not caplog.records  # it was said
+
+
+def test_an_exact_run_finds_such_forces_or_refuses() -> None:
+    model, v = jammed(*SOLVED[0])
+    r = simulate(model, None, v, dt=DT, duration=DT, contacts=True)
+    assert len(r.contacts(-1)) > 0 and r.kinetic[-1] < r.kinetic[0]
+    model, v = jammed(*MISSED)
+    with pytest.raises(SimulationError, match="could not be found") as e:
+        simulate(model, None, v, dt=DT, duration=DT, contacts=True)
+    assert e.value.state is not None and e.value.state.time == 0.0
+
+
+def test_parts_that_stand_although_they_overlap_are_reported(tmp_path: Path) -> None:
+    """A scene whose shapes overlap by more than they may, however short the parts of its steps are."""
+    model, q, v, dt = scene(0, 92)
+    r = simulate(model, q, v, dt=dt, duration=16 * dt, contacts=True)
+    faults = r.about["contact_faults"]
+    assert faults["rough"] > 0 and faults["relaxed"] == 0
+    assert faults["overlap"] > DEEPEST or faults["energy"] > 0.0
+    assert "rough" in repr(r)
+    path = tmp_path / "scene.h5"
+    simulate(model, q, v, dt=dt, duration=10 * dt, contacts=True, record=path).close()
+    again = simulate(model, q, v, dt=dt, duration=16 * dt, contacts=True, record=path, resume=True)
+    assert again.about["contact_faults"] == faults and again.contact_faults == r.contact_faults
+    again.close()
+
+
+def test_what_keeps_its_promises_is_not_reported() -> None:
+    model, v = jammed(*SOLVED[0])
+    r = simulate(model, model.neutral(), v, duration=0.01, contacts=True)
+    assert not any(r.about["contact_faults"].values()) and r.contact_faults == "" and "rough" not in repr(r)
+    assert "contact_faults" not in simulate(model, duration=0.01).about
+
+
+def test_overlap_where_adaptive_steps_end_is_counted_unless_they_began_with_it() -> None:
+    b = ModelBuilder("box")
+    b.add_body("box", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_shape("box", "box", [0.2] * 3, friction=0.5)
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.09
+    body = AdaptiveDynamics(model, q, active=0, contacts=Contacts(ground=0.0, sleep=0.0))
+    body.step(DT)
+    assert body.stats.rough == 0 and body.stats.overlap == 0.0  # nothing is known of a step before
+    body.set_state(q)
+    assert body._hybrid.touches is not None
+    body._hybrid.touches.struct.depth = 0.0  # as if the step before had begun without overlap
+    body.step(DT)
+    assert body.stats.rough == 1
+    np.testing.assert_allclose(body.stats.overlap, 0.01, rtol=1e-9)
+    twin = AdaptiveDynamics(model, body.q, body.v, active=0, contacts=Contacts(ground=0.0, sleep=0.0))
+    twin.restore(body.save())
+    for _ in range(20):  # it is moved out of the floor
+        body.step(DT)
+        twin.step(DT)
+    assert body.stats.rough == twin.stats.rough == 1 and body.q[2] > 0.0999
