@@ -1,10 +1,12 @@
 """Whole numbers in ascending order, by their digits, the last one first [Knuth 1998, section 5.2.5]: O(n) for numbers
-of a given size."""
+of a given size. Few of them are sorted as a heap: counting digits costs more."""
 
 from __future__ import annotations
 
+from supple.adaptive.heapsort import sort
 from supple.spatial.compiler import helper
 
+FEW = 128
 DIGIT = 11  #: bits
 DIGITS = 1 << DIGIT  #: how many values a digit has
 
@@ -32,7 +34,9 @@ def sort_digit(numbers, to, counts, n, shift):
 @helper
 def sort_large(numbers, spare, counts, n):
     """The first n of them, which are not negative. spare: room for as many; counts: for DIGITS."""
-    shift, more = 0, n > 1
+    shift, more = 0, n > FEW
+    if not more:
+        sort(numbers, n)
     while more:
         more = sort_digit(numbers, spare, counts, n, shift)
         for k in range(n):
