@@ -39,11 +39,11 @@ for bad in (-1, 3, (0, 2), (0, -1)):
 
 import_kernels()  # imports every module of kernels
 algorithms = {x.name: x for x in gc.get_objects() if isinstance(x, Algorithm)}
-rng = np.random.default_rng(7)
-model = random_model(rng, 28, MOVING, world=0.2)
+rng = np.random.default_rng(10)
+model = random_model(rng, 18, MOVING, world=0.2)
 assert len(set(model.joint_type)) == len(MOVING)
-bush = random_model(rng, 20, ("revolute", "ball"), chain=0.0, world=0.0)
-for m in (model, bush, trees.chain(14)):
+bush = random_model(rng, 12, ("revolute", "ball"), chain=0.0, world=0.0)
+for m in (model, bush, trees.chain(10)):
     q, (v, x) = m.random(rng), rng.standard_normal((2, m.nv))
     w = rng.standard_normal((m.n_bodies, 6))
     found = {name: counting.run(a, m, q, v, x, w)[1] for name, a in algorithms.items()}
