@@ -661,3 +661,21 @@ def test_a_loop_that_breaks_open_ends_the_run():
     with pytest.raises(supple.SimulationError, match=r"loop 'pin' breaks open: .* the state of time .* is kept"):
         ad.run(1.0, 0.1)
     assert gap(model, ad) < 1e-11
+
+
+@pytest.mark.parametrize("guaranteed", [False, True])
+def test_what_was_before_leaves_nothing_behind(guaranteed):
+    """A body at rest, after a step that failed or after set_state, goes on as a new one: loops that become active in
+    the middle of a step have not been closed in it before."""
+    model = four_bar()
+    q = supple.close_loops(model, [-0.8, -0.4, 1.9])
+    new, failed, moved = (AdaptiveDynamics(model, q, error=2e-3, guaranteed=guaranteed) for _ in range(3))
+    with pytest.raises(supple.SimulationError):
+        for _ in range(3):
+            failed.step(5.0)
+    moved.run(0.1, 0.02)
+    moved.set_state(new.q)
+    for body in (new, failed, moved):
+        body.step(1e-3)
+        np.testing.assert_array_equal(body.v, new.v)
+    assert np.abs(new.v).max() > 0.01

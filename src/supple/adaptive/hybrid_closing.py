@@ -82,6 +82,20 @@ def find_gap(held):
 
 
 @helper
+def begin_closing(hybrid, m, x, updating):
+    """Before a step. updating: joints that do not move yet may be active in its second half."""
+    held = hybrid.closing
+    held.balance = balance(hybrid, m)
+    if updating:
+        for j in range(x.nv):
+            held.pulled[j] = 0.0
+    else:
+        for b in range(m.n):
+            for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+                held.pulled[j] = 0.0
+
+
+@helper
 def respond(hybrid, m, x, share):
     """The motion, in x.qdd, by which rows move as their g says. Returns the smallest pivot."""
     for b in range(m.n):
@@ -122,9 +136,6 @@ def close_loops(hybrid, moving):
     m, x = open_reduced(hybrid)
     held = hybrid.closing
     before, share, least, polished, factored = np.inf, FIRST_SHARE, least_gap(hybrid, m, x), False, False
-    if not moving:  # a step begins
-        for j in range(x.nv):
-            held.pulled[j] = 0.0
     held.redundant = 0
     for _ in range(MOST):
         without_joints(hybrid, False, False, False)

@@ -12,7 +12,7 @@ from numba import types
 
 from supple.adaptive.articulated import rest_force, update_articulated_body
 from supple.adaptive.choose import GUARANTEED, certify_whole, choose_active_region, find_update_region, is_met
-from supple.adaptive.hybrid_closing import close_loops
+from supple.adaptive.hybrid_closing import begin_closing, close_loops
 from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.keeping import fastest, is_unstable
 from supple.adaptive.kick import (
@@ -22,7 +22,6 @@ from supple.adaptive.kick import (
     predict,
     swap_velocities,
 )
-from supple.adaptive.ledger import balance
 from supple.adaptive.loop_certificate import certified_kick
 from supple.adaptive.loop_choice import accelerate_whole
 from supple.adaptive.loop_units import choose_region, find_region
@@ -163,7 +162,7 @@ def run_kernel(hybrid, steps, dt):
         if ended == DONE:
             m, x = open_reduced(hybrid)
             if hybrid.n_loop_rows > 0 or (hybrid.has_loops and updating):
-                hybrid.closing.balance = balance(hybrid, m)
+                begin_closing(hybrid, m, x, updating)
             drift(hybrid, m, x, x.v, 0.5 * dt)
             ended = close(hybrid, False)
         if ended == DONE:
