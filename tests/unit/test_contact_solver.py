@@ -29,7 +29,7 @@ def touching_trees(rng: np.random.Generator, trees: int, size: int, touches: int
     return Y, np.repeat(np.arange(trees), size)
 
 
-def solved(rng: np.random.Generator, Y: np.ndarray, tree: np.ndarray, mu: np.ndarray) -> np.ndarray:
+def solved(Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bias: np.ndarray) -> np.ndarray:
     """The touches, solved from nothing."""
     n, _, nv = Y.shape
     touches, entries = Touch.zeros(n), Entry.zeros(n * nv)
@@ -40,7 +40,7 @@ def solved(rng: np.random.Generator, Y: np.ndarray, tree: np.ndarray, mu: np.nda
         entries["dof"][at : at + len(dofs)], entries["y"][at : at + len(dofs)] = dofs, Y[k, :, dofs]
         at += len(dofs)
         touches["W"][k] = (Y[k] @ Y[k].T)[np.triu_indices(3)]
-    touches["free"], touches["bias"] = rng.normal(size=(n, 3)) - [1, 0, 0], rng.uniform(0, 0.5, n)
+    touches["free"], touches["bias"] = free, bias
     touches["friction"], touches["active"] = mu, 1
     blocks = blocks_for(tree)
     names = ("local", "dofs", "ends", "sequence")
@@ -68,7 +68,8 @@ def test_touches_between_many_trees_keep_the_law(seed: int) -> None:
     trees = int(rng.integers(2, 45))
     Y, tree = touching_trees(rng, trees, int(rng.integers(3, 8)), int(rng.integers(trees, 3 * trees)))
     mu = rng.choice([0.0, 0.2, 0.7, 1.5], size=len(Y))
-    touches = solved(rng, Y, tree, mu)
+    free, bias = rng.normal(size=(len(Y), 3)) - [1, 0, 0], rng.uniform(0, 0.5, len(Y))
+    touches = solved(Y, tree, mu, free, bias)
     lam = np.where(mu[:, None] > 0, touches["lam"], touches["lam"] * [1, 0, 0])
     u = touches["free"] + Y @ np.einsum("kij,ki->j", Y, lam)
     slip, across, open_by = np.hypot(u[:, 1], u[:, 2]), np.hypot(lam[:, 1], lam[:, 2]), u[:, 0] + touches["bias"]
@@ -76,6 +77,27 @@ def test_touches_between_many_trees_keep_the_law(seed: int) -> None:
     assert (open_by > -1e-7).all()
     assert (lam[:, 0] * open_by < 1e-6).all()
     np.testing.assert_allclose((lam[:, 1:] * u[:, 1:]).sum(axis=1), -mu * lam[:, 0] * slip, atol=1e-6)
+
+
+def test_a_light_link_that_jams_between_its_limit_and_the_ground_sticks() -> None:
+    """Of masses 40,000 times apart: the responses of a contact and of a limit, which are nearly the same. By trying all
+    states, the only solution is that the contact sticks, though it would open or slide, and the limit closes, though it
+    would open."""
+    W = np.array(
+        [
+            [47.63117964, 26.42814561, 116.29575187, 444.27524487],
+            [26.42814561, 42.06560132, 73.45571344, 276.01357274],
+            [116.29575187, 73.45571344, 287.47854234, 1101.87412207],
+            [444.27524487, 276.01357274, 1101.87412207, 4272.99464684],
+        ]
+    )
+    free = np.array([[-1.0288392859e-05, -2.5938789139e-04, 1.3381317153e-04], [9.8971291177e-04, 0.0, 0.0]])
+    L, Y = np.linalg.cholesky(W), np.zeros((2, 3, 4))
+    Y[0], Y[1, 0] = L[:3], L[3]
+    touches = solved(Y, np.zeros(4, dtype=np.int64), np.array([0.9901316275, 0.0]), free, np.zeros(2))
+    lam = np.append(touches["lam"][0], touches["lam"][1, 0])
+    np.testing.assert_allclose(lam, np.linalg.solve(W, -np.append(free[0], free[1, 0])), rtol=1e-3)
+    assert np.hypot(*lam[1:3]) < 0.99 * lam[0] and lam[3] > 0.0
 
 
 def boxes(n: int, rng: np.random.Generator) -> tuple[Model, np.ndarray]:

@@ -58,25 +58,30 @@ def slides(touch, rho, r, x):
 
 
 @helper
+def sticks(touch):
+    """c and K."""
+    W, u, zero = touch.W, touch.u, Vec3(0.0, 0.0, 0.0)
+    k = 1.0 / (RHO * max(W.xx, W.yy, W.zz))
+    if touch.friction == 0.0:
+        return Vec3(-(u.x + touch.bias) * k, 0.0, 0.0), Mat3(Vec3(k, 0.0, 0.0), zero, zero)
+    c = Vec3(-(u.x + touch.bias) * k, -u.y * k, -u.z * k)
+    return c, Mat3(Vec3(k, 0.0, 0.0), Vec3(0.0, k, 0.0), Vec3(0.0, 0.0, k))
+
+
+@helper
 def set_equation(touch):
     """c and K of a touch, by its state."""
     W, lam, u, mu = touch.W, touch.lam, touch.u, touch.friction
     c, K = nothing()
-    rho = RHO * max(W.xx, W.yy, W.zz)
     x = lam.x - (u.x + touch.bias) / W.xx
-    k = 1.0 / rho
+    r = 1.0 / max(W.yy, W.zz, 1e-300)  # of a limit, both are zero
+    y, z = lam.y - r * u.y, lam.z - r * u.z
     if x <= 0.0:
         c = lam * -1.0
-    elif mu == 0.0:
-        c, K = Vec3(-(u.x + touch.bias) * k, 0.0, 0.0), Mat3(Vec3(k, 0.0, 0.0), K.r1, K.r2)
+    elif mu == 0.0 or math.sqrt(y * y + z * z) <= mu * x:
+        c, K = sticks(touch)
     else:
-        r = 1.0 / max(W.yy, W.zz)
-        y, z = lam.y - r * u.y, lam.z - r * u.z
-        if math.sqrt(y * y + z * z) <= mu * x:
-            c = Vec3(-(u.x + touch.bias) * k, -u.y * k, -u.z * k)
-            K = Mat3(Vec3(k, 0.0, 0.0), Vec3(0.0, k, 0.0), Vec3(0.0, 0.0, k))
-        else:
-            c, K = slides(touch, rho, r, Vec3(x, y, z))
+        c, K = slides(touch, RHO * max(W.xx, W.yy, W.zz), r, Vec3(x, y, z))
     touch.r, touch.slope = c, K
 
 
@@ -92,13 +97,19 @@ def within_cone(lam, mu):
 @part
 def newton_step(scene):
     """The impulses after a step; touch.u is theirs before it."""
-    B = scene.blocks
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if touch.active and touch.W.xx > 0.0:
             set_equation(touch)
         else:
             touch.r, touch.slope = nothing()
+    solve_equations(scene)
+
+
+@part
+def solve_equations(scene):
+    """The impulses that satisfy c and K of all touches."""
+    B = scene.blocks
     assemble(scene)
     factorize(scene)
     for i in range(scene.n_local):

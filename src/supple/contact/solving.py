@@ -1,5 +1,6 @@
 """Impulses of all touches: of each island by sweeps, by Newton's method where these are slow, by an interior-point
-method where that fails, and by convex problems where nothing else is left."""
+method where that fails, from impulses that let everything stick where touches jam, and by convex problems where nothing
+else is left."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from numba import types
 from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
 from supple.contact.islands import enter_island, find_islands
+from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
 from supple.contact.sweeps import sweep
@@ -42,6 +44,9 @@ def solve_touches(scene, most, tolerance, last):
             done += steps
             if not x <= GOOD * tolerance:
                 x, more = sweep(scene, LAST, LAST, GOOD * tolerance)
+                done += more
+            if not x <= tolerance:
+                x, more = from_sticking(scene, enough, x)
                 done += more
             if last and not x <= tolerance:
                 x, more = from_convex(scene, enough, tolerance)
