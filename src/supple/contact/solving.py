@@ -16,7 +16,7 @@ from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import kernel
 
 MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
-FEW, FAR = 2, 1e3  #: touches that are swept at first; more of them only if the fault is so many tolerances
+FIRST, FEW, FAR = 2, 4, 1e3  #: sweeps of few touches, or if the fault is below the tolerance or so many times it
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
@@ -34,7 +34,8 @@ def solve_touches(scene, most, tolerance, last):
         enter_island(scene, k)
         prepare_z(scene)
         x = worst_fault(scene)
-        least = 1 if scene.high - scene.low <= FEW or x > FAR * tolerance else 0
+        nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
+        least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
             x, steps = from_nearby(scene, enough, x)
