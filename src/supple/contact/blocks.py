@@ -83,6 +83,21 @@ def make_room(blocks: Held) -> None:
 
 
 @helper
+def sort_down(numbers, n):
+    """Shell's sort [1959]: children before their parents, so that limbs of a tree are eliminated before its root, and
+    most of them do not couple."""
+    gap = n // 2
+    while gap > 0:
+        for i in range(gap, n):
+            x, at = numbers[i], i
+            while at >= gap and numbers[at - gap] < x:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = x
+        gap = gap // 2
+
+
+@helper
 def number_blocks(scene):
     """One block for each tree of the present island."""
     B, n = scene.blocks, 0
@@ -240,6 +255,7 @@ def place_touches(scene):
 def find_pattern(scene):
     """Of the present island. Returns whether there was room for it."""
     B = scene.blocks
+    sort_down(scene.dofs, scene.n_local)
     number_blocks(scene)
     B.wanted_sets = B.n * B.set_words
     if B.wanted_sets > B.room_sets:

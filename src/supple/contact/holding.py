@@ -17,9 +17,9 @@ at that velocity, which is the fault.
 from __future__ import annotations
 
 from supple.contact.circular import across
-from supple.contact.interior import begin_inside, find_way, soften, take_best
+from supple.contact.interior import begin_inside, find_way, soften
 from supple.contact.islands import touch_at
-from supple.contact.newton import from_nearby
+from supple.contact.newton import from_nearby, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.compiler import helper, part
 

@@ -16,7 +16,7 @@ of |y_t| [Acary, Cadoux, Lemaréchal and Malick 2011], whose derivative is part 
 
 with g by how much y is not yet what z says [factors.py]. R is none at first, and after short steps keeps x near where
 it is. Where a touch has no friction, or is a limit, only normal parts count. It takes fifteen to twenty-five steps,
-however many touches there are.
+however many touches there are; fewer if, near the end, a step of newton.py leads there at once.
 
 Where the way from the impulses of the step before ends, it is begun well inside again, and then without that derivative
 after short steps. Rigid bodies that slide on more places than they need, as a box that turns on its four corners, have
@@ -32,6 +32,7 @@ from supple.contact.circular import across, circle, quadratic, root_of, scaling,
 from supple.contact.cone import fault
 from supple.contact.factors import assemble, factorize, substitute
 from supple.contact.islands import touch_at
+from supple.contact.newton import keep_best, newton_step, take_best
 from supple.contact.rows import answer
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.algebra import Mat3, Vec3, cross, dot
@@ -42,6 +43,7 @@ SHARE = 0.9  #: of the way to the boundary of a cone that a step goes
 CONVEX = 0.3  #: after a step shorter than this, the derivative of |y_t| is left out in every second attempt
 SHORT, CENTRED = 0.1, 0.2  #: after a step shorter than this, s is at least this share of what it is
 NEAREST = 1e-4  #: a beginning is at least so far inside the cones, relative to the velocities that meet
+NEARLY = 100.0  #: times the tolerance: where the fault is below that, most states of touches are known
 STALLED = 3  #: steps without progress, where the fault is below the tolerance
 SOFT, SOFTER = 1e-4, 1e-3  #: relative to W
 ATTEMPTS = 8  #: after the first; from the third on they are soft
@@ -96,6 +98,7 @@ def measure(scene, holding):
                 f = fault(touch.W, touch.lam, u, bias + touch.friction * (slip - across(u)), touch.friction)
             worst = f if not f <= worst else worst
             g = Vec3((u.x + bias) / scale_of(touch) + slip - y.x, u.y - y.y, u.z - y.z)
+            touch.u = u
             touch.g = g if touch.friction > 0.0 else Vec3(g.x, 0.0, 0.0)
             total, n = total + dot(touch.x, y), n + 1
     return worst, total / max(n, 1)
@@ -288,22 +291,6 @@ def begin_inside(scene, worst):
 
 
 @helper
-def keep_best(scene):
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        touch.best = touch.lam
-
-
-@helper
-def take_best(scene):
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        touch.lam = touch.best
-    prepare_z(scene)
-    return worst_fault(scene)
-
-
-@helper
 def damped(damping, length):
     """After a step of that length."""
     if length < SHORT:
@@ -321,6 +308,17 @@ def soften(scene, share):
         touch.soft, touch.anchor = share * touch.W.xx, touch.lam.x
 
 
+@helper
+def is_finished(scene, enough):
+    """Whether a step of newton.py from here is the last one that is needed; then it is taken."""
+    newton_step(scene)
+    prepare_z(scene)
+    finished = worst_fault(scene) <= enough
+    if finished:
+        keep_best(scene)
+    return finished
+
+
 @part
 def find_way(scene, enough, tolerance, worst, convex, holding):
     """Steps from x and y, without the derivative of |y_t| after those that are shorter than `convex`, and in all if it
@@ -334,6 +332,8 @@ def find_way(scene, enough, tolerance, worst, convex, holding):
             keep_best(scene)
         if now <= enough or (worst <= tolerance and stalled >= STALLED) or not 0.0 < mean < 1e300:
             return worst, step
+        if not holding and now <= NEARLY * tolerance and is_finished(scene, enough):
+            return enough, step
         damping = damped(damping, length)
         prepare_step(scene, damping, holding or length < convex)
         aim_at_zero(scene)

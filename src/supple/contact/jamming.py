@@ -8,9 +8,9 @@ from impulses with which everything sticks, without sweeps in between.
 
 from __future__ import annotations
 
-from supple.contact.interior import keep_best, size_of, take_best, takes_part
+from supple.contact.interior import size_of, takes_part
 from supple.contact.islands import touch_at
-from supple.contact.newton import newton_step, nothing, solve_equations, sticks
+from supple.contact.newton import keep_best, newton_step, nothing, solve_equations, sticks, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part

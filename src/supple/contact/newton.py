@@ -1,5 +1,4 @@
-"""All touches of an island at once, by Newton's method from impulses that are nearly right: those of the step before,
-after a few sweeps.
+"""All touches of an island at once, by Newton's method from impulses that are nearly right: those of the step before.
 
 Every touch is open, sticks or slides, by where x = lam - r u is [Alart and Curnier 1991, A mixed formulation for
 frictional contact problems prone to Newton like solution methods]:
@@ -14,8 +13,9 @@ dz = Y^T (lam' - lam)
     (1 + Y^T K Y) dz = Y^T c                                                    [factors.py]
 
 u' includes rho (lam' - lam), with rho small beside W, so that redundant touches, four under every box, have a solution:
-that nearest to lam. Where states of touches are right, few steps are enough. Where they are not, sweeps after a step
-change them; and where they go on changing, interior.py begins from the best impulses.
+that nearest to lam. Where states of touches are right, few steps are enough. Where they are not, sweeps change them:
+from where the step led to, or, if that is worse, from where it began. Where they go on changing, interior.py begins
+from the best impulses.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from supple.spatial.algebra import Mat3, Vec3, dot
 from supple.spatial.compiler import helper, part
 
 STEPS = 12  #: at most
-STALLED = 4  #: of them, one after the other, without progress
-SWEEPS = 4  #: after each: some touches were taken for what they are not
+STALLED = 2  #: of them, one after the other, without progress
+QUICKLY, SWEEPS = 0.1, 2  #: unless a step lets the fault fall by so much, so many sweeps: some states are not right
 RHO = 1e-7  #: relative to W
 
 
@@ -131,35 +131,45 @@ def solve_equations(scene):
             touch.lam = within_cone(touch.lam + touch.r - touch.slope @ Vec3(x, y, z), touch.friction)
 
 
+@helper
+def keep_best(scene):
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.best = touch.lam
+
+
+@helper
+def take_best(scene):
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        touch.lam = touch.best
+    prepare_z(scene)
+    return worst_fault(scene)
+
+
 @part
 def from_nearby(scene, enough, worst):
     """Impulses of the present island, from those that there are, until the worst fault is `enough`; touch.u is theirs.
     Returns the fault of the best, which they are then, and the number of steps; -1 for that if there is no room."""
     if not find_pattern(scene):
         return worst, -1
-    stalled, done = 0, 0
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        touch.best = touch.lam
+    stalled, done, now = 0, 0, worst
+    keep_best(scene)
     while done < STEPS and stalled < STALLED and not worst <= enough:
         newton_step(scene)
         prepare_z(scene)
         now = worst_fault(scene)
-        if not now <= enough:
+        if not now <= max(enough, QUICKLY * worst):
+            if not now < worst:
+                take_best(scene)
             for _ in range(SWEEPS):
                 sweep_once(scene)
             now = worst_fault(scene)
         done += 1
-        stalled += 1
+        stalled = 0 if now < 0.5 * worst else stalled + 1
         if now < worst:
-            stalled, worst = 0 if now < 0.5 * worst else stalled, now
-            for k in range(scene.low, scene.high):
-                touch = touch_at(scene, k)
-                touch.best = touch.lam
-        elif not now < 1e300:
-            break
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        touch.lam = touch.best
-    prepare_z(scene)
-    return worst_fault(scene), done
+            worst = now
+            keep_best(scene)
+    if not now <= worst:
+        worst = take_best(scene)
+    return worst, done

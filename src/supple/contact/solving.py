@@ -12,10 +12,11 @@ from supple.contact.islands import enter_island, find_islands
 from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
-from supple.contact.sweeps import sweep
+from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import kernel
 
-FIRST, MOST, LAST = 2, 60, 40  #: sweeps at first, while they are quick, and in the end
+MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
+FIRST, FEW, FAR = 2, 4, 1e3  #: sweeps of few touches, or if the fault is below the tolerance or so many times it
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
@@ -31,7 +32,11 @@ def solve_touches(scene, most, tolerance, last):
         scene.z[scene.present[i]] = 0.0
     for k in range(n):
         enter_island(scene, k)
-        x, done = sweep(scene, min(FIRST, most), min(MOST, most), enough)
+        prepare_z(scene)
+        x = worst_fault(scene)
+        nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
+        least = 0 if nearby else min(FIRST, most)
+        x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
             x, steps = from_nearby(scene, enough, x)
             if steps < 0:
@@ -43,7 +48,7 @@ def solve_touches(scene, most, tolerance, last):
                 return -1.0
             done += steps
             if not x <= GOOD * tolerance:
-                x, more = sweep(scene, LAST, LAST, GOOD * tolerance)
+                x, more = sweep(scene, x, LAST, LAST, GOOD * tolerance)
                 done += more
             if not x <= tolerance:
                 x, more = from_sticking(scene, enough, x)

@@ -16,8 +16,7 @@ from supple.contact.rows import answer, push_z
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
-JUDGED = 2  #: sweeps between judgements
-QUICKLY = 0.1  #: by which the worst fault falls between them
+QUICKLY = 0.1  #: by which the worst fault falls in a sweep, as long as sweeps go on
 
 
 @part
@@ -70,16 +69,12 @@ def sweep_once(scene):
 
 
 @part
-def sweep(scene, least, most, tolerance):
+def sweep(scene, worst, least, most, tolerance):
     """Until the worst fault is below the tolerance: at least so often, at most so often, in between as long as it falls
-    quickly. Returns it, and the number of sweeps."""
-    prepare_z(scene)
-    worst = worst_fault(scene)
-    done, before = 0, 1e300
+    quickly; touch.u and `worst` are of the impulses that there are. Returns it, and the number of sweeps."""
+    done, before = 0, 0.0
     while not worst <= tolerance and done < most and (done < least or worst < QUICKLY * before):
-        for _ in range(JUDGED):
-            sweep_once(scene)
-            done += 1
+        sweep_once(scene)
+        done += 1
         before, worst = worst, worst_fault(scene)
-    prepare_z(scene)
     return worst, done
