@@ -7,9 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from supple import Contacts, ModelBuilder
-from supple.contact.hulls import SCANNED
+from supple.contact.hulls import SCANNED, SECTORS, graph_of
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
+from supple.model import shapes
+from supple.model.shapes import corners
 
 
 def potato(rng: np.random.Generator) -> np.ndarray:
@@ -32,19 +34,41 @@ def test_touches_are_those_of_looking_at_all_corners(kinds) -> None:
         b.add_shape(f"hull{i}", "hull", points=kind(rng))
     model = b.build()
     room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
-    room.scene.length, shapes = 0.02, room.scene.shapes
-    graph = shapes["graph"].copy()
-    assert (shapes["count"] > SCANNED).all() and (graph >= 0).all()
+    room.scene.length, placed = 0.02, room.scene.shapes
+    graph = placed["graph"].copy()
+    assert (placed["count"] > SCANNED).all() and (graph >= 0).all()
     for _ in range(60):
         q, way = model.neutral(), rng.normal(size=3)
         q[:3] = way / np.linalg.norm(way) * rng.uniform(0.2, 0.5)
         q[3:7], q[10:14] = Rotation.random(2, random_state=rng).as_quat()
-        shapes["graph"] = graph
+        placed["graph"] = graph
         climbed = room.touching(q).copy()
-        shapes["graph"] = -1
+        placed["graph"] = -1
         scanned = room.touching(q)
         assert len(climbed) == len(scanned)
         for name in ("gap", "n", "point"):
             np.testing.assert_allclose(climbed[name], scanned[name], rtol=0, atol=1e-12)
         several += len(climbed) > 0
     assert several > 20
+
+
+def climbed_by_hand(points: np.ndarray, way: np.ndarray) -> float:
+    graph, far = graph_of(points, 0), points @ way
+    corner, starts = graph[0], graph[SECTORS:]  # sector 0 is that of (2, 1, 1)
+    while (best := max([corner, *graph[starts[corner] : starts[corner + 1]]], key=lambda k: far[k])) != corner:
+        corner = best
+    return float(far[corner])
+
+
+@pytest.mark.parametrize("flat", [1.0, 1e-3, 1e-5])
+@pytest.mark.parametrize("apart", [1e-13, 1e-12, 1e-11])
+def test_corners_that_nearly_coincide_are_one(flat: float, apart: float) -> None:
+    """Otherwise some have no edges, and climbs end at them. The corners of corners are the same, as recordings need."""
+    rng = np.random.default_rng(0)
+    ball = potato(rng)[:100] * (1.0, 1.0, flat)
+    points = corners("a hull", np.concatenate([ball + apart * rng.normal(size=ball.shape) for _ in range(3)]) + 100.0)
+    assert SCANNED < len(points) <= 100
+    shapes._KNOWN.clear()
+    assert len(corners("a hull", points)) == len(points)
+    for way in np.abs(rng.normal(size=(30, 3))) + (3.0, 0.0, 0.0):
+        assert climbed_by_hand(points, way) > (points @ way).max() - 1e-8

@@ -14,6 +14,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+from supple.model.shapes import hull_of
 from supple.spatial.algebra import Vec3, dot
 from supple.spatial.compiler import helper
 
@@ -27,9 +28,7 @@ LONG = 2.0  #: the largest coordinate of the middle of a sector, relative to the
 
 def graph_of(points: Floats, at: int) -> Ints:
     """Of a hull with these corners; at: where the graph will be among others."""
-    from scipy.spatial import ConvexHull
-
-    sides = ConvexHull(points).simplices
+    sides = hull_of(points).simplices
     ends = np.concatenate([sides[:, [i, j]] for i, j in itertools.permutations(range(3), 2)])
     ends = np.unique(ends, axis=0)
     signs = np.array([*itertools.product((1.0, -1.0), repeat=3)])[:, ::-1]  # x changes first

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,9 @@ from supple.model import checks
 from supple.model.frozen import frozen_arrays, kept
 from supple.once import made_once
 
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
+
 Floats = NDArray[np.float64]
 
 #: How many numbers the size of a kind has.
@@ -42,6 +45,7 @@ OF_THE_WORLD = ("plane", "heights")
 WITH_POINTS = ("hull", "heights")
 LARGEST = 1e9  #: of a size, in metres
 FLATTEST = 1e-6  #: a hull thinner than this share of its size has no volume
+NEAR = 1e-9  #: corners of a hull that are this near each other, relative to its size, are one
 MOST_POINTS = 1_000_000
 FRACTION = number("a number from 0 to 1", 0.0, 1.0)
 BITS = whole(0, 2**31 - 1)
@@ -141,9 +145,9 @@ _MOST_KNOWN = 10_000
 
 
 def corners(what: str, points: Floats) -> Floats:
-    """The corners of the convex hull of points, which must have a volume. Corners that came from here stay as they are,
-    and are not looked at again."""
-    from scipy.spatial import ConvexHull, QhullError
+    """The corners of the convex hull of points, which must have a volume; of those that are NEAR each other, one. The
+    corners of corners are the same. Corners that came from here are not looked at again."""
+    from scipy.spatial import QhullError, cKDTree
 
     points = np.ascontiguousarray(points)
     if hashlib.blake2b(points.tobytes(), digest_size=16).digest() in _KNOWN:
@@ -152,14 +156,26 @@ def corners(what: str, points: Floats) -> Floats:
     thin = np.linalg.eigvalsh(away.T @ away)
     if not thin[0] > FLATTEST**2 * thin[2]:
         raise ModelError(f"{what}: its points lie in a plane, so that its hull has no volume; give points around one")
+    count = 0
     try:
-        found = np.ascontiguousarray(points[np.sort(ConvexHull(points).vertices)])
+        while count != len(points):
+            count = len(points)
+            points = np.ascontiguousarray(points[np.sort(hull_of(points).vertices)])
+            pairs = cKDTree(points).query_pairs(NEAR * float(np.ptp(points, axis=0).max()), output_type="ndarray")
+            points = np.delete(points, pairs.max(axis=1), axis=0) if len(pairs) else points
     except (QhullError, ValueError) as e:
         raise ModelError(f"{what}: its points have no convex hull: {str(e).splitlines()[0]}") from None
     if len(_KNOWN) >= _MOST_KNOWN:
         _KNOWN.clear()
-    _KNOWN.add(hashlib.blake2b(found.tobytes(), digest_size=16).digest())
-    return found
+    _KNOWN.add(hashlib.blake2b(points.tobytes(), digest_size=16).digest())
+    return points
+
+
+def hull_of(points: Floats) -> ConvexHull:
+    """The convex hull of points; about their middle, which rounds the least."""
+    from scipy.spatial import ConvexHull
+
+    return ConvexHull(points - points.mean(axis=0))
 
 
 PLAIN = {float, int, str, type(None)}  #: of these, what is equal is alike
