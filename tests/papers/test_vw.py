@@ -26,8 +26,8 @@ STARS = range(3, 8)
 @pytest.fixture(scope="module")
 def counted():
     """All that is counted here, by one process."""
-    names = [f"{kind}:{n}" for kind, sizes in (("star", STARS), ("chain", (4, 8, 12))) for n in sizes]
-    return counts([*names, "ball-chain:8"], "supple.reproduce.vw_counts")
+    names = [f"{kind}:{n}" for kind, sizes in (("star", STARS), ("chain", (2, 4, 8, 12, 16))) for n in sizes]
+    return counts([*names, "ball-chain:8", "ball-chain:16"], "supple.reproduce.vw_counts")
 
 
 def totals(counted, method, kind="star", sizes=STARS):

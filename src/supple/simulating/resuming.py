@@ -37,7 +37,7 @@ def checkpoint(run: Simulation, failed: str | None) -> tuple[dict[str, Any], dic
         state["before"], before = _saved(c.before)
         arrays |= {f"before_{name}": x for name, x in before.items()}
     if run.contact_faults is not None:
-        state["contact_faults"] = run.contact_faults.save()
+        state["contact_faults"] = run.contact_faults
     more: dict[str, Any] = run.stepper.save() if hasattr(run.stepper, "save") else {}
     return state, arrays | more
 

@@ -259,7 +259,7 @@ def follow(
 
     def result(failed: str | None = None, stopped: str | None = None) -> Result:
         more: dict[str, Any] = {"seconds": clock.perf_counter() - begun} | ({"stopped": stopped} if stopped else {})
-        more |= {} if run.contact_faults is None else {"contact_faults": run.contact_faults.save()}
+        more |= {} if run.contact_faults is None else {"contact_faults": run.contact_faults}
         return keeper.end(run.settings | extra | more, failed)
 
     try:

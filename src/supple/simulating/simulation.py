@@ -301,14 +301,15 @@ class Simulation:
         return None if self._contacts is None else [x.name for x in self._dynamics.room.shapes]
 
     @property
-    def contact_faults(self) -> ContactFaults | None:
-        """By how much steps missed what contacts promise, so far; None without contacts."""
+    def contact_faults(self) -> dict[str, float] | None:
+        """By how much steps missed what contacts promise, so far, as in result.about; None without contacts."""
         if self._contacts is None:
             return None
+        faults = self._faults
         if isinstance(self._stepper, AdaptiveDynamics):
             stats = self._stepper.stats
-            return ContactFaults(stats.rough, stats.overlap, relaxed=stats.relaxed, fault=stats.relaxed_fault)
-        return self._faults
+            faults = ContactFaults(stats.rough, stats.overlap, relaxed=stats.relaxed, fault=stats.relaxed_fault)
+        return faults.save()
 
     @property
     def check_energy(self) -> bool:
