@@ -163,3 +163,31 @@ def test_overlap_where_adaptive_steps_end_is_counted_unless_they_began_with_it()
         body.step(DT)
         twin.step(DT)
     assert body.stats.rough == twin.stats.rough == 1 and body.q[2] > 0.0999
+
+
+@pytest.mark.parametrize(("height", "active"), [(1.0, 3), (0.28, 1), (0.28, 3)])  # in flight, and on the floor
+def test_overlap_within_a_rigid_part_is_not_of_the_step_in_which_it_begins_to_move(height: float, active: int) -> None:
+    """The outer links of a chain, folded into each other while it is rigid, are moved apart once hinges may move: these
+    steps end with less overlap than they begin with."""
+    b, like = ModelBuilder("folded"), {"mass": 1.0, "inertia": [0.01] * 3}
+    b.add_body("a", joint="free", **like)
+    b.add_body("b", parent="a", joint="revolute", axis=[0, 1, 0], position=[0.3, 0, 0], **like)
+    b.add_body("c", parent="b", joint="revolute", axis=[0, 1, 0], position=[0.3, 0, 0], **like)
+    for name in "abc":
+        b.add_shape(name, "capsule", [0.05, 0.2], [0.15, 0, 0], [[0, 0, 1], [0, 1, 0], [-1, 0, 0]], friction=0.5)
+    model = b.build()
+    q = model.neutral()
+    q[2], q[-2:] = height, 2.09
+    body = AdaptiveDynamics(model, q, active=0, contacts=Contacts(ground=0.0))
+    body.run(40 * DT, DT)
+    assert bool(len(body.touches)) == (height < 1.0) and body.stats.rough == 0
+
+    def overlap() -> float:
+        """Of the round ends where the chain begins and ends."""
+        R, p = body.poses()
+        return 0.1 - float(np.linalg.norm(p[0] + 0.05 * R[0, :, 0] - p[2] - 0.25 * R[2, :, 0]))
+
+    assert overlap() > 10 * DEEPEST
+    body.active = active
+    body.run(40 * DT, DT)
+    assert overlap() < DEEPEST and body.stats.rough == 0

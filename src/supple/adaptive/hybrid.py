@@ -200,6 +200,8 @@ class Hybrid(Pointing):
         flags[nodes_above(self.assembly, nodes)] = CURRENT
         flags[joined[flags[joined] > 0]] = CURRENT | HELD
         flags[nodes] = CURRENT
+        if self.touches is not None:
+            self.touches.not_judged()
         self._form()
 
     def _form(self) -> None:

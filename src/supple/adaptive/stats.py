@@ -27,8 +27,8 @@ class AdaptiveStats:
     velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what `error` is measured in: relative, or with its unit
-    #: Steps with contacts after which shapes overlap by more than 0.5 mm, and by more than before, and the largest
-    #: overlap then, m.
+    #: Steps with contacts after which shapes overlap, or joints are beyond their limits, by more than 0.5 mm or mrad,
+    #: and by more than before; and the most of it then, m or rad.
     rough: int = 0
     overlap: float = 0.0
     #: Parts of steps, of at most a 64th, that miss the law of contact by more than Contacts.tolerance, because no

@@ -32,7 +32,7 @@ from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
 from supple.adaptive.steps import FIXED, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
-from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_memory import NOT_KNOWN, touching_of
 from supple.adaptive.touching_parts import move_part, solve_part, strike
 from supple.adaptive.touching_places import world_of
 from supple.adaptive.touching_search import search_touches
@@ -179,10 +179,21 @@ def choose_joints(hybrid, h):
 
 
 @helper
+def overlap(scene):
+    """The largest of all touches that there is room for."""
+    deepest = 0.0
+    for k in range(min(scene.n, scene.capacity)):
+        deepest = max(deepest, -scene.touches[k].gap)
+    return deepest
+
+
+@helper
 def take_parts(hybrid, h):
     """The rest of a step of length h, whose touches have been found. Returns what became of it."""
     touching = touching_of(hybrid)
     scene = touching.scene
+    if touching.parts == 0:  # joints have been chosen: what was rigid until now may overlap
+        touching.depth = overlap(scene)
     while touching.left > SHARE * h:
         if touching.parts > 0:
             find_here(hybrid, CURRENT, touching.left)
@@ -218,14 +229,12 @@ def take_parts(hybrid, h):
 
 @helper
 def judge_last(touching):
-    """Note by how much shapes overlap where a step begins, and so where the one before it ended."""
-    scene, deepest = touching.scene, 0.0
-    for k in range(scene.n):
-        deepest = max(deepest, -scene.touches[k].gap)
+    """Count the last step if shapes overlap that might touch in it. Before anything wakes, or begins to move."""
+    deepest = overlap(touching.scene)
     if deepest > max(DEEPEST, touching.depth):
         touching.rough += 1
         touching.deepest = max(touching.deepest, deepest)
-    touching.depth = deepest
+    touching.depth = NOT_KNOWN
 
 
 @helper
@@ -233,6 +242,8 @@ def begin(hybrid, h):
     """The touches where a step of length h begins; whoever is touched is awake. Returns DONE, or MORE_TOUCHES."""
     touching = touching_of(hybrid)
     find_here(hybrid, CURRENT, h)
+    if touching.scene.n <= touching.scene.capacity:
+        judge_last(touching)
     while wake_touched(hybrid) > 0:
         form_hybrid_body(hybrid, CURRENT)
         touching.formed += 1
@@ -254,10 +265,9 @@ def touching_step(hybrid, h):
     else:
         if begin(hybrid, h) != DONE:
             return MORE_TOUCHES
-        watch_motion(hybrid, h)
         if SPARE * scene.n > scene.capacity:
             return MORE_TOUCHES
-        judge_last(touching)
+        watch_motion(hybrid, h)
         if scene.n == 0 and hybrid.n_rows == 0:
             return FLIGHT
         touching.parts = touching.bounces = touching.sweeps = 0
@@ -305,6 +315,7 @@ def touching_run(hybrid, steps, dt):
         if status == FLIGHT:
             touching.scene.n_known = 0
             touching.last = dt
+            touching.depth = NOT_KNOWN if hybrid.due <= 0 else 0.0  # what was rigid, and may overlap, may move then
             touching.formed += hybrid.due <= 0
             ended = run_kernel(hybrid, 1, dt)
             if ended != DONE:

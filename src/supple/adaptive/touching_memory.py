@@ -107,7 +107,7 @@ class Touching(Struct):
     left = Number()  # of the step that is under way
     longest = Number()  # that the next part of it may be
     missed = Number()  # the velocity by which the last part missed the law
-    depth = Number()  # the largest overlap where the last step began; NOT_KNOWN where a run begins
+    depth = Number()  # the largest overlap where the last step began; NOT_KNOWN if it is not to be judged
     rough = Integer()  # steps that ended with more overlap than they may, and than they began with ...
     deepest = Number()  # ... and the largest of it
     relaxed = Integer()  # parts of all steps that missed it by more than the tolerance ...

@@ -162,6 +162,10 @@ class TouchesOfHybrid(Pointing):
         """Called when the reduced tree has been formed anew."""
         self.struct.formed += 1
 
+    def not_judged(self) -> None:
+        """Called when other joints are to move, between steps: shapes that overlap then were rigid to each other."""
+        self.struct.depth = NOT_KNOWN
+
     def for_rows(self, n: int) -> None:
         """Room for n rows of the law of joints."""
         if len(self.struct.through) < n:
@@ -201,6 +205,7 @@ class TouchesOfHybrid(Pointing):
         there = self.struct.n_asleep > 0 and (body is None or (c >= 0 and bool(self._arrays["asleep"][c])))
         if there:
             wake_kernel.load()(memory.address, c)
+            self.not_judged()
         return there
 
     def begin(self, memory: Held) -> None:
