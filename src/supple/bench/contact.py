@@ -188,9 +188,8 @@ def _finding(n: int) -> list[Row]:
         "sweep": lambda: all_of(room.scene.address, 1e-3),
     }
     best = minima(calls, 20)
-    what = f"{n:,} links, {hybrid.touches.room.scene.n} contacts"
-    names = {"listed": "in a step", "anew": "pairs listed anew"}
-    return [Row(f"{what}: {names[x]}", best[x], "s", best["sweep"], "all shapes") for x in names]
+    names = {"listed": "in a step", "anew": "listed anew"}
+    return [Row(f"{n:,} links, {names[x]}", best[x], "s", best["sweep"], "all shapes") for x in names]
 
 
 def _arches(n: int) -> Model:
