@@ -163,3 +163,20 @@ def test_what_is_refused_leaves_no_trace() -> None:
         x.run(0.3, dt=2e-3)
     np.testing.assert_array_equal(body.q, twin.q)
     np.testing.assert_array_equal(body.touches, twin.touches)
+
+
+@pytest.mark.parametrize("seed", [5, 6, 10, 18, 23])
+@pytest.mark.parametrize("active", [1, 2])
+def test_light_fingers_stop_at_their_limits_whatever_strikes_them(seed: int, active: int) -> None:
+    """A body lands on fingers of a ten-thousandth of its mass, which are far from their limits when the step begins."""
+    b = ModelBuilder("hand")
+    b.add_body("hand", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_shape("hand", "sphere", [0.05])
+    for k in range(2):
+        b.add_body(f"finger{k}", "hand", axis=(0, 1, 0), position=(0.1, 0.1 * k, 0), mass=1e-4, com=(0.05, 0, 0),
+                   inertia=[1e-8] * 3, lower=-0.3, upper=0.3)  # fmt: skip
+        b.add_shape(f"finger{k}", "sphere", [0.01], (0.05, 0, -0.06))
+    v = np.r_[0, 0, -4.0, 4.0 * np.random.default_rng(seed).normal(size=3), 0, 0]
+    r = simulate(b.build(), [0, 0, 0.5, 0, 0, 0, 1, 0, 0], v, duration=0.4, dt=5e-3, method="adaptive", active=active,
+                 contacts=Contacts(ground=0.0))  # fmt: skip
+    assert 0.29 < np.abs(r.q[:, 7:]).max() < 0.3 + 5e-4

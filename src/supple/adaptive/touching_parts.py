@@ -15,6 +15,7 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_ends, push_on
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_back, turn_with
@@ -26,6 +27,7 @@ from supple.contact.stepping import (
     DONE,
     MORE_ENTRIES,
     MORE_EQUATIONS,
+    MORE_TOUCHES,
     RELAXED,
     SHARE,
     SINGULAR,
@@ -248,7 +250,12 @@ def solve_part(hybrid, h, bouncing, last):
         if status == UNSOLVED:
             break
         change_end(m, x.work, touching, h)
-        if hybrid.n_rows == 0 or not reline(hybrid, m, x, h):
+        again = join_active_limits(hybrid, h)
+        if scene.n > scene.capacity:
+            status = MORE_TOUCHES
+            break
+        again = (hybrid.n_rows > 0 and reline(hybrid, m, x, h)) or again
+        if not again:
             break
     release(hybrid, m)
     if status in (DONE, RELAXED) and not are_finite(m, touching.end, touching.dq):

@@ -10,7 +10,7 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
 from supple.assembly.poses import pose_at
-from supple.contact.finding import AHEAD, add_limit, meet, meet_flat, overlap, place_shape
+from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap, place_shape
 from supple.contact.points import norm
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion
@@ -70,6 +70,21 @@ def search_limits(hybrid, h):
                 if gap < reach:
                     add_limit(scene, j, 1.0 if side == 0 else -1.0, gap, k, side)
     scene.n_present = n
+
+
+@helper
+def join_active_limits(hybrid, h):
+    """Adds those of active joints that a part of length h runs into [contact/finding.py]. Returns whether there are
+    any."""
+    touching, found = touching_of(hybrid), False
+    scene, (_, x) = touching.scene, open_reduced(hybrid)
+    for i in range(scene.n_present):
+        j = scene.present[i]
+        k = touching.limit_of[j]
+        if k >= 0:
+            at, lower, upper = x.q[touching.coordinate[k]], touching.lower[k], touching.upper[k]
+            found = join_limit(scene, j, at, lower, upper, touching.end[j], k, h) or found
+    return found
 
 
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", effort=3, nogil=True)

@@ -202,17 +202,25 @@ def find_limits(scene, q, v, h):
 
 
 @helper
+def join_limit(scene, dof, x, lower, upper, rate, k, h):
+    """Adds a limit of a joint at x, of row k, that was too far away to be found, if a part of length h with this rate
+    at its end runs into it: what strikes a light link may make it fast. Returns whether it did."""
+    found = False
+    for side in range(2):
+        sign, gap = (1.0, x - lower) if side == 0 else (-1.0, upper - x)
+        if gap > 0.0 and gap + sign * h * rate < -1e-3 * scene.length and not has_limit(scene, k, side):
+            add_limit(scene, dof, sign, gap, k, side)
+            found = True
+    return found
+
+
+@helper
 def join_limits(scene, q, end, h):
-    """Adds the limits that were too far away, and that a part of length h with velocities `end` runs into: what strikes
-    a light link may make it fast. Returns whether there are any."""
+    """Those of all joints. Returns whether any were added."""
     found = False
     for k in range(scene.n_limits):
         dof, x = scene.limits[k], q[scene.coordinates[k]]
-        for side in range(2):
-            sign, gap = (1.0, x - scene.lower[k]) if side == 0 else (-1.0, scene.upper[k] - x)
-            if gap > 0.0 and gap + sign * h * end[dof] < -1e-3 * scene.length and not has_limit(scene, k, side):
-                add_limit(scene, dof, sign, gap, k, side)
-                found = True
+        found = join_limit(scene, dof, x, scene.lower[k], scene.upper[k], end[dof], k, h) or found
     return found
 
 
