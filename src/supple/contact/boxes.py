@@ -3,8 +3,8 @@
 The normal is the axis along which they are farthest apart, or overlap least, among the fifteen that can separate two
 boxes: the faces' normals, and the products of their edges [Gottschalk, Lin and Manocha 1996, OBBTree]. If it is a
 face's, the face of the other box that looks at it most is clipped to its outline, and the corners that remain are
-touches: up to eight. If none remains, as where parallel edges or corners are closest, they are found as those of hulls.
-If it is a product of edges, there is one touch, at the closest points of the two edges.
+touches: up to eight. If it is a product of edges, there is one touch, at the closest points of the two edges. If there
+is none, as where parallel edges or corners are closest, touches are found as those of hulls.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from supple.contact.convex import convex
+from supple.contact.patches import add_patch, is_deep
 from supple.contact.points import add_touch, box_axis, half_edge, norm
 from supple.spatial.algebra import Vec3, cross, dot
 from supple.spatial.compiler import helper, part
@@ -20,7 +21,8 @@ from supple.spatial.structs import Several, Struct
 
 FACE_FIRST = 1e-4  #: an edge's axis must be better than a face's by this share of the smallest half edge
 ON_THE_EDGE = 1e-9  #: relative to sizes
-PARALLEL = 1e-6  #: edges whose product is shorter than this
+PARALLEL = 1e-6  #: edges whose product is shorter than this have none
+SIDE_BY_SIDE = 1e-3  #: and its square, of those that touch along a line
 
 
 class Corner(Struct):
@@ -88,14 +90,19 @@ def edge_point(A, k, n):
 
 @helper
 def add_edges(scene, i, j, which, n, gap):
-    """The closest points of two edges."""
+    """The closest points of two edges, unless these are nearly parallel or closest beyond their ends. Returns whether
+    there are any."""
     A, B = scene.shapes[i], scene.shapes[j]
     a, b = box_axis(A.X, which // 3), box_axis(B.X, which % 3)
     c, d = edge_point(A, which // 3, n * -1.0), edge_point(B, which % 3, n)
     ab, r = dot(a, b), d - c
-    x = (dot(a, r) - ab * dot(b, r)) / (1.0 - ab * ab)
-    p = c + a * x
-    add_touch(scene, i, j, p - n * (0.5 * gap), n, gap, 32 + which)
+    if 1.0 - ab * ab < SIDE_BY_SIDE:
+        return False
+    x, y = (dot(a, r) - ab * dot(b, r)) / (1.0 - ab * ab), (ab * dot(a, r) - dot(b, r)) / (1.0 - ab * ab)
+    if abs(x) > half_edge(A.half, which // 3) or abs(y) > half_edge(B.half, which % 3):
+        return False
+    add_touch(scene, i, j, c + a * x - n * (0.5 * gap), n, gap, 32 + which)
+    return True
 
 
 @helper
@@ -173,5 +180,7 @@ def boxes(scene, i, j, within):
         add_faces(scene, i, j, which, n, within)
         if scene.n == known:
             convex(scene, i, j, within)
-    else:
-        add_edges(scene, i, j, which - 6, n, gap)
+    elif not (is_deep(A, B, gap) and add_patch(scene, A, B, i, j, n, gap)) and not add_edges(
+        scene, i, j, which - 6, n, gap
+    ):
+        convex(scene, i, j, within)

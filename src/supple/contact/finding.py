@@ -11,19 +11,11 @@ from __future__ import annotations
 from numba import types
 
 from supple.contact.boxes import boxes
+from supple.contact.capsules import capsule_on_box, capsules, sphere_on_capsule
 from supple.contact.convex import convex, hull_on_plane
 from supple.contact.heights import shape_on_heights
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, LIMIT, PLANE, SPHERE, Scene
-from supple.contact.points import (
-    FEATURES,
-    add_spheres,
-    capsule_on_box,
-    capsules,
-    norm,
-    shape_on_plane,
-    sphere_on_box,
-    sphere_on_capsule,
-)
+from supple.contact.points import FEATURES, add_spheres, norm, shape_on_plane, sphere_on_box
 from supple.contact.spans import order_spans, strip_at
 from supple.spatial.algebra import Vec3, cross, dot, z_axis
 from supple.spatial.compiler import helper, kernel, part
@@ -95,7 +87,7 @@ def meet(scene, i, j):
         convex(scene, i, j, within)
     elif A.kind == SPHERE:
         if B.kind == SPHERE:
-            add_spheres(scene, i, j, A.at, A.half.x, B.at, B.half.x, within, 0)
+            add_spheres(scene, i, j, within)
         elif B.kind == CAPSULE:
             sphere_on_capsule(scene, i, j, within)
         elif B.kind == BOX:

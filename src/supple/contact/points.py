@@ -1,7 +1,7 @@
-"""Where spheres, capsules, cylinders and corners touch planes, boxes and each other.
+"""Where spheres and corners touch planes, boxes and each other.
 
-A sphere is a point with a radius, a capsule the points of a line with one. Every function adds touches whose gap is
-below `within`; normals point from the second shape to the first.
+A sphere is a point with a radius. Every function adds touches whose gap is below `within`; normals point from the
+second shape to the first.
 """
 
 from __future__ import annotations
@@ -49,14 +49,20 @@ def add_touch(scene, i, j, point, n, gap, feature):
 
 
 @helper
-def add_spheres(scene, i, j, c, r, d, s, within, feature):
-    """Spheres about c and d, of radii r and s."""
+def add_round(scene, i, j, c, r, d, s, out, within, feature):
+    """Spheres about c and d, of radii r and s; out: the normal where c and d are one point."""
     away = c - d
     distance = norm(away)
     gap = distance - r - s
     if gap < within:
-        n = away * (1.0 / distance) if distance > CLOSE * (r + s) else Vec3(0.0, 0.0, 1.0)
+        n = away * (1.0 / distance) if distance > CLOSE * (r + s) else out
         add_touch(scene, i, j, d + n * (s + 0.5 * gap), n, gap, feature)
+
+
+@helper
+def add_spheres(scene, i, j, within):
+    A, B = scene.shapes[i], scene.shapes[j]
+    add_round(scene, i, j, A.at, A.half.x, B.at, B.half.x, Vec3(0.0, 0.0, 1.0), within, 0)
 
 
 # --- planes ---------------------------------------------------------------------------------------------------------
@@ -130,53 +136,12 @@ def shape_on_plane(scene, i, j, within):
         add_on_plane(scene, i, j, corner(scene, A, normal, k), r, within, k)
 
 
-# --- capsules -------------------------------------------------------------------------------------------------------
+# --- boxes ----------------------------------------------------------------------------------------------------------
 
 
 @helper
 def clamp(x, low, high):
     return min(max(x, low), high)
-
-
-@helper
-def along(c, a, l, p):
-    """The point of the line c + a x, |x| <= l, that is closest to p: its x."""
-    return clamp(dot(a, p - c), -l, l)
-
-
-@part
-def sphere_on_capsule(scene, i, j, within):
-    A, B = scene.shapes[i], scene.shapes[j]
-    a = z_axis(B.X)
-    d = B.at + a * along(B.at, a, B.half.z, A.at)
-    add_spheres(scene, i, j, A.at, A.half.x, d, B.half.x, within, 0)
-
-
-@part
-def capsules(scene, i, j, within):
-    """Two touches where they are nearly parallel side by side, at the ends of the overlap; otherwise the closest
-    points."""
-    A, B = scene.shapes[i], scene.shapes[j]
-    a, b, l, m = z_axis(A.X), z_axis(B.X), A.half.z, B.half.z
-    c, d = A.at, B.at
-    ab = dot(a, b)
-    if 1.0 - ab * ab < 1e-3:
-        low, high = dot(a, d - c) - m * abs(ab), dot(a, d - c) + m * abs(ab)
-        low, high = max(low, -l), min(high, l)
-        if high - low > 1e-3 * (l + m):
-            for k in range(2):
-                p = c + a * (low if k == 0 else high)
-                e = d + b * along(d, b, m, p)
-                add_spheres(scene, i, j, p, A.half.x, e, B.half.x, within, k)
-            return
-    x = clamp((dot(a, d - c) - ab * dot(b, d - c)) / max(1.0 - ab * ab, 1e-12), -l, l)
-    for _ in range(3):  # from one line to the other; exact after the first unless an end is in the way
-        e = d + b * along(d, b, m, c + a * x)
-        x = along(c, a, l, e)
-    add_spheres(scene, i, j, c + a * x, A.half.x, e, B.half.x, within, 2)
-
-
-# --- boxes ----------------------------------------------------------------------------------------------------------
 
 
 @helper
@@ -211,96 +176,6 @@ def add_on_box(scene, i, j, c, r, within, feature):
 @part
 def sphere_on_box(scene, i, j, within):
     add_on_box(scene, i, j, scene.shapes[i].at, scene.shapes[i].half.x, within, 0)
-
-
-@helper
-def outside(c, h):
-    """From the closest point of a box to c, in the box's frame."""
-    return Vec3(c.x - clamp(c.x, -h.x, h.x), c.y - clamp(c.y, -h.y, h.y), c.z - clamp(c.z, -h.z, h.z))
-
-
-@helper
-def box_gap(c, h):
-    return nearest_on_box(c, h)[0]
-
-
-@helper
-def slope_to_box(c, d, x, h):
-    """The derivative of half the squared distance between c + d x and a box, in the box's frame."""
-    return dot(outside(c + d * x, h), d)
-
-
-@helper
-def closest_to_box(c, d, l, h):
-    """Where on the line c + d x, |x| <= l, it is closest to a box, in the box's frame. Half the squared distance is
-    convex, its derivative linear between the planes of faces: the zero is between two of them, or the ends of the line.
-    In the box, the depth is convex, and intervals by thirds find it."""
-    low, high = -l, l
-    below, above = slope_to_box(c, d, low, h), slope_to_box(c, d, high, h)
-    for k in range(6):
-        at, way, face = half_edge(c, k // 2), half_edge(d, k // 2), half_edge(h, k // 2) * (1.0 if k % 2 else -1.0)
-        if (face - at) * way > low * way * way and (face - at) * way < high * way * way:
-            x = (face - at) / way
-            slope = slope_to_box(c, d, x, h)
-            if slope > 0.0:
-                high, above = x, slope
-            else:
-                low, below = x, slope
-    x = low if below >= 0.0 else high
-    if below < 0.0 and above > 0.0:
-        x = clamp(low + (high - low) * (below / (below - above)), low, high)
-    if norm(outside(c + d * x, h)) > CLOSE * l:
-        return x
-    low, high = -l, l
-    for _ in range(48):
-        third = (high - low) / 3.0
-        if box_gap(c + d * (low + third), h) <= box_gap(c + d * (high - third), h):
-            high -= third
-        else:
-            low += third
-    return 0.5 * (low + high)
-
-
-@helper
-def crossing(c, a, h, high, x):
-    """x, or where the line c + a x leaves the slab |.| <= h at the given end, if that is on the capsule."""
-    if abs(a) > 1e-12:
-        one, two = (h - c) / a, (-h - c) / a
-        y = max(one, two) if high else min(one, two)
-        x = min(x, y) if high else max(x, y)
-    return x
-
-
-@part
-def capsule_on_box(scene, i, j, within):
-    """The closest point of the line, and the two ends of what of it is over the box."""
-    A, B = scene.shapes[i], scene.shapes[j]
-    a, l, h = z_axis(A.X), A.half.z, B.half
-    c, d = transpose(B.X) @ (A.at - B.at), transpose(B.X) @ a
-    out = A.half.x + within
-    if (
-        abs(c.x) - abs(d.x) * l - h.x >= out
-        or abs(c.y) - abs(d.y) * l - h.y >= out
-        or abs(c.z) - abs(d.z) * l - h.z >= out
-    ):
-        return
-    x = closest_to_box(c, d, l, h)
-    nearest, n = nearest_on_box(c + d * x, h)
-    if nearest >= out:
-        return
-    low, high = -l, l
-    if abs(n.x) < 0.9:
-        low, high = crossing(c.x, d.x, B.half.x, False, low), crossing(c.x, d.x, B.half.x, True, high)
-    if abs(n.y) < 0.9:
-        low, high = crossing(c.y, d.y, B.half.y, False, low), crossing(c.y, d.y, B.half.y, True, high)
-    if abs(n.z) < 0.9:
-        low, high = crossing(c.z, d.z, B.half.z, False, low), crossing(c.z, d.z, B.half.z, True, high)
-    if high - low > 1e-3 * l:
-        add_on_box(scene, i, j, A.at + a * low, A.half.x, within, 0)
-        add_on_box(scene, i, j, A.at + a * high, A.half.x, within, 1)
-        if nearest > min(box_gap(c + d * low, h), box_gap(c + d * high, h)) - 1e-6 * l:
-            return
-    add_on_box(scene, i, j, A.at + a * x, A.half.x, within, 2)
 
 
 @helper
