@@ -14,6 +14,8 @@ STAMP := $(VENV)/installed
 # Three workers for two cores, as some tests wait; each has files as a whole, but for the last ones, so that what a
 # file's tests share is made once.
 TESTS := pytest -n 3 --dist worksteal
+# Tests start many processes: without bytecode, each would compile what it imports from source.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test lint kernels docs bench lowest newest lock clean
 
