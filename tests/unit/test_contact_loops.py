@@ -171,7 +171,31 @@ def test_bodies_that_a_loop_connects_do_not_touch_unless_asked_for():
         assert bool(len(found[found["kind"] == 0])) == neighbours
 
 
-def test_adaptive_dynamics_refuses_loops_with_contacts_by_name():
-    model, q = ring(4)
-    with pytest.raises(supple.StateError, match="takes no contacts of bodies with loops: use method 'aba'"):
-        simulate(model, q, duration=0.1, method="adaptive", contacts=FLOOR)
+def door(kind: str, hinges: int) -> Model:
+    """A frame and what a joint connects to it, which is there several times more."""
+    b, turn = ModelBuilder("door"), np.linalg.qr(np.random.default_rng(1).normal(size=(3, 3)))[0]
+    R, p = turn * np.sign(np.linalg.det(turn)), np.array([0.3, 0.1, 0.0])
+    b.add_body("frame", None, "free", mass=1.0, com=(0.1, 0.0, 0.2), inertia=(0.1, 0.11, 0.12))
+    b.add_body("door", "frame", kind, axis=(0, 0, 1), position=p, rotation=R, mass=2.0, com=(0.2, 0.1, 0.0),
+               inertia=(0.1, 0.11, 0.12))  # fmt: skip
+    for k in range(hinges):
+        along = np.array([0.0, 0.0, 0.3 * k + 0.1])
+        b.close("frame", "door", kind, axis=(0, 0, 1), rotation=R, position=p + R @ along, other_position=along)
+    b.add_shape("frame", "sphere", (0.05,))
+    b.add_shape("door", "sphere", (0.05,), (0.5, 0.1, 0.0))
+    return b.build()
+
+
+@pytest.mark.parametrize("method", ["aba", "adaptive"])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "cylindrical"])
+def test_a_door_falls_as_with_one_hinge_however_many_it_has(kind: str, method: str):
+    """All rows of the others are nothing but rounding, and forbid no direction."""
+    runs = []
+    for hinges in (0, 1, 3):
+        model = door(kind, hinges)
+        q = model.neutral()
+        q[2] = 0.6
+        runs.append(simulate(model, q, duration=0.5, dt=H, contacts=FLOOR, method=method))
+    assert runs[0].contacts(-1) and np.abs(runs[0].q[-1, 7:]).max() > 0.1
+    for other in runs[1:]:
+        np.testing.assert_allclose(other.q, runs[0].q, atol=1e-9)

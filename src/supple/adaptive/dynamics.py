@@ -127,7 +127,7 @@ class AdaptiveDynamics(SimulatedBody):
         refuse_too_few(model, self._q, settings)
         metrics = Metrics(model, weights, velocity_weights)
         self._contacts = contacts_of(contacts, model, state[0])
-        refuse_contacts(model, self._contacts, guaranteed)
+        refuse_contacts(self._contacts, guaranteed)
         self._hybrid = Hybrid(model, order, state, settings, metrics, self._pushes, self._contacts)
 
     def __repr__(self) -> str:
@@ -209,7 +209,7 @@ class AdaptiveDynamics(SimulatedBody):
     @guaranteed.setter
     def guaranteed(self, value: bool) -> None:
         hybrid, settings = self._hybrid, self._hybrid.settings.with_guaranteed(value)
-        refuse_contacts(self.model, self._contacts, settings.guaranteed)
+        refuse_contacts(self._contacts, settings.guaranteed)
         if settings.guaranteed != hybrid.settings.guaranteed:
             with hybrid.unless_it_fails():
                 hybrid.settings = settings

@@ -102,6 +102,8 @@ class Hybrid(Pointing):
         if self.touches is not None:
             self._kernel = touching_run.load()
             self.touches.attach(self._reduced.tables, self.memory)
+        if self._loops is not None and self.touches is not None:
+            self.touches.struct.mechanisms.loops = self._loops.struct.loops
         if self._loops is not None:
             self.memory.closing, self.memory.has_loops = self._loops.struct, 1
             if self.memory.n_seen:  # a copy

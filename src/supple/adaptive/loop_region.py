@@ -12,6 +12,7 @@ import math
 from supple.adaptive.choose import LARGEST, go_on, is_left, joint_metric, left_over, take_first
 from supple.adaptive.heap import push
 from supple.adaptive.memory import CHOSEN, CURRENT, HELD, HOLD, PINNED, UPDATE
+from supple.adaptive.touching_memory import touching_of
 from supple.assembly.tree import JOIN, LIGHT, SUM
 from supple.spatial.compiler import helper
 
@@ -20,10 +21,18 @@ FEW = 3  #: joints: where no more may move, one that hardly matters waits
 
 
 @helper
+def is_asleep(touching, j):
+    """Whether joint j is one of a character that sleeps."""
+    c = touching.root_of[j]
+    return c >= 0 and touching.asleep[c]
+
+
+@helper
 def may_move(hybrid, j, flag):
-    """Whether joint j may be selected: any that is not locked; for the new active region (CHOSEN), those that move."""
+    """Whether joint j may be selected: any that is not locked or asleep; for the new active region (CHOSEN), those that
+    move."""
     tree = hybrid.body.tree
-    if tree.forbidden[j] == 6:
+    if tree.forbidden[j] == 6 or (hybrid.has_touches and is_asleep(touching_of(hybrid), j)):
         return False
     flags = hybrid.flags[tree.node_of[j]]
     return flag != CHOSEN or flags & UPDATE or flags & (CURRENT | HELD) == CURRENT

@@ -179,16 +179,9 @@ def which_move(
     return joints | {"most": model.n_bodies if active is None else checked_active(active)}
 
 
-def refuse_contacts(model: Model, contacts: Contacts | None, guaranteed: bool) -> None:
-    """Contacts of adaptive dynamics are for trees, and their forces have errors that no certificate counts."""
-    if contacts is None:
-        return
-    if not model.is_tree:
-        raise StateError(
-            "adaptive dynamics takes no contacts of bodies with loops: use method 'aba', which does, or leave loops or "
-            "contacts out"
-        )
-    if guaranteed:
+def refuse_contacts(contacts: Contacts | None, guaranteed: bool) -> None:
+    """The forces of contacts have errors that no certificate counts."""
+    if contacts is not None and guaranteed:
         raise StateError(
             "guaranteed=True is for bodies that do not touch: errors of the forces of contacts are not certified; "
             "leave guaranteed or contacts out"

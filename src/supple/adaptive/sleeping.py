@@ -53,6 +53,9 @@ def find_sleepers(hybrid):
         return 0
     for c in range(touching.n_roots):
         joined[c], touching.restless[c] = c, 0
+    if touching.has_ties:
+        for c in range(touching.n_roots):
+            joined[c] = touching.tied[c]
     for k in range(scene.n):
         touch = scene.touches[k]
         if touch.kind == CONTACT:
@@ -131,6 +134,17 @@ def fall_asleep(hybrid, c):
 
 @helper
 def wake(hybrid, c):
+    """Character c, and those that loops tie to it."""
+    touching = touching_of(hybrid)
+    if touching.has_ties:
+        for k in range(touching.n_roots):
+            if k != c and touching.asleep[k] and touching.tied[k] == touching.tied[c]:
+                wake_one(hybrid, k)
+    wake_one(hybrid, c)
+
+
+@helper
+def wake_one(hybrid, c):
     """Its root moves from now on; its joints are chosen in the next step."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.asleep[c] = 0

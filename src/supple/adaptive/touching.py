@@ -19,19 +19,20 @@ from __future__ import annotations
 
 from numba import types
 
-from supple.adaptive.articulated import update_articulated_body
 from supple.adaptive.choose import choose_active_region, find_update_region
 from supple.adaptive.heapsort import sort
 from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.keeping import keep_state
 from supple.adaptive.ledger import LOOK
+from supple.adaptive.loop_units import choose_region, find_region
 from supple.adaptive.memory import CURRENT, UPDATE, HybridBody
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
-from supple.adaptive.steps import FIXED, is_new, run_kernel
+from supple.adaptive.steps import FIXED, accelerate_all, close, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
+from supple.adaptive.touching_loops import begin_closing
 from supple.adaptive.touching_memory import NOT_KNOWN, touching_of
 from supple.adaptive.touching_parts import move_part, solve_part, strike
 from supple.adaptive.touching_places import world_of
@@ -146,13 +147,17 @@ def choose_joints(hybrid, h):
     find_sleepers(hybrid)
     add_paths(hybrid)
     note_forces(hybrid)
-    smallest = update_articulated_body(hybrid)
+    smallest = accelerate_all(hybrid)
     if not smallest > 0.0:
         take_back_paths(hybrid)
         return SINGULAR
-    find_update_region(hybrid)
+    if hybrid.has_loops:
+        find_region(hybrid)
+        touching.formed += 1
+    else:
+        find_update_region(hybrid)
     take_back_paths(hybrid)
-    if is_new(hybrid):
+    if not hybrid.has_loops and is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
         touching.formed += 1
     find_here(hybrid, CURRENT | UPDATE, h)
@@ -166,7 +171,7 @@ def choose_joints(hybrid, h):
         touching.tolerance = tolerance
     if predicted:
         swap_with_end(hybrid, m, x)
-    count = choose_active_region(hybrid)
+    count = choose_region(hybrid) if hybrid.has_loops else choose_active_region(hybrid)
     if predicted:
         swap_with_end(hybrid, m, x)
     without_joints(hybrid, True, True, False)
@@ -286,6 +291,7 @@ def touching_step(hybrid, h):
             hybrid.due = hybrid.every
         touching.left = h
         hybrid.accounts_open = 0.0
+        begin_closing(hybrid)
         if scene.n > scene.capacity:
             return MORE_TOUCHES
     return take_parts(hybrid, h)
@@ -321,6 +327,9 @@ def touching_run(hybrid, steps, dt):
             if ended != DONE:
                 return ended
         elif status == DONE:
+            ended = close(hybrid, True)
+            if ended != DONE:
+                return ended
             count_step(hybrid, dt)
         elif status == MORE_TOUCHES:
             return ROOM_FOR_TOUCHES

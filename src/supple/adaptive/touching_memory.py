@@ -11,6 +11,7 @@ A character is a tree whose root is a free joint.
 from __future__ import annotations
 
 from supple.assembly.memory import Pose
+from supple.contact.mechanisms import Mechanisms
 from supple.contact.memory import Scene, Touch
 from supple.exact.tables import Tables
 from supple.spatial.algebra import Mat3, Vec3
@@ -79,6 +80,12 @@ class Touching(Struct):
     noted = Integers()  # ... among those of any pair
     n_noted = Integer()
     stack = Integers()  # pairs of nodes
+    # loops [touching_loops.py]; by reduced body
+    mechanisms = Link(Mechanisms)
+    gathered = Integer()  # `formed`, of when their joints were; 0: not
+    tree_of = Integers()  # the first reduced body of its tree ...
+    tree_sets = Integers()  # ... which of these loops connect ...
+    about = Integers()  # ... and whether it is above the end of a loop
     # limits
     limit_of = Integers()  # by degree of freedom: its row among the limits, -1
     coordinate = Integers()  # by degree of freedom with limits
@@ -119,7 +126,9 @@ class Touching(Struct):
     n_roots = Integer()
     roots = Integers()  # their roots, as joints
     root_of = Integers()  # by body: its character, -1
-    keeps_awake = Integers()  # by character: whether a joint of it is pinned
+    keeps_awake = Integers()  # by character: whether a joint of it is pinned, or a loop ties it to what never sleeps
+    has_ties = Integer()  # whether loops or relations connect characters ...
+    tied = Integers()  # ... and by character: the first one of those that it hangs together with
     asleep = Integers()  # by character
     n_asleep = Integer()
     only_characters = Integer()  # whether nothing but characters can move

@@ -14,6 +14,7 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_ends, push_on
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_loops import find_loops, hold_closed, rows_of_touches
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
@@ -21,7 +22,7 @@ from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_back, turn_with
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
-from supple.contact.rows import add_changes, make_rows
+from supple.contact.rows import add_changes
 from supple.contact.solving import solve_touches
 from supple.contact.stepping import (
     DONE,
@@ -143,6 +144,9 @@ def free_velocities(hybrid, h):
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.half[j] = x.v[j] + 0.5 * h * x.qdd[j]
+    if hybrid.n_loop_rows > 0:
+        find_loops(hybrid)
+        hold_closed(hybrid, False)
     bias_forces(hybrid, m, x, x.half)
     lift_biases(m, x.v, x.drive, x.work)  # damping is of the beginning
     accelerate_joints(m, x.half, x.qdd, x.work)
@@ -150,14 +154,16 @@ def free_velocities(hybrid, h):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             touching.end[j] = x.v[j] + h * x.qdd[j]
     turn_with(m, x.v, x.half, h, touching.end)
+    if hybrid.n_loop_rows > 0:
+        hold_closed(hybrid, True)
     return smallest
 
 
 @helper
-def make_all_rows(scene, work, owner):
+def make_all_rows(hybrid, scene, work):
     """The rows of all touches. Those that nothing can close or open do not take part: parts that an active joint lets
     only slide along each other, as a hinge through the normal does. Returns whether there was room."""
-    if not make_rows(scene, work, owner):
+    if not rows_of_touches(hybrid, work):
         return False
     for k in range(scene.n):
         touch = scene.touches[k]
@@ -227,7 +233,7 @@ def solve_part(hybrid, h, bouncing, last):
         if not free_velocities(hybrid, h) > 0.0:
             status = SINGULAR
             break
-        if not make_all_rows(scene, x.work, touching.owner):
+        if not make_all_rows(hybrid, scene, x.work):
             status = MORE_ENTRIES
             break
         largest = prepare_touches(hybrid, x, h)
@@ -294,6 +300,6 @@ def strike(hybrid):
     begin_lines(hybrid, m, x)
     if not free_velocities(hybrid, 0.0) > 0.0:
         return SINGULAR
-    if not make_all_rows(touching.scene, x.work, touching.owner):
+    if not make_all_rows(hybrid, touching.scene, x.work):
         return MORE_ENTRIES
     return bounce_here(touching.scene, touching, m, x.work, x.v)

@@ -19,6 +19,7 @@ from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
 from supple.contact.blocks import make_room
+from supple.contact.mechanisms import connected
 from supple.contact.memory import Touch
 from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
@@ -50,7 +51,7 @@ class TouchesOfHybrid(Pointing):
     """What a hybrid body of a model needs to touch, and its characters that sleep. reduced: the tables of its reduced
     tree."""
 
-    _pointers = ("room", "struct", "_tables", "_homes", "_arrays")
+    _pointers = ("room", "struct", "_tables", "_homes", "_arrays", "_never_sleep")
 
     def __init__(self, model: Model, assembly: Assembly, contacts: Contacts, reduced: dict[str, NDArray[Any]]) -> None:
         self.model, self.assembly, self.contacts = model, assembly, contacts
@@ -110,12 +111,27 @@ class TouchesOfHybrid(Pointing):
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
             only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
-            depth=NOT_KNOWN, **self._arrays,
+            depth=NOT_KNOWN, **self._arrays, **self._of_loops(),
         )  # fmt: skip
         self._make_room_with_touches()
         if self._kept is not None:
             self.restore(self._kept)
             self._kept = None
+
+    def _of_loops(self) -> dict[str, Any]:
+        """Tables of mechanisms over the reduced tree, and of characters that loops and relations connect."""
+        model, n = self.model, self.model.n_bodies
+        roots, more = Settings.free_roots(model), 0 if model.is_tree else n + 2
+        trees = np.flatnonzero(model.parent < 0)
+        group = connected(model, trees[np.searchsorted(trees, np.arange(n), "right") - 1])
+        self._never_sleep = np.isin(group[roots], group[np.setdiff1d(trees, roots)]).astype(np.int64)
+        _, first, which = np.unique(group[roots], return_index=True, return_inverse=True)
+        ints = {name: np.zeros(more, dtype=np.int64) for name in ("first", "begin", "rank")}
+        return {
+            "mechanisms": self.room.landing.mechanisms.but(n=0, **ints), "tied": first[which].astype(np.int64),
+            "has_ties": len(first) < len(roots),
+            **{name: np.zeros(more, dtype=np.int64) for name in ("tree_of", "tree_sets", "about")},
+        }  # fmt: skip
 
     def _make_room_with_touches(self) -> None:
         """Characters that fall asleep may have as many touches as there are; and pairs of shapes that may touch are
@@ -195,7 +211,7 @@ class TouchesOfHybrid(Pointing):
             asleep[both] = asleep[a.left[both]] & asleep[a.right[both]]
             above = a.up[above]
         pinned = np.flatnonzero(settings.pins > 0)
-        self.struct.keeps_awake[:] = 0
+        self.struct.keeps_awake[:] = self._never_sleep
         kept = self.struct.root_of[pinned]
         self.struct.keeps_awake[kept[kept >= 0]] = 1
 

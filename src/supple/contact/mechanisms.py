@@ -9,8 +9,9 @@ so that rows of touches become those of Y P, and all that follows is as without 
 become the nearest ones, in the metric of H, that keep loops closed: zeta = D^1/2 L v becomes P zeta.
 
 A row of which nothing is left, compared with the longest of its loop, depends on others and is left out: redundant rows
-do no harm [row_scales.py]. Trees that loops connect are one mechanism, within which Q is dense: O(r^2 n) for r
-rows over n degrees of freedom, and O(r n) for a touch. What steps add to gaps, projecting.py closes.
+do no harm. Nor does a loop all of whose rows are rounding, as a door's second hinge [row_scales.py]. Trees that loops
+connect are one mechanism, within which Q is dense: O(r^2 n) for r rows over n degrees of freedom, and O(r n) for a
+touch. What steps add to gaps, projecting.py closes.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from supple.contact.rows import add_changes, lift_pair, respond_alone, row_of_do
 from supple.exact.closure import find_relations, find_rows, hold_world, widest_gap
 from supple.exact.loop_tables import Loops, loop_tables
 from supple.exact.motion import joint_of, zero_vec
-from supple.exact.row_scales import least_remainder, reach_of
+from supple.exact.row_scales import CANCELLED, gives_way, least_remainder, reach_of
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.model.model import Model
 from supple.spatial import fields
-from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, shift_force, shift_motion
+from supple.spatial.algebra import Force, Motion, Prismatic, Revolute, Vec3, articulated, shift_force, shift_motion
 from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Integers, Value
 from supple.spatial.held import Held
@@ -123,6 +124,23 @@ def longest_row(scene, loops, loop, half):
 
 
 @helper
+def alone(work, b, f):
+    """About how far a body gives way to a force if nothing holds it; squared, as rows are."""
+    return gives_way(articulated(work.bodies[b].I), f) if b >= 0 else 0.0
+
+
+@helper
+def gives_alone(scene, work, loops, loop):
+    """The same of the two ends of a loop, along the row along which they give way most."""
+    last, a, b, most = loop.row + 6 - DOF[loop.kind], loop.ends[1].body, loop.ends[0].body, 0.0
+    for k in range(loop.row, last):
+        square = alone(work, a, force_of_row(scene, loops, k, last, a, 1.0))
+        square += alone(work, b, force_of_row(scene, loops, k, last, b, 1.0))
+        most = max(most, square / reach_of(loops, k) ** 2)
+    return most
+
+
+@helper
 def dot_rows(Q, a, b, n):
     total = 0.0
     for i in range(n):
@@ -156,28 +174,41 @@ def add_to_basis(M, scene, begin, end, i, least):
         M.rank[c] += 1
 
 
-@part
-def find_basis(M, scene, work, owner, q):
-    """Q at the position that `work` and scene.bodies are of; M.found: whether there was room for entries."""
-    loops, m, M.found = M.loops, scene.model, 0
-    place_ends(loops, scene.bodies, m.n)
+@helper
+def begin_basis(M, scene, q, v):
+    """The rows of all loops, where scene.bodies are; there is no basis yet. Returns the remainder that tells rows
+    apart."""
+    loops, M.found = M.loops, 0
+    place_ends(loops, scene.bodies, scene.model.n)
     find_rows(loops)
-    find_relations(loops, q, scene.v)
-    least = least_remainder(widest_gap(loops))
+    find_relations(loops, q, v)
     for c in range(M.n):
         M.rank[c] = 0
-    for i in range(loops.n_loops):
-        loop, scene.n_entries = loops.loops[i], 0
-        lift_rows(scene, work, loops, loop, loop.row)
-        half = scene.n_entries
-        lift_rows(scene, work, loops, loop, loop.row + 3)
-        if scene.n_entries > scene.room:
-            return
-        most = least * longest_row(scene, loops, loop, half)
-        for k in range(6 - DOF[loop.kind]):
-            smallest = most * reach_of(loops, loop.row + k)
-            add_to_basis(M, scene, 0 if k < 3 else half, half if k < 3 else scene.n_entries, k % 3, smallest)
-    i = 0
+    return least_remainder(widest_gap(loops))
+
+
+@part
+def add_loop(M, scene, work, loop, least):
+    """The rows of a loop joint. Returns whether there was room for entries."""
+    loops, scene.n_entries = M.loops, 0
+    lift_rows(scene, work, loops, loop, loop.row)
+    half = scene.n_entries
+    lift_rows(scene, work, loops, loop, loop.row + 3)
+    if scene.n_entries > scene.room:
+        return False
+    most = longest_row(scene, loops, loop, half)
+    if not most * most > CANCELLED * gives_alone(scene, work, loops, loop):
+        return True
+    for k in range(6 - DOF[loop.kind]):
+        smallest = least * most * reach_of(loops, loop.row + k)
+        add_to_basis(M, scene, 0 if k < 3 else half, half if k < 3 else scene.n_entries, k % 3, smallest)
+    return True
+
+
+@part
+def add_relations(M, scene, work, owner, least):
+    """The rows of relations between coordinates. Returns whether there was room for entries."""
+    loops, i = M.loops, 0
     while i < loops.n_terms:
         row, scene.n_entries = loops.terms[i].row, 0
         while i < loops.n_terms and loops.terms[i].row == row:
@@ -185,12 +216,23 @@ def find_basis(M, scene, work, owner, q):
             row_of_dof(scene, work, term.iv, owner[term.iv], term.factor)
             i += 1
         if scene.n_entries > scene.room:
-            return
+            return False
         square = 0.0
         for e in range(scene.n_entries):
             square += scene.entries[e].y.x * scene.entries[e].y.x
         add_to_basis(M, scene, 0, scene.n_entries, 0, least * math.sqrt(square))
-    M.found = 1
+    return True
+
+
+@part
+def find_basis(M, scene, work, owner, q):
+    """Q at the position that `work` and scene.bodies are of; M.found: whether there was room for entries."""
+    least = begin_basis(M, scene, q, scene.v)
+    for i in range(M.loops.n_loops):
+        if not add_loop(M, scene, work, M.loops.loops[i], least):
+            return
+    if add_relations(M, scene, work, owner, least):
+        M.found = 1
 
 
 # --- what it does to velocities and to rows ---------------------------------------------------------------------------
@@ -220,10 +262,10 @@ def coordinates_of(m, work, v, z):
 @part
 def keep_closed(M, scene, work, v, change):
     """The velocities nearest to v that keep loops closed. change: (nv,) scratch."""
-    m, Q, zeta, z = scene.model, M.Q, scene.total, scene.z
+    m, Q, zeta, z, present = scene.model, M.Q, scene.total, scene.z, scene.present
     coordinates_of(m, work, v, zeta)
-    for j in range(m.nv):
-        z[j] = change[j] = 0.0
+    for i in range(scene.n_present):
+        z[present[i]] = change[present[i]] = 0.0
     for c in range(M.n):
         first, n = M.first[c], M.first[c + 1] - M.first[c]
         for r in range(M.rank[c]):
@@ -233,8 +275,8 @@ def keep_closed(M, scene, work, v, change):
             for p in range(n):
                 z[M.dofs[first + p]] -= s * Q[at + p]
     add_changes(m, work, z, change)
-    for j in range(m.nv):
-        v[j] += change[j]
+    for i in range(scene.n_present):
+        v[present[i]] += change[present[i]]
 
 
 @helper

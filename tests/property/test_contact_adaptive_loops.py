@@ -1,0 +1,171 @@
+"""Adaptive dynamics of bodies with closed loops that touch: every step by the conditions of its own problem, written
+densely over the active joints; exact runs where all joints move; joints that move together, sleep, copies, refusals."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import supple
+from linkages import bennett, four_bar, parallel, parallelogram, random_linkage, related_trees
+from supple import AdaptiveDynamics, Contacts, Model, Shape, StateError, simulate
+from supple.exact.closure import closure, gaps
+from supple.model.joints import JointType
+from tests.touching import Floats
+from tests.unit.test_contact_loops import ring
+
+G, H = 9.81, 2e-3
+FLOOR = Contacts(ground=0.0)
+
+
+def gap(model: Model, body: AdaptiveDynamics) -> float:
+    rows = gaps(model, body.q.copy(), body.v.copy())
+    return float(max(np.abs(rows.phi).max(), np.abs(rows.rate).max()))
+
+
+# --- every step -------------------------------------------------------------------------------------------------------
+
+
+def mechanism(name: str, rng: np.random.Generator) -> tuple[Model, Floats]:
+    """A mechanism and a position in which it is closed."""
+    if name in ("random", "twice"):
+        model, q = random_linkage(rng, n=6, loops=int(rng.integers(1, 4)))
+        if name == "twice":
+            again = tuple(replace(x, name=f"{x.name} again") for x in model.loop_list)
+            model = replace(model, loop_list=model.loop_list + again)
+        return model, q
+    if name == "trees":
+        model = related_trees(rng, 3)
+        return model, model.neutral()
+    if name == "ring":
+        model, q = ring(6, bool(rng.random() < 0.5))
+        return replace(model, shape_list=()), q
+    if name == "four-bar":
+        model = four_bar()
+        return model, supple.close_loops(model, [-1.0, -0.2, 2.0])
+    if name == "parallelogram":
+        return parallelogram(), parallel(float(rng.uniform(0.3, 1.2)))
+    return bennett()
+
+
+def on_floor(rng: np.random.Generator, model: Model, q: Floats) -> tuple[Model, float]:
+    """With spheres that nearly touch a floor, and the height of that."""
+    place, shapes = supple.poses(model, q), []
+    at = [place.position[b] + place.rotation[b] @ (p := 0.2 * rng.normal(size=3)) for b in range(model.n_bodies)]
+    ground = min(x[2] for x in at) - 0.05
+    for b in rng.choice(model.n_bodies, min(model.n_bodies, 4), replace=False):
+        p = place.rotation[b].T @ (at[b] - place.position[b])
+        radius = at[b][2] - ground - 1e-4 * rng.random()
+        shapes.append(Shape(f"s{b}", int(b), "sphere", (radius,), p, np.eye(3), friction=0.5, group=2, mask=1))
+    return replace(model, shape_list=tuple(shapes)), float(ground)
+
+
+def dense_rows(model: Model, q: Floats, touches: Any, shapes: list[Shape]) -> Floats:
+    """(3 k, nv) velocities at touches along their normals and across, from those of bodies, one joint at a time."""
+    at, columns = supple.poses(model, q).position, []
+    for e in np.eye(model.nv):
+        V, column = supple.velocities(model, q, e).spatial, []
+        for touch in touches:
+            u = np.zeros(3)
+            for shape, sign in ((touch["shape"], 1.0), (touch["other"], -1.0)):
+                b = shapes[shape].body
+                if b >= 0:
+                    u += sign * (V[b, 3:] + np.cross(V[b, :3], touch["point"] - at[b]))
+            column += list(np.array([touch["n"], touch["t"], touch["s"]]) @ u)
+        columns.append(column)
+    return np.array(columns).T
+
+
+class Dense:
+    """H dv = h f + J^T lam + G^T x with G v' = 0, over the degrees of freedom that are active."""
+
+    def __init__(self, model: Model, q: Floats, v: Floats, moves: Any) -> None:
+        self.model = replace(model, loop_list=(), relation_list=(), damping=np.zeros(model.nv))
+        self.q, self.moves = q, np.flatnonzero(moves)
+        damping = np.diag(model.damping[self.moves])
+        self.M = supple.mass_matrix(self.model, q)[np.ix_(self.moves, self.moves)] + H * damping
+        self.G = closure(model, q).G[:, self.moves]
+        self.ways = np.linalg.solve(self.M, self.G.T)
+        self.drag = damping @ v[self.moves]
+        middle = self.closed(v + 0.5 * H * self.accelerate(v))
+        self.free = v + H * self.accelerate(middle)
+        free = np.flatnonzero((model.joint_type == JointType.FREE) & np.isin(np.arange(model.n_bodies), self.joints))
+        for j in model.v_index[free]:
+            self.free[j : j + 3] += H * np.cross(middle[j + 3 : j + 6], middle[j : j + 3])
+        self.free = self.closed(self.free)
+
+    @property
+    def joints(self) -> Any:
+        return self.model.dof_body[self.moves]
+
+    def accelerate(self, v: Floats) -> Floats:
+        bias = supple.inverse_dynamics(self.model, self.q, v, np.zeros(self.model.nv))[self.moves]
+        out = np.zeros(self.model.nv)
+        out[self.moves] = np.linalg.solve(self.M, -bias - self.drag)
+        return out
+
+    def closed(self, v: Floats) -> Floats:
+        """The nearest velocities with loops closed."""
+        out = v.copy()
+        out[self.moves] -= self.ways @ np.linalg.lstsq(self.G @ self.ways, self.G @ v[self.moves], rcond=1e-10)[0]
+        return out
+
+    def check(self, end: Floats, touches: Any, shapes: list[Shape]) -> int:
+        """Judge velocities after a step, and impulses. Returns how many push."""
+        J, lam = dense_rows(self.model, self.q, touches, shapes)[:, self.moves], touches["lam"].ravel()
+        scale = max(np.abs(end).max(), np.abs(self.free).max()) + G * H
+        still = np.setdiff1d(np.arange(self.model.nv), self.moves)
+        assert not end[still].any()
+        assert np.abs(self.G @ end[self.moves]).max(initial=0.0) < 1e-9 * scale
+        left = self.M @ (end - self.free)[self.moves] - J.T @ lam
+        x = np.linalg.lstsq(self.G.T, left, rcond=1e-10)[0]
+        assert np.abs(left - self.G.T @ x).max() < 1e-8 * scale * max(1.0, np.abs(self.M).max())
+        tolerance, ways = 2e-5 * scale, np.linalg.solve(self.M, J.T)
+        held = ways - self.ways @ np.linalg.lstsq(self.G @ self.ways, self.G @ ways, rcond=1e-10)[0]
+        for k, touch in enumerate(touches):
+            n, *across = (J @ end[self.moves])[3 * k : 3 * k + 3]
+            answers, (push, *rub) = (J @ held)[3 * k, 3 * k], touch["lam"]
+            opens, most = n + max(touch["gap"], 0.0) / H, touch["friction"] * push
+            assert push >= 0.0 and np.linalg.norm(rub) <= most * (1 + 1e-6) + 1e-12
+            if not touch["active"]:  # nothing can open it or close it
+                assert answers < 1e-8 * np.trace(J @ ways) + 1e-12 and push == 0.0
+                continue
+            assert opens > -tolerance and min(push * answers, opens) < tolerance
+            if np.linalg.norm(across) > 1e-3 * scale and push * answers > 1e-4 * scale:
+                np.testing.assert_allclose(rub, -most * np.array(across) / np.linalg.norm(across), atol=2e-2 * most)
+        return int((touches["lam"][:, 0] > 0).sum())
+
+
+def judged_step(name: str, seed: int) -> int:
+    """One step of a mechanism of which random joints move, all others being rigid. Returns how many touches push."""
+    rng = np.random.default_rng([seed, 7])
+    model, q = mechanism(name, rng)
+    model, ground = on_floor(rng, model, q)
+    joints = np.flatnonzero(rng.random(model.n_bodies) < rng.choice([0.5, 0.8, 1.0]))
+    joints = joints if len(joints) else np.array([0])
+    moves, v = np.isin(model.dof_body, joints), np.zeros(model.nv)
+    _, s, Vt = np.linalg.svd(closure(model, q).G[:, moves])
+    N = Vt[np.count_nonzero(s > 1e-9) :].T
+    v[moves] = N @ (N.T @ rng.normal(size=len(N)))
+    contacts = Contacts(ground=ground, limits=False)
+    body = AdaptiveDynamics(model, q, v, active=[model.joint_names[j] for j in joints], contacts=contacts)
+    dense = Dense(model, body.q.copy(), body.v.copy(), moves)
+    body.step(H)
+    touches = body._hybrid.touches
+    assert touches is not None and gap(model, body) < 1e-10
+    if touches.struct.parts != 1 or not len(touches.room.found):
+        return 0
+    return dense.check(np.array(touches.struct.end), touches.room.found.copy(), touches.room.shapes)
+
+
+MECHANISMS = ["random", "twice", "trees", "ring", "four-bar", "parallelogram", "bennett"]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_step_solves_its_problem_written_densely(name: str) -> None:
+    assert sum(judged_step(name, seed) for seed in range(12)) > 3
