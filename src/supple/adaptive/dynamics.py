@@ -440,6 +440,13 @@ class AdaptiveDynamics(SimulatedBody):
         return np.zeros((0, COLUMNS)) if touches is None else touches.rows()
 
     @property
+    def limit_forces(self) -> Floats:
+        """(nv,) forces with which joint limits acted in the last step, on average over it, with contacts; zero at
+        joints of characters that sleep."""
+        touches = self._hybrid.touches
+        return np.zeros(self.model.nv) if touches is None else touches.limit_forces()
+
+    @property
     def stats(self) -> AdaptiveStats:
         return stats_of(self._hybrid.memory, self._hybrid.settings, self.error_measure)
 

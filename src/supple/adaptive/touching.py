@@ -37,6 +37,7 @@ from supple.adaptive.touching_memory import NOT_KNOWN, touching_of
 from supple.adaptive.touching_parts import move_part, solve_part, strike
 from supple.adaptive.touching_places import world_of
 from supple.adaptive.touching_search import search_touches
+from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.judging import DEEPEST
 from supple.contact.memory import CONTACT
 from supple.contact.points import norm
@@ -202,7 +203,7 @@ def take_parts(hybrid, h):
     while touching.left > SHARE * h:
         if touching.parts > 0:
             find_here(hybrid, CURRENT, touching.left)
-        if scene.n > scene.capacity:
+        if scene.n > scene.capacity or not may_exert(scene):
             return MORE_TOUCHES
         status = strike(hybrid)
         if status != DONE:
@@ -222,11 +223,11 @@ def take_parts(hybrid, h):
                 return status
         move_part(hybrid, length)
         remember(scene, length)
+        add_exerted(scene)
         if status == RELAXED:
             touching.relaxed += 1
             touching.relaxed_fault = max(touching.relaxed_fault, touching.missed)
         touching.parts += 1
-        touching.last = length
         touching.left -= length
     touching.left = 0.0
     return DONE
@@ -268,6 +269,8 @@ def touching_step(hybrid, h):
         if scene.n > scene.capacity:
             return MORE_TOUCHES
     else:
+        touching.last = h
+        begin_exerting(scene)
         if begin(hybrid, h) != DONE:
             return MORE_TOUCHES
         if SPARE * scene.n > scene.capacity:
@@ -320,7 +323,6 @@ def touching_run(hybrid, steps, dt):
         status = touching_step(hybrid, dt)
         if status == FLIGHT:
             touching.scene.n_known = 0
-            touching.last = dt
             touching.depth = NOT_KNOWN if hybrid.due <= 0 else 0.0  # what was rigid, and may overlap, may move then
             touching.formed += hybrid.due <= 0
             ended = run_kernel(hybrid, 1, dt)

@@ -109,7 +109,7 @@ class Touching(Struct):
     sweeps = Integer()
     parts = Integer()
     bounces = Integer()
-    last = Number()
+    last = Number()  # the length of the last step
     slowest = Number()
     left = Number()  # of the step that is under way
     longest = Number()  # that the next part of it may be

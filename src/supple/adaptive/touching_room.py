@@ -21,7 +21,7 @@ from supple.assembly.tree import SUM, Assembly
 from supple.contact.blocks import make_room
 from supple.contact.mechanisms import connected
 from supple.contact.memory import Touch
-from supple.contact.room import ContactRoom
+from supple.contact.room import ContactRoom, touch_rows
 from supple.contact.settings import Contacts
 from supple.contact.volumes import Volume
 from supple.errors import StateError, printable
@@ -111,7 +111,7 @@ class TouchesOfHybrid(Pointing):
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
             only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
-            depth=NOT_KNOWN, **self._arrays, **self._of_loops(),
+            depth=NOT_KNOWN, through=np.zeros(1), pieces=np.zeros(1), **self._arrays, **self._of_loops(),
         )  # fmt: skip
         self._make_room_with_touches()
         if self._kept is not None:
@@ -155,7 +155,7 @@ class TouchesOfHybrid(Pointing):
         """Whether a run ended for want of room, which there is now."""
         scene = self.room.scene
         if ended == ROOM_FOR_TOUCHES:
-            self.make_room(2 * SPARE * scene.n, scene.room)
+            self.make_room(2 * SPARE * max(scene.n, scene.capacity // 2), scene.room)
             memory.outer = OuterForce.zeros(2 * scene.capacity)
         elif ended == ROOM_FOR_ENTRIES:
             self.make_room(scene.capacity, 2 * scene.n_entries)
@@ -229,7 +229,7 @@ class TouchesOfHybrid(Pointing):
         s = self.struct
         self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, 0.0
         memory.asleep[:] = 0
-        s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = 0
+        s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.depth = 0.0, NOT_KNOWN
 
     # --- what is kept ---------------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class TouchesOfHybrid(Pointing):
         for name, field in SAVED_NUMBERS.items():
             setattr(s, field, saved[PREFIX + name])
         self._said = max(self._said, int(s.relaxed))
-        self.room.scene.n = 0
+        self.room.scene.n = self.room.scene.n_exerted = 0
         self.room.known = saved[PREFIX + "known"]
         if len(resting) > len(self.resting):
             self.resting = s.resting = Touch.zeros(2 * len(resting))
@@ -284,9 +284,15 @@ class TouchesOfHybrid(Pointing):
     def rows(self) -> Floats:
         """What touches, with forces: rows of contact/room.py; those of characters that sleep as they were."""
         self.room.landing.last = self.struct.last or 1.0
-        resting = self.resting[: self.struct.n_resting].copy()
-        resting["lam"] *= self.room.landing.last
-        return np.concatenate([self.room.rows(), self.room.rows(resting)])
+        resting = self.resting[: self.struct.n_resting]
+        frame = np.stack([resting["n"], resting["t"], resting["s"]], axis=1)
+        force = np.einsum("ki,kij->kj", resting["lam"], frame)
+        return np.concatenate([self.room.rows(), touch_rows(resting, force, np.zeros_like(force))])
+
+    def limit_forces(self) -> Floats:
+        """(nv,) those of the joints' limits in the last step; zero at joints of characters that sleep."""
+        self.room.landing.last = self.struct.last or 1.0
+        return self.room.limit_forces()
 
 
 def _around(model: Model, homes: NDArray[np.void], shapes: NDArray[np.void]) -> NDArray[np.void]:

@@ -61,7 +61,7 @@ class Landing(Struct):
     sweeps = Integer()  # of all parts
     parts = Integer()
     bounces = Integer()  # rounds of impacts
-    last = Number()  # the length of the last part
+    last = Number()  # the length of the step
     apart = Integer()  # whether dq is a motion
     work = Number()  # of forces in a part
     lifted = Number()  # energy of gravity, by moving apart what overlaps

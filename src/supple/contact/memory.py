@@ -124,6 +124,21 @@ class Known(Struct):
     lam = Value(Vec3)
 
 
+class Exerted(Struct):
+    """What a touch exerted in a step [exerting.py]."""
+
+    key = Integer()
+    kind = Integer()
+    dof = Integer()  # of a limit
+    shape = Integer()
+    other = Integer()
+    gap = Number()
+    point = Value(Vec3)
+    n = Value(Vec3)
+    impulse = Value(Vec3)  # on the first shape, along the world's axes; of a limit: on its degree of freedom, 0, 0
+    slip = Value(Vec3)
+
+
 class Scene(Struct):
     """All of them."""
 
@@ -151,6 +166,9 @@ class Scene(Struct):
     entries = Table(Entry)
     n_known = Integer()
     known = Table(Known)
+    n_exerted = Integer()
+    exerted_room = Integer()
+    exerted = Table(Exerted)  # in the step so far [exerting.py]
     sequence = Integers()  # touches, island by island [islands.py]
     n_islands = Integer()
     ends = Integers()  # where islands end in it

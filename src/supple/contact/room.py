@@ -14,7 +14,7 @@ from supple.contact.ground import ground_shape
 from supple.contact.hulls import SCANNED, graph_of
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
-from supple.contact.memory import CONTACT, KINDS, PLANE, Entry, Known, PlacedShape, Scene, Span, Touch
+from supple.contact.memory import CONTACT, KINDS, LIMIT, PLANE, Entry, Exerted, Known, PlacedShape, Scene, Span, Touch
 from supple.contact.settings import Contacts
 from supple.contact.spans import axis_of, width_of
 from supple.contact.stepping import (
@@ -44,6 +44,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
+EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
 
 
@@ -234,6 +235,10 @@ class ContactRoom(ImplicitRoom):
         self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
         self.scene.sequence = np.zeros(touches, dtype=np.int64)
         self.scene.entries, self.scene.room = Entry.zeros(entries), entries
+        exerted, so_far = Exerted.zeros(EXERTED * touches), self.scene.n_exerted
+        if so_far:
+            exerted[:so_far] = self.scene.exerted[:so_far]
+        self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
 
     def touching(self, q: Floats) -> NDArray[Any]:
         """Where shapes touch at q."""
@@ -283,7 +288,7 @@ class ContactRoom(ImplicitRoom):
             self.begin(q, v)
             status = self._take(self.landing.address, h)
             if status == MORE_TOUCHES:
-                self._room_for(2 * self.scene.n, self.scene.room)
+                self._room_for(2 * max(self.scene.n, self.scene.capacity), self.scene.room)
             elif status == MORE_ENTRIES:
                 self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
             elif status == MORE_EQUATIONS:
@@ -319,14 +324,23 @@ class ContactRoom(ImplicitRoom):
         """The touches of the last part of the last step."""
         return self.touches[: self.scene.n]
 
-    def rows(self, found: NDArray[Any] | None = None) -> Floats:
-        """(k, COLUMNS) the touches of shapes after the last step, or other ones, with forces that are averages over its
-        last part, impacts included; those without a force only if they are closed."""
-        found = self.found if found is None else found
-        found = found[(found["kind"] == CONTACT) & ((found["lam"][:, 0] > 0) | (found["struck"][:, 0] > 0))]
-        frame = np.stack([found["n"], found["t"], found["s"]], axis=1)
-        force = np.einsum("ki,kij->kj", (found["lam"] + found["struck"]) / self.landing.last, frame)
-        slip = np.einsum("ki,kij->kj", found["u"][:, 1:], frame[:, 1:])
-        return np.column_stack(
-            [found["shape"], found["other"], found["gap"], found["point"], found["n"], force, slip]
-        ).astype(np.float64)  # fmt: skip
+    def rows(self) -> Floats:
+        """(k, COLUMNS) what pushed in the last step, with forces that are averages over it, impacts included."""
+        found = self._exerted(CONTACT)
+        return touch_rows(found, found["impulse"] / self.landing.last, found["slip"])
+
+    def limit_forces(self) -> Floats:
+        """(nv,) those of the joints' limits in the last step, on average over it."""
+        found, out = self._exerted(LIMIT), np.zeros(self.model.nv)
+        np.add.at(out, found["dof"], found["impulse"][:, 0] / self.landing.last)
+        return out
+
+    def _exerted(self, kind: int) -> NDArray[Any]:
+        found = self.scene.exerted[: self.scene.n_exerted]
+        return found[found["kind"] == kind]
+
+
+def touch_rows(found: NDArray[Any], force: Floats, slip: Floats) -> Floats:
+    """(k, COLUMNS) touches with forces and slip, as a result has them."""
+    columns = [found[name] for name in ("shape", "other", "gap", "point", "n")]
+    return np.column_stack([*columns, force, slip]).astype(np.float64)

@@ -21,6 +21,7 @@ import math
 
 from numba import types
 
+from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, join_limits
 from supple.contact.finishing import finish_part, take_back
 from supple.contact.impacts import CLOSED, bounce_all
@@ -284,14 +285,15 @@ def contact_step(landing, h):
     landing.parts = landing.bounces = landing.sweeps = landing.rough = 0
     landing.lifted = landing.fault = landing.gained = landing.deepest = 0.0
     landing.slowest = 2.0 * norm(m.gravity) * h + 1e-9
-    longest = h
+    landing.last, longest = h, h
+    begin_exerting(scene)
     move_bodies(m, step.q, step.v, landing.placing)
     kinetic, potential, mass = energies(m, scene.bodies, step.v)
     landing.scale = kinetic + mass * dot(m.gravity, m.gravity) * h * h
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
         find_touches(scene, left)
-        if scene.n > scene.capacity:
+        if scene.n > scene.capacity or not may_exert(scene):
             return MORE_TOUCHES
         if scene.n == 0 and landing.parts == 0:
             return FLIGHT
@@ -326,7 +328,7 @@ def contact_step(landing, h):
             landing.gained = max(landing.gained, landing.excess)
             landing.deepest = max(landing.deepest, landing.depth)
         remember(scene, length)
+        add_exerted(scene)
         landing.parts += 1
-        landing.last = length
         left -= length
     return DONE

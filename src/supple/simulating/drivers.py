@@ -102,6 +102,7 @@ class Piece:
     happened: list[Happened] = field(default_factory=list)
     ends_segment: bool = False  #: the next piece begins at the same time with another state, possibly of another model
     touches: list[Floats] | None = None  #: of runs with contacts: rows of contact/room.py
+    limits: list[Floats] | None = None  #: likewise: (nv,) forces of the joints' limits
 
     def state(self, i: int) -> State:
         active, error = None if self.active is None else self.active[i], None if self.error is None else self.error[i]
@@ -172,14 +173,17 @@ class Gathered:
         self.active: list[Ints] = []
         self.error: list[float] = []
         self.touches: list[Floats] = []
+        self.limits: list[Floats] = []
         self.happened: list[Happened] = []
 
-    def add(self, time: float, q: Floats, v: Floats, touches: Floats | None = None) -> None:
+    def add(self, time: float, q: Floats, v: Floats, touches: Floats | None, limits: Floats | None) -> None:
         self.times.append(time)
         self.q.append(q)
         self.v.append(v)
         if touches is not None:
             self.touches.append(touches)
+        if limits is not None:
+            self.limits.append(limits)
 
     @property
     def enough(self) -> bool:
@@ -187,7 +191,7 @@ class Gathered:
 
     def cut(self, row: int) -> None:
         """Drop the states from `row` on."""
-        for column in (self.times, self.q, self.v, self.active, self.error, self.touches):
+        for column in (self.times, self.q, self.v, self.active, self.error, self.touches, self.limits):
             del column[row:]  # type: ignore[attr-defined]
 
     def piece(self, ends_segment: bool = False) -> Piece:
@@ -195,8 +199,9 @@ class Gathered:
         v = np.array(self.v).reshape(-1, self.model.nv)
         active = self.active or None
         error = np.array(self.error) if self.error else None
-        touches = self.touches if self._touching else None
-        return Piece(self.model, np.array(self.times), q, v, active, error, self.happened, ends_segment, touches)
+        touches, limits = (self.touches, self.limits) if self._touching else (None, None)
+        times = np.array(self.times)
+        return Piece(self.model, times, q, v, active, error, self.happened, ends_segment, touches, limits)
 
 
 def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Watch, adaptive: Adaptive | None = None,
@@ -238,12 +243,12 @@ def stepping(cursor: Cursor, f: Dynamics, grid: Grid, integrator: str, watch: Wa
                 steady, switches = Steadiness(model, grid.dt), Switches(f.forces.times, grid.dt)
                 rows.happened += after.happened
                 if cursor.kept != until:
-                    rows.add(until, cursor.q, cursor.v, step.touches)
+                    rows.add(until, cursor.q, cursor.v, step.touches, step.limits)
                 cursor.kept, cursor.seen, cursor.over = until, after.seen, after.over
                 if after.changed:
                     full, rows = rows, Gathered(model, touching)
                     cursor.model, cursor.q, cursor.v = model, after.state.q.copy(), after.state.v.copy()
-                    rows.add(until, cursor.q, cursor.v, step.touches)
+                    rows.add(until, cursor.q, cursor.v, step.touches, step.limits)
                     yield full.piece(ends_segment=True)
             held = 0 < steady.rough <= MOST_HELD and len(rows.times) < rows.most
             if rows.times and (cursor.watched or (rows.enough and not held)):
@@ -327,7 +332,7 @@ def _sample(rows: Gathered, cursor: Cursor, step: Step, grid: Grid, adaptive: Ad
         if grid.kept(cursor.step):
             time = grid.time(cursor.step)
             state = (cursor.q, cursor.v) if adaptive is None or time == cursor.time else step.at(time)
-            rows.add(time, *state, step.touches)
+            rows.add(time, *state, step.touches, step.limits)
             cursor.kept = time
 
 
@@ -367,7 +372,7 @@ def own_steps(cursor: Cursor, stepper: Any, grid: Grid, pushes: TimedPushes) -> 
             cursor.v = stepper.v.copy() if has_v else at_rest
         if not kept:
             continue
-        rows.add(end, cursor.q, cursor.v, stepper.touches if touching else None)
+        rows.add(end, cursor.q, cursor.v, *((stepper.touches, stepper.limit_forces) if touching else (None, None)))
         active, error = how_exact(stepper)
         if active is not None:
             rows.active.append(active)

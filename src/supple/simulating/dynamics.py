@@ -140,22 +140,41 @@ class Dynamics(Pointing):
         kinetic = totals[:, KINETIC] + 0.5 * (self.model.armature * v * v).sum(axis=1)
         return kinetic, totals[:, POTENTIAL] + self.forces.energy(q)
 
-    def joint_wrenches(self, times: Floats, q: Floats, v: Floats, touches: Sequence[Floats] | None = None) -> Floats:
-        """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame)."""
+    def joint_wrenches(
+        self,
+        times: Floats,
+        q: Floats,
+        v: Floats,
+        touches: Sequence[Floats] | None = None,
+        limits: Sequence[Floats] | None = None,
+    ) -> Floats:
+        """(B, n_joints, 6) wrenches that joints carry (supple.joint_wrenches, in the child's frame). touches, limits:
+        of runs with contacts, for each state: rows of contact/room.py, and (nv,) forces of the joints' limits."""
         out = np.empty((len(q), self.model._n_carrying, 6))
         method: Any = self.method if self._closing is None else "aba"  # which alone knows the forces of loop joints
         for i in range(len(q)):
             tau, wrenches = self.forces(float(times[i]), q[i], v[i])
             wrenches = self._with_touches(q[i], wrenches, None if touches is None else touches[i])
+            tau = tau if limits is None else tau + limits[i]
             out[i] = joint_wrenches(self.model, q[i], v[i], tau, wrenches, "child", method=method)
         return out
 
-    def joint_forces(self, times: Floats, q: Floats, v: Floats, touches: Sequence[Floats] | None = None) -> Floats:
-        """(B, 3, nv) forces at the joints: those applied, the passive ones, and those of wrenches on bodies."""
+    def joint_forces(
+        self,
+        times: Floats,
+        q: Floats,
+        v: Floats,
+        touches: Sequence[Floats] | None = None,
+        limits: Sequence[Floats] | None = None,
+    ) -> Floats:
+        """(B, 3, nv) forces at the joints: those applied, the passive ones, and those of wrenches on bodies. touches,
+        limits: as of joint_wrenches."""
         out = np.zeros((len(q), 3, self.model.nv))
         for i in range(len(q)):
             out[i, 0], out[i, 1], wrenches = self.forces.apart(float(times[i]), q[i], v[i])
             wrenches = self._with_touches(q[i], wrenches, None if touches is None else touches[i])
+            if limits is not None:
+                out[i, 1] += limits[i]
             if wrenches is not None:  # without gravity, at rest, joints have to hold nothing else
                 out[i, 2] = -inverse_dynamics(self._weightless, q[i], wrenches=wrenches)
         return out

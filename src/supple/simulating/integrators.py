@@ -42,6 +42,7 @@ class Taken(NamedTuple):
     off: Floats | None = None  #: (nv,) how far its velocities are in doubt; None: as of an Euler step [divergence.py]
     touches: Floats | None = None  #: what touches at its end [contact/room.py], of runs with contacts
     known: Floats | None = None  #: what the next step begins with, likewise
+    limits: Floats | None = None  #: (nv,) forces of the joints' limits, likewise
 
 
 class Step(Protocol):
@@ -57,6 +58,10 @@ class Step(Protocol):
     @property
     def touches(self) -> Floats | None:
         """What touches at its end, of runs with contacts."""
+
+    @property
+    def limits(self) -> Floats | None:
+        """(nv,) the forces of the joints' limits, likewise."""
 
     @property
     def known(self) -> Floats | None:
@@ -147,14 +152,16 @@ def touching(take: Take, known: Floats) -> Take:
             f.require(isinstance(e, Unsolved), t, q, v)
             raise SimulationError(f"at time {t:.6g} s: {e}; take shorter steps, or a larger tolerance", t) from e
         if not touches:
-            return take(f, t, q, v, h)._replace(touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)))
-        last, found, left = (room.q.copy(), room.v.copy()), room.rows(), room.known
+            return take(f, t, q, v, h)._replace(
+                touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)), limits=np.zeros_like(v)
+            )
+        last, found, left, limits = (room.q.copy(), room.v.copy()), room.rows(), room.known, room.limit_forces()
         f.faults.note(room.landing)
 
         def inside(s: float) -> Pair:
             return last if s == 1.0 else taken(f, t, q, v, s * h).inside(1.0)
 
-        return Taken(inside, np.zeros_like(v), found, left)
+        return Taken(inside, np.zeros_like(v), found, left, limits)
 
     return taken
 
@@ -169,7 +176,7 @@ class FixedStep:
     def __init__(self, take: Take, f: Dynamics, begin: float, end: float, first: Pair, h: float) -> None:
         self._take, self._f, self._first, self._h = take, f, first, h
         self.begin, self.end = begin, end
-        self._inside, self.off, self.touches, self.known = take(f, begin, *first, h)
+        self._inside, self.off, self.touches, self.known, self.limits = take(f, begin, *first, h)
         self.last: Pair = f.closed(end, self._inside(1.0))
 
     def at(self, time: float) -> Pair:
@@ -191,7 +198,7 @@ LARGEST_TURN = 2.0  #: radians that a joint may turn in a step: the chart is val
 class AdaptiveStep:
     """One accepted step of DOP853 from (t, q, v), in the chart about q; y = (x, v). `step` is at its end."""
 
-    touches = known = None
+    touches = known = limits = None
 
     def __init__(self, f: Dynamics, t: float, h: float, end: float, step: StepRoom, last: Pair) -> None:
         self._f, self._h, self._step = f, h, step

@@ -439,7 +439,8 @@ class Simulation:
     def _first(self) -> Sample:
         c = self.cursor
         piece = Piece(c.model, np.array([c.time]), c.q[None].copy(), c.v[None].copy())
-        piece.touches = None if self._contacts is None else [np.zeros((0, COLUMNS))]
+        if self._contacts is not None:
+            piece.touches, piece.limits = [np.zeros((0, COLUMNS))], [np.zeros(c.model.nv)]
         if self.stepper is not None:
             active, error = drivers.how_exact(self.stepper)
             piece.active, piece.error = (
@@ -530,7 +531,7 @@ class Simulation:
             forces = np.zeros((0, 3, piece.model.nv)) if self.joint_forces else None
             return Sample(piece, np.zeros(0), np.zeros(0), carried, forces)
         kinetic, potential = f.energies(piece.q, piece.v)
-        states = piece.times, piece.q, piece.v, piece.touches
+        states = piece.times, piece.q, piece.v, piece.touches, piece.limits
         wrenches = f.joint_wrenches(*states) if self.joint_wrenches else None
         forces = f.joint_forces(*states) if self.joint_forces else None
         return Sample(piece, kinetic, potential, wrenches, forces)
