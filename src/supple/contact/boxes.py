@@ -3,8 +3,8 @@
 The normal is the axis along which they are farthest apart, or overlap least, among the fifteen that can separate two
 boxes: the faces' normals, and the products of their edges [Gottschalk, Lin and Manocha 1996, OBBTree]. If it is a
 face's, the face of the other box that looks at it most is clipped to its outline, and the corners that remain are
-touches: up to eight. If it is a product of edges, there is one touch, at the closest points of the two edges. If there
-is none, as where parallel edges or corners are closest, touches are found as those of hulls.
+touches: up to eight. If it is a product of edges, there is one touch, at the closest points of the two edges. If what
+is closest is none of these, as where edges are parallel or corners meet, touches are found as those of hulls.
 """
 
 from __future__ import annotations
@@ -58,6 +58,12 @@ def separation(A, B, n):
 
 
 @helper
+def thinnest(A, B):
+    h, g = A.half, B.half
+    return min(h.x, h.y, h.z, g.x, g.y, g.z)
+
+
+@helper
 def best_axis(A, B):
     """The normal, how far apart they are along it, and which it is: 0 to 2 faces of A, 3 to 5 of B, from 6 edges."""
     best, which, normal = -1e300, 0, Vec3(0.0, 0.0, 1.0)
@@ -65,8 +71,7 @@ def best_axis(A, B):
         gap, n = separation(A, B, box_axis(A.X, k) if k < 3 else box_axis(B.X, k - 3))
         if gap > best:
             best, which, normal = gap, k, n
-    h, g = A.half, B.half
-    ahead = FACE_FIRST * min(h.x, h.y, h.z, g.x, g.y, g.z)
+    ahead = FACE_FIRST * thinnest(A, B)
     for k in range(9):
         e = cross(box_axis(A.X, k // 3), box_axis(B.X, k % 3))
         length = norm(e)
@@ -140,7 +145,7 @@ def facing(B, n, face):
 
 @helper
 def add_faces(scene, i, j, which, n, within):
-    """The corners of one box's face over the other's: n is the normal from B to A."""
+    """The corners of one box's face over the other's: n is the normal from B to A. Returns the smallest gap."""
     of_a = which < 3
     k = which if of_a else which - 3
     A, B = scene.shapes[i], scene.shapes[j]
@@ -151,11 +156,14 @@ def add_faces(scene, i, j, which, n, within):
     else:
         clip_face(B, A, n, k, one, two)
         at, size, out = B.at, half_edge(B.half, k), n
+    least = 1e300
     for p in range(one.n):
         c = one.corners[p].at
         gap = dot(out, c - at) - size
+        least = min(least, gap)
         if gap < within:
             add_touch(scene, i, j, c - out * (0.5 * gap), n, gap, p + (8 if of_a else 16))
+    return least
 
 
 @helper
@@ -175,12 +183,12 @@ def boxes(scene, i, j, within):
     gap, which, n = best_axis(A, B)
     if gap >= within:
         return
+    known, found = scene.n, True
     if which < 6:
-        known = scene.n
-        add_faces(scene, i, j, which, n, within)
-        if scene.n == known:
-            convex(scene, i, j, within)
-    elif not (is_deep(A, B, gap) and add_patch(scene, A, B, i, j, n, gap)) and not add_edges(
-        scene, i, j, which - 6, n, gap
-    ):
+        least = add_faces(scene, i, j, which, n, within)
+        found = least <= max(gap, 0.0) + FACE_FIRST * thinnest(A, B)  # what is closest may be beside the face
+    elif not (is_deep(A, B, gap) and add_patch(scene, A, B, i, j, n, gap)):
+        found = add_edges(scene, i, j, which - 6, n, gap)
+    if not found:
+        scene.n = known
         convex(scene, i, j, within)

@@ -6,6 +6,8 @@ may touch are ridges of the field, edges from which it falls off on both sides, 
 line, which a convex shape touches as it touches a capsule without a radius [convex.py], if the normal is out of the
 triangles on both sides; and the lowest points of cylinders over each triangle. Beyond its outermost edges, which are
 ridges, too, a field falls off straight down; walls there are not touched otherwise.
+
+What is deep inside is pushed straight up instead [hills.py].
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from __future__ import annotations
 import math
 
 from supple.contact.convex import add_facing, facing
+from supple.contact.hills import cells_near, field_point, is_deep_inside, lift_out, spacing
 from supple.contact.memory import CAPSULE, CYLINDER, SPHERE, PlacedShape
-from supple.contact.points import across, add_touch, clamp, corner, n_corners, norm
+from supple.contact.points import across, add_touch, corner, n_corners, norm
 from supple.contact.support import farthest, radius_of
 from supple.spatial.algebra import Mat3, Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
@@ -26,26 +29,6 @@ LEANING = 0.02  #: the sine of the angle by which a normal may lean towards a tr
 EDGES = 16  #: by which touches at ridges are told apart
 
 new_line = PlacedShape.new
-
-
-@helper
-def spacing(H):
-    """The size of a cell along x and y."""
-    return 2.0 * H.half.x / (H.count - 1), 2.0 * H.half.y / (H.rows - 1)
-
-
-@helper
-def field_point(scene, H, row, column):
-    """A corner of the field, in its own frame."""
-    dx, dy = spacing(H)
-    return Vec3(column * dx - H.half.x, row * dy - H.half.y, scene.points[3 * H.first + row * H.count + column])
-
-
-@helper
-def cells_near(x, size, half, cells, reach):
-    """The cells from which something within reach of x may come."""
-    low, high = clamp((x - reach + half) / size, 0.0, cells - 1.0), clamp((x + reach + half) / size, 0.0, cells - 1.0)
-    return int(low), int(high)
 
 
 @helper
@@ -206,13 +189,14 @@ def drop_repeated(scene, begin, first, near):
 
 @part
 def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
-    """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape."""
+    """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape. Returns
+    the gap, however the shape lies."""
     A, H = scene.shapes[i], scene.shapes[j]
     if not rises(p, q, u, w):
-        return
+        return 1e300
     make_line(H, p, q, line)
     if norm(A.at - line.at) > norm(A.box) + line.half.z + within:
-        return
+        return 1e300
     n, gap, a = facing(scene, A, line, within)
     if gap < within and between_slopes(transpose(H.X) @ n, p, u, w):
         first = scene.n
@@ -220,16 +204,18 @@ def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
         for k in range(first, min(scene.n, scene.capacity)):
             scene.touches[k].key += feature % EDGES
         drop_repeated(scene, begin, first, 0.01 * line.half.z)
+    return gap
 
 
 @part
 def ridges_under(scene, i, j, begin, within):
-    """The ridges of the height field j under the shape i, cell by cell: along x, along y, and across."""
+    """The ridges of the height field j under the shape i, cell by cell: along x, along y, and across. Returns the
+    smallest gap."""
     A, H = scene.shapes[i], scene.shapes[j]
     p, reach, line = transpose(H.X) @ (A.at - H.at), norm(A.box) + within, new_line()
-    dx, dy = spacing(H)
+    (dx, dy), least = spacing(H), 1e300
     if abs(p.x) > H.half.x + reach or abs(p.y) > H.half.y + reach:
-        return
+        return least
     up = z_axis(H.X)
     lowest = dot(up, farthest(scene, A, up * -1.0) - H.at) - radius_of(A) - within
     left, right = cells_near(p.x, dx, H.half.x, H.count - 1.0, reach)
@@ -241,24 +227,32 @@ def ridges_under(scene, i, j, begin, within):
             feature = 3 * (row * H.count + column)
             if max(a.z, b.z) > lowest:
                 w = field_point(scene, H, row - 1, column) if row > 0 else below(a)
-                add_ridge(scene, i, j, a, b, d, w, line, begin, within, feature)
+                least = min(least, add_ridge(scene, i, j, a, b, d, w, line, begin, within, feature))
             if max(a.z, e.z) > lowest:
                 w = field_point(scene, H, row, column - 1) if column > 0 else below(a)
-                add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1)
+                least = min(least, add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1))
             if max(a.z, d.z) > lowest:
-                add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2)
+                least = min(least, add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2))
             if max(e.z, d.z) > lowest and row == H.rows - 2:
-                add_ridge(scene, i, j, e, d, a, below(e), line, begin, within, feature + 3 * H.count)
+                least = min(
+                    least, add_ridge(scene, i, j, e, d, a, below(e), line, begin, within, feature + 3 * H.count)
+                )
             if max(b.z, d.z) > lowest and column == H.count - 2:
-                add_ridge(scene, i, j, b, d, a, below(b), line, begin, within, feature + 4)
+                least = min(least, add_ridge(scene, i, j, b, d, a, below(b), line, begin, within, feature + 4))
+    return least
 
 
 @part
 def shape_on_heights(scene, i, j, within):
-    A = scene.shapes[i]
-    up, begin = z_axis(scene.shapes[j].X), scene.n
+    A, H = scene.shapes[i], scene.shapes[j]
+    up, begin, least = z_axis(H.X), scene.n, 1e300
     count, r = n_corners(A)
     for k in range(count):
         point_on_heights(scene, i, j, corner(scene, A, up, k), r, within, k)
     if A.kind != SPHERE:
-        ridges_under(scene, i, j, begin, within)
+        least = ridges_under(scene, i, j, begin, within)
+    for k in range(begin, min(scene.n, scene.capacity)):
+        least = min(least, scene.touches[k].gap + A.margin + H.margin)
+    if is_deep_inside(A, H, least):
+        scene.n = begin
+        lift_out(scene, i, j)

@@ -92,13 +92,21 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats,
             row["first"], row["rows"], row["count"] = at // 3, len(x.points), len(x.points)
             if x.kind == "heights":
                 row["count"] = x.points.shape[1]
-            elif len(x.points) > SCANNED:
+            else:  # about its middle, wherever its origin is
+                row["p"] += turn[i] @ x.rotation @ _middle(x.points)
+                flat = (x.points - _middle(x.points)).ravel()
+            if x.kind == "hull" and len(x.points) > SCANNED:
                 row["graph"] = end
                 graphs.append(graph_of(x.points, end))
                 end += len(graphs[-1])
             points.append(np.concatenate([flat, np.zeros(-len(flat) % 3)]))
             at += len(points[-1])
     return out, np.concatenate([*points, np.zeros(3)]), np.concatenate(graphs)
+
+
+def _middle(points: Floats) -> Floats:
+    """Of a box around corners."""
+    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
 
 
 def _halves(x: Shape) -> tuple[Floats, Floats]:
@@ -113,7 +121,7 @@ def _halves(x: Shape) -> tuple[Floats, Floats]:
         return 0.5 * size, 0.5 * size
     if x.kind == "hull":
         assert x.points is not None
-        half = np.abs(x.points).max(axis=0)
+        half = 0.5 * np.ptp(x.points, axis=0)
         return half, half
     if x.kind == "heights":
         return np.array([0.5 * size[0], 0.5 * size[1], 0.0]), np.full(3, math.inf)

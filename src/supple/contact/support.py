@@ -21,6 +21,7 @@ from supple.spatial.structs import Several, Struct
 
 ROUNDS = 60
 CLOSE = 1e-12  #: of the squared distance: how much closer a point must be to count
+THIN = 1e-10  #: a tetrahedron that is lower than this, relative to its edges, has no inside
 LIKELY, STEPS, APART = 13, 8, 0.1  #: directions and steps to part shapes that overlap, and by which share of their size
 
 
@@ -132,7 +133,8 @@ def on_tetrahedron(S):
         i, j, k, l = corner_of(face, 0), corner_of(face, 1), corner_of(face, 2), corner_of(face, 3)
         a, b, c, d = S.at[i].w, S.at[j].w, S.at[k].w, S.at[l].w
         n = cross(b - a, c - a)
-        if -dot(n, a) * dot(n, d - a) <= 0.0:  # the origin is on the other side of this face
+        high = dot(n, d - a)
+        if -dot(n, a) * high <= 0.0 or abs(high) <= THIN * norm(n) * norm(d - a):  # the origin is not on the inner side
             u, v, w = on_triangle(a, b, c)
             p = a * u + b * v + c * w
             if dot(p, p) < best:
