@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from robots import FOLDER, RIGID, ROBOTS, each_robot, robot
@@ -20,8 +20,6 @@ from supple.model.model import Model
 
 #: A rotation goes through three angles: a few units in the last place of numbers up to pi, each way.
 ANGLES = 4e-15
-#: An axis is normalised again.
-AXIS = 3e-16
 
 
 def assert_same(a: Model, b: Model) -> None:
@@ -39,7 +37,7 @@ def assert_same(a: Model, b: Model) -> None:
         np.testing.assert_array_equal(a.position[i], b.position[j])
         np.testing.assert_allclose(a.rotation[i], b.rotation[j], rtol=0, atol=ANGLES)
         if x.type != "free":
-            np.testing.assert_allclose(a.axis[i], b.axis[j], rtol=0, atol=AXIS)
+            np.testing.assert_array_equal(a.axis[i], b.axis[j])
         for what in ("mass", "com", "inertia"):
             np.testing.assert_array_equal(getattr(a, what)[i], getattr(b, what)[j])
         for what in ("lower", "upper"):
@@ -144,14 +142,15 @@ def random_rotation(rng: np.random.Generator) -> np.ndarray:
     return rotation_from_rpy([rng.uniform(-4, 4), pitch, rng.uniform(-4, 4)])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32 - 1))
+@example(877)  # an axis that differs in three bits if it is normalised twice
 def test_random_trees_come_back(tmp_path: Path, seed: int) -> None:
     model = random_model(np.random.default_rng(seed))
     assert_same(model, there_and_back(model, tmp_path / "out.urdf"))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_rotations_survive_roll_pitch_yaw(seed: int) -> None:
     R = random_rotation(np.random.default_rng(seed))

@@ -34,6 +34,8 @@ SPRING = "acts only at joints whose coordinates add, not at ball, planar and fre
 
 #: The largest number accepted, in SI units: larger than any physical quantity, and its cube does not overflow.
 LARGEST = 1e60
+#: How far from 1 the computed length of a vector is at most that has been normalised: four roundings and more.
+ROUNDED = 1e-15
 
 
 @dataclass
@@ -311,7 +313,8 @@ def _first(bad: NDArray[np.bool_]) -> int | None:
 
 
 def numbers(c: Columns) -> None:
-    """Check numbers of bodies; axes are normalised in place."""
+    """Check numbers of bodies; axes are normalised in place. Unit vectors stay as they are, to the last bit: models
+    that are written and read again do not drift."""
     body_numbers(c.name, {what: getattr(c, what) for what in ("position", "com", "inertia", "pitch", "axis", "mass")})
     axes = np.array(AXES)[c.kind]
     for what, column, who in (("axis", c.axis, axes > 0), ("axis2", c.axis2, axes == 2)):
@@ -319,7 +322,8 @@ def numbers(c: Columns) -> None:
         i = _first(who & ~(norm > 1e-9))
         if i is not None:
             raise ModelError(f"joint {c.joint_name[i]!r}: {what} {column[i].tolist()} has no direction")
-        column[who] /= norm[who, None]
+        off = who & (np.abs(norm - 1.0) > ROUNDED)
+        column[off] /= norm[off, None]
     perpendicular(c.joint_name, c.kind, c.axis, c.axis2)
 
 
