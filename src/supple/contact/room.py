@@ -243,7 +243,8 @@ class ContactRoom(ImplicitRoom):
         self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
         self.scene.sequence = np.zeros(touches, dtype=np.int64)
         self.scene.entries, self.scene.room = Entry.zeros(entries), entries
-        exerted, so_far = Exerted.zeros(EXERTED * touches), self.scene.n_exerted
+        so_far = self.scene.n_exerted
+        exerted = Exerted.zeros(so_far + EXERTED * touches)
         if so_far:
             exerted[:so_far] = self.scene.exerted[:so_far]
         self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
@@ -343,9 +344,14 @@ class ContactRoom(ImplicitRoom):
         np.add.at(out, found["dof"], found["impulse"][:, 0] / self.landing.last)
         return out
 
+    @property
+    def exerted(self) -> NDArray[Any]:
+        """What touches and limits exerted in the last step."""
+        found: NDArray[Any] = self.scene.exerted[: self.scene.n_exerted]
+        return found
+
     def _exerted(self, kind: int) -> NDArray[Any]:
-        found = self.scene.exerted[: self.scene.n_exerted]
-        return found[found["kind"] == kind]
+        return self.exerted[self.exerted["kind"] == kind]
 
 
 def touch_rows(found: NDArray[Any], force: Floats, slip: Floats) -> Floats:
