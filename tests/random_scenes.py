@@ -94,9 +94,8 @@ def scene(seed: int, number: int) -> tuple[Model, Floats, Floats, float]:
     shape = dict(restitution=float(rng.choice([0.0, 0.0, rng.uniform(0, 1)])))
     spread = float(rng.choice([0.0, 0.5, 1.5, 3.0], p=[0.3, 0.3, 0.3, 0.1]))
     hills = rng.random() < 0.3
-    kinds = KINDS[:1] if hills else KINDS  # others may begin deep inside hills, where they are not found
     for t in range(int(rng.integers(1, 6))):
-        add_tree(b, rng, t, spread, kinds, shape)
+        add_tree(b, rng, t, spread, KINDS, shape)
     add_ground(b, rng, hills)
     model = b.build()
     q, v = model.neutral(), np.zeros(model.nv)

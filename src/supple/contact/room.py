@@ -45,6 +45,7 @@ Ints = NDArray[np.int64]
 
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
 EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
+ROUGHEST = 1e3  #: friction beyond this counts as this: equations of cones that are flatter are not solved as well
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
 
 
@@ -85,7 +86,7 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats,
     for name in ("restitution", "margin", "group", "mask"):
         out[name] = [getattr(x, name) for x in shapes]
     out["graph"] = -1
-    out["friction"] = [-1.0 if x.friction is None else x.friction for x in shapes]
+    out["friction"] = [-1.0 if x.friction is None else min(x.friction, ROUGHEST) for x in shapes]
     for i, x in enumerate(shapes):
         if x.points is not None:
             row, flat = out[i], x.points.ravel()

@@ -12,8 +12,8 @@ and height fields on the world only.
                                              (along x); everything below is solid
 
 Two shapes may touch if group & mask of one or the other have a bit in common, as MuJoCo's contype and conaffinity do.
-The friction of a pair is the larger of the two coefficients that are given, 1 if none is; its restitution is the larger
-of the two; margins are added.
+The friction of a pair is the larger of the two coefficients that are given, 1 if none is; more than 1,000 counts as
+1,000. Its restitution is the larger of the two; margins are added.
 """
 
 from __future__ import annotations

@@ -1,0 +1,151 @@
+"""Momentum and angular momentum of bodies that collide where nothing else acts: impulses keep them to rounding. What
+changes angular momentum is that bodies turn while a part of a step goes on, which is of first order in its length."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import supple
+from supple import Contacts, Model, ModelBuilder, simulate
+from supple.contact.room import ContactRoom
+from supple.integrating.joint_law import LAW
+from supple.model.manifold import layout
+
+KINDS = ("sphere", "capsule", "box", "cylinder", "hull")
+NUMBERS = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "hull": 0}
+
+
+def add_shape(b: ModelBuilder, name: str, rng: np.random.Generator, **how: Any) -> None:
+    kind, size = str(rng.choice(KINDS)), rng.uniform(0.04, 0.1, 3)
+    if kind == "hull":
+        points = rng.normal(size=(20, 3))
+        how["points"] = points / np.linalg.norm(points, axis=1)[:, None] * size
+    b.add_shape(name, kind, size[: NUMBERS[kind]], **how)
+
+
+def room_of(model: Model) -> ContactRoom:
+    """Where overlap stays as it is: to move bodies apart changes their angular momentum."""
+    return ContactRoom(model, np.zeros((0, LAW)), Contacts(overlap=1.0))
+
+
+def momentum(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    return supple.momentum(model, q, v, about="origin") / model.total_mass
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("friction", [0.0, 0.5, 1e6])
+def test_bodies_that_fly_into_each_other_keep_their_momentum(restitution: float, friction: float) -> None:
+    """As many as seven at once, many bounces at one instant: bodies whose inertia is the same about all axes, so that
+    turning does not change it. Their energy of motion never rises; if they are elastic and smooth, it stays."""
+    count = 0
+    for seed in range(3):
+        rng = np.random.default_rng((seed, 21))
+        b, n = ModelBuilder("bunch", gravity=(0, 0, 0)), int(rng.integers(2, 8))
+        for i in range(n):
+            mass = float(10.0 ** rng.uniform(-1, 1))
+            b.add_body(f"body{i}", joint="free", mass=mass, inertia=[0.003 * mass] * 3)
+            add_shape(b, f"body{i}", rng, friction=friction, restitution=restitution)
+        model = b.build()
+        q, v = model.neutral(), np.zeros(model.nv)
+        for i in range(n):
+            turn, at = Rotation.from_quat(rng.normal(size=4)), rng.normal(size=3)
+            at *= 0.3 / np.linalg.norm(at)
+            q[7 * i : 7 * i + 7] = *at, *turn.as_quat()
+            v[6 * i : 6 * i + 6] = *turn.inv().apply(-8.0 * at), *rng.normal(size=3)
+        room = room_of(model)
+        for _ in range(30):
+            if not room.take(q, v, 2e-3, np.zeros(model.nv), None):
+                r = simulate(model, q, v, dt=1e-4, duration=2e-3)
+                q, v = r.q[-1], r.v[-1]
+                continue
+            before = supple.kinetic_energy(model, q, v)
+            np.testing.assert_allclose(momentum(model, room.q, room.v), momentum(model, q, v), atol=1e-12)
+            q, v = room.q.copy(), room.v.copy()
+            change = supple.kinetic_energy(model, q, v) / before - 1
+            assert change < 1e-12
+            assert change > -1e-6 or restitution < 1 or friction > 0
+            count += 1
+    assert count > 20
+
+
+def test_articulated_bodies_keep_their_momentum_in_a_blow() -> None:
+    """Trees that do not turn yet: momentum of the velocities after the blow, where it happened."""
+    count = 0
+    for seed in range(12):
+        rng = np.random.default_rng((seed, 22))
+        b = ModelBuilder("trees", gravity=(0, 0, 0))
+        for t in range(2):
+            for i in range(int(rng.integers(1, 5))):
+                mass, name = float(10.0 ** rng.uniform(-2, 2)), f"{t} {i}"
+                how: dict[str, Any] = dict(mass=mass, inertia=0.01 * mass * rng.uniform(0.5, 1, 3), com=(0.02, 0.01, 0))
+                if i == 0:
+                    b.add_body(name, joint="free", **how)
+                else:
+                    joint = str(rng.choice(["revolute", "ball", "prismatic"]))
+                    b.add_body(name, f"{t} {rng.integers(i)}", joint, position=rng.normal(size=3) * 0.15, **how)
+                add_shape(b, name, rng, friction=float(rng.choice([0.0, 0.5, 1e6])))
+        model, low, high = b.build(), -0.5, 1.0
+        q, v, room = model.neutral(), np.zeros(model.nv), room_of(model)
+        places, linear = layout(model).free_q, layout(model).free_lin
+        for at in places:
+            q[at] = Rotation.from_quat(rng.normal(size=4)).as_quat()
+        first, second = model.q_index[model.parent < 0]
+        q[first + 2] = -0.5
+        for _ in range(30):
+            q[second + 2] = 0.5 * (low + high)
+            close = room.touching(q)["gap"].min(initial=1.0) < 5e-5
+            low, high = (q[second + 2], high) if close else (low, q[second + 2])
+        q[second + 2] = high
+        for at, lin, speed in zip(places, linear, (1.0, -1.0)):
+            v[lin] = Rotation.from_quat(q[at]).inv().apply((0.1, 0.2, speed))
+        if room.take(q, v, 1e-3, np.zeros(model.nv), None) and room.landing.parts == 1:
+            after = room.v.copy()
+            for at, lin in zip(places, linear):  # along the axes of the beginning
+                after[lin] = (Rotation.from_quat(q[at]).inv() * Rotation.from_quat(room.q[at])).apply(after[lin])
+            np.testing.assert_allclose(momentum(model, q, after), momentum(model, q, v), atol=1e-13)
+            count += int(np.abs(after - v).max() > 1e-3)
+    assert count > 8
+
+
+def test_angular_momentum_of_bodies_that_turn_drifts_in_first_order() -> None:
+    """A box of different moments of inertia hits another one and turns on: half as much with steps half as long."""
+    b = ModelBuilder("boxes", gravity=(0, 0, 0))
+    for i in range(2):
+        b.add_body(f"box{i}", joint="free", mass=1.0, inertia=(0.002, 0.006, 0.008))
+        b.add_shape(f"box{i}", "box", (0.2, 0.1, 0.05), friction=0.3)
+    model = b.build()
+    q, v = model.neutral(), np.array([0, 0, -1.0, 2, 1, -1, 0, 0, 1.0, -1, 2, 1])
+    q[:3] = 0.05, 0.03, 0.15
+    drift = []
+    for h in (2e-3, 1e-3, 5e-4, 2.5e-4):
+        r = simulate(model, q, v, duration=0.2, dt=h, contacts=True)
+        drift.append(np.abs(momentum(model, r.q[-1], r.v[-1]) - momentum(model, q, v)))
+    lost = np.array(drift)
+    assert lost[:, 3:].max() < 1e-9 and 1e-7 < lost[0].max() < 1e-3
+    assert lost[3].max() < 0.3 * lost[0].max()
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_a_pendulum_that_is_struck_keeps_angular_momentum_about_its_pivot(restitution: float) -> None:
+    b = ModelBuilder("pendulum", gravity=(0, 0, 0))
+    b.add_body("rod", axis=(0, 0, 1), mass=2.0, com=(0.25, 0, 0), inertia=(0.01, 0.05, 0.05))
+    b.add_shape("rod", "box", (0.5, 0.04, 0.2), (0.25, 0, 0), friction=0.5, restitution=restitution)
+    b.add_body("ball", joint="free", mass=0.7, inertia=[0.004] * 3)
+    b.add_shape("ball", "sphere", [0.05], friction=0.5, restitution=restitution)
+    model, struck = b.build(), 0
+    q, v, room = model.neutral(), np.array([0.4, 0.3, 3.0, 0.2, 5, -3, 8]), room_of(model)
+    q[1:4] = 0.35, -0.08, 0.03
+    for _ in range(20):
+        before = momentum(model, q, v)[2]
+        if room.take(q, v, 1e-3, np.zeros(model.nv), None):
+            struck += int(np.abs(room.v[0] - v[0]) > 1e-3)
+            assert momentum(model, room.q, room.v)[2] == pytest.approx(before, abs=1e-13)
+            q, v = room.q.copy(), room.v.copy()
+        else:
+            final = simulate(model, q, v, dt=1e-3, duration=1e-3).final
+            q, v = final.q, final.v
+    assert struck
