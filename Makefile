@@ -16,6 +16,9 @@ STAMP := $(VENV)/installed
 TESTS := pytest -n 3 --dist worksteal
 # Tests start many processes: without bytecode, each would compile what it imports from source.
 export PYTHONDONTWRITEBYTECODE =
+# There is a worker for each core: threads of NumPy's linear algebra would spend a hundredfold waiting for each other.
+export OPENBLAS_NUM_THREADS = 1
+export OMP_NUM_THREADS = 1
 
 .PHONY: run test lint kernels docs bench lowest newest lock clean
 

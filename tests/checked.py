@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,10 +30,9 @@ def arrays_at_addresses() -> None:
 
 def _array_at(kind: Any) -> Callable[[int, Any], Any]:
     def array(address: int, shape: Any) -> Any:
-        sizes = tuple(int(n) for n in np.atleast_1d(shape))
+        sizes = tuple(map(int, shape)) if isinstance(shape, tuple) else (int(shape),)
         if 0 in sizes:
             return hand(np.zeros(sizes))
-        flat = np.ctypeslib.as_array((kind * int(np.prod(sizes))).from_address(int(address)))
-        return hand(flat.reshape(sizes))
+        return Checked(sizes, kind, (kind * math.prod(sizes)).from_address(int(address)))
 
     return array

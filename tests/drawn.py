@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oracle import MOVING, random_model
 
-SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

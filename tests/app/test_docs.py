@@ -27,6 +27,7 @@ import typer
 import supple
 from pictures import needs_the_same_matplotlib
 from supple import cli, scenes
+from supple.sweeping import engines
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -93,8 +94,10 @@ def run(words: list[str]) -> None:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=name_of)
 def test_what_a_page_says_to_type_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    """The README shows what its Python prints, too."""
+    """The README shows what its Python prints, too. Sweeps run in this process: starting others takes longer than
+    all that they compute, and is tested with sweeps."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(engines, "Processes", lambda workers: engines.Serial())
     made: dict[str, Any] = {"__name__": "__main__"}
     printed = compared = ""
     for language, text, line in blocks(page):

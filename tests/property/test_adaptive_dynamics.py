@@ -13,7 +13,7 @@ from oracle import free_roots, random_model
 from supple import AdaptiveDynamics, ModelBuilder, trees
 from supple.adaptive.measures import LINKAGE_MEASURES
 
-FEW = settings(SETTINGS, max_examples=30)
+FEW = settings(SETTINGS, max_examples=20)
 
 
 def loaded(ad, rng):

@@ -85,6 +85,7 @@ def test_an_interrupt_at_any_line_spoils_nothing(made):
     use(made()[0])  # compiles
     body, _ = made()
     lines = lines_until(lambda: use(body), -1)
+    gc.freeze()  # what is there before stays: looking through it each time would take most of the test
     for line in rng.integers(1, lines, TRIES).tolist():
         body, begin_again = made()
         lines_until(lambda body=body: use(body), line)

@@ -177,7 +177,7 @@ def any_law(rng):
     return law
 
 
-@settings(SETTINGS, max_examples=300)
+@settings(SETTINGS, max_examples=100)
 @given(st.integers(0, 2**32 - 1))
 def test_slopes_are_those_of_the_force(seed):
     """Central differences of the law where it is linear; where a force is limited, the line through it and zero."""
@@ -242,7 +242,7 @@ def test_an_implicit_step_solves_the_dense_equations(n, seed):
         assert min(off) < 1e-8 * (1 + np.abs(v).max() + np.abs(end.v).max())
 
 
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=80)
 @given(st.integers(0, 2**32 - 1))
 def test_work_is_the_integral_of_the_force(seed):
     """Of a controller with a largest force, and walls on both sides, over ways that cross all of them."""

@@ -13,7 +13,7 @@ from supple import AdaptiveDynamics, QuasiStatics, trees
 from supple.adaptive.measures import MEASURES, of_adaptive_dynamics, of_quasi_statics, said
 from supple.model.joints import NV
 
-FEW = settings(SETTINGS, max_examples=30)
+FEW = settings(SETTINGS, max_examples=20)
 
 
 def errors(model: supple.Model, exact: np.ndarray, found: np.ndarray) -> dict[str, float]:

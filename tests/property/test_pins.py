@@ -13,7 +13,7 @@ from oracle import free_roots, random_model
 from supple import AdaptiveDynamics, ModelBuilder, QuasiStatics, trees
 from supple.adaptive.memory import CURRENT, HELD
 
-FEW = settings(SETTINGS, max_examples=30)
+FEW = settings(SETTINGS, max_examples=20)
 
 
 def kept_momenta(model, q, v, active):

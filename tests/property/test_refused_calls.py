@@ -13,7 +13,7 @@ from oracle import random_model
 from supple import AdaptiveDynamics, ModelBuilder, trees
 from supple.adaptive.memory import CURRENT
 
-FEW = settings(SETTINGS, max_examples=40)
+FEW = settings(SETTINGS, max_examples=20)
 OPTIONS = (
     dict(active=4, update_every=3),
     dict(active=7, update_every=1),

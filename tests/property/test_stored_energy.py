@@ -50,7 +50,7 @@ def test_where_a_servo_exerts_no_force_it_stores_nothing() -> None:
     assert run.potential[0] == pytest.approx(0.0, abs=1e-12)
 
 
-@settings(SETTINGS, max_examples=200)
+@settings(SETTINGS, max_examples=80)
 @given(st.integers(0, 2**32 - 1))
 def test_energy_is_what_the_law_does_as_work(seed: int) -> None:
     rng = np.random.default_rng(seed)

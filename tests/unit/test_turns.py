@@ -231,6 +231,7 @@ BATCH = """
 import os, sys, numpy as np, supple
 from supple.exact import threads
 model = supple.trees.chain(3)
+supple.forward_dynamics(model, model.neutral(), np.zeros(3))  # imports what each of them needs
 for given in sys.argv[1:]:
     if os.fork() == 0:
         os.environ["SUPPLE_THREADS"] = given

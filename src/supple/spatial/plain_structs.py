@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,15 @@ class Checked(np.ndarray[Any, Any]):
 
 def numbers_at(address: int, shape: tuple[int, ...], kind: Any = np.float64) -> Any:
     """The numbers at an address, as a checked array."""
-    count = int(np.prod(shape))
+    count = math.prod(shape)
     if count == 0:
         return np.zeros(shape, kind).view(Checked)
-    flat_array = np.ctypeslib.as_array((_C_TYPES[kind] * count).from_address(int(address)))
-    return flat_array.reshape(shape).view(Checked)
+    return Checked(shape, kind, (_C_TYPES[kind] * count).from_address(int(address)))
 
 
 def integer_at(address: int) -> int:
     """The integer at an address."""
-    return int(numbers_at(address, (1,), np.int64)[0])
+    return int(ctypes.c_int64.from_address(int(address)).value)
 
 
 def flat(value: Any) -> list[Any]:
