@@ -27,6 +27,7 @@ from supple.arguments import shown
 from supple.contact.settings import Contacts
 from supple.errors import StateError
 from supple.files import load_quietly
+from supple.files.mjcf_start import start_of
 from supple.model.model import Joint, Model, unknown
 from supple.reading import read_text
 from supple.scenes import Scene
@@ -134,7 +135,7 @@ class Request:
         given = {name: value for name, value in options.items() if value is not None}
         if method == "adaptive" and made is not None and not given.keys() & {"error", "active"}:
             given |= made.adaptive
-        near = self._position(body, body.neutral() if made is None else made.q0)
+        near = self._position(body, start_of(body) if made is None else made.q0)
         q = near if made is not None and not self.at else self._closed(body, near)
         if model is None:  # a run that is continued has said so when it began
             say_moved(body, near, q)

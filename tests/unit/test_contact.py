@@ -391,3 +391,19 @@ def test_elastic_bounces_of_a_tumbling_box_keep_its_energy(seed):
     q[:3] = 0, 0, 0.8
     run = supple.simulate(model, q, v, duration=1.5, dt=1e-3, contacts=supple.Contacts(ground=0.0, friction=0.0))
     assert np.ptp(run.energy) < 1e-3 * run.energy[0]
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_the_base_of_a_robot_does_not_touch_links_that_overlap_it_at_the_neutral_position(fixed: bool) -> None:
+    """Its shapes are the world's if it is fixed to it. A free body at the same place is moved out of them."""
+    b = ModelBuilder("robot", gravity=(0, 0, 0))
+    b.add_shape(None, "box", (0.4, 0.4, 0.2), name="base")
+    if fixed:
+        b.add_body("link", axis=(0, 0, 1), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    else:
+        b.add_body("link", joint="free", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.add_shape("link", "box", (0.1, 0.6, 0.1), (0, 0, 0.12))
+    model = b.build()
+    r = simulate(model, duration=0.02, contacts=True)
+    moved = np.abs(r.q[-1] - model.neutral()).max()
+    assert moved == 0.0 if fixed else moved > 0.02, moved

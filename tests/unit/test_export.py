@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 from pathlib import Path
 from typing import BinaryIO
@@ -88,3 +89,32 @@ def test_an_export_is_whole_or_not_there(tmp_path, monkeypatch):
         with pytest.raises(supple.RecordingError, match="/dev/null cannot be written: it is a device, not a file"):
             supple.export(tmp_path / "run.h5", "/dev/null", to="csv")
         assert Path("/dev/null").is_char_device()
+
+
+def test_contacts_are_exported(tmp_path):
+    """By name in tables of their own, as result.contacts(i) has them; as rows of numbers in NumPy's."""
+    b = supple.ModelBuilder("box")
+    b.add_body("box", joint="free", mass=2.0, inertia=(0.02, 0.03, 0.04))
+    b.add_shape("box", "box", (0.4, 0.3, 0.1), name="crate", friction=0.5)
+    model = b.build()
+    q = [0, 0, 0.06, 0, 0, 0, 1]
+    r = supple.simulate(model, q, duration=0.1, record=tmp_path / "run.h5", contacts=supple.Contacts(ground=0.0))
+    found = [(t, c) for i, t in enumerate(r.times) for c in r.contacts(i)]
+    assert len(found) > 100
+    _, made = supple.export(tmp_path / "run.h5", to="csv")
+    assert made.name == "run.contacts.csv"
+    with made.open(newline="") as f:
+        rows = list(csv.DictReader(f))
+    assert len(rows) == len(found)
+    for row, (time, c) in zip(rows, found):
+        assert (float(row["time"]), row["shape"], row["other"], float(row["gap"])) == (time, c.shape, c.other, c.gap)
+        for what in ("point", "normal", "force", "slip"):
+            assert [float(row[f"{what}.{x}"]) for x in "xyz"] == getattr(c, what).tolist()
+    with np.load(supple.export(tmp_path / "run.h5", to="npz")[0]) as arrays:
+        np.testing.assert_array_equal(arrays["contacts"][:, 9:12], [c.force for _, c in found])
+        assert np.diff(arrays["contacts_end"], prepend=0).tolist() == [len(r.contacts(i)) for i in range(len(r))]
+        assert {str(arrays["shapes"][int(k)]) for k in arrays["contacts"][:, :2].ravel()} == {"crate", "ground"}
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pq.read_table(supple.export(tmp_path / "run.h5", to="parquet")[1])
+    np.testing.assert_array_equal(table["force.z"].to_numpy(), [c.force[2] for _, c in found])
+    assert set(table["shape"].to_pylist()) == {"crate"}

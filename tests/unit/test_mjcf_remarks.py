@@ -66,7 +66,7 @@ TABLE = [
     (dict(joint='user="1"', more='<size nuser_jnt="1"/>'), "user", ("joint 'j'",)),
     (dict(body='user="1"', more='<size nuser_body="1"/>'), "user", ("body 'a'",)),
     (dict(inside=HIT % 'condim="4"'), "contact", ("geom 'g'", "sliding friction only")),
-    (dict(inside='<geom name="g" type="ellipsoid" size=".1 .2 .3"/>'), "contact", ("geom 'g'", "touches nothing")),
+    (dict(inside='<geom name="g" type="ellipsoid" size=".1 .2 .3"/>'), "collision", ("geom 'g'", "touches nothing")),
     (dict(inside=HIT % 'solref=".1 1" solimp=".5 .6 .1" solmix="2" priority="1"'), "contact", ("solref", "solmix")),
     (dict(inside=GEOM % 'group="4"'), "geom", ("geom 'g'", "group 4")),
     (dict(inside='<site name="s" size=".1"/>'), "site", ("site 's'", "not drawn")),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from supple.model.model import Model
+    from supple.model.shapes import Shape
 
 #: Remarks on a file that say that something is wrong with the robot, not merely unused.
 PROBLEMS = ("singular", "unphysical inertia")
@@ -30,11 +31,13 @@ def inspect(
     file: File,
     floating_base: Floating = False,
     no_loops: Tree = False,
-    everything: Annotated[bool, typer.Option("--all", help="Every body and frame, and all names in remarks.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="List every body, frame and shape, and all names in remarks.")
+    ] = False,
     timings: Annotated[bool, typer.Option("--timings", help="Measure every method of forward dynamics.")] = False,
 ) -> None:
-    """What is in a file: its tree, masses and degrees of freedom, what in it is not used or looks wrong; what every
-    method of forward dynamics costs on it, and which is the fastest."""
+    """Show what is in a file: its tree, masses, degrees of freedom and shapes, what in it is not used or looks wrong,
+    and what each method of forward dynamics costs."""
     from supple.commands.costs import show_costs
     from supple.files import load_quietly
 
@@ -59,7 +62,8 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         "springs, friction, actuators": ", ".join(str(n) for n in _joint_forces(model)),
         "gravity": ", ".join(f"{x:g}" for x in model.gravity) + " m/s²",
         "frames": len(model.frames),
-        "shapes to draw, to touch": f"{len(model.visuals)}, {len(model.shape_list)}",
+        "shapes to draw": len(model.visuals),
+        "shapes for contact": _kinds(model),
     }
     table = Table(title=plain(model.name), title_justify="left", title_style="bold", show_header=False, box=None)
     table.add_column(no_wrap=True)
@@ -75,6 +79,31 @@ def show_model(console: Console, model: Model, everything: bool) -> None:
         shown = names if everything else names[:SHOWN]
         more = f", and {len(names) - len(shown)} more (--all)" if len(shown) < len(names) else ""
         say(console, f"\nFrames: {plain(', '.join(shown))}{more}")
+    if everything and model.shape_list:
+        say(console, "\nShapes for contact, by body (lengths in m):")
+        for shape in model.shape_list:
+            say(console, f"  {plain(_shape(model, shape))}")
+
+
+def _kinds(model: Model) -> str:
+    """How many shapes of each kind bodies have, and how many of them are of the world."""
+    count = Counter(shape.kind for shape in model.shape_list)
+    fixed = sum(shape.body < 0 for shape in model.shape_list)
+    kinds = f" ({', '.join(f'{n} {kind}' for kind, n in count.most_common())})" if count else ""
+    return f"{len(model.shape_list)}{kinds}{f', {fixed} of them fixed to the world' if fixed else ''}"
+
+
+def _shape(model: Model, shape: Shape) -> str:
+    """One line: where it is, what it is, and what differs from the defaults."""
+    body = "world" if shape.body < 0 else model.body_names[shape.body]
+    size = " x ".join(f"{x:.4g}" for x in shape.size)
+    corners = "" if shape.points is None or shape.kind != "hull" else f"{len(shape.points)} corners"
+    words = [f"{body}: {shape.name}, {shape.kind} {size or corners}".rstrip()]
+    words += [] if shape.friction is None else [f"friction {shape.friction:g}"]
+    words += [f"restitution {shape.restitution:g}"] if shape.restitution else []
+    words += [f"margin {shape.margin:g}"] if shape.margin else []
+    words += [f"group {shape.group}, mask {shape.mask}"] if (shape.group, shape.mask) != (1, 1) else []
+    return ", ".join(words)
 
 
 def _remaining(model: Model) -> str:

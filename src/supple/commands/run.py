@@ -30,82 +30,118 @@ Some = list[str] | None
 
 
 def run(
-    scene: Annotated[str | None, typer.Argument(help="A scene's name (see --list), or a URDF or MJCF file.")] = None,
-    settings: Annotated[Some, typer.Option("--set", help="A parameter of the scene, KEY=VALUE.")] = None,
+    scene: Annotated[
+        str | None, typer.Argument(help="The name of a scene (see --list), or a URDF or MJCF file.")
+    ] = None,
+    settings: Annotated[Some, typer.Option("--set", help="Set a parameter of the scene, KEY=VALUE.")] = None,
     config: Annotated[
-        Path | None, typer.Option("--config", help="A TOML file with options, and a table `set`.")
+        Path | None,
+        typer.Option(
+            "--config", help="Read options from a TOML file; its table `set` has the parameters of the scene."
+        ),
     ] = None,
     method: Annotated[
         str | None,
         typer.Option(
             "--method",
-            help="aba, crba, virtual-work, dca, dense, adaptive, quasi-statics.",
-            show_default="the scene's; aba of a file",
+            help="Simulation method: aba, crba, virtual-work, dca, dense, adaptive or quasi-statics.",
+            show_default="the scene's; aba for a file",
         ),
     ] = None,
     integrator: Annotated[
         str | None,
         typer.Option(
-            "--integrator", help="rk4, implicit, semi-implicit, euler or dop853.", show_default="rk4; implicit if stiff"
+            "--integrator",
+            help="Integrator: rk4, implicit, semi-implicit, euler or dop853.",
+            show_default="rk4; implicit if stiff",
         ),
     ] = None,
     dt: Annotated[
-        float | None, typer.Option("--dt", help="Seconds of a step.", show_default="the scene's; 0.001 of a file")
+        float | None, typer.Option("--dt", help="Step size in seconds.", show_default="the scene's; 0.001 for a file")
     ] = None,
     duration: Annotated[
-        float | None, typer.Option("--duration", help="Seconds to follow it.", show_default="the scene's; 5 of a file")
+        float | None,
+        typer.Option("--duration", help="Simulated time in seconds.", show_default="the scene's; 5 for a file"),
     ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
-            "--steps", min=0, help="Steps to follow it, instead: quasi-statics knows no seconds.", show_default="1000"
+            "--steps",
+            min=0,
+            help="Number of steps, instead of --duration: quasi-statics has no time.",
+            show_default="1000",
         ),
     ] = None,
-    every: Annotated[int, typer.Option("--every", help="Keep every so many steps.")] = 1,
+    every: Annotated[int, typer.Option("--every", help="Keep every n-th step only.")] = 1,
     error: Annotated[
         float | None,
-        typer.Option("--error", help="What may be left out: a share of the motion (0.01: 1%), or as --measure says."),
+        typer.Option(
+            "--error",
+            help="Error allowed to an adaptive method: a fraction of the motion (0.01 is 1%), or as --measure says.",
+        ),
     ] = None,
     measure: Annotated[
         str | None,
         typer.Option(
             "--measure",
-            help="Of --error: relative-linkage, absolute-linkage; quasi-statics also relative-joint, absolute-joint.",
+            help="Measure of --error: relative- or absolute-linkage; quasi-statics also relative- or absolute-joint",
             show_default="relative-linkage; quasi-statics: relative-joint",
         ),
     ] = None,
     guaranteed: Annotated[
-        bool, typer.Option("--guaranteed", help="Adaptive: certify --error, of accelerations, at every step.")
+        bool, typer.Option("--guaranteed", help="Certify --error, of accelerations, at every step (method adaptive).")
     ] = False,
-    active: Annotated[int | None, typer.Option("--active", help="How many joints an adaptive method moves.")] = None,
-    rtol: Annotated[float | None, typer.Option("--rtol", help="Of integrator dop853.", show_default="1e-9")] = None,
-    atol: Annotated[float | None, typer.Option("--atol", help="Of integrator dop853.", show_default="1e-9")] = None,
-    force: Annotated[Some, typer.Option("--force", help="A push, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z.")] = None,
-    spring: Annotated[Some, typer.Option("--spring", help="A spring to a point, BODY:X,Y,Z,STIFFNESS.")] = None,
-    torque: Annotated[Some, typer.Option("--torque", help="A constant force at a joint, JOINT=VALUE.")] = None,
-    control: Annotated[Some, typer.Option("--control", help="A constant control of an actuator, NAME=VALUE.")] = None,
-    at: Annotated[Some, typer.Option("--at", help="Where a joint begins, JOINT=VALUE.")] = None,
-    limits: Annotated[float | None, typer.Option("--limits", help="Joint limits as springs, so stiff.")] = None,
+    active: Annotated[
+        int | None, typer.Option("--active", help="Number of joints that an adaptive method simulates.")
+    ] = None,
+    rtol: Annotated[
+        float | None, typer.Option("--rtol", help="Relative tolerance of dop853.", show_default="1e-9")
+    ] = None,
+    atol: Annotated[
+        float | None, typer.Option("--atol", help="Absolute tolerance of dop853.", show_default="1e-9")
+    ] = None,
+    force: Annotated[
+        Some, typer.Option("--force", help="Push a body, BODY:FX,FY,FZ or BODY:FX,FY,FZ@X,Y,Z, in newtons and metres.")
+    ] = None,
+    spring: Annotated[
+        Some, typer.Option("--spring", help="Attach a spring to a point, BODY:X,Y,Z,STIFFNESS, in metres and N/m.")
+    ] = None,
+    torque: Annotated[
+        Some, typer.Option("--torque", help="Apply a constant torque or force at a joint, JOINT=VALUE, in N m or N.")
+    ] = None,
+    control: Annotated[Some, typer.Option("--control", help="Set the control of an actuator, NAME=VALUE.")] = None,
+    at: Annotated[Some, typer.Option("--at", help="Initial position of a joint, JOINT=VALUE, in rad or m.")] = None,
+    limits: Annotated[
+        float | None,
+        typer.Option("--limits", help="Enforce joint limits with springs of this stiffness, in N m/rad or N/m."),
+    ] = None,
     contacts: Annotated[
-        bool, typer.Option("--contacts", help="Let bodies touch, and hold joints within limits.")
+        bool, typer.Option("--contacts", help="Simulate contact between shapes, and keep joints within their limits.")
     ] = False,
-    ground: Annotated[bool, typer.Option("--ground", help="The same, with a floor below all bodies.")] = False,
+    ground: Annotated[
+        bool,
+        typer.Option(
+            "--ground", help="The same, with a floor below all bodies; a robot falls only with --floating-base."
+        ),
+    ] = False,
     floating_base: Floating = False,
     no_loops: Tree = False,
-    joint_wrenches: Annotated[bool, typer.Option("--joint-wrenches", help="Keep what joints carry, too.")] = False,
-    joint_forces: Annotated[bool, typer.Option("--joint-forces", help="Keep the forces at joints, too.")] = False,
-    record: Annotated[Path | None, typer.Option("--record", help="Keep everything in this HDF5 file.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the recording if it is there.")] = False,
-    resume: Annotated[Path | None, typer.Option("--resume", help="Go on with this recording.")] = None,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw energies and coordinates to this file.")] = None,
-    view: Annotated[bool, typer.Option("--view", help="Watch and steer it in a browser page; see --duration.")] = False,
+    joint_wrenches: Annotated[
+        bool, typer.Option("--joint-wrenches", help="Also keep the wrenches that joints carry.")
+    ] = False,
+    joint_forces: Annotated[bool, typer.Option("--joint-forces", help="Also keep the forces at joints.")] = False,
+    record: Annotated[Path | None, typer.Option("--record", help="Record the run in this HDF5 file.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing recording.")] = False,
+    resume: Annotated[Path | None, typer.Option("--resume", help="Continue this recording.")] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Plot energies and coordinates to this file.")] = None,
+    view: Annotated[bool, typer.Option("--view", help="Watch and steer the run in a browser page.")] = False,
     port: Port = None,
     open_page: Open = False,
     listed: Annotated[bool, typer.Option("--list", help="List scenes and their parameters.")] = False,
 ) -> None:
-    """Follow a scene or a robot through time; record it, resume it, watch it.
+    """Simulate a scene or a robot; record, resume or watch the run.
 
-    With --view, it goes on until Ctrl-C unless --duration or --record is given; after that, the page plays it again.
+    With --view, the run goes on until Ctrl-C unless --duration or --record is given; after that, the page replays it.
     """
     from rich.console import Console
 
@@ -259,8 +295,9 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
     if result.events:
         names = {e.name: sum(o.name == e.name for o in result.events) for e in result.events}
         rows["events"] = ", ".join(f"{n} x {name}" for name, n in names.items())
-    if result.contact_faults:
-        rows["contacts"] = result.contact_faults
+    touching = _contacts_said(result)
+    if touching:
+        rows["contacts"] = touching
     lost = _not_simulated(result)
     if lost:
         rows["not simulated"] = f"{lost} (`supple inspect` says more)"
@@ -279,6 +316,47 @@ def _say_done(console: Console, result: Result, record: Path | None) -> None:
         say(console, f"\nTo go on: {plain(again)}")
     if record is not None:
         say(console, f"\nTo watch it: {plain(f'supple view {shlex.quote(str(record))}')}")
+
+
+def _contacts_said(result: Result) -> str:
+    """Contacts at the end of a run, what was wrong at its beginning, and what its steps missed; empty without them."""
+    import numpy as np
+
+    if not isinstance(result.about.get("shapes"), list):
+        return ""
+    now, model = result.contacts(-1), result.segments[0].model
+    forces = [float(np.linalg.norm(c.force)) for c in now]
+    words = [f"{len(now)} at the end, the largest force {max(forces):.4g} N" if now else "none at the end"]
+    request = result.about.get("request")
+    on_ground = isinstance(request, dict) and request.get("ground") and model.report.source is not None
+    if on_ground and not any(model.joints[i].type == "free" for i in range(model.n_joints)):
+        words.append("the base is fixed to the world: --floating-base lets it fall")
+    return "; ".join([*words, *_began_beyond(result), *filter(None, [result.contact_faults])])
+
+
+def _began_beyond(result: Result) -> list[str]:
+    """Joints that began beyond their limits, and shapes that began within each other: they are moved apart, which
+    changes the energy."""
+    from supple.contact.judging import DEEPEST
+    from supple.model.manifold import layout
+
+    first = result.segments[0]
+    model, words = first.model, []
+    if len(first):
+        at, dofs = layout(model).plain_q, layout(model).plain_v
+        beyond = [max(model.lower[i] - first.q[0, i], first.q[0, i] - model.upper[i]) for i in at]
+        k = max(range(len(at)), key=lambda k: beyond[k], default=None)
+        if k is not None and beyond[k] > DEEPEST:
+            joint = model.joints[int(model.dof_body[dofs[k]])]
+            unit = "m" if joint.type == "prismatic" else "rad"
+            others = sum(x > DEEPEST for x in beyond) - 1
+            more = f", {others} others too" if others else ""
+            words.append(f"joint {joint.name!r} began {beyond[k]:.3g} {unit} beyond its limit{more}")
+    if len(first) > 1 and result.about.get("every", 1) == 1:
+        deepest = min(result.contacts(1), key=lambda c: c.gap, default=None)
+        if deepest is not None and deepest.gap < -DEEPEST:
+            words.append(f"{deepest.shape!r} and {deepest.other!r} began {-1e3 * deepest.gap:.3g} mm within each other")
+    return words
 
 
 def _not_simulated(result: Result) -> str:

@@ -266,7 +266,7 @@ class ContactRoom(ImplicitRoom):
 
     def _part_overlapping(self, flat: int) -> list[tuple[str, str]]:
         """Shapes of one tree that overlap at the neutral position are apart: most of them are drawn larger than they
-        are, about joints between them."""
+        are, about joints between them. Those on the world are of every tree that is not free: the base of a robot."""
         roots = np.append(_roots(self.model), -1)
         root = roots[[x.body for x in self.shapes]]
         moving = len(self.shapes) - self.scene.n_flat
@@ -281,7 +281,9 @@ class ContactRoom(ImplicitRoom):
         deep = (found["kind"] == CONTACT) & (found["gap"] < -self.contacts.overlap)
         pairs = np.column_stack([found[name][deep] for name in ("shape", "other")])
         pairs = np.unique(np.sort(pairs, axis=1), axis=0)
-        pairs = pairs[(root[pairs[:, 0]] == root[pairs[:, 1]]) & (root[pairs[:, 0]] >= 0)]
+        low, high = np.sort(root[pairs], axis=1).T
+        bound = np.append(self.model.joint_type != JointType.FREE, False)  # the last one is the world's
+        pairs = pairs[((low == high) & (low >= 0)) | ((low < 0) & bound[high])]
         more = pairs[:, 0] * len(self.shapes) + pairs[:, 1]
         apart = np.unique(np.concatenate([self.scene.apart[: self.scene.n_apart], more]))
         for scene in (self.scene, self.ahead):

@@ -34,8 +34,8 @@ PHYSICS = {
     "collision": "some shapes that could touch",
     "range": "",
 }
-LIMITS = "joint limits, unless supple.Limits is among the forces"
-CONTACTS = "contacts, unless the run is given any (contacts=True)"
+LIMITS = "joint limits, unless the run has contacts or supple.Limits"
+CONTACTS = "contacts, unless the run asks for them (contacts=True, --contacts)"
 ANY = "…"  #: for names and numbers that differ
 NAMED = 6  #: names that are shown of a group
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")

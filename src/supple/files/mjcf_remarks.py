@@ -183,7 +183,7 @@ class _Remarks:
             self.joints("range", limited & (m.jnt_type != BALL), lambda j: reason)
             return
         self.joints("range", limited & (m.jnt_type == BALL), lambda j: "the range of a ball joint is not used")
-        reason = f"its range acts only where supple.Limits is among the forces{self.others('jnt', OF_LIMITS)}"
+        reason = f"its range acts only in runs with contacts or supple.Limits{self.others('jnt', OF_LIMITS)}"
         self.joints("range", limited & (m.jnt_type != BALL), lambda j: reason)
 
     def start(self) -> None:
@@ -193,7 +193,9 @@ class _Remarks:
             at = int(m.jnt_qposadr[j])
             first = m.qpos0[at : at + (7 if m.jnt_type[j] == FREE else 1)].tolist()
             if first != ([0, 0, 0, 1, 0, 0, 0] if m.jnt_type[j] == FREE else [0]):
-                what = f"the file begins at qpos {first}, which is not in model.neutral(): give it as q"
+                what = (
+                    f"the file begins at qpos {first}, where model.neutral() does not: supple.from_mujoco converts it"
+                )
                 self.say("qpos0", "joint", [self.names.joints[j]], what)
 
     # --- bodies, geoms, sites ---------------------------------------------------------------------------
@@ -218,7 +220,7 @@ class _Remarks:
         for g in found:
             why = unsupported(m, g)
             if why is not None:
-                self.say("contact", "geom", [self.names.geoms[g]], why)
+                self.say("collision", "geom", [self.names.geoms[g]], why)
         names = [self.names.geoms[g] for g in found]
         changed = [what for what in OF_CONTACTS if self.differs("geom", what, found)]
         if changed:

@@ -3,6 +3,9 @@
 A recording of several segments (events changed the state) still gives one table, unless their models have different
 coordinates: then there is one file per segment, run-0.csv, run-1.csv and so on. NumPy files have every segment's
 arrays, named "q" or, for several segments, "0/q", "1/q".
+
+Contacts, of which a state has any number, have a table of their own: run.contacts.csv beside run.csv, a row for each;
+NumPy files have the arrays "contacts" and "contacts_end" of every segment, and "shapes", the names that they count.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from supple.writing import replacing
 Format = Choice["csv", "npz", "parquet"]
 FORMATS: tuple[str, ...] = get_args(Format)
 NUMBERS = 1_000_000  #: read at a time
+STATES = 1000  #: of which contacts are read at a time
 WIDE = 2000  #: more coordinates than this are one column of lists in Parquet
 
 
@@ -46,7 +50,7 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
         _check_ending(target, to)
         if to == "npz":
             with replacing(target, RecordingError) as new:
-                _npz(r.segments, new)
+                _npz(r.segments, _shapes(r), new)
             return [target]
         groups = _tables(r.segments)
         names = [target] if len(groups) == 1 else [
@@ -55,6 +59,10 @@ def export(recording: str | Path, path: str | Path | None = None, to: Format | N
         for name, segments in zip(names, groups):
             with replacing(name, RecordingError) as new:
                 (_csv if to == "csv" else _parquet)(segments, new)
+        if _shapes(r):
+            names.append(target.with_name(f"{target.stem}.contacts{target.suffix}"))
+            with replacing(names[-1], RecordingError) as new:
+                (_contacts_csv if to == "csv" else _contacts_parquet)(r.segments, _shapes(r), new)
     return names
 
 
@@ -115,7 +123,37 @@ def _csv(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
                 )
 
 
-def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
+def _shapes(recording: Recording) -> list[str]:
+    """The names of the shapes that its contacts count; none if nothing could touch."""
+    names = recording.about.get("shapes")
+    return [str(name) for name in names] if isinstance(names, list) else []
+
+
+#: Of contacts: two shapes, and numbers as contact/room.py has them, in metres, newtons and metres per second.
+CONTACT_NUMBERS = ("gap", *(f"{what}.{axis}" for what in ("point", "normal", "force", "slip") for axis in "xyz"))
+
+
+def _contact_blocks(segment: RecordedSegment) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """The times of contacts, and their rows, for a few states at a time; at least once."""
+    times = segment.times
+    for begin in range(0, max(len(segment), 1), STATES):
+        states = range(begin, min(begin + STATES, len(segment)))
+        parts = [x for i in states if (x := segment.touches_at(i)) is not None]
+        counts = [len(x) for x in parts]
+        rows = np.concatenate([np.zeros((0, 2 + len(CONTACT_NUMBERS))), *parts])
+        yield np.repeat(times[states.start : states.stop][: len(counts)], counts), rows
+
+
+def _contacts_csv(segments: Sequence[RecordedSegment], shapes: Sequence[str], file: BinaryIO) -> None:
+    out = csv.writer(codecs.getwriter("utf-8")(file))
+    out.writerow(["time", "shape", "other", *CONTACT_NUMBERS, "segment"])
+    for number, segment in enumerate(segments):
+        for times, rows in _contact_blocks(segment):
+            for time, (a, b, *numbers) in zip(times.tolist(), rows.tolist()):
+                out.writerow([repr(time), shapes[int(a)], shapes[int(b)], *map(repr, numbers), number])
+
+
+def _npz(segments: Sequence[RecordedSegment], shapes: Sequence[str], file: BinaryIO) -> None:
     """As np.savez writes it, but no array is ever in memory as a whole."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for number, segment in enumerate(segments):
@@ -127,6 +165,23 @@ def _npz(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
             for name, x in (arrays | {k: v for k, v in more.items() if v is not None}).items():
                 with archive.open(f"{prefix}{name}.npy", "w", force_zip64=True) as f:
                     _npy(f, x)
+            if shapes:
+                _contacts_npy(archive, prefix, segment)
+        if shapes:
+            with archive.open("shapes.npy", "w", force_zip64=True) as f:
+                np.lib.format.write_array(f, np.array(shapes), allow_pickle=False)
+
+
+def _contacts_npy(archive: zipfile.ZipFile, prefix: str, segment: RecordedSegment) -> None:
+    counts = segment.touch_counts
+    assert counts is not None
+    head = {"descr": "<f8", "fortran_order": False, "shape": (int(counts.sum()), 2 + len(CONTACT_NUMBERS))}
+    with archive.open(f"{prefix}contacts.npy", "w", force_zip64=True) as f:
+        np.lib.format.write_array_header_1_0(f, head)
+        for _, rows in _contact_blocks(segment):
+            f.write(np.ascontiguousarray(rows, dtype="<f8").tobytes())
+    with archive.open(f"{prefix}contacts_end.npy", "w", force_zip64=True) as f:
+        np.lib.format.write_array(f, np.cumsum(counts), allow_pickle=False)
 
 
 def _npy(f: Any, x: Any) -> None:
@@ -138,12 +193,34 @@ def _npy(f: Any, x: Any) -> None:
         f.write(np.ascontiguousarray(x[begin : begin + rows], dtype=dtype).tobytes())
 
 
-def _parquet(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
+def _pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise RecordingError("Parquet files need pyarrow: pip install 'supple[parquet]'") from None
+    return pa, pq
+
+
+def _contacts_parquet(segments: Sequence[RecordedSegment], shapes: Sequence[str], file: BinaryIO) -> None:
+    pa, pq = _pyarrow()
+    writer, names = None, np.array(shapes)
+    try:
+        for number, segment in enumerate(segments):
+            for times, rows in _contact_blocks(segment):
+                fields = {"time": pa.array(times)}
+                fields |= {what: pa.array(names[rows[:, k].astype(int)]) for k, what in enumerate(("shape", "other"))}
+                fields |= {what: pa.array(rows[:, 2 + k]) for k, what in enumerate(CONTACT_NUMBERS)}
+                table = pa.table(fields | {"segment": pa.array(np.full(len(rows), number))})
+                writer = writer or pq.ParquetWriter(file, table.schema)
+                writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()
+
+
+def _parquet(segments: Sequence[RecordedSegment], file: BinaryIO) -> None:
+    pa, pq = _pyarrow()
     writer = None
     try:
         for number, segment in enumerate(segments):

@@ -349,6 +349,11 @@ class RecordedSegment:
             raise self._recording._refusal(f"states/{self._states}/active", 0, "has no joints")
         return out
 
+    @property
+    def touch_counts(self) -> Ints | None:
+        """(k,) how many contacts each state has."""
+        return None if self._touch_ends is None else np.diff(self._touch_ends)
+
     def touches_at(self, i: int) -> Floats | None:
         """What touched at state i: rows of contact/room.py."""
         out: Floats | None = self._part("touches", self._touch_ends, i)
