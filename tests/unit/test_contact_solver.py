@@ -60,13 +60,14 @@ def solved(Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bi
     return touches
 
 
+@pytest.mark.parametrize("large", [0, 12], ids=["by degrees of freedom", "by touches"])
 @pytest.mark.parametrize("seed", range(6))
-def test_touches_between_many_trees_keep_the_law(seed: int) -> None:
-    """Judged by the law itself, with velocities from the dense matrix: whatever the order in which blocks of the sparse
-    one were eliminated."""
+def test_touches_between_many_trees_keep_the_law(seed: int, large: int) -> None:
+    """Judged by the law itself, with velocities from the dense matrix: whatever the unknowns of the sparse one, and the
+    order in which its blocks were eliminated."""
     rng = np.random.default_rng(seed)
     trees = int(rng.integers(2, 45))
-    Y, tree = touching_trees(rng, trees, int(rng.integers(3, 8)), int(rng.integers(trees, 3 * trees)))
+    Y, tree = touching_trees(rng, trees, large + int(rng.integers(3, 8)), int(rng.integers(trees, 3 * trees)))
     mu = rng.choice([0.0, 0.2, 0.7, 1.5], size=len(Y))
     free, bias = rng.normal(size=(len(Y), 3)) - [1, 0, 0], rng.uniform(0, 0.5, len(Y))
     touches = solved(Y, tree, mu, free, bias)

@@ -1,14 +1,13 @@
-"""The pattern of Newton's equations of an island: one block for each tree, and an order in which they are eliminated.
+"""Blocks of Newton's equations of an island, and an order in which they are eliminated.
 
-Two trees are coupled if a touch is between them. To eliminate a block couples all that it is coupled to, so the order
-decides how many blocks there are in the end: the block with the fewest neighbours comes first [minimum degree; George
-and Liu 1989, The evolution of the minimum degree ordering algorithm]. Neighbours are kept as sets of bits, and joined
-word by word.
+Eliminating a block couples all blocks that it is coupled to, so the order decides how many coupled pairs there are in
+the end: the block whose neighbours have the fewest unknowns comes first [minimum degree; George and Liu 1989, The
+evolution of the minimum degree ordering algorithm]. Neighbours are kept as sets of bits, and joined word by word.
 
     rank       place of a block in that order; the neighbours of a block are those of higher rank
-    first      where the degrees of freedom of a block begin, in the numbers of scene.local; they are in that order
+    first      number of the first unknown of a block; unknowns are in the order of blocks
     neighbours, places   ranks of neighbours, in order, and where each begins among all; `begins`: where a block's do
-    width      degrees of freedom of all neighbours
+    width      unknowns of all neighbours
     rows       where the numbers of a block begin: its rows (size, size + width), then its columns (width, size)
 """
 
@@ -17,9 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.contact.islands import touch_at
 from supple.spatial import fields
-from supple.spatial.compiler import helper, part
+from supple.spatial.compiler import helper
 from supple.spatial.fields import Integer, Integers
 from supple.spatial.held import Held
 from supple.spatial.structs import Struct
@@ -33,9 +31,13 @@ class Blocks(Struct):
     n = Integer()
     set_words = Integer()  # of a set of blocks
     tree = Integers()  # (nv,) of every degree of freedom
-    number = Integers()  # (trees,) the block of a tree
-    size = Integers()  # (blocks,) as everything up to rows
-    degree = Integers()  # number of neighbours, -1 if eliminated
+    number = Integers()  # (trees,) of a tree in the present island
+    dual = Integer()  # whether unknowns are impulses [equations.py]
+    one = Integers()  # (blocks,) as everything up to rows: the trees of a group of touches [touch_equations.py]
+    two = Integers()
+    next = Integers()  # another group that `one` is the same of, -1: none
+    size = Integers()
+    degree = Integers()  # unknowns of all neighbours, -1 if eliminated
     rank = Integers()
     sequence = Integers()  # blocks by rank
     first = Integers()  # (blocks + 1,) by rank, as everything below
@@ -43,30 +45,37 @@ class Blocks(Struct):
     width = Integers()
     rows = Integers()
     where = Integers()  # scratch: where a neighbour begins
-    swaps = Integers()  # (nv,) rows that were exchanged
+    joins = Integers()  # (blocks + 1,) where touches of a group begin among members
+    members = Integers()  # (touches,)
+    swaps = Integers()  # (3 nv,) rows that were exchanged
     sets = Integers()  # (blocks, words)
     neighbours = Integers()
     places = Integers()
     numbers = fields.Floats()
-    spread = fields.Floats()  # (3, nv) of a touch, along its two blocks [factors.py]
-    x = fields.Floats()  # (nv,) by local numbers: the right side, then the solution
+    responses = fields.Floats()  # W, pair by pair
+    spread = fields.Floats()  # (3, nv) of a touch, along degrees of freedom
+    x = fields.Floats()  # (3 nv,) the right side, then the solution
     product = Integer()  # where scratch begins in numbers
     room_sets = Integer()
     room_lists = Integer()
     room_numbers = Integer()
+    room_responses = Integer()
     wanted_sets = Integer()
     wanted_lists = Integer()
     wanted_numbers = Integer()
+    wanted_responses = Integer()
 
 
 def blocks_for(tree: NDArray[np.int64]) -> Held:
     """The memory, given the tree of every degree of freedom; for patterns and numbers it grows by need."""
     n = len(tree)
-    by_block = ("number", "size", "degree", "rank", "sequence", "first", "begins", "width", "rows", "where")
-    arrays = {name: np.zeros(n + 1, dtype=np.int64) for name in (*by_block, "swaps", "sets", "neighbours", "places")}
+    by_block = ("one", "two", "next", "size", "degree", "rank", "sequence", "first", "begins", "width", "rows", "where")
+    others = ("number", "joins", "members", "sets", "neighbours", "places")
+    arrays = {name: np.zeros(n + 1, dtype=np.int64) for name in (*by_block, *others)}
     return Blocks.of(
-        tree=np.append(tree, 0), x=np.zeros(n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1), **arrays
-    )
+        tree=np.append(tree, 0), x=np.zeros(3 * n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1),
+        responses=np.zeros(1), swaps=np.zeros(3 * n + 1, dtype=np.int64), **arrays,
+    )  # fmt: skip
 
 
 def make_room(blocks: Held) -> None:
@@ -80,71 +89,19 @@ def make_room(blocks: Held) -> None:
     if blocks.wanted_numbers > blocks.room_numbers:
         blocks.room_numbers = 2 * blocks.wanted_numbers
         blocks.numbers = np.zeros(blocks.room_numbers)
-
-
-@helper
-def sort_down(numbers, n):
-    """Shell's sort [1959]: children before their parents, so that limbs of a tree are eliminated before its root, and
-    most of them do not couple."""
-    gap = n // 2
-    while gap > 0:
-        for i in range(gap, n):
-            x, at = numbers[i], i
-            while at >= gap and numbers[at - gap] < x:
-                numbers[at] = numbers[at - gap]
-                at -= gap
-            numbers[at] = x
-        gap = gap // 2
-
-
-@helper
-def number_blocks(scene):
-    """One block for each tree of the present island."""
-    B, n = scene.blocks, 0
-    for i in range(scene.n_local):
-        B.number[B.tree[scene.dofs[i]]] = -1
-    for i in range(scene.n_local):
-        tree = B.tree[scene.dofs[i]]
-        if B.number[tree] < 0:
-            B.number[tree], B.size[n] = n, 0
-            n += 1
-        B.size[B.number[tree]] += 1
-    B.n, B.set_words = n, (n + BITS - 1) // BITS
-
-
-@helper
-def connect_blocks(scene):
-    """The blocks of every touch, and who is whose neighbour."""
-    B = scene.blocks
-    for i in range(B.n * B.set_words):
-        B.sets[i] = 0
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        p = B.number[B.tree[scene.entries[touch.first].dof]]
-        q = p
-        for i in range(touch.first, touch.first + touch.count):
-            b = B.number[B.tree[scene.entries[i].dof]]
-            q = b if b != p else q
-        touch.p, touch.q = p, q
-        if p != q:
-            B.sets[B.set_words * p + q // BITS] |= 1 << q % BITS
-            B.sets[B.set_words * q + p // BITS] |= 1 << p % BITS
-
-
-@helper
-def count_bits(x):
-    """Of a word."""
-    x = x - ((x >> 1) & 0x55555555)
-    x = (x & 0x33333333) + ((x >> 2) & 0x33333333)
-    x = (x + (x >> 4)) & 0x0F0F0F0F
-    return (x * 0x01010101 >> 24) & 0xFF
+    if blocks.wanted_responses > blocks.room_responses:
+        blocks.room_responses = 2 * blocks.wanted_responses
+        blocks.responses = np.zeros(blocks.room_responses)
 
 
 @helper
 def set_degree(B, b):
     total = 0
     for w in range(B.set_words):
-        total += count_bits(B.sets[B.set_words * b + w])
+        word, other = B.sets[B.set_words * b + w], BITS * w
+        while word != 0:
+            total += B.size[other] * (word & 1)
+            word, other = word >> 1, other + 1
     B.degree[b] = total
 
 
@@ -214,59 +171,61 @@ def place_blocks(B):
 
 
 @helper
-def renumber(scene):
-    """Degrees of freedom in the order of their blocks."""
-    B, at = scene.blocks, 0
-    for rank in range(B.n):
-        B.first[rank] = B.where[rank] = at
-        at += B.size[B.sequence[rank]]
-    B.first[B.n] = at
-    for i in range(scene.n_local):
-        j = scene.dofs[i]
-        rank = B.rank[B.number[B.tree[j]]]
-        scene.local[j] = B.where[rank]
-        B.where[rank] += 1
-    for i in range(scene.n_local):
-        B.swaps[scene.local[scene.dofs[i]]] = scene.dofs[i]
-    for i in range(scene.n_local):
-        scene.dofs[i] = B.swaps[i]
-
-
-@helper
-def place_touches(scene):
-    """Ranks of the blocks of every touch, and where the second is among the neighbours of the first."""
-    B = scene.blocks
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        p, q = B.rank[touch.p], B.rank[touch.q]
-        touch.p, touch.q, touch.panel = min(p, q), max(p, q), 0
-        if p != q:
-            low, high = B.begins[touch.p], B.begins[touch.p + 1] - 1
-            while low < high:
-                middle = (low + high) // 2
-                if B.neighbours[middle] < touch.q:
-                    low = middle + 1
-                else:
-                    high = middle
-            touch.panel = B.places[low]
-
-
-@part
-def find_pattern(scene):
-    """Of the present island. Returns whether there was room for it."""
-    B = scene.blocks
-    sort_down(scene.dofs, scene.n_local)
-    number_blocks(scene)
-    B.wanted_sets = B.n * B.set_words
-    if B.wanted_sets > B.room_sets:
-        return False
-    connect_blocks(scene)
+def order_unknowns(B):
+    """The order of blocks whose sizes are known, and where numbers and unknowns of each are. Returns whether there was
+    room; that for sets is there."""
     order_blocks(B)
     fits = list_neighbours(B)
     B.wanted_lists = B.begins[B.n]
     if not fits:
         return False
-    B.wanted_numbers = place_blocks(B)
-    renumber(scene)
-    place_touches(scene)
+    B.wanted_numbers, at = place_blocks(B), 0
+    for rank in range(B.n):
+        B.first[rank] = at
+        at += B.size[B.sequence[rank]]
+    B.first[B.n] = at
     return B.wanted_numbers <= B.room_numbers
+
+
+@helper
+def begin_sets(B, n):
+    """No neighbours, of n blocks. Returns whether there was room."""
+    B.n, B.set_words = n, (n + BITS - 1) // BITS
+    B.wanted_sets = n * B.set_words
+    if B.wanted_sets > B.room_sets:
+        return False
+    for i in range(n * B.set_words):
+        B.sets[i] = 0
+    return True
+
+
+@helper
+def connect(B, p, q):
+    """Makes two blocks neighbours."""
+    B.sets[B.set_words * p + q // BITS] |= 1 << q % BITS
+    B.sets[B.set_words * q + p // BITS] |= 1 << p % BITS
+
+
+@helper
+def number_trees(scene):
+    """Those of the present island. Returns how many there are."""
+    B, n = scene.blocks, 0
+    for i in range(scene.n_local):
+        B.number[B.tree[scene.dofs[i]]] = -1
+    for i in range(scene.n_local):
+        tree = B.tree[scene.dofs[i]]
+        if B.number[tree] < 0:
+            B.number[tree] = n
+            n += 1
+    return n
+
+
+@helper
+def trees_of(scene, touch):
+    """The one or two trees of a touch."""
+    B = scene.blocks
+    p = q = B.number[B.tree[scene.entries[touch.first].dof]]
+    for i in range(touch.first, touch.first + touch.count):
+        b = B.number[B.tree[scene.entries[i].dof]]
+        q = b if b != p else q
+    return p, q

@@ -1,5 +1,4 @@
-"""Newton's equations (1 + Y^T A Y) x = b of an island: A has one 3x3 block for each touch, not symmetric where it
-slides; Y as in rows.py. By block elimination in the order of blocks.py, with pivots within blocks.
+"""Newton's equations of an island by block elimination, in the order of blocks.py, with pivots within blocks.
 
 For each block e, in order, with R = [M_ee | U] its rows and C its columns: M_ee = L V, then U becomes L^-1 U, C becomes
 C V^-1, and C U is subtracted from the blocks of all pairs of neighbours.
@@ -7,7 +6,6 @@ C V^-1, and C U is subtracted from the blocks of all pairs of neighbours.
 
 from __future__ import annotations
 
-from supple.contact.islands import touch_at
 from supple.spatial.addresses import from_entry
 from supple.spatial.compiler import helper, part
 
@@ -26,63 +24,6 @@ def rows_of(B, rank):
 def columns_of(B, rank):
     size = block_size(B, rank)
     return from_entry(B.numbers, B.rows[rank] + size * (size + B.width[rank]))
-
-
-@helper
-def spread(scene, touch):
-    """A Y of one touch, along the degrees of freedom of its two blocks."""
-    B, A, n = scene.blocks, touch.slope, block_size(scene.blocks, touch.p)
-    last, shift = B.first[touch.p + 1], B.first[touch.q] - n
-    n += block_size(B, touch.q) if touch.q != touch.p else 0
-    for i in range(3 * n):
-        B.spread[i] = 0.0
-    for i in range(touch.first, touch.first + touch.count):
-        e = scene.entries[i]
-        f, at = A @ e.y, scene.local[e.dof]
-        at -= B.first[touch.p] if at < last else shift
-        B.spread[at], B.spread[n + at], B.spread[2 * n + at] = f.x, f.y, f.z
-    return n
-
-
-@helper
-def add_row(to, f, n, y, count):
-    """y^T of what is spread, to a row."""
-    g, h = from_entry(f, n), from_entry(f, 2 * n)
-    for c in range(count):
-        to[c] += y.x * f[c] + y.y * g[c] + y.z * h[c]
-
-
-@helper
-def add_touch_block(scene, touch):
-    """Y^T A Y of one touch."""
-    B, n, p, q = scene.blocks, spread(scene, touch), touch.p, touch.q
-    size, stride, first_p, first_q = block_size(B, p), block_size(B, p) + B.width[p], B.first[p], B.first[q]
-    own, columns, other = rows_of(B, p), columns_of(B, p), rows_of(B, q)
-    stride_q, f, g = block_size(B, q) + B.width[q], B.spread, from_entry(B.spread, size)
-    for k in range(touch.first, touch.first + touch.count):
-        y, row = scene.entries[k].y, scene.local[scene.entries[k].dof]
-        if row < B.first[p + 1]:
-            add_row(from_entry(own, stride * (row - first_p)), f, n, y, size)
-            add_row(from_entry(own, stride * (row - first_p) + size + touch.panel), g, n, y, n - size)
-        else:
-            add_row(from_entry(columns, size * (touch.panel + row - first_q)), f, n, y, size)
-            add_row(from_entry(other, stride_q * (row - first_q)), g, n, y, n - size)
-
-
-@part
-def assemble(scene):
-    """1 + Y^T A Y."""
-    B = scene.blocks
-    for i in range(B.product):
-        B.numbers[i] = 0.0
-    for rank in range(B.n):
-        R, size = rows_of(B, rank), block_size(B, rank)
-        for i in range(size):
-            R[(size + B.width[rank] + 1) * i] = 1.0
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        if touch.active and touch.slope.r0.x > 0.0:
-            add_touch_block(scene, touch)
 
 
 @helper

@@ -11,12 +11,12 @@ where x o y = (x . y, x_n y_t + y_n x_t). x and y begin well inside their cones,
 for which H y = x, and Mehrotra's choice of s [Nesterov and Todd 1997; Mehrotra 1992]. The problem is not convex because
 of |y_t| [Acary, Cadoux, Lemaréchal and Malick 2011], whose derivative is part of the equations:
 
-    dx = r - H dy,    dy = B (D Y dz + g + R dx),    dz = Y^T D dx,    B = 1 + n t^T,  D = diag(1/mu, 1, 1)
-    (1 + Y^T A Y) dz = Y^T D (N r - K g),    A = D K D,  K = N H B,  N = (1 + H B R)^-1,    t = y_t / |y_t|
+    dx = r - H dy,    dy = B (D v + g + R dx),    v = W D dx,    B = 1 + n t^T,  D = diag(1/mu, 1, 1)
+    D dx = f - A v,    f = D (N r - K g),  A = D K D,  K = N H B,  N = (1 + H B R)^-1,    t = y_t / |y_t|
 
-with g by how much y is not yet what z says [factors.py]. R is none at first, and after short steps keeps x near where
-it is. Where a touch has no friction, or is a limit, only normal parts count. It takes fifteen to twenty-five steps,
-however many touches there are; fewer if, near the end, a step of newton.py leads there at once.
+with g by how much y is not yet what z says; equations.py solves the last line. R is none at first, and after short
+steps keeps x near where it is. Where a touch has no friction, or is a limit, only normal parts count. It takes fifteen
+to twenty-five steps, however many touches there are; fewer if, near the end, a step of newton.py leads there at once.
 
 Where the way from the impulses of the step before ends, it is begun well inside again, and then without that derivative
 after short steps. Rigid bodies that slide on more places than they need, as a box that turns on its four corners, have
@@ -27,14 +27,14 @@ attempt.
 
 from __future__ import annotations
 
-from supple.contact.blocks import find_pattern
 from supple.contact.circular import across, circle, quadratic, root_of, scaling, undone, way_out
 from supple.contact.cone import fault
-from supple.contact.factors import assemble, factorize, substitute
+from supple.contact.equations import factorize_equations, solve_equations
 from supple.contact.islands import touch_at
-from supple.contact.newton import keep_best, newton_step, take_best
+from supple.contact.newton import keep_best, newton_step, nothing, take_best
 from supple.contact.rows import answer
 from supple.contact.sweeps import prepare_z, worst_fault
+from supple.contact.touch_equations import takes_part
 from supple.spatial.algebra import Mat3, Vec3, cross, dot
 from supple.spatial.compiler import helper, part
 
@@ -48,11 +48,6 @@ STALLED = 3  #: steps without progress, where the fault is below the tolerance
 SOFT, SOFTER = 1e-4, 1e-3  #: relative to W
 ATTEMPTS = 8  #: after the first; from the third on they are soft
 WEAKEST, STRONGEST, DAMPING = 1e-5, 1e-2, 10.0  #: rho relative to W, after short steps; a factor
-
-
-@helper
-def takes_part(touch):
-    return touch.active and touch.W.xx > 0.0
 
 
 @helper
@@ -164,39 +159,27 @@ def prepare_step(scene, damping, convex):
         if takes_part(touch):
             set_slope(touch, damping, convex)
         else:
-            zero = Vec3(0.0, 0.0, 0.0)
-            touch.slope = Mat3(zero, zero, zero)
-    assemble(scene)
-    factorize(scene)
+            touch.f, touch.slope = nothing()
+    factorize_equations(scene)
 
 
 @part
 def solve_step(scene):
     """dx and dy for the right sides r of touches."""
-    B = scene.blocks
-    for i in range(scene.n_local):
-        B.x[i] = 0.0
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if takes_part(touch):
             f = touch.N @ touch.r - touch.K @ touch.g
-            f = Vec3(f.x / scale_of(touch), f.y, f.z)
-            for i in range(touch.first, touch.first + touch.count):
-                B.x[scene.local[scene.entries[i].dof]] += dot(scene.entries[i].y, f)
-    substitute(B)
+            touch.f = Vec3(f.x / scale_of(touch), f.y, f.z)
+    solve_equations(scene)
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if takes_part(touch):
-            x = y = z = 0.0
-            for i in range(touch.first, touch.first + touch.count):
-                e = scene.entries[i]
-                d, c = B.x[scene.local[e.dof]], e.y
-                x, y, z = x + c.x * d, y + c.y * d, z + c.z * d
-            v = Vec3(x / scale_of(touch), y, z) if touch.friction > 0.0 else Vec3(x, 0.0, 0.0)
-            touch.dx = touch.N @ touch.r - touch.K @ (v + touch.g)
-            d = touch.dx
+            m, d, v = scale_of(touch), touch.change, touch.v
+            d = Vec3(m * d.x, d.y, d.z)
+            v = Vec3(v.x / m, v.y, v.z) if touch.friction > 0.0 else Vec3(v.x, 0.0, 0.0)
             v = v + touch.g + Vec3(touch.R_n * d.x, touch.R_t * d.y, touch.R_t * d.z)
-            touch.dy = sheared(touch, v)
+            touch.dx, touch.dy = d, sheared(touch, v)
 
 
 @helper
@@ -350,9 +333,7 @@ def find_way(scene, enough, tolerance, worst, convex, holding):
 @part
 def from_inside(scene, enough, tolerance, worst):
     """Impulses of the present island, from those that there are, until the worst fault is `enough`, or at least below
-    the tolerance. Returns it, and the number of steps; -1 for that if there is no room [blocks.py]."""
-    if not find_pattern(scene):
-        return worst, -1
+    the tolerance. Returns it, and the number of steps. The pattern of the equations is there."""
     soften(scene, 0.0)
     keep_best(scene)
     begin_inside(scene, worst)

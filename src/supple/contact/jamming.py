@@ -8,10 +8,11 @@ from impulses with which everything sticks, without sweeps in between.
 
 from __future__ import annotations
 
-from supple.contact.interior import size_of, takes_part
+from supple.contact.interior import size_of
 from supple.contact.islands import touch_at
-from supple.contact.newton import keep_best, newton_step, nothing, solve_equations, sticks, take_best
+from supple.contact.newton import change_impulses, keep_best, newton_step, nothing, sticks, take_best
 from supple.contact.sweeps import prepare_z, worst_fault
+from supple.contact.touch_equations import takes_part
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
 
@@ -26,10 +27,10 @@ def let_all_stick(scene):
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         touch.lam, touch.u = Vec3(0.0, 0.0, 0.0), touch.free
-        touch.r, touch.slope = nothing()
+        touch.f, touch.slope = nothing()
         if takes_part(touch) and touch.free.x + touch.bias <= closed:
-            touch.r, touch.slope = sticks(touch)
-    solve_equations(scene)
+            touch.f, touch.slope = sticks(touch)
+    change_impulses(scene)
 
 
 @part

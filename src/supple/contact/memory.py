@@ -88,6 +88,13 @@ class Touch(Struct):
     p = Integer()  # blocks of its bodies [blocks.py]
     q = Integer()
     panel = Integer()  # where q is among the neighbours of p
+    row = Integer()  # the first of its equations [touch_equations.py], and how many there are
+    rows = Integer()
+    scale = Value(Vec3)  # of these
+    f = Value(Vec3)  # [equations.py] as the next three
+    slope = Value(Mat3)  # A
+    v = Value(Vec3)
+    change = Value(Vec3)
     x = Value(Vec3)  # [interior.py] as everything below
     y = Value(Vec3)
     dx = Value(Vec3)
@@ -104,7 +111,6 @@ class Touch(Struct):
     R_t = Number()
     N = Value(Mat3)
     K = Value(Mat3)
-    slope = Value(Mat3)  # A
     best = Value(Vec3)  # the impulse with the least fault
     held = Number()  # [holding.py] |u_t|
     safe = Value(Vec3)  # the impulse with the least fault

@@ -7,10 +7,7 @@ frictional contact problems prone to Newton like solution methods]:
     sticks  |x_t| <= mu x_n       u' + b n = 0
     slides  otherwise             u_n' + b = 0,    lam_t' = mu lam_n' s',    s = x_t / |x_t|
 
-with the derivative of s in the last. These are linear equations lam' - lam = c - K du, so that with du = Y dz and
-dz = Y^T (lam' - lam)
-
-    (1 + Y^T K Y) dz = Y^T c                                                    [factors.py]
+with the derivative of s in the last. These are linear equations lam' - lam = f - A du [equations.py].
 
 u' includes rho (lam' - lam), with rho small beside W, so that redundant touches, four under every box, have a solution:
 that nearest to lam. Where states of touches are right, few steps are enough. Where they are not, sweeps change them:
@@ -22,11 +19,10 @@ from __future__ import annotations
 
 import math
 
-from supple.contact.blocks import find_pattern
-from supple.contact.factors import assemble, factorize, substitute
+from supple.contact.equations import factorize_equations, solve_equations
 from supple.contact.islands import touch_at
 from supple.contact.sweeps import prepare_z, sweep_once, worst_fault
-from supple.spatial.algebra import Mat3, Vec3, dot
+from supple.spatial.algebra import Mat3, Vec3
 from supple.spatial.compiler import helper, part
 
 STEPS = 12  #: at most
@@ -43,7 +39,7 @@ def nothing():
 
 @helper
 def slides(touch, rho, r, x):
-    """c and K."""
+    """f and A."""
     lam, u, mu = touch.lam, touch.u, touch.friction
     size = math.sqrt(x.y * x.y + x.z * x.z)
     y, z = x.y / size, x.z / size  # s; across it: (-z, y)
@@ -59,7 +55,7 @@ def slides(touch, rho, r, x):
 
 @helper
 def sticks(touch):
-    """c and K."""
+    """f and A."""
     W, u, zero = touch.W, touch.u, Vec3(0.0, 0.0, 0.0)
     k = 1.0 / (RHO * max(W.xx, W.yy, W.zz))
     if touch.friction == 0.0:
@@ -70,7 +66,7 @@ def sticks(touch):
 
 @helper
 def set_equation(touch):
-    """c and K of a touch, by its state."""
+    """f and A of a touch, by its state."""
     W, lam, u, mu = touch.W, touch.lam, touch.u, touch.friction
     c, K = nothing()
     x = lam.x - (u.x + touch.bias) / W.xx
@@ -82,7 +78,7 @@ def set_equation(touch):
         c, K = sticks(touch)
     else:
         c, K = slides(touch, RHO * max(W.xx, W.yy, W.zz), r, Vec3(x, y, z))
-    touch.r, touch.slope = c, K
+    touch.f, touch.slope = c, K
 
 
 @helper
@@ -102,33 +98,19 @@ def newton_step(scene):
         if touch.active and touch.W.xx > 0.0:
             set_equation(touch)
         else:
-            touch.r, touch.slope = nothing()
-    solve_equations(scene)
+            touch.f, touch.slope = nothing()
+    change_impulses(scene)
 
 
 @part
-def solve_equations(scene):
-    """The impulses that satisfy c and K of all touches."""
-    B = scene.blocks
-    assemble(scene)
-    factorize(scene)
-    for i in range(scene.n_local):
-        B.x[i] = 0.0
-    for k in range(scene.low, scene.high):
-        touch = touch_at(scene, k)
-        c = touch.r
-        for i in range(touch.first, touch.first + touch.count):
-            B.x[scene.local[scene.entries[i].dof]] += dot(scene.entries[i].y, c)
-    substitute(B)
+def change_impulses(scene):
+    """By f and A of all touches."""
+    factorize_equations(scene)
+    solve_equations(scene)
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         if touch.active and touch.W.xx > 0.0:
-            x = y = z = 0.0
-            for i in range(touch.first, touch.first + touch.count):
-                e = scene.entries[i]
-                d, c = B.x[scene.local[e.dof]], e.y
-                x, y, z = x + c.x * d, y + c.y * d, z + c.z * d
-            touch.lam = within_cone(touch.lam + touch.r - touch.slope @ Vec3(x, y, z), touch.friction)
+            touch.lam = within_cone(touch.lam + touch.change, touch.friction)
 
 
 @helper
@@ -150,9 +132,7 @@ def take_best(scene):
 @part
 def from_nearby(scene, enough, worst):
     """Impulses of the present island, from those that there are, until the worst fault is `enough`; touch.u is theirs.
-    Returns the fault of the best, which they are then, and the number of steps; -1 for that if there is no room."""
-    if not find_pattern(scene):
-        return worst, -1
+    Returns the fault of the best, which they are then, and the number of steps. The pattern of equations is there."""
     stalled, done, now = 0, 0, worst
     keep_best(scene)
     while done < STEPS and stalled < STALLED and not worst <= enough:

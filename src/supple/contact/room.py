@@ -16,7 +16,7 @@ from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import CONTACT, KINDS, LIMIT, PLANE, Entry, Exerted, Known, PlacedShape, Scene, Span, Touch
 from supple.contact.settings import Contacts
-from supple.contact.spans import axis_of, width_of
+from supple.contact.spans import width_of
 from supple.contact.stepping import (
     DONE,
     FLIGHT,
@@ -271,7 +271,6 @@ class ContactRoom(ImplicitRoom):
         root = roots[[x.body for x in self.shapes]]
         moving = len(self.shapes) - self.scene.n_flat
         q = _side_by_side(self.model, self.scene.shapes[:moving], root[:moving])
-        self.scene.axis = self.ahead.axis = axis_of(poses(self.model, q).position)
         grounds = self.scene.shapes[moving:]  # of no tree, and perhaps above all shapes
         bits = {name: grounds[name].copy() for name in ("group", "mask")}
         grounds["group"] = grounds["mask"] = 0

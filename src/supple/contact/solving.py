@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.contact.equations import find_pattern
 from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
 from supple.contact.islands import enter_island, find_islands
@@ -38,14 +39,12 @@ def solve_touches(scene, most, tolerance, last):
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
-            x, steps = from_nearby(scene, enough, x)
-            if steps < 0:
+            if not find_pattern(scene):
                 return -1.0
+            x, steps = from_nearby(scene, enough, x)
             done += steps
         if not x <= NEAR * tolerance and done < most:
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
-            if steps < 0:
-                return -1.0
             done += steps
             if not x <= GOOD * tolerance:
                 x, more = sweep(scene, x, LAST, LAST, GOOD * tolerance)

@@ -1,8 +1,8 @@
 """Boxes of shapes in an order in which they can be swept.
 
-They are sorted along the axis along which the model is the longest, in strips across the second longest one: a strip
-has the boxes that begin in it. Without strips, the number of boxes side by side along one axis, which all are tried,
-would grow with the model. Few shapes are in one strip.
+They are sorted along the axis along which shapes that move spread the most at the moment, in strips across the second
+one: a strip has the boxes that begin in it. Without strips, the number of boxes side by side along one axis, which all
+are tried, would grow with the model. Few shapes are in one strip.
 
 The order of the step before is nearly right, so that sorting by insertion costs O(n). Where it is not, heapsort
 [Williams 1964] takes over. Boxes that begin alike are sorted by the numbers of shapes: the order does not depend on the
@@ -27,16 +27,29 @@ FARTHEST = 1e15  #: the number of a strip
 MOVES = 16  #: of each box by insertion, on average, before heapsort takes over
 
 
-def axis_of(at: Floats) -> int:
-    """The axes along which points spread the most, then less: first + 3 if the one after the first is the last."""
-    spread = np.ptp(at, axis=0)
-    first = int(np.argmax(spread))
-    return first + 3 * bool(spread[(first + 2) % 3] > spread[(first + 1) % 3])
-
-
 def width_of(boxes: Floats) -> float:
     """Of strips, for shapes with these half edges."""
     return WIDE * float(np.linalg.norm(boxes, axis=1).mean()) if len(boxes) > FEW else math.inf
+
+
+@helper
+def axis_of(scene):
+    """The axes along which shapes on bodies spread the most, then less: first + 3 if the one after the first is the
+    last."""
+    low, high = Vec3(1e300, 1e300, 1e300), Vec3(-1e300, -1e300, -1e300)
+    for i in range(scene.n_shapes - scene.n_flat):
+        if scene.shapes[i].body >= 0:
+            at = scene.shapes[i].at
+            low = Vec3(min(low.x, at.x), min(low.y, at.y), min(low.z, at.z))
+            high = Vec3(max(high.x, at.x), max(high.y, at.y), max(high.z, at.z))
+    x, y, z = high.x - low.x, high.y - low.y, high.z - low.z
+    if x >= y and x >= z:
+        axis = 3 if z > y else 0
+    elif y >= z:
+        axis = 4 if x > z else 1
+    else:
+        axis = 5 if y > x else 2
+    return axis
 
 
 @helper
@@ -113,7 +126,8 @@ def sort_by_insertion(spans, spare, n):
 @helper
 def order_spans(scene):
     """Those of shapes that are placed, and where strips begin."""
-    spans, n, axis = scene.spans, scene.n_shapes - scene.n_flat, scene.axis
+    spans, n, axis = scene.spans, scene.n_shapes - scene.n_flat, axis_of(scene)
+    scene.axis = axis
     for k in range(n):
         span, shape = spans[k], scene.shapes[spans[k].shape]
         span.low, span.high = turned_to(shape.low, axis), turned_to(shape.high, axis)

@@ -1,0 +1,41 @@
+"""Newton's equations of an island: how impulses change by `change` and velocities by v, where
+
+    change = f - A v,    v = W change
+
+with f and A of every touch; of one that does not take part, both are zero. Unknowns are degrees of freedom or impulses,
+whichever are fewer: a person on the ground touches it in few places, a box in more than it needs.
+"""
+
+from __future__ import annotations
+
+from supple.contact.factors import factorize
+from supple.contact.touch_equations import assemble_touches, count_equations, find_touch_pattern, solve_for_touches
+from supple.contact.tree_equations import assemble_trees, find_tree_pattern, solve_for_trees
+from supple.spatial.compiler import part
+
+
+@part
+def find_pattern(scene):
+    """Of the present island. Returns whether there was room for it."""
+    few = scene.high - scene.low <= scene.n_local  # for which there is room
+    scene.blocks.dual = few and count_equations(scene) <= scene.n_local
+    return find_touch_pattern(scene) if scene.blocks.dual else find_tree_pattern(scene)
+
+
+@part
+def factorize_equations(scene):
+    """For A of all touches, touch.slope."""
+    if scene.blocks.dual:
+        assemble_touches(scene)
+    else:
+        assemble_trees(scene)
+    factorize(scene)
+
+
+@part
+def solve_equations(scene):
+    """For f of all touches."""
+    if scene.blocks.dual:
+        solve_for_touches(scene)
+    else:
+        solve_for_trees(scene)
