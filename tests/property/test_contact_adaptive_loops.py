@@ -169,3 +169,91 @@ MECHANISMS = ["random", "twice", "trees", "ring", "four-bar", "parallelogram", "
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_step_solves_its_problem_written_densely(name: str) -> None:
     assert sum(judged_step(name, seed) for seed in range(12)) > 3
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_joints_active_is_the_exact_run(seed: int) -> None:
+    """From where it touches; as for trees, forces are unique only for a short while."""
+    rng = np.random.default_rng(seed)
+    model, q = ring(4 + seed, geared=seed == 2)
+    height = supple.poses(model, q).position[:, 2].min()
+    q[2] += 0.03 - height
+    v = supple.close_velocities(model, q, 0.4 * rng.normal(size=model.nv))
+    v[2] = -1.0
+    how: dict[str, Any] = dict(duration=0.08, dt=H, contacts=FLOOR)
+    exact = simulate(model, q, v, **how)
+    ours = simulate(model, q, v, method="adaptive", active=model.n_bodies, **how)
+    assert sum(bool(exact.contacts(i)) for i in range(len(exact.times))) > 10
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+
+
+def test_all_joints_active_with_springs_limits_and_bounces() -> None:
+    model, q = ring(5)
+    hinges = np.arange(model.nv) > 5
+    model = replace(
+        model, lower=np.where(np.arange(model.nq) < 7, model.lower, 1.2), stiffness=2.0 * hinges, damping=0.02 * hinges,
+        shape_list=tuple(replace(x, restitution=0.6) for x in model.shape_list),
+    )  # fmt: skip
+    q[2] += 0.031 - supple.poses(model, q).position[:, 2].min()
+    how: dict[str, Any] = dict(duration=0.2, dt=H, contacts=FLOOR)
+    v = np.r_[0.5, 0.0, -2.0, np.zeros(model.nv - 3)]
+    exact, ours = simulate(model, q, v, **how), simulate(model, q, v, method="adaptive", active=model.n_bodies, **how)
+    assert exact.v[5:, 2].max() > 0.3 and exact.q[:, 7:].min() < 1.2 + 1e-3  # it bounces, and reaches a limit
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("active", [0, 4, 6])
+@pytest.mark.parametrize("geared", [False, True])
+def test_the_laws_of_contact_hold_at_every_step(active: int, geared: bool) -> None:
+    model, q = ring(8, geared)
+    q[2:7] = 0.9, 0.3, 0.4, 0.1, 0.9
+    q[3:7] /= np.linalg.norm(q[3:7])
+    r = simulate(model, q, duration=1.0, dt=H, contacts=FLOOR, method="adaptive", active=active)
+    touched, scale = 0, model.total_mass * G * G * H * H
+    for i, (x, v) in enumerate(zip(r.q, r.v)):
+        rows = gaps(model, x, v)
+        assert np.abs(rows.phi).max() < 1e-10 and np.abs(rows.rate).max() < 1e-10
+        for c in r.contacts(i):
+            along = c.force @ c.normal
+            across = c.force - along * c.normal
+            touched += 1
+            assert along >= 0.0 and c.gap > -5e-4 and np.linalg.norm(across) <= 0.4 * along * (1 + 1e-6) + 1e-9
+            if np.linalg.norm(c.slip) > 1e-4 and along > 1e-3:
+                assert across @ c.slip <= 1e-6 * along * np.linalg.norm(c.slip)  # against the slip
+    kinetic = supple.kinetic_energy(model, r.q, r.v)
+    assert touched > 300 and (np.diff(r.energy) / (kinetic[:-1] + scale)).max() < 2e-3
+
+
+# --- which joints move ------------------------------------------------------------------------------------------------
+
+
+def test_joints_are_chosen_by_the_forces_of_loops_and_contacts_together() -> None:
+    """At an update of a ring that moves on the floor: accelerations of the whole body under both, beside dense ones."""
+    model, q = ring(6)
+    q[2] = 0.5
+    v = supple.close_velocities(model, q, np.r_[0.5, 0.3, -0.5, 0.2, 1.0, 0.1, np.ones(5)])
+    body, seen = AdaptiveDynamics(model, q, v, active=4, update_every=1, contacts=FLOOR), 0
+    turns = supple.exact.tables.host_tables(model).tables.outward["R"].reshape(-1, 3, 3)
+    for _ in range(120):
+        q, v = body.q.copy(), body.v.copy()
+        body.step(H)
+        memory = body._hybrid.memory
+        count = int(((touches := body._hybrid.touches.room.found)["lam"][:, 0] > 0).sum())  # type: ignore[union-attr]
+        if not len(touches) or not count:
+            continue
+        rows, place = closure(model, q, v), supple.poses(model, q)
+        force = -supple.inverse_dynamics(model, q, v, np.zeros(model.nv))
+        for outer in memory.outer:
+            if np.any(outer["f"]):
+                R = place.rotation[outer["body"]] @ turns[outer["body"]].T
+                wrench = np.r_[R @ outer["f"][:3], R @ outer["f"][3:]]
+                force += supple.jacobian(model, q, int(outer["body"])).T @ wrench
+        memory.outer["f"] = 0.0
+        whole = np.block([[supple.mass_matrix(model, q), rows.G.T], [rows.G, np.zeros((len(rows.G),) * 2)]])
+        expected = np.linalg.lstsq(whole, np.r_[force, rows.g], rcond=1e-11)[0][: model.nv]
+        np.testing.assert_allclose(memory.closing.wanted[: model.nv], expected, atol=1e-7 * np.abs(expected).max())
+        seen += 1
+    assert seen > 20
