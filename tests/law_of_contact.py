@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import supple
-from supple import Contacts, Model, Shape
+from supple import AdaptiveDynamics, Contacts, Model, Shape, SimulationError
 from supple.contact.memory import CONTACT, LIMIT
 from supple.contact.room import ContactRoom, Unsolved
 from supple.integrating.joint_law import LAW
@@ -36,6 +36,7 @@ class Verdict:
     flights: int = 0  #: and without
     parts: int = 0  #: of steps with touches
     rough: int = 0  #: parts that were as short as they get, and still not as good as promised
+    relaxed: int = 0  #: parts of adaptive steps that miss the law, and say so
     refused: list[str] = field(default_factory=list)
     pull: float = 0.0  #: the largest impulse that pulled, relative to the largest of its step
     cone: float = 0.0  #: by how much friction left its cone, likewise
@@ -61,7 +62,7 @@ class Verdict:
             [
                 f"{self.scenes:,} scenes, {self.steps:,} steps with touches and {self.flights:,} without, "
                 f"{len(self.refused)} refused; {self.parts / max(self.steps, 1):.2f} parts a step, "
-                f"{self.rough} of them rough",
+                f"{self.rough} of them rough, {self.relaxed} off the law",
                 f"of the largest impulse of a step: pull {self.pull:.1g}, beyond the cone {self.cone:.1g}",
                 f"of the velocities that meet: fault {self.fault:.1g}, u differs by {self.differ:.1g}",
                 f"overlap, largest of a scene, mm: {spread(self.overlap, 1e-3)}; not found by the search "
@@ -108,7 +109,8 @@ class Judge:
         self.room, self.looking = (ContactRoom(model, NOTHING, contacts) for _ in range(2))
         self.bounces = any(x.restitution > 0 for x in self.room.shapes)
         self.overlap = self.beyond = self.rise = 0.0
-        self.count, self.deepest = 0, ""
+        self.count, self.deepest, self.risen = 0, "", ""
+        self._lifted = 0.0
         self._solid = [k for k, x in enumerate(self.room.shapes) if x.kind not in ("plane", "heights")]
         self._coal = {k: coal_shape(self.room.shapes[k]) for k in self._solid} if coal else {}
         n = len(self.room.shapes)
@@ -120,42 +122,56 @@ class Judge:
         for _ in range(round(duration / h)):
             try:
                 self.step(h)
-            except Unsolved as e:
+            except (Unsolved, SimulationError) as e:
                 self.verdict.refused.append(f"{self.name}, step {self.count}: {e}")
                 break
         self.verdict.scenes += 1
         for name in ("overlap", "beyond", "rise"):
             x = getattr(self, name)
             if x > max(getattr(self.verdict, name), default=0.0):
-                self.verdict.where[name] = self.name + (f": {self.deepest}" if name == "overlap" else "")
+                more = {"overlap": self.deepest, "rise": self.risen}.get(name)
+                self.verdict.where[name] = self.name + (f": {more}" if more else "")
             getattr(self.verdict, name).append(x)
 
     def step(self, h: float) -> None:
-        model, room, q, v = self.model, self.room, self.q, self.v
+        model, q, v = self.model, self.q, self.v
         kinetic, potential = self._energies(q, v)
         lifted = 0.0  # by moving apart what overlaps
-        if room.take(q, v, h, np.zeros(model.nv), None):
-            self.q, self.v = room.q.copy(), room.v.copy()
+        parts = self._take(h)
+        if parts > 0:
             self.verdict.steps += 1
-            self.verdict.parts += room.landing.parts
-            self.verdict.rough += room.landing.rough
-            lifted = room.landing.lifted
+            self.verdict.parts += parts
+            lifted = self._lifted
             self._judge_impulses()
-            if room.landing.parts == 1:
-                self._judge_velocities(q, v, h)
+            if parts == 1:
+                self._judge_velocities(q, h)
         else:
-            final = supple.simulate(model, q, v, dt=h, duration=h).final
-            self.q, self.v = final.q, final.v
             self.verdict.flights += 1
         self.count += 1
         self._judge_places()
         now = self._energies(self.q, self.v)
         g = np.array(model.gravity)
-        rise = sum(now) - kinetic - potential - lifted
-        self.rise = max(self.rise, rise / (kinetic + model.total_mass * float(g @ g) * h * h + 1e-12))
+        rise = (sum(now) - kinetic - potential - lifted) / (kinetic + model.total_mass * float(g @ g) * h * h + 1e-12)
+        if rise > self.rise:
+            self.rise, self.risen = rise, f"step {self.count}"
+
+    def _take(self, h: float) -> int:
+        """A step. Returns its parts, 0 if nothing touched in it."""
+        room, q, v = self.room, self.q, self.v
+        if room.take(q, v, h, np.zeros(self.model.nv), None):
+            self.q, self.v, self._lifted = room.q.copy(), room.v.copy(), room.landing.lifted
+            self.verdict.rough += room.landing.rough
+            return int(room.landing.parts)
+        final = supple.simulate(self.model, q, v, dt=h, duration=h).final
+        self.q, self.v = final.q, final.v
+        return 0
 
     def _energies(self, q: Floats, v: Floats) -> tuple[float, float]:
-        return float(supple.kinetic_energy(self.model, q, v)), float(supple.potential_energy(self.model, q))
+        """Of motion; and of gravity and the model's own springs."""
+        model, at = self.model, layout(self.model)
+        stretch = q[at.plain_q] - model.rest[at.plain_q]
+        springs = 0.5 * float(model.stiffness[at.plain_v] @ stretch**2)
+        return float(supple.kinetic_energy(model, q, v)), float(supple.potential_energy(model, q)) + springs
 
     def _judge_impulses(self) -> None:
         """They push, and friction is in its cone."""
@@ -166,7 +182,7 @@ class Judge:
         excess = np.hypot(lam[:, 1], lam[:, 2]) - np.where(found["kind"] == CONTACT, mu, 0.0) * lam[:, 0]
         self.verdict.note("cone", excess.max(initial=0.0) / largest, self.name)
 
-    def _judge_velocities(self, q: Floats, v: Floats, h: float) -> None:
+    def _judge_velocities(self, q: Floats, h: float) -> None:
         """Touches where the step began, with the velocities that it ended with, along the axes of its beginning."""
         found, model, v1 = self.room.found, self.model, self.v.copy()
         for at, lin in zip(layout(model).free_q, layout(model).free_lin):
@@ -179,7 +195,8 @@ class Judge:
                 u[k, 0] = t["n"][0] * v1[t["a"]]
                 continue
             w = np.zeros(3)
-            for b, sign in ((t["a"], 1.0), (t["b"], -1.0)):
+            for shape, sign in ((t["shape"], 1.0), (t["other"], -1.0)):
+                b = self.room.shapes[shape].body
                 if b >= 0:
                     w += sign * (motion.linear[b] + np.cross(motion.angular[b], t["point"] - P[b]))
             u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
@@ -189,9 +206,14 @@ class Judge:
         self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
         opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / h, np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
         pushes = lam[:, 0] * found["W"][:, 0]  # as a velocity
-        along = (lam[:, 1:] * u[:, 1:]).sum(axis=1) / np.maximum(slip, 1e-300)  # against the slip if negative
-        lost = found["W"][:, 0] * (mu * lam[:, 0] + np.where(slip > 0, along, 0.0))
-        faults = [-opens, np.minimum(pushes, opens), np.minimum(slip, lost)]
+        # how far friction is from where it should be, given the slip, or the slip given friction, or it sticks
+        t, size = lam[:, 1:], np.hypot(lam[:, 1], lam[:, 2])
+        should = -(mu * lam[:, 0] / np.maximum(slip, 1e-300))[:, None] * u[:, 1:]
+        wrong = found["W"][:, 0] * np.linalg.norm(t - should, axis=1)
+        aside = np.linalg.norm(u[:, 1:] + (slip / np.maximum(size, 1e-300))[:, None] * t, axis=1)
+        aside += found["W"][:, 0] * np.abs(mu * lam[:, 0] - size)
+        slides = np.minimum(np.minimum(slip, wrong), aside)
+        faults = [-opens, np.minimum(pushes, opens), slides]
         self.verdict.note("fault", max(x.max(initial=0.0) for x in faults) / met, self.name)
 
     def _judge_places(self) -> None:
@@ -244,3 +266,25 @@ class Judge:
         self.overlap = max(self.overlap, deep)
         missed = deep - known.get((min(k, l), max(k, l)), 0.0)
         self.verdict.note("unseen", missed, f"{self.name}, step {self.count}: {k} and {l}")
+
+
+class AdaptiveJudge(Judge):
+    """The same of adaptive dynamics."""
+
+    def __init__(self, body: AdaptiveDynamics, verdict: Verdict, name: str) -> None:
+        assert body.contacts is not None and body._hybrid.touches is not None
+        self.body = body
+        super().__init__(body.model, body.q.copy(), body.v.copy(), body.contacts, verdict, name)
+        self.room = body._hybrid.touches.room
+
+    def _take(self, h: float) -> int:
+        body, before = self.body, self.body.stats
+        asleep = len(body.sleeping)
+        body.step(h)
+        self.q, self.v, struct, now = body.q.copy(), body.v.copy(), body._hybrid.memory.touching, body.stats
+        self.verdict.rough += now.rough - before.rough
+        self.verdict.relaxed += now.relaxed - before.relaxed
+        self._lifted = struct.lifted
+        if len(body.sleeping) == (body.model.parent < 0).sum() == asleep:
+            return 0
+        return int(struct.parts) if len(self.room.found) else 0

@@ -4,6 +4,8 @@ python -m tests.random_scenes --scenes 1000 --seed 0    as many scenes, and what
 python -m tests.random_scenes --stack 10000             ten boxes on each other, for so many steps
 python -m tests.random_scenes --heap 100 --seed 1       so many boxes that fall together
 python -m tests.random_scenes --only 17                 one scene of them
+python -m tests.random_scenes --adaptive --scenes 200   the same scenes, piles of chains and people who fall, of which
+                                                        some joints move
 """
 
 from __future__ import annotations
@@ -11,17 +13,20 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from supple import Contacts, Model, ModelBuilder
+from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, scenes
+from supple.contact.ground import lowest_point
 from supple.contact.memory import CONTACT
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from supple.model.geometry import rotation_from_quaternion
-from tests.law_of_contact import Judge, Verdict
+from tests.law_of_contact import AdaptiveJudge, Judge, Verdict
+from tests.touching import chains, strewn
 
 Floats = NDArray[np.float64]
 KINDS = ("sphere", "capsule", "box", "cylinder", "hull")
@@ -106,9 +111,9 @@ def scene(seed: int, number: int) -> tuple[Model, Floats, Floats, float]:
     return model, q, v, float(rng.choice(STEPS))
 
 
-def lower_apart(model: Model, q: Floats, roots: NDArray[np.int64]) -> None:
+def lower_apart(model: Model, q: Floats, roots: NDArray[np.int64], contacts: Contacts | None = None) -> None:
     """Every tree as low as it gets without touching anything, the first one first."""
-    room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts or Contacts())
     for at in roots:
         free = q[at + 2]
         for height in np.arange(0.2, free, 0.1):
@@ -121,6 +126,46 @@ def judge_scene(seed: int, number: int, verdict: Verdict, duration: float = DURA
     model, q, v, h = scene(seed, number)
     judge = Judge(model, q, v, Contacts(), verdict, f"scene {number}, steps of {1e3 * h:.0f} ms")
     judge.run(duration, h)
+    return judge
+
+
+def adaptive_scene(seed: int, number: int) -> tuple[AdaptiveDynamics, float, str]:
+    """A body of which some joints move, the step, and what it is: of every four, two scenes as above, a pile of chains,
+    and a few people who fall."""
+    rng = np.random.default_rng((seed, number, 1))
+    every, kind = int(rng.choice([1, 3, 20])), number % 4
+    contacts: Contacts = Contacts(ground=0.0)
+    if kind < 2:
+        model, q, v, h = scene(seed, number)
+        contacts = Contacts()
+    elif kind == 2:
+        model = chains(int(rng.integers(2, 8)), int(rng.integers(2, 7)), restitution=float(rng.choice([0.0, 0.0, 0.6])),
+                       lower=-1.0, upper=1.0)  # fmt: skip
+        q, v, h = strewn(model, number, 0.8, 0.1), np.zeros(model.nv), float(rng.choice(STEPS))
+        roots, hinges = model.q_index[model.parent < 0], model.q_index[model.parent >= 0]
+        q[hinges] = np.clip(q[hinges], -0.9, 0.9)
+        q[roots + 2] = 10.0 * np.arange(1, len(roots) + 1)
+        lower_apart(model, q, roots, contacts)
+    else:
+        crowd = scenes.falling_crowd(1, int(rng.integers(1, 4)), number)
+        model, q, v, h = crowd.model, crowd.q0.copy(), np.zeros(crowd.model.nv), float(rng.choice(STEPS[:3]))
+        assert crowd.contacts is not None
+        contacts = replace(crowd.contacts, ground=lowest_point(model, q))
+        room = ContactRoom(model, np.zeros((0, LAW)), contacts)  # limbs may overlap as people stand
+        deep = room.touching(q)[["shape", "other"]][room.found["gap"] < 0.0].tolist()
+        contacts = replace(contacts, apart=[(room.shapes[i].name, room.shapes[j].name) for i, j in deep])
+        for first in model.v_index[model.parent < 0]:
+            v[first : first + 2] = rng.normal(size=2) * 3.0
+    active = int(rng.integers(0, model.n_bodies + 1) if kind < 3 else rng.integers(0, model.n_bodies // 8))
+    body = AdaptiveDynamics(model, q, v, active=active, update_every=every, contacts=contacts)
+    name = f"{active} of {model.n_bodies} joints, chosen every {every} steps of {1e3 * h:.0f} ms"
+    return body, h, name
+
+
+def judge_adaptive(seed: int, number: int, verdict: Verdict, duration: float = DURATION) -> AdaptiveJudge:
+    body, h, what = adaptive_scene(seed, number)
+    judge = AdaptiveJudge(body, verdict, f"scene {number}, {what}")
+    judge.run(duration if number % 4 < 3 else 2 * duration, h)
     return judge
 
 
@@ -169,6 +214,7 @@ def main() -> None:
         ("heap", "so many boxes"),
     ]:
         parser.add_argument(f"--{name}", type=int, default=0 if name == "seed" else None, help=what)
+    parser.add_argument("--adaptive", action="store_true", help="of which some joints move")
     given = parser.parse_args()
     if given.stack is not None:
         print(stack(given.stack))
@@ -178,7 +224,7 @@ def main() -> None:
         verdict, begun = Verdict(), time.perf_counter()
         numbers = [given.only] if given.only is not None else range(given.scenes or 20)
         for number in numbers:
-            judge_scene(given.seed, number, verdict)
+            (judge_adaptive if given.adaptive else judge_scene)(given.seed, number, verdict)
             if verdict.scenes % 100 == 0 or verdict.scenes == len(numbers):
                 print(f"{verdict}\n{time.perf_counter() - begun:.0f} s\n", flush=True)
 

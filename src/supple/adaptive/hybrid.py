@@ -202,8 +202,6 @@ class Hybrid(Pointing):
         flags[nodes_above(self.assembly, nodes)] = CURRENT
         flags[joined[flags[joined] > 0]] = CURRENT | HELD
         flags[nodes] = CURRENT
-        if self.touches is not None:
-            self.touches.not_judged()
         self._form()
 
     def _form(self) -> None:
@@ -367,7 +365,7 @@ class Hybrid(Pointing):
         for name in SAVED_ARRAYS:
             getattr(self.memory, name)[:] = saved[name]
         if self.touches is not None:
-            self.touches.restore(saved)
+            self.touches.restore(saved, self.memory)
             self._mark_must()
         self._form()
         for name in SAVED_NUMBERS:

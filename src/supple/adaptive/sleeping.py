@@ -89,7 +89,7 @@ def keep_touches(touching, h):
     for k in range(scene.n):
         touch = scene.touches[k]
         a = character(touching, touch.shape)
-        if a >= 0 and touch.lam.x > 0.0 and is_at_rest(touching, touch) and touching.n_resting < touching.resting_room:
+        if a >= 0 and touch.lam.x > 0.0 and is_at_rest(touching, touch):
             copy_touch(touching.resting[touching.n_resting], touch, touch.lam * (1.0 / h))
             touching.n_resting += 1
 
@@ -109,7 +109,7 @@ def drop_touches(touching):
         if is_at_rest(touching, touch):
             copy_touch(touching.resting[n], touch, touch.lam)
             n += 1
-        elif scene.n_known < scene.capacity:
+        else:
             known = scene.known[scene.n_known]
             known.key, known.lam = touch.key, touch.lam
             scene.n_known += 1

@@ -27,10 +27,12 @@ class AdaptiveStats:
     velocity_error: float  #: at the last update: of the joints that were stopped
     certified: bool  #: whether acceleration_error holds for the accelerations of every step
     measure: str  #: what `error` is measured in: relative, or with its unit
-    #: Steps with contacts after which shapes overlap, or joints are beyond their limits, by more than 0.5 mm or mrad,
-    #: and by more than before; and the most of it then, m or rad.
+    #: Parts of steps with contacts that stand although they end with more overlap or energy than they may, because they
+    #: are as short as they get; the largest overlap in them, or joints beyond their limits, m or rad; and the most
+    #: energy that one added, relative to T + m g^2 h^2.
     rough: int = 0
     overlap: float = 0.0
+    energy_gain: float = 0.0
     #: Parts of steps, of at most a 64th, that miss the law of contact by more than Contacts.tolerance, because no
     #: forces were found that keep it: what slides in them may part; and the largest velocity by which they do, m/s.
     relaxed: int = 0
@@ -70,7 +72,8 @@ def stats_of(hybrid: Held, settings: Settings, measure: str) -> AdaptiveStats:
 
 
 def _of_contacts(t: Held) -> dict[str, Any]:
-    return {"rough": t.rough, "overlap": t.deepest, "relaxed": t.relaxed, "relaxed_fault": t.relaxed_fault}
+    names = {"rough": "rough", "overlap": "deepest", "energy_gain": "gained", "relaxed": "relaxed"}
+    return {name: getattr(t, field) for name, field in names.items()} | {"relaxed_fault": t.relaxed_fault}
 
 
 def _share(rest: float, total: float, relative: bool) -> float:

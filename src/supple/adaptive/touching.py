@@ -2,13 +2,14 @@
 
 A step in which nothing of a hybrid body can touch anything, and no springs, controllers or friction act at joints, is
 one of steps.py. Any other is one of contact/stepping.py, over the active joints [touching_parts.py]: of order one,
-implicit in the forces of joints, which may be stiff. Where all joints are active it is that of an exact run. Energies
-are not checked in it.
+implicit in the forces of joints, which may be stiff; its parts are judged where they end, and halved if they overlap or
+gain energy [touching_halving.py]. Where all joints are active it is that of an exact run.
 
-The active joints are chosen where such a step begins. The forces of touches act on the articulated body as they were in
-the step before; velocities are those that the transient hybrid body would have at the end of the step, touches
-included; then joints that are not chosen are stopped, with the velocities that they have now, and the step is taken:
-whatever stopping joints does to touches, the step takes care of it.
+The active joints are chosen where a step begins, also one of steps.py: what was rigid until then may touch. The forces
+of touches act on the articulated body as they were in the step before; velocities are those that the transient hybrid
+body would have at the end of the step, touches included; then joints that are not chosen are stopped, with the
+velocities that they have now, and the step is taken: whatever stopping joints does to touches, the step takes care of
+it.
 
 Rigid parts that touch in many places are harder to solve for than whole bodies, which give way. A part of a step for
 which no forces are found is halved, down to a 64th of the step. Of that, the forces of a convex law are taken if there
@@ -22,7 +23,7 @@ from numba import types
 from supple.adaptive.choose import choose_active_region, find_update_region
 from supple.adaptive.heapsort import sort
 from supple.adaptive.hybrid_places import form_hybrid_body
-from supple.adaptive.keeping import keep_state
+from supple.adaptive.keeping import is_unstable, keep_state
 from supple.adaptive.ledger import LOOK
 from supple.adaptive.loop_units import choose_region, find_region
 from supple.adaptive.memory import CURRENT, UPDATE, HybridBody
@@ -30,14 +31,13 @@ from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
-from supple.adaptive.steps import FIXED, accelerate_all, close, is_new, run_kernel
+from supple.adaptive.steps import FIXED, UNSTABLE, accelerate_all, close, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
+from supple.adaptive.touching_halving import find_here, lacks_room, take_parts
 from supple.adaptive.touching_loops import begin_closing
-from supple.adaptive.touching_memory import NOT_KNOWN, touching_of
-from supple.adaptive.touching_parts import move_part, solve_part, strike
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_parts import solve_part
 from supple.adaptive.touching_places import world_of
-from supple.adaptive.touching_search import search_touches
-from supple.contact.judging import DEEPEST
 from supple.contact.memory import CONTACT
 from supple.contact.points import norm
 from supple.contact.stepping import (
@@ -45,13 +45,9 @@ from supple.contact.stepping import (
     FLIGHT,
     MORE_EQUATIONS,
     MORE_TOUCHES,
-    RELAXED,
-    SHARE,
     SINGULAR,
-    STRIKES,
     UNSOLVED,
     recall,
-    remember,
 )
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Force, cross
@@ -59,16 +55,9 @@ from supple.spatial.compiler import helper, kernel
 
 #: How a run ended, besides those of steps.py: room is needed, and then it goes on; forces could not be found.
 ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, NOT_SOLVED = 10, 11, 12, 13
-FINEST = 1.0 / 64.0  #: of a step: parts that are no longer than this are not halved
+GROWS = 20  #: what became of a step, besides those of contact/stepping.py: energy grows without a source
 ROUGH = 0.01  #: tolerance of the velocities by which joints are chosen
 SPARE = 2  #: room for touches, relative to those at the beginning of a step: a choice of joints may bring more
-
-
-@helper
-def find_here(hybrid, mask, h):
-    """The touches at the present position, of the region with one of the flags in `mask`."""
-    without_joints(hybrid, True, False, True)
-    search_touches(hybrid, mask, h)
 
 
 # --- the choice of joints ---------------------------------------------------------------------------------------------
@@ -138,12 +127,11 @@ def swap_with_end(hybrid, m, x):
             x.v[j], end[j] = end[j], x.v[j]
 
 
-@kernel(types.int64(HybridBody.type, types.float64), "active region update with touches", effort=2, nogil=True)
-def choose_joints(hybrid, h):
-    """The active region update where a step with touches begins; these have been found. Returns DONE, or SINGULAR."""
+@helper
+def find_transient(hybrid, h):
+    """The transient hybrid body, of the active region and the acceleration update region. Returns DONE, or SINGULAR."""
     touching = touching_of(hybrid)
-    scene = touching.scene
-    recall(scene, h)
+    recall(touching.scene, h)
     find_sleepers(hybrid)
     add_paths(hybrid)
     note_forces(hybrid)
@@ -160,22 +148,47 @@ def choose_joints(hybrid, h):
     if not hybrid.has_loops and is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
         touching.formed += 1
+    return DONE
+
+
+@helper
+def predict_end(hybrid, h):
+    """Velocities of the transient hybrid body at the end of a step, in `end`. Returns what became of it."""
+    touching = touching_of(hybrid)
+    scene, tolerance = touching.scene, touching.tolerance
     find_here(hybrid, CURRENT | UPDATE, h)
+    if scene.n > scene.capacity:
+        return MORE_TOUCHES
+    recall(scene, h)
+    touching.tolerance = max(tolerance, ROUGH)
+    status = solve_part(hybrid, h, 0, 0)
+    touching.tolerance = tolerance
+    return status
+
+
+@kernel(types.int64(HybridBody.type, types.float64), "active region update with touches", effort=2, nogil=True)
+def choose_joints(hybrid, h):
+    """The active region update where a step with touches begins; these have been found. Returns DONE, SINGULAR, or that
+    more room is needed: called again, it goes on."""
+    touching = touching_of(hybrid)
+    if not touching.choosing:
+        if find_transient(hybrid, h) != DONE:
+            return SINGULAR
+        touching.choosing = 1
+    status = predict_end(hybrid, h)
+    if lacks_room(status):
+        return status
+    touching.choosing = 0
     m, x = open_reduced(hybrid)
-    predicted = scene.n <= scene.capacity
-    if predicted:
-        recall(scene, h)
-        tolerance = touching.tolerance
-        touching.tolerance = max(tolerance, ROUGH)
-        predicted = solve_part(hybrid, h, 0, 0) == DONE
-        touching.tolerance = tolerance
-    if predicted:
+    if status == DONE:
         swap_with_end(hybrid, m, x)
     count = choose_region(hybrid) if hybrid.has_loops else choose_active_region(hybrid)
-    if predicted:
+    if status == DONE:
         swap_with_end(hybrid, m, x)
     without_joints(hybrid, True, True, False)
+    stopped, removed = hybrid.stopped, hybrid.removed
     smallest = rigidify(hybrid, count < m.n)
+    hybrid.stopped = stopped + hybrid.removed - removed  # no part of a step is taken before they stop
     touching.formed += 1
     return DONE if smallest > 0.0 else SINGULAR
 
@@ -184,76 +197,64 @@ def choose_joints(hybrid, h):
 
 
 @helper
-def overlap(scene):
-    """The largest of all touches that there is room for."""
-    deepest = 0.0
-    for k in range(min(scene.n, scene.capacity)):
-        deepest = max(deepest, -scene.touches[k].gap)
-    return deepest
-
-
-@helper
-def take_parts(hybrid, h):
-    """The rest of a step of length h, whose touches have been found. Returns what became of it."""
+def begin(hybrid, h):
+    """The touches where a step of length h begins; whoever is touched is awake. Returns DONE, or MORE_TOUCHES."""
     touching = touching_of(hybrid)
-    scene = touching.scene
-    if touching.parts == 0:  # joints have been chosen: what was rigid until now may overlap
-        touching.depth = overlap(scene)
-    while touching.left > SHARE * h:
-        if touching.parts > 0:
-            find_here(hybrid, CURRENT, touching.left)
-        if scene.n > scene.capacity:
+    scene, woken = touching.scene, 1
+    while woken > 0:
+        find_here(hybrid, CURRENT, h)
+        if SPARE * scene.n > scene.capacity or touching.n_resting + scene.n > touching.resting_room:
             return MORE_TOUCHES
-        status = strike(hybrid)
-        if status != DONE:
-            return status
-        length, touching.longest = min(touching.left, touching.longest), h
-        while True:
-            recall(scene, length)
-            status = solve_part(hybrid, length, 1, length <= FINEST * h)
-            if status == STRIKES:
-                length = touching.next
-            elif status == UNSOLVED and length > FINEST * h:
-                length *= 0.5
-                touching.longest = 2.0 * length
-            elif status in (DONE, RELAXED):
-                break
-            else:
-                return status
-        move_part(hybrid, length)
-        remember(scene, length)
-        if status == RELAXED:
-            touching.relaxed += 1
-            touching.relaxed_fault = max(touching.relaxed_fault, touching.missed)
-        touching.parts += 1
-        touching.last = length
-        touching.left -= length
-    touching.left = 0.0
+        woken = wake_touched(hybrid)
+        if woken > 0:
+            form_hybrid_body(hybrid, CURRENT)
+            touching.formed += 1
     return DONE
 
 
 @helper
-def judge_last(touching):
-    """Count the last step if shapes overlap that might touch in it. Before anything wakes, or begins to move."""
-    deepest = overlap(touching.scene)
-    if deepest > max(DEEPEST, touching.depth):
-        touching.rough += 1
-        touching.deepest = max(touching.deepest, deepest)
-    touching.depth = NOT_KNOWN
+def reset_counts(hybrid, h):
+    """Of a step of length h."""
+    touching = touching_of(hybrid)
+    touching.parts = touching.bounces = touching.sweeps = 0
+    touching.fault, touching.slowest, touching.longest = 0.0, 2.0 * norm(hybrid.gravity) * h + 1e-9, h
 
 
 @helper
-def begin(hybrid, h):
-    """The touches where a step of length h begins; whoever is touched is awake. Returns DONE, or MORE_TOUCHES."""
+def start(hybrid, h):
+    """A step of length h up to where it is taken. Returns DONE, FLIGHT if nothing touches, or what prevents it."""
     touching = touching_of(hybrid)
-    find_here(hybrid, CURRENT, h)
-    if touching.scene.n <= touching.scene.capacity:
-        judge_last(touching)
-    while wake_touched(hybrid) > 0:
-        form_hybrid_body(hybrid, CURRENT)
-        touching.formed += 1
+    scene, choose = touching.scene, False
+    if not touching.choosing:
+        if begin(hybrid, h) != DONE:
+            return MORE_TOUCHES
+        watch_motion(hybrid, h)
+        reset_counts(hybrid, h)
+        choose = hybrid.due <= 0 and not hybrid.ways & FIXED
+        if scene.n == 0 and hybrid.n_rows == 0:
+            if choose and is_unstable(hybrid):
+                return GROWS
+        elif hybrid.due <= 0 or hybrid.unchecked >= LOOK:
+            m, x = open_reduced(hybrid)
+            keep_state(hybrid, m, x)
+            hybrid.unchecked = 0
+    if choose or touching.choosing:
+        hybrid.due = 0
+        status = choose_joints(hybrid, h)
+        if status != DONE:
+            return status
+        hybrid.updates += 1
+        hybrid.due = hybrid.every
         find_here(hybrid, CURRENT, h)
-    return MORE_TOUCHES if touching.scene.n > touching.scene.capacity else DONE
+    if scene.n == 0 and hybrid.n_rows == 0:
+        return FLIGHT
+    if hybrid.due <= 0:
+        hybrid.updates += 1
+        hybrid.due = hybrid.every
+    touching.left = h
+    hybrid.accounts_open = 0.0
+    begin_closing(hybrid)
+    return DONE
 
 
 @kernel(types.int64(HybridBody.type, types.float64), "steps of hybrid bodies that touch", effort=2, nogil=True)
@@ -261,40 +262,12 @@ def touching_step(hybrid, h):
     """A step of length h, or what is left of it. Returns what became of it; FLIGHT: nothing touches, and it was not
     taken."""
     touching = touching_of(hybrid)
-    scene = touching.scene
-    goes_on = touching.left > 0.0
-    if goes_on:
+    status = DONE
+    if touching.left > 0.0:
         find_here(hybrid, CURRENT, touching.left)
-        if scene.n > scene.capacity:
-            return MORE_TOUCHES
     else:
-        if begin(hybrid, h) != DONE:
-            return MORE_TOUCHES
-        if SPARE * scene.n > scene.capacity:
-            return MORE_TOUCHES
-        watch_motion(hybrid, h)
-        if scene.n == 0 and hybrid.n_rows == 0:
-            return FLIGHT
-        touching.parts = touching.bounces = touching.sweeps = 0
-        touching.fault, touching.slowest, touching.longest = 0.0, 2.0 * norm(hybrid.gravity) * h + 1e-9, h
-        m, x = open_reduced(hybrid)
-        if hybrid.due <= 0 or hybrid.unchecked >= LOOK:
-            keep_state(hybrid, m, x)
-            hybrid.unchecked = 0
-        if hybrid.due <= 0 and not hybrid.ways & FIXED:
-            hybrid.due = 0
-            if choose_joints(hybrid, h) != DONE:
-                return SINGULAR
-            find_here(hybrid, CURRENT, h)
-        if hybrid.due <= 0:
-            hybrid.updates += 1
-            hybrid.due = hybrid.every
-        touching.left = h
-        hybrid.accounts_open = 0.0
-        begin_closing(hybrid)
-        if scene.n > scene.capacity:
-            return MORE_TOUCHES
-    return take_parts(hybrid, h)
+        status = start(hybrid, h)
+    return take_parts(hybrid, h) if status == DONE else status
 
 
 @helper
@@ -321,8 +294,6 @@ def touching_run(hybrid, steps, dt):
         if status == FLIGHT:
             touching.scene.n_known = 0
             touching.last = dt
-            touching.depth = NOT_KNOWN if hybrid.due <= 0 else 0.0  # what was rigid, and may overlap, may move then
-            touching.formed += hybrid.due <= 0
             ended = run_kernel(hybrid, 1, dt)
             if ended != DONE:
                 return ended
@@ -337,6 +308,8 @@ def touching_run(hybrid, steps, dt):
             return ROOM_FOR_EQUATIONS
         elif status == SINGULAR:
             return NO_INERTIA
+        elif status == GROWS:
+            return UNSTABLE
         else:
             return NOT_SOLVED if status == UNSOLVED else ROOM_FOR_ENTRIES
     return DONE

@@ -19,7 +19,6 @@ from supple.spatial.compiler import helper
 from supple.spatial.fields import Floats, Integer, Integers, Number, Value
 from supple.spatial.structs import Link, Struct, Table
 
-NOT_KNOWN = 1e300
 PAIRS = 16  #: room for pairs of shapes that may touch, for each touch that there is room for
 
 
@@ -48,6 +47,7 @@ class Touching(Struct):
     """Arrays are indexed by node unless stated otherwise."""
 
     scene = Link(Scene)
+    ahead = Link(Scene)  # the same, and touches where a part ends
     tables = Link(Tables)  # scene.model
     # shapes
     homes = Table(Home)  # by shape
@@ -114,9 +114,21 @@ class Touching(Struct):
     left = Number()  # of the step that is under way
     longest = Number()  # that the next part of it may be
     missed = Number()  # the velocity by which the last part missed the law
-    depth = Number()  # the largest overlap where the last step began; NOT_KNOWN if it is not to be judged
-    rough = Integer()  # steps that ended with more overlap than they may, and than they began with ...
-    deepest = Number()  # ... and the largest of it
+    # where a part ends [touching_judging.py, touching_finishing.py], as in contact/landing.py
+    apart = Integer()  # whether dq is a motion
+    work = Number()  # of forces in a part
+    lifted = Number()  # in a step: energy of gravity, by moving apart what overlaps
+    budget = Number()  # what moving apart may still add to the energy of motion
+    scale = Number()  # of energies in a step
+    excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
+    depth = Number()  # ... and how deep shapes overlap then, likewise
+    rough = Integer()  # parts of all steps that stand although they should not, and the largest of both in them
+    gained = Number()
+    deepest = Number()
+    part_q = Floats()  # where a part begins, after impacts
+    part_v = Floats()
+    first_v = Floats()  # and before these
+    choosing = Integer()  # whether a choice of joints waits for room
     relaxed = Integer()  # parts of all steps that missed it by more than the tolerance ...
     relaxed_fault = Number()  # ... and the largest velocity by which they did
     # forces at an update

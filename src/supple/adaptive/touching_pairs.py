@@ -12,8 +12,10 @@ touches of a step do not depend on when pairs were listed.
 
 from __future__ import annotations
 
+from numba import types
+
 from supple.adaptive.heapsort import sort_by
-from supple.adaptive.memory import CURRENT
+from supple.adaptive.memory import CURRENT, HybridBody
 from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
@@ -25,7 +27,7 @@ from supple.contact.memory import PLANE
 from supple.contact.points import norm
 from supple.contact.volumes import are_apart, is_above, is_empty
 from supple.spatial.algebra import Vec3, dot, z_axis
-from supple.spatial.compiler import helper
+from supple.spatial.compiler import helper, kernel
 
 KEPT = 16  #: steps that a list is meant for
 FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touches may accelerate bodies meanwhile
@@ -252,7 +254,9 @@ def list_pairs(hybrid, mask, h):
         touching.listed = 0
 
 
-@helper
+@kernel(
+    types.int64(HybridBody.type, types.int64, types.float64), "pairs of shapes that may touch", effort=2, nogil=True
+)
 def renew_list(hybrid, mask, h):
     """So that it has all pairs that may touch within h. Returns whether there is room for it."""
     touching = touching_of(hybrid)

@@ -14,12 +14,13 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_ends, push_on
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_judging import work_of_forces
 from supple.adaptive.touching_loops import find_loops, hold_closed, rows_of_touches
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
-from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_back, turn_with
+from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_with
 from supple.contact.mechanisms import alone
 from supple.contact.memory import LIMIT as TO_LIMIT
 from supple.contact.overlap import push_apart
@@ -44,11 +45,9 @@ from supple.contact.stepping import (
 from supple.exact.aba import accelerate_joints
 from supple.exact.motion import world_at_rest
 from supple.exact.row_scales import CANCELLED
-from supple.integrating.chart import point_into, rate_into
 from supple.integrating.implicit import LIMIT, SOLVES
 from supple.integrating.joint_law import LAW, law_among, law_line
 from supple.model.joint_poses import DOF
-from supple.model.joints import NQ
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, kernel
 
@@ -225,7 +224,8 @@ def change_end(m, work, touching, h):
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             touching.end[j] += touching.dv[j]
-    if push_apart(scene, h, touching.overlap):
+    touching.apart = push_apart(scene, h, touching.overlap)
+    if touching.apart:
         add_changes(m, work, scene.total, touching.dq)
 
 
@@ -278,31 +278,11 @@ def solve_part(hybrid, h, bouncing, last):
         again = (hybrid.n_rows > 0 and reline(hybrid, m, x, h)) or again
         if not again:
             break
+    touching.work = work_of_forces(hybrid, h) if status in (DONE, RELAXED) else 0.0
     release(hybrid, m)
     if status in (DONE, RELAXED) and not are_finite(m, touching.end, touching.dq):
         status = UNSOLVED
     return status
-
-
-@helper
-def move_part(hybrid, h):
-    """q and v at the end of a part."""
-    m, x = open_reduced(hybrid)
-    touching = touching_of(hybrid)
-    for b in range(m.n):
-        kind, iq, iv = m.bodies[b].kind, m.bodies[b].iq, m.bodies[b].iv
-        for j in range(iv, iv + DOF[kind]):
-            touching.x[j] = 0.0
-            touching.dv[j] = touching.end[j] + touching.dq[j] / h
-        for i in range(iq, iq + NQ[kind]):
-            touching.q0[i] = x.q[i]
-    rate_into(m, touching.x, x.q, touching.dv, touching.rate)
-    for b in range(m.n):
-        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            touching.x[j] = h * touching.rate[j]
-            x.v[j] = touching.end[j]
-    point_into(m, touching.q0, touching.x, x.q)
-    turn_back(m, touching.q0, x.q, x.v)
 
 
 @kernel(types.int64(HybridBody.type), "impacts of the hybrid body", effort=3, nogil=True)

@@ -14,13 +14,13 @@ from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
-from supple.adaptive.touching_memory import NOT_KNOWN, PAIRS, Box, Home, Touching
+from supple.adaptive.touching_memory import PAIRS, Box, Home, Touching
 from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
 from supple.contact.blocks import make_room
 from supple.contact.mechanisms import connected
-from supple.contact.memory import Touch
+from supple.contact.memory import CONTACT, Known, Touch
 from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
 from supple.contact.volumes import Volume
@@ -39,10 +39,15 @@ Saved = dict[str, NDArray[Any]]
 PATIENCE = 0.25  #: seconds that a character has to be still before it sleeps
 #: Fields of Touching that are saved, by name.
 SAVED_NUMBERS = {
-    "last_part": "last", "depth": "depth", "rough": "rough", "deepest": "deepest", "relaxed": "relaxed",
+    "last_part": "last", "rough": "rough", "deepest": "deepest", "gained": "gained", "relaxed": "relaxed",
     "relaxed_fault": "relaxed_fault",
 }  # fmt: skip
-SAVED = ("asleep", "quiet", "known", "resting", *SAVED_NUMBERS)  #: names of what is saved, after PREFIX
+LATER = ("found", "gained")  #: names that earlier versions did not save
+SAVED = ("asleep", "quiet", "known", "resting", "found", *SAVED_NUMBERS)  #: names of what is saved, after PREFIX
+#: Fields of a Touch that are shown of the last step, and how many numbers each has.
+SHOWN = {
+    "shape": 1, "other": 1, "gap": 1, "point": 3, "n": 3, "t": 3, "s": 3, "lam": 3, "struck": 3, "u": 3,
+}  # fmt: skip
 PREFIX = "touches_"
 ONCE = 1 << 62
 
@@ -83,7 +88,9 @@ class TouchesOfHybrid(Pointing):
         for name in ("body", "R", "p"):
             self._homes[name] = table[name]
         table["X"], table["at"], table["reach"] = table["R"], table["p"], 0.0
-        scene.model, scene.bodies = self._tables, PlacedBody.zeros(n + 1)
+        placed = PlacedBody.zeros(n + 1)
+        for x in (scene, self.room.ahead):
+            x.model, x.bodies = self._tables, placed
         flat = len(table) - scene.n_flat
         body = table["body"]
         order = np.argsort(body[:flat], kind="stable")
@@ -96,8 +103,8 @@ class TouchesOfHybrid(Pointing):
         self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.zeros(len(roots))}
         contacts, self.resting = self.contacts, Touch.zeros(0)
         self.struct: Held = Touching.of(
-            scene=scene, tables=self._tables, homes=self._homes, shape_start=starts, shapes_on=order,
-            fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
+            scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
+            shapes_on=order, fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
             within=Pose.zeros(nodes), begun=Pose.zeros(n + 1), turns=np.zeros(n + 1), formed=1,
             boxes=Box.zeros(most), order=np.zeros(most, dtype=np.int64), begins=np.zeros(most),
             sides=np.zeros(2 * most), shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
@@ -105,13 +112,14 @@ class TouchesOfHybrid(Pointing):
             stack=np.zeros(24 * self.assembly.depth + 64, dtype=np.int64), limit_of=limit_of,
             coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
-            **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate")},
+            **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate", "part_v", "first_v")},
             shape_stamps=np.zeros(len(table), dtype=np.int64), owner=np.zeros(nv, dtype=np.int64),
-            q0=np.zeros(model.nq), tolerance=contacts.tolerance, most=contacts.sweeps, overlap=contacts.overlap,
+            q0=np.zeros(model.nq), part_q=np.zeros(model.nq), tolerance=contacts.tolerance,
+            most=contacts.sweeps, overlap=contacts.overlap,
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
             only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
-            depth=NOT_KNOWN, **self._arrays, **self._of_loops(),
+            **self._arrays, **self._of_loops(),
         )  # fmt: skip
         self._make_room_with_touches()
         if self._kept is not None:
@@ -134,28 +142,33 @@ class TouchesOfHybrid(Pointing):
         }  # fmt: skip
 
     def _make_room_with_touches(self) -> None:
-        """Characters that fall asleep may have as many touches as there are; and pairs of shapes that may touch are
-        more."""
-        n, s, capacity = self.struct.n_resting, self.struct, self.room.scene.capacity
+        """Characters that fall asleep may have as many touches as there are; when they wake, these are remembered
+        besides those of the step before; and pairs of shapes that may touch are more."""
+        n, s, capacity, scene = self.struct.n_resting, self.struct, self.room.scene.capacity, self.room.scene
         s.pairs, s.spare = np.zeros((2, PAIRS * capacity), dtype=np.int64)
         s.pair_room, s.listed = PAIRS * capacity, 0
         more = Touch.zeros(n + capacity)
         more[:n] = self.resting[:n]
         self.resting = s.resting = more
         s.resting_room = len(more)
+        known = Known.zeros(max(capacity, scene.n_known) + len(more))
+        known[: scene.n_known] = scene.known[: scene.n_known]
+        scene.known = known
 
     def make_room(self, touches: int, entries: int) -> None:
         """For so many."""
-        known = self.room.known
+        scene = self.room.scene
+        known, n = scene.known, scene.n_known
+        scene.n_known = 0
         self.room._room_for(touches, entries)
-        self.room.known = known
+        scene.known, scene.n_known = known, n
         self._make_room_with_touches()
 
     def lacks_room(self, ended: int, memory: Held) -> bool:
         """Whether a run ended for want of room, which there is now."""
         scene = self.room.scene
         if ended == ROOM_FOR_TOUCHES:
-            self.make_room(2 * SPARE * scene.n, scene.room)
+            self.make_room(max(2 * SPARE * scene.n, scene.capacity), scene.room)
             memory.outer = OuterForce.zeros(2 * scene.capacity)
         elif ended == ROOM_FOR_ENTRIES:
             self.make_room(scene.capacity, 2 * scene.n_entries)
@@ -177,10 +190,6 @@ class TouchesOfHybrid(Pointing):
     def formed(self) -> None:
         """Called when the reduced tree has been formed anew."""
         self.struct.formed += 1
-
-    def not_judged(self) -> None:
-        """Called when other joints are to move, between steps: shapes that overlap then were rigid to each other."""
-        self.struct.depth = NOT_KNOWN
 
     def for_rows(self, n: int) -> None:
         """Room for n rows of the law of joints."""
@@ -221,7 +230,6 @@ class TouchesOfHybrid(Pointing):
         there = self.struct.n_asleep > 0 and (body is None or (c >= 0 and bool(self._arrays["asleep"][c])))
         if there:
             wake_kernel.load()(memory.address, c)
-            self.not_judged()
         return there
 
     def begin(self, memory: Held) -> None:
@@ -230,7 +238,7 @@ class TouchesOfHybrid(Pointing):
         self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, 0.0
         memory.asleep[:] = 0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = 0
-        s.left, s.depth = 0.0, NOT_KNOWN
+        s.left, s.choosing = 0.0, 0
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
@@ -240,46 +248,52 @@ class TouchesOfHybrid(Pointing):
         arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
         arrays |= {name: np.array(getattr(self.struct, field)) for name, field in SAVED_NUMBERS.items()}
         arrays["known"] = self.room.known
+        arrays["found"] = _columns(self.room.shown())
         arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
         return {PREFIX + name: arrays[name] for name in SAVED}
 
     def checked(self, saved: Any) -> tuple[Saved, Ints]:
         """Of saved data, those that are of touches, if they fit; and the roots of characters that sleep."""
         like, names = self.save(), [PREFIX + name for name in SAVED]
-        if not (isinstance(saved, Mapping) and all(name in saved for name in names)):
+        if not (isinstance(saved, Mapping) and all(PREFIX + name in saved for name in SAVED if name not in LATER)):
             raise StateError("what was saved is of a run without contacts")
-        given = {name: take(name, saved[name], ARRAY) for name in names}
-        asleep, known, resting = (given[PREFIX + name] for name in ("asleep", "known", "resting"))
+        given = {name: take(name, saved[name], ARRAY) for name in names if name in saved}
+        given.setdefault(PREFIX + "found", np.zeros((0, sum(SHOWN.values()))))
+        given.setdefault(PREFIX + "gained", np.array(0.0))
+        asleep, known, resting, found = (given[PREFIX + name] for name in ("asleep", "known", "resting", "found"))
         fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", *SAVED_NUMBERS))
         fits = fits and known.shape[1:] == (4,) and resting.shape[1:] == (Touch.words,)
+        fits = fits and found.shape[1:] == (sum(SHOWN.values()),)
         whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "rough", "relaxed"))
         if not (fits and whole) or not np.isin(asleep, (0, 1)).all():
             raise StateError("what was saved is of another model, or of a run with other contacts")
-        numbers = (given[PREFIX + x] for x in ("quiet", "known", *SAVED_NUMBERS))
-        places = np.ascontiguousarray(resting).view(Touch.dtype)
-        n = len(self._homes)
+        numbers = (given[PREFIX + x] for x in ("quiet", "known", "found", *SAVED_NUMBERS))
+        places, n = np.ascontiguousarray(resting).view(Touch.dtype), len(self._homes)
         if not (all(np.isfinite(x).all() for x in numbers) and all(given[PREFIX + x] >= 0 for x in SAVED_NUMBERS)):
             raise StateError("what was saved has numbers that are not finite")
-        if not all(((x >= 0) & (x < n)).all() for x in (places["shape"], places["other"])):
+        if not all(((x >= 0) & (x < n)).all() for x in (places["shape"], places["other"], found[:, :2])):
             raise StateError("what was saved has shapes that this model does not have")
         roots: Ints = self.struct.roots[asleep > 0]
         return given, roots
 
-    def restore(self, saved: Saved) -> None:
+    def restore(self, saved: Saved, memory: Held | None = None) -> None:
+        """memory: the HybridBody that this is attached to."""
         for name, x in self._arrays.items():
             x[:] = saved[PREFIX + name]
-        s, resting = self.struct, saved[PREFIX + "resting"]
-        s.n_asleep, s.left, s.n_resting = int(self._arrays["asleep"].sum()), 0, 0
+        s, scene, resting, known = self.struct, self.room.scene, saved[PREFIX + "resting"], saved[PREFIX + "known"]
+        s.n_asleep, s.left, s.choosing, s.n_resting = int(self._arrays["asleep"].sum()), 0, 0, len(resting)
         for name, field in SAVED_NUMBERS.items():
             setattr(s, field, saved[PREFIX + name])
         self._said = max(self._said, int(s.relaxed))
-        self.room.scene.n = 0
-        self.room.known = saved[PREFIX + "known"]
-        if len(resting) > len(self.resting):
-            self.resting = s.resting = Touch.zeros(2 * len(resting))
-            s.resting_room = len(self.resting)
-        self.resting[: len(resting)] = np.ascontiguousarray(resting).view(Touch.dtype)[:, 0]
-        s.n_resting = len(resting)
+        self.resting = np.ascontiguousarray(resting).view(Touch.dtype)[:, 0].copy()
+        scene.known, scene.n_known = Known.zeros(len(known)), len(known)
+        scene.known["key"], scene.known["lam"] = known[:, 0].astype(np.int64), known[:, 1:]
+        found = saved[PREFIX + "found"]
+        self.make_room(max(scene.capacity, 2 * len(found)), scene.room)
+        if memory is not None:
+            memory.outer = OuterForce.zeros(2 * scene.capacity)
+        scene.n = len(found)
+        _fill(self.room.found, found)
 
     def rows(self) -> Floats:
         """What touches, with forces: rows of contact/room.py; those of characters that sleep as they were."""
@@ -287,6 +301,20 @@ class TouchesOfHybrid(Pointing):
         resting = self.resting[: self.struct.n_resting].copy()
         resting["lam"] *= self.room.landing.last
         return np.concatenate([self.room.rows(), self.room.rows(resting)])
+
+
+def _columns(found: NDArray[np.void]) -> Floats:
+    """What is shown of touches, as numbers."""
+    fields = (found[name].reshape(len(found), k) for name, k in SHOWN.items())
+    return np.concatenate([x.astype(np.float64) for x in fields], axis=1)
+
+
+def _fill(found: NDArray[np.void], columns: Floats) -> None:
+    """The other way round."""
+    found["kind"], at = CONTACT, 0
+    for name, k in SHOWN.items():
+        found[name] = columns[:, at : at + k].reshape(found[name].shape)
+        at += k
 
 
 def _around(model: Model, homes: NDArray[np.void], shapes: NDArray[np.void]) -> NDArray[np.void]:

@@ -11,6 +11,7 @@ from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
 from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap, place_shape
+from supple.contact.memory import Scene
 from supple.contact.points import norm
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion
@@ -29,11 +30,10 @@ def place_parts(hybrid):
         body.R, body.P, body.V = R, P, Motion(R @ V.w, R @ V.v)
 
 
-@helper
-def try_pairs(hybrid, h):
-    """The touches of all pairs."""
+@kernel(types.void(HybridBody.type, Scene.type, types.float64), "touches of listed pairs", effort=3, nogil=True)
+def try_pairs(hybrid, scene, h):
+    """The touches of all pairs within a step of length h, in a scene."""
     touching = touching_of(hybrid)
-    scene = touching.scene
     shapes, n, fall = scene.shapes, scene.n_shapes, norm(hybrid.gravity) * h * h
     for k in range(touching.n_noted):
         place_shape(scene, shapes[touching.noted[k]], h, fall)
@@ -87,7 +87,7 @@ def join_active_limits(hybrid, h):
     return found
 
 
-@kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", effort=3, nogil=True)
+@kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
 def search_touches(hybrid, mask, h):
     """All touches within a step of length h; after without_joints with note, of the region with one of the flags in
     `mask`."""
@@ -96,7 +96,7 @@ def search_touches(hybrid, mask, h):
     scene.n = 0
     place_parts(hybrid)
     if renew_list(hybrid, mask, h):
-        try_pairs(hybrid, h)
+        try_pairs(hybrid, scene, h)
         search_limits(hybrid, h)
     else:
         scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for

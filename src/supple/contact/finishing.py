@@ -5,7 +5,7 @@ Positions move with the velocities of the end; then shapes that overlap are move
 
 from __future__ import annotations
 
-from supple.contact.judging import DEEPEST, GAIN, ROUNDING, energies, farthest_move, too_deep
+from supple.contact.judging import DEEPEST, energies, energy_excess, farthest_move, too_deep
 from supple.contact.landing import move_bodies, turn_back
 from supple.integrating.chart import point_into, rate_into
 from supple.integrating.stages import slope_of
@@ -84,8 +84,7 @@ def finish_part(landing, kinetic, potential, h, length):
     move_part(landing, length)
     now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
-    allowed = GAIN * (landing.scale * length / h + max(landing.work, 0.0)) + ROUNDING * (kinetic + abs(potential))
-    landing.excess = gain / (landing.scale + 1e-12) if gain > allowed else 0.0
+    landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
     landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
     good = landing.excess == 0.0 and landing.depth == 0.0
     if good and landing.apart:

@@ -42,6 +42,14 @@ def energies(m, bodies, v):
     return kinetic, potential, mass
 
 
+@helper
+def work_of_joint(force, damping, slopes, v, end, h):
+    """W of one degree of freedom: its force is a line in the velocity [implicit.py]. slopes: the armature that stands
+    for it, damping included."""
+    change = end - v
+    return h * (force - damping * v - slopes * change / h) * (v + 0.5 * change)
+
+
 @part
 def work_of_forces(landing, h):
     """W of a part of length h, whose velocities at the end have been found: forces are lines in these [implicit.py]."""
@@ -49,10 +57,8 @@ def work_of_forces(landing, h):
     body, step = implicit.body, implicit.body.step
     m, traits, work = step.model, body.aba.model.dofs, 0.0
     for j in range(m.nv):
-        change = implicit.end[j] - step.v[j]
-        more = traits[j].armature - m.dofs[j].armature
-        force = body.tau[j] - m.dofs[j].damping * landing.middle[j] - more * change / h
-        work += h * force * (step.v[j] + 0.5 * change)
+        slopes = traits[j].armature - m.dofs[j].armature
+        work += work_of_joint(body.tau[j], m.dofs[j].damping, slopes, step.v[j], implicit.end[j], h)
     if implicit.pushed:
         body_motions(scene, aba_scratch(body.aba), implicit.end)
         for b in range(m.n):
@@ -88,11 +94,33 @@ def depth_before(scene, now):
     return deep
 
 
+@helper
+def energy_excess(landing, gain, kinetic, potential, share):
+    """What a part adds to the energy, relative to the scale of its step, if that is more than it may; otherwise 0.
+    kinetic, potential: where it began. share: its length, relative to the step's."""
+    allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + ROUNDING * (kinetic + abs(potential))
+    return gain / (landing.scale + 1e-12) if gain > allowed else 0.0
+
+
+@helper
+def count_rough(landing):
+    """A part that stands although it should not."""
+    landing.rough += 1
+    landing.gained = max(landing.gained, landing.excess)
+    landing.deepest = max(landing.deepest, landing.depth)
+
+
 @part
 def too_deep(scene, ahead):
     """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
     they may be: 0 if none is. ahead: where touches there go."""
     find_touches(ahead, 0.0)
+    return deepest_of(scene, ahead)
+
+
+@part
+def deepest_of(scene, ahead):
+    """The same, of touches that have been found."""
     deepest = DEEPEST if ahead.n > ahead.capacity else 0.0  # then some are not known
     for k in range(min(ahead.n, ahead.capacity)):
         now = ahead.touches[k]

@@ -319,11 +319,15 @@ class ContactRoom(ImplicitRoom):
         """The touches of the last part of the last step."""
         return self.touches[: self.scene.n]
 
-    def rows(self, found: NDArray[Any] | None = None) -> Floats:
-        """(k, COLUMNS) the touches of shapes after the last step, or other ones, with forces that are averages over its
-        last part, impacts included; those without a force only if they are closed."""
+    def shown(self, found: NDArray[Any] | None = None) -> NDArray[Any]:
+        """The touches of shapes after the last step, or other ones, that have a force."""
         found = self.found if found is None else found
-        found = found[(found["kind"] == CONTACT) & ((found["lam"][:, 0] > 0) | (found["struck"][:, 0] > 0))]
+        return found[(found["kind"] == CONTACT) & ((found["lam"][:, 0] > 0) | (found["struck"][:, 0] > 0))]
+
+    def rows(self, found: NDArray[Any] | None = None) -> Floats:
+        """(k, COLUMNS) what is shown of touches, with forces that are averages over the last part of the last step,
+        impacts included."""
+        found = self.shown(found)
         frame = np.stack([found["n"], found["t"], found["s"]], axis=1)
         force = np.einsum("ki,kij->kj", (found["lam"] + found["struck"]) / self.landing.last, frame)
         slip = np.einsum("ki,kij->kj", found["u"][:, 1:], frame[:, 1:])

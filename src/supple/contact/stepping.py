@@ -24,7 +24,7 @@ from numba import types
 from supple.contact.finding import find_touches, join_limits
 from supple.contact.finishing import finish_part, take_back
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.judging import GAIN, energies, work_of_forces
+from supple.contact.judging import GAIN, count_rough, energies, work_of_forces
 from supple.contact.landing import (
     Landing,
     body_motions,
@@ -309,6 +309,7 @@ def contact_step(landing, h):
             if status == STRIKES:
                 length = landing.next
             elif status == UNSOLVED and not last:
+                longest = length
                 length, halves = 0.5 * length, halves + 1
             elif status != DONE:
                 return status
@@ -322,9 +323,7 @@ def contact_step(landing, h):
                 longest = length
                 length, landing.lifted, landing.spare = 0.5 * length, lifted, spare
         if not good:
-            landing.rough += 1
-            landing.gained = max(landing.gained, landing.excess)
-            landing.deepest = max(landing.deepest, landing.depth)
+            count_rough(landing)
         remember(scene, length)
         landing.parts += 1
         landing.last = length

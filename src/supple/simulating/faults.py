@@ -15,11 +15,11 @@ from supple.spatial.held import Held
 class ContactFaults:
     """result.about["contact_faults"] has these of a run with contacts, by name."""
 
-    #: Parts of exact steps that stand although they end with more overlap or energy than they may, because they are as
-    #: short as they get; and adaptive steps, which are not divided for that, with more overlap.
+    #: Parts of steps that stand although they end with more overlap or energy than they may, because they are as short
+    #: as they get.
     rough: int = 0
     overlap: float = 0.0  #: the largest in them, metres, or radians of joints beyond their limits; 0 if it is allowed
-    energy: float = 0.0  #: of exact runs, the most that one added, relative to T + m g^2 h^2; 0 if it is allowed
+    energy: float = 0.0  #: the most that one added, relative to T + m g^2 h^2; 0 if it is allowed
     relaxed: int = 0  #: parts of adaptive steps that miss the law by more than Contacts.tolerance
     fault: float = 0.0  #: the largest velocity by which they do, m/s
 

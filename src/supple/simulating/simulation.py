@@ -308,7 +308,7 @@ class Simulation:
         faults = self._faults
         if isinstance(self._stepper, AdaptiveDynamics):
             stats = self._stepper.stats
-            faults = ContactFaults(stats.rough, stats.overlap, relaxed=stats.relaxed, fault=stats.relaxed_fault)
+            faults = ContactFaults(stats.rough, stats.overlap, stats.energy_gain, stats.relaxed, stats.relaxed_fault)
         return faults.save()
 
     @property

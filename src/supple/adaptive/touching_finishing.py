@@ -1,0 +1,123 @@
+"""The end of a part of a step of a hybrid body, as contact/finishing.py has it for whole ones: positions move with the
+velocities of the end, the part is judged there [touching_judging.py], and then shapes that overlap are moved apart, as
+far as that does no harm."""
+
+from __future__ import annotations
+
+from supple.adaptive.reduced import without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_search import place_parts
+from supple.contact.finishing import APART
+from supple.contact.judging import energy_excess
+from supple.contact.landing import turn_back
+from supple.integrating.chart import point_into, rate_into
+from supple.model.joints import NQ
+from supple.spatial.compiler import helper
+
+GOOD, BAD, LACKS_ROOM = range(3)  #: what a part is found to be
+
+
+@helper
+def place_here(hybrid):
+    """Reduced bodies at the present q and v."""
+    without_joints(hybrid, True, False, True)
+    place_parts(hybrid)
+
+
+@helper
+def copy_q(m, q, to):
+    """The coordinates of active joints."""
+    for b in range(m.n):
+        for i in range(m.bodies[b].iq, m.bodies[b].iq + NQ[m.bodies[b].kind]):
+            to[i] = q[i]
+
+
+@helper
+def copy_v(scene, v, to):
+    """The velocities of active joints."""
+    for i in range(scene.n_present):
+        to[scene.present[i]] = v[scene.present[i]]
+
+
+@helper
+def move_by(hybrid, m, x, dv, h):
+    """q moved by dv for h, from where q0 then is; v keeps its direction in the world."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    copy_q(m, x.q, touching.q0)
+    for i in range(scene.n_present):
+        touching.x[scene.present[i]] = 0.0
+    rate_into(m, touching.x, x.q, dv, touching.rate)
+    for i in range(scene.n_present):
+        touching.x[scene.present[i]] = h * touching.rate[scene.present[i]]
+    point_into(m, touching.q0, touching.x, x.q)
+    turn_back(m, touching.q0, x.q, x.v)
+
+
+@helper
+def begin_part(hybrid):
+    """Keep the state where a part begins, after impacts."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    copy_q(m, x.q, touching.part_q)
+    copy_v(touching.scene, x.v, touching.part_v)
+
+
+@helper
+def take_back(hybrid):
+    """q and v as they were where a part began."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    copy_q(m, touching.part_q, x.q)
+    copy_v(touching.scene, touching.part_v, x.v)
+    place_here(hybrid)
+
+
+@helper
+def move_apart(hybrid, kinetic, lower):
+    """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
+    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns whether there was room to know."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    scene, now, after = touching.scene, 0.0, 0.0
+    copy_v(scene, x.v, touching.dv)
+    for attempt in range(APART + 1):
+        move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
+        place_here(hybrid)
+        now, after, _ = energies(hybrid)
+        if attempt == APART:
+            break
+        if now <= kinetic + max(touching.budget, 0.0):
+            depth = too_deep(hybrid)
+            if depth == NO_ROOM:
+                return False
+            if depth == 0.0:
+                break
+        copy_q(m, touching.q0, x.q)
+        copy_v(scene, touching.dv, x.v)
+        for i in range(scene.n_present):
+            touching.dq[scene.present[i]] *= 0.25
+    touching.budget -= now - kinetic
+    touching.lifted += max(after - lower, 0.0)
+    return True
+
+
+@helper
+def finish_part(hybrid, kinetic, potential, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began. Returns what it is found to be."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    copy_v(touching.scene, touching.end, x.v)
+    move_by(hybrid, m, x, touching.end, length)
+    place_here(hybrid)
+    now, lower, _ = energies(hybrid)
+    gain = now + lower - kinetic - potential - touching.work
+    touching.excess = energy_excess(touching, gain, kinetic, potential, length / h)
+    touching.depth = depth_after(hybrid, length)
+    if touching.depth == NO_ROOM:
+        return LACKS_ROOM
+    if touching.excess > 0.0 or touching.depth > 0.0:
+        return BAD
+    return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM

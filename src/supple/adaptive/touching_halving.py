@@ -1,0 +1,137 @@
+"""The parts of a step of a hybrid body that touches, as contact/stepping.py has them for whole ones: as long as nothing
+turns too far, nothing bounces, forces are found, and what the part did may stand [touching_judging.py].
+
+A part that needs more room has not happened: it begins again once there is some. So nothing depends on room.
+"""
+
+from __future__ import annotations
+
+from supple.adaptive.memory import CURRENT
+from supple.adaptive.reduced import without_joints
+from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_finishing import (
+    GOOD,
+    LACKS_ROOM,
+    begin_part,
+    copy_v,
+    finish_part,
+    place_here,
+    take_back,
+)
+from supple.adaptive.touching_judging import energies
+from supple.adaptive.touching_memory import touching_of
+from supple.adaptive.touching_parts import solve_part, strike
+from supple.adaptive.touching_search import search_touches
+from supple.contact.judging import GAIN, count_rough
+from supple.contact.stepping import (
+    DONE,
+    FINEST,
+    MORE_ENTRIES,
+    MORE_EQUATIONS,
+    MORE_TOUCHES,
+    RELAXED,
+    SHARE,
+    STRIKES,
+    UNSOLVED,
+    careful_length,
+    recall,
+    remember,
+)
+from supple.spatial.algebra import dot
+from supple.spatial.compiler import helper
+
+LAST = 1.0 / 64.0  #: of a step: parts that are no longer than this are not halved if no forces are found
+
+
+@helper
+def lacks_room(status):
+    return status in (MORE_TOUCHES, MORE_ENTRIES, MORE_EQUATIONS)
+
+
+@helper
+def find_here(hybrid, mask, h):
+    """The touches at the present position, of the region with one of the flags in `mask`."""
+    without_joints(hybrid, True, False, True)
+    search_touches(hybrid, mask, h)
+
+
+@helper
+def solve_and_judge(hybrid, h):
+    """A part of a step of length h, from where impacts are over: as long as it may be, and judged. Returns what became
+    of it."""
+    touching = touching_of(hybrid)
+    scene, length = touching.scene, min(careful_length(touching.scene, touching.left), touching.longest)
+    kinetic, potential, _ = energies(hybrid)
+    begin_part(hybrid)
+    touching.longest = h
+    while True:
+        recall(scene, length)
+        status = solve_part(hybrid, length, 1, length <= LAST * h)
+        if status == STRIKES:
+            length = touching.next
+        elif status == UNSOLVED and length > LAST * h:
+            touching.longest, length = length, 0.5 * length
+        elif status not in (DONE, RELAXED):
+            return status
+        else:
+            lifted, budget = touching.lifted, touching.budget
+            found = finish_part(hybrid, kinetic, potential, h, length)
+            if found == LACKS_ROOM:
+                take_back(hybrid)
+                return MORE_TOUCHES
+            if found == GOOD or length <= FINEST * h:
+                break
+            take_back(hybrid)
+            touching.longest, length = length, 0.5 * length
+            touching.lifted, touching.budget = lifted, budget
+    if found != GOOD:
+        count_rough(touching)
+    if status == RELAXED:
+        touching.relaxed += 1
+        touching.relaxed_fault = max(touching.relaxed_fault, touching.missed)
+    touching.last = length
+    return DONE
+
+
+@helper
+def take_part(hybrid, h):
+    """The next part of a step of length h, whose touches have been found. One for which there is no room has not
+    happened. Returns what became of it."""
+    _, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    bounces, longest, lifted, budget = touching.bounces, touching.longest, touching.lifted, touching.budget
+    copy_v(scene, x.v, touching.first_v)
+    status = strike(hybrid)
+    if status == DONE:
+        if touching.bounces > bounces:
+            place_here(hybrid)
+        status = solve_and_judge(hybrid, h)
+    if lacks_room(status):
+        copy_v(scene, touching.first_v, x.v)
+        touching.bounces, touching.longest, touching.lifted, touching.budget = bounces, longest, lifted, budget
+    return status
+
+
+@helper
+def take_parts(hybrid, h):
+    """The rest of a step of length h, whose touches have been found. Returns what became of it."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    if touching.parts == 0:
+        kinetic, _, mass = energies(hybrid)
+        touching.scale = kinetic + mass * dot(hybrid.gravity, hybrid.gravity) * h * h
+        touching.budget, touching.lifted = GAIN * touching.scale, 0.0
+    while touching.left > SHARE * h:
+        if scene.n > scene.capacity:
+            return MORE_TOUCHES
+        status = take_part(hybrid, h)
+        if status != DONE:
+            return status
+        remember(scene, touching.last)
+        touching.parts += 1
+        touching.left -= touching.last
+        if touching.left > SHARE * h:
+            find_here(hybrid, CURRENT, touching.left)
+    touching.left = 0.0
+    return DONE
