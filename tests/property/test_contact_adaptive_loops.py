@@ -4,6 +4,7 @@ densely over the active joints; exact runs where all joints move; joints that mo
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,3 +168,231 @@ MECHANISMS = ["random", "twice", "trees", "ring", "four-bar", "parallelogram", "
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_step_solves_its_problem_written_densely(name: str) -> None:
     assert sum(judged_step(name, seed) for seed in range(12)) > 3
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def lowest(model: Model, q: Floats) -> float:
+    """The height of the lowest point of capsules."""
+    place, out = supple.poses(model, q), []
+    for x in model.shape_list:
+        R, p = place.rotation[x.body], place.position[x.body]
+        ends = [p + R @ (x.position + x.rotation @ (0.0, 0.0, s * x.size[1])) for s in (-0.5, 0.5)]
+        out += [end[2] - x.size[0] for end in ends]
+    return float(min(out))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_joints_active_is_the_exact_run(seed: int) -> None:
+    """From where it touches; as for trees, forces are unique only for a short while."""
+    rng = np.random.default_rng(seed)
+    model, q = ring(4 + seed, geared=seed == 2)
+    q[2] -= lowest(model, q)
+    v = supple.close_velocities(model, q, 0.4 * rng.normal(size=model.nv))
+    v[2] = 0.0
+    how: dict[str, Any] = dict(duration=0.06, dt=H, contacts=FLOOR)
+    exact = simulate(model, q, v, **how)
+    ours = simulate(model, q, v, method="adaptive", active=model.n_bodies, **how)
+    assert sum(bool(exact.contacts(i)) for i in range(len(exact.times))) > 10
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+
+
+def test_all_joints_active_with_springs_limits_and_bounces() -> None:
+    model, q = ring(5)
+    hinges = np.arange(model.nv) > 5
+    model = replace(
+        model, lower=np.where(np.arange(model.nq) < 7, model.lower, 1.2), stiffness=2.0 * hinges, damping=0.02 * hinges,
+        shape_list=tuple(replace(x, restitution=0.6) for x in model.shape_list),
+    )  # fmt: skip
+    q[2] -= lowest(model, q)
+    how: dict[str, Any] = dict(duration=0.2, dt=H, contacts=FLOOR)
+    v = np.r_[0.5, 0.0, -2.0, np.zeros(model.nv - 3)]
+    exact, ours = simulate(model, q, v, **how), simulate(model, q, v, method="adaptive", active=model.n_bodies, **how)
+    assert exact.v[5:, 2].max() > 0.3 and exact.q[:, 7:].min() < 1.2 + 1e-3  # it bounces, and reaches a limit
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+
+
+@pytest.mark.parametrize("active", [0, 4, 6])
+@pytest.mark.parametrize("geared", [False, True])
+def test_the_laws_of_contact_hold_at_every_step(active: int, geared: bool) -> None:
+    model, q = ring(8, geared)
+    q[2:7] = 0.9, 0.3, 0.4, 0.1, 0.9
+    q[3:7] /= np.linalg.norm(q[3:7])
+    r = simulate(model, q, duration=1.0, dt=H, contacts=FLOOR, method="adaptive", active=active)
+    touched, scale = 0, model.total_mass * G * G * H * H
+    for i, (x, v) in enumerate(zip(r.q, r.v)):
+        rows = gaps(model, x, v)
+        assert np.abs(rows.phi).max() < 1e-10 and np.abs(rows.rate).max() < 1e-10
+        for c in r.contacts(i):
+            along = c.force @ c.normal
+            across = c.force - along * c.normal
+            touched += 1
+            assert along >= 0.0 and c.gap > -5e-4 and np.linalg.norm(across) <= 0.4 * along * (1 + 1e-6) + 1e-9
+            if np.linalg.norm(c.slip) > 1e-4 and along > 1e-3:
+                assert across @ c.slip <= 1e-6 * along * np.linalg.norm(c.slip)  # against the slip
+    kinetic = supple.kinetic_energy(model, r.q, r.v)
+    assert touched > 300 and (np.diff(r.energy) / (kinetic[:-1] + scale)).max() < 2e-3
+
+
+# --- which joints move ------------------------------------------------------------------------------------------------
+
+
+def test_joints_are_chosen_by_the_forces_of_loops_and_contacts_together() -> None:
+    """At an update of a ring that moves on the floor: accelerations of the whole body under both, beside dense ones."""
+    model, q = ring(6)
+    q[2] = 0.5
+    v = supple.close_velocities(model, q, np.r_[0.5, 0.3, -0.5, 0.2, 1.0, 0.1, np.ones(5)])
+    body, seen = AdaptiveDynamics(model, q, v, active=4, update_every=1, contacts=FLOOR), 0
+    turns = supple.exact.tables.host_tables(model).tables.outward["R"].reshape(-1, 3, 3)
+    for _ in range(120):
+        q, v, memory = body.q.copy(), body.v.copy(), body._hybrid.memory
+        memory.outer["f"] = 0.0
+        body.step(H)
+        if not memory.outer["f"].any():
+            continue
+        rows, place = closure(model, q, v), supple.poses(model, q)
+        force = -supple.inverse_dynamics(model, q, v, np.zeros(model.nv))
+        for outer in memory.outer:
+            if np.any(outer["f"]):
+                R = place.rotation[outer["body"]] @ turns[outer["body"]].T
+                wrench = np.r_[R @ outer["f"][:3], R @ outer["f"][3:]]
+                force += supple.jacobian(model, q, int(outer["body"])).T @ wrench
+        whole = np.block([[supple.mass_matrix(model, q), rows.G.T], [rows.G, np.zeros((len(rows.G),) * 2)]])
+        expected = np.linalg.lstsq(whole, np.r_[force, rows.g], rcond=1e-11)[0][: model.nv]
+        np.testing.assert_allclose(memory.closing.wanted[: model.nv], expected, atol=1e-7 * np.abs(expected).max())
+        seen += 1
+    assert seen > 20
+
+
+def linkage_over_floor() -> tuple[Model, Floats]:
+    """A four-bar linkage and two pendulums, one on its coupler, that strike spheres of the world."""
+    b, rod = supple.ModelBuilder("linkage"), dict(axis=(0, 1, 0), mass=1.0, inertia=(1e-3, 0.05, 0.05))
+    b.add_body("crank", None, **rod, com=(0.15, 0, 0))
+    b.add_body("coupler", "crank", **rod, com=(0.4, 0, 0), position=(0.3, 0, 0))
+    b.add_body("rocker", "coupler", **rod, com=(0.3, 0, 0), position=(0.8, 0, 0))
+    b.close("rocker", None, axis=(0, 1, 0), position=(0.6, 0, 0), other_position=(0.7, 0, 0))
+    b.add_body("near", "coupler", **rod, com=(0.2, 0, 0), position=(0.2, 0, 0))
+    b.add_body("far", None, **rod, com=(0.2, 0, 0), position=(3.0, 0, 0))
+    for name in ("coupler", "near", "far"):
+        b.add_shape(name, "sphere", (0.05,), (0.4, 0.1, 0.0))
+    model = b.build()
+    return model, supple.close_loops(model, [-1.0, -0.2, 2.0, 0.3, 0.2])
+
+
+def test_joints_that_cannot_move_alone_are_chosen_together_or_refused() -> None:
+    model, q = linkage_over_floor()
+    linkage, floor = {0, 1, 2}, Contacts(ground=-0.2)
+    sizes, touched = set(), 0
+    for active in (1, 2, 3, 4):
+        body = AdaptiveDynamics(model, q, active=active, update_every=3, contacts=floor)
+        for _ in range(200):
+            body.step(5e-3)
+            moving = set(body.active_joints.tolist())
+            assert len(moving) <= active and moving & linkage in (set(), linkage)
+            assert gap(model, body) < 1e-10
+            sizes.add(len(moving))
+            touched += len(body.touches)
+    assert {1, 3, 4} <= sizes and touched > 50
+    alone = four_bar()
+    shape = Shape("rocker", 2, "sphere", (0.05,), np.zeros(3), np.eye(3))
+    with pytest.raises(StateError, match="use active=3 or more"):
+        AdaptiveDynamics(replace(alone, shape_list=(shape,)), q[:3], active=2, contacts=floor)
+    with pytest.raises(StateError, match="guaranteed"):
+        AdaptiveDynamics(model, q, error=0.1, guaranteed=True, contacts=floor)
+
+
+# --- sleep ------------------------------------------------------------------------------------------------------------
+
+
+def tied(pendulum: bool) -> tuple[Model, Floats]:
+    """Two boxes that a ball joint connects, with a light wheel in each, and a third box; pendulum: the third is instead
+    a swing, and another joint connects the second box to it."""
+    b = supple.ModelBuilder("tied")
+    for i in range(3):
+        name = f"box{i}"
+        if i == 2 and pendulum:
+            b.add_body(name, None, "revolute", axis=(0, 1, 0), position=(1.0, 0, 0.6), mass=1.0, com=(0, 0, -0.5),
+                       inertia=[0.01] * 3)  # fmt: skip
+            b.close("box1", name, "ball", position=(0.1, 0, 0), other_position=(0, 0, -0.5))
+        else:
+            b.add_body(name, None, "free", mass=1.0, inertia=[0.01] * 3)
+            b.add_body(f"wheel{i}", name, mass=1e-3, inertia=[1e-6] * 3)
+            b.add_shape(name, "box", (0.2, 0.2, 0.2), friction=0.5)
+    b.close("box0", "box1", "ball", position=(0.15, 0, 0), other_position=(-0.15, 0, 0))
+    model = b.build()
+    q = model.neutral()
+    for j, x in zip(model.q_index[model.joint_type == JointType.FREE], (0.0, 0.3, 3.0)):
+        q[j : j + 3] = x, 0.0, 0.1
+    return model, supple.close_loops(model, q) if pendulum else q
+
+
+def test_characters_that_loops_connect_sleep_and_wake_together() -> None:
+    model, q = tied(False)
+    body = AdaptiveDynamics(model, q, active=0, contacts=FLOOR)
+    body.run(0.5, H)
+    assert body.sleeping.tolist() == [0, 2, 4] and not body.v.any()
+    push = body.apply("box0", force=(0.0, 0.0, 30.0))
+    assert body.sleeping.tolist() == [4]
+    body.run(0.3, H)
+    push.remove()
+    assert body.q[2] > 0.2 and gap(model, body) < 1e-10
+    body.run(2.0, H)
+    assert body.sleeping.tolist() == [0, 2, 4] and gap(model, body) < 1e-10
+
+
+def test_a_character_tied_to_what_never_sleeps_stays_awake() -> None:
+    model, q = tied(True)
+    body = AdaptiveDynamics(model, q, active=1, contacts=FLOOR)
+    body.run(1.0, H)
+    assert body.sleeping.size == 0 and gap(model, body) < 1e-10
+
+
+def test_a_ring_sleeps_and_wakes_when_it_is_pushed() -> None:
+    model, q = ring(6)
+    q[2], q[3:7] = 0.03, (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))  # flat on the floor
+    body = AdaptiveDynamics(model, q, active=4, contacts=FLOOR)
+    body.run(1.0, H)
+    assert body.sleeping.tolist() == [0] and not body.v.any()
+    body.apply("link 3", force=(0.0, 0.0, 40.0))
+    body.run(0.1, H)
+    assert body.sleeping.size == 0 and body.v.any() and gap(model, body) < 1e-10
+
+
+# --- copies, resumed runs, refused calls ------------------------------------------------------------------------------
+
+
+def test_copies_pickles_and_restored_runs_go_on_alike() -> None:
+    model, q = ring(8)
+    q[2] = 0.8
+    body = AdaptiveDynamics(model, q, np.r_[0.5, 1.0, 0.0, 1.0, 0.0, 1.0, np.zeros(7)], active=4, contacts=FLOOR)
+    body.run(0.3, H)
+    assert len(body.touches)
+    twins = [copy.copy(body), copy.deepcopy(body), pickle.loads(pickle.dumps(body))]
+    other = AdaptiveDynamics(model, q, active=4, contacts=FLOOR)
+    other.set_state(body.q, body.v)
+    other.restore(body.save())
+    for bad in (np.full(model.nq, np.nan), model.neutral()[:-1]):
+        with pytest.raises(StateError):
+            body.set_state(bad)
+    with pytest.raises(StateError):
+        body.guaranteed = True
+    body.run(0.2, H)
+    for twin in (*twins, other):
+        twin.run(0.2, H)
+        np.testing.assert_array_equal(twin.q, body.q)
+        np.testing.assert_array_equal(twin.touches, body.touches)
+    body.set_state(q)
+    body.run(0.5, H)
+    assert gap(model, body) < 1e-10 and len(body.touches)
+
+
+def test_a_run_is_resumed_bit_by_bit(tmp_path: Path) -> None:
+    model, q = ring(6, True)
+    q[2] = 0.8
+    how: dict[str, Any] = dict(dt=H, contacts=FLOOR, method="adaptive", active=4, update_every=7)
+    whole, file = simulate(model, q, duration=0.4, **how), tmp_path / "run.h5"
+    simulate(model, q, duration=0.25, record=file, **how)
+    simulate(model, q, duration=0.4, record=file, resume=True, **how)
+    np.testing.assert_array_equal(supple.load_run(file).q, whole.q)
+    assert whole.contacts(-1)

@@ -21,9 +21,11 @@ from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_with
+from supple.contact.mechanisms import alone
+from supple.contact.memory import LIMIT as TO_LIMIT
 from supple.contact.overlap import push_apart
 from supple.contact.points import norm
-from supple.contact.rows import add_changes
+from supple.contact.rows import add_changes, force_at
 from supple.contact.solving import solve_touches
 from supple.contact.stepping import (
     DONE,
@@ -42,6 +44,7 @@ from supple.contact.stepping import (
 )
 from supple.exact.aba import accelerate_joints
 from supple.exact.motion import world_at_rest
+from supple.exact.row_scales import CANCELLED
 from supple.integrating.implicit import LIMIT, SOLVES
 from supple.integrating.joint_law import LAW, law_among, law_line
 from supple.model.joint_poses import DOF
@@ -159,14 +162,26 @@ def free_velocities(hybrid, h):
 
 
 @helper
+def answer_alone(scene, work, touch):
+    """About how far the two bodies of a touch would give way if no joint held them."""
+    if touch.kind == TO_LIMIT:
+        return 0.0
+    a, b = touch.a, touch.b
+    gives = alone(work, a, force_at(touch.point - scene.bodies[a].P, touch.n)) if a >= 0 else 0.0
+    return gives + (alone(work, b, force_at(touch.point - scene.bodies[b].P, touch.n)) if b >= 0 else 0.0)
+
+
+@helper
 def make_all_rows(hybrid, scene, work):
     """The rows of all touches. Those that nothing can close or open do not take part: parts that an active joint lets
-    only slide along each other, as a hinge through the normal does. Returns whether there was room."""
+    only slide along each other, as a hinge through the normal does, or not even that, as a ball joint at the touch.
+    Returns whether there was room."""
     if not rows_of_touches(hybrid, work):
         return False
     for k in range(scene.n):
         touch = scene.touches[k]
-        if not touch.W.xx > STUCK * (touch.W.xx + touch.W.yy + touch.W.zz):
+        total = touch.W.xx + touch.W.yy + touch.W.zz
+        if not (touch.W.xx > STUCK * total and total > CANCELLED * answer_alone(scene, work, touch)):
             touch.active, touch.lam = 0, Vec3(0.0, 0.0, 0.0)
     return True
 
