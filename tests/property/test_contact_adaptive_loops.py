@@ -3,6 +3,8 @@ densely over the active joints; exact runs where all joints move; joints that mo
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 import supple
 from linkages import bennett, four_bar, parallel, parallelogram, random_linkage, related_trees
-from supple import AdaptiveDynamics, Contacts, Model, Shape
+from supple import AdaptiveDynamics, Contacts, Model, Shape, StateError, simulate
 from supple.exact.closure import closure, gaps
 from supple.model.joints import JointType
 from tests.touching import Floats
