@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from supple import Contacts, Model, ModelBuilder
+from supple.contact.finding import find_touches, find_touches_again
 from supple.contact.room import ContactRoom
 from supple.contact.spans import FEW
 from supple.integrating.joint_law import LAW
@@ -43,6 +44,32 @@ def test_all_pairs_are_found_wherever_shapes_go(long: tuple[float, float, float]
         assert len(found) == len(np.unique(found["key"]))
 
 
+@pytest.mark.parametrize("far", [0.5, 20.0])
+def test_touches_where_a_part_ends_are_those_of_a_new_search(far: float) -> None:
+    """From the pairs of the search before, and if some shapes went farther than that expected."""
+    rng, h = np.random.default_rng(1), 0.01
+    radii = rng.uniform(0.02, 0.3, 2 * FEW)
+    model = balls(radii)
+    room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    q = model.neutral()
+    q.reshape(-1, 7)[:, :3] = rng.uniform(-2, 2, (len(radii), 3))
+    find, again = find_touches.load(), find_touches_again.load()
+    room._room_for(20_000, 64)
+    room.touching(q)
+    bodies = room.scene.bodies
+    bodies["V"][:, 3:] = rng.normal(size=(len(radii), 3))
+    find(room.scene.address, h)
+    listed = room.pairs.n
+    bodies["P"] += h * bodies["V"][:, 3:]
+    bodies["P"][:5] += far * h * bodies["V"][:5, 3:]
+    again(room.ahead.address)
+    assert (room.pairs.n == listed) == (far < 1)
+    keys = set(room.ahead.touches["key"][: room.ahead.n])
+    room.scene.length = 0.0
+    find(room.scene.address, 0.0)
+    assert len(keys) > 100 and keys == set(room.found["key"])
+
+
 def test_axes_of_a_sweep_are_those_along_which_shapes_spread_the_most_at_the_moment() -> None:
     model = balls(np.full(2, 0.1))
     room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
@@ -57,4 +84,4 @@ def test_axes_of_a_sweep_are_those_along_which_shapes_spread_the_most_at_the_mom
     ):
         q[7:10] = spread
         room.touching(q)
-        assert room.scene.axis == axis
+        assert room.pairs.axis == axis

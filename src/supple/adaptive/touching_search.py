@@ -10,7 +10,7 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
 from supple.assembly.poses import pose_at
-from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap, place_shape
+from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
 from supple.contact.points import norm
 from supple.model.joint_poses import DOF
@@ -43,12 +43,6 @@ def try_pairs(hybrid, scene, h):
             meet_flat(scene, s, t)
         elif overlap_all(shapes[s], shapes[t]):
             meet(scene, s, t)
-
-
-@helper
-def overlap_all(A, B):
-    """Along all three axes."""
-    return A.low.x <= B.high.x and B.low.x <= A.high.x and overlap(A, B)
 
 
 @helper

@@ -4,6 +4,9 @@ A shape may move by its speed times the step, so touches are found with gaps up 
 other. Boxes along the world's axes that contain shapes all the step are sorted in strips [spans.py], and swept: each
 strip by itself, and with those that its boxes reach into. Planes and height fields are tried with everything that
 moves.
+
+Pairs are kept with their boxes. Where a part of a step ends, shapes that are still within these overlap in no other
+pairs.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from supple.contact.convex import convex, hull_on_plane
 from supple.contact.heights import shape_on_heights
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, LIMIT, PLANE, SPHERE, Scene
 from supple.contact.points import FEATURES, add_spheres, norm, shape_on_plane, sphere_on_box
-from supple.contact.spans import order_spans, strip_at
+from supple.contact.spans import order_spans, strip_at, turned_to
 from supple.spatial.algebra import Vec3, cross, dot, z_axis
 from supple.spatial.compiler import helper, kernel, part
 
@@ -78,8 +81,9 @@ def may_touch(scene, i, j, a, b):
 
 @part
 def meet(scene, i, j):
-    """The touches of a pair of shapes."""
-    if scene.shapes[i].kind > scene.shapes[j].kind:
+    """The touches of a pair of shapes, the same in whichever order they are given."""
+    kind, other = scene.shapes[i].kind, scene.shapes[j].kind
+    if kind > other or (kind == other and i > j):
         i, j = j, i
     A, B = scene.shapes[i], scene.shapes[j]
     within = A.reach + B.reach + A.margin + B.margin + scene.length
@@ -127,11 +131,25 @@ def overlap(A, B):
 
 
 @helper
+def overlap_all(A, B):
+    """Along all three axes."""
+    return A.low.x <= B.high.x and B.low.x <= A.high.x and overlap(A, B)
+
+
+@helper
+def keep_pair(pairs, i, j):
+    if pairs.n < pairs.room:
+        pairs.one[pairs.n], pairs.two[pairs.n] = i, j
+    pairs.n += 1
+
+
+@helper
 def try_pair(scene, one, two):
     """The touches of two shapes whose boxes overlap along the axis of the sweep."""
     if overlap(one, two):
         i, j = one.shape, two.shape
         if may_touch(scene, i, j, scene.shapes[i].body, scene.shapes[j].body):
+            keep_pair(scene.pairs, i, j)
             meet(scene, i, j)
 
 
@@ -168,12 +186,19 @@ def sweep_both(scene, k, k_end, l, l_end):
 
 @helper
 def find_pairs(scene):
-    shapes, spans, strips, n = scene.shapes, scene.spans, scene.strips, scene.n_shapes - scene.n_flat
+    spans, strips = scene.spans, scene.strips
+    scene.pairs.n = 0
     for s in range(scene.n_strips):
         last, t = sweep_strip(scene, strips[s], strips[s + 1]), s + 1
         while t < scene.n_strips and spans[strips[t]].strip <= last:
             sweep_both(scene, strips[s], strips[s + 1], strips[t], strips[t + 1])
             t += 1
+
+
+@helper
+def find_flat(scene):
+    """The touches of planes and height fields."""
+    shapes, n = scene.shapes, scene.n_shapes - scene.n_flat
     for j in range(n, scene.n_shapes):
         for i in range(n):
             near = shapes[i].body >= 0 and near_flat(scene, shapes[i], shapes[j])[1]
@@ -247,4 +272,40 @@ def find_touches(scene, h):
     scene.n = 0
     place_shapes(scene, h)
     find_pairs(scene)
+    find_flat(scene)
     find_limits(scene, scene.q, scene.v, h)
+
+
+@helper
+def stay_within(scene):
+    """Places shapes where they are now, until one is not within its box. Returns whether there was none."""
+    axis = scene.pairs.axis
+    for k in range(scene.n_shapes - scene.n_flat):
+        span, shape = scene.spans[k], scene.shapes[scene.spans[k].shape]
+        place_shape(scene, shape, 0.0, 0.0)
+        low, high = turned_to(shape.low, axis), turned_to(shape.high, axis)
+        if low.x < span.low.x or low.y < span.low.y or low.z < span.low.z:
+            return False
+        if high.x > span.high.x or high.y > span.high.y or high.z > span.high.z:
+            return False
+    return True
+
+
+@helper
+def forget_pairs(scene):
+    scene.pairs.n = scene.pairs.room + 1
+
+
+@kernel(types.void(Scene.type), "touches where a part ends", effort=2)
+def find_touches_again(scene):
+    """All of them at this instant; bodies are placed, and the search before this one was for the way here."""
+    pairs, shapes = scene.pairs, scene.shapes
+    if pairs.n <= pairs.room and stay_within(scene):
+        scene.n = 0
+        for k in range(pairs.n):
+            if overlap_all(shapes[pairs.one[k]], shapes[pairs.two[k]]):
+                meet(scene, pairs.one[k], pairs.two[k])
+        find_flat(scene)
+        find_limits(scene, scene.q, scene.v, 0.0)
+    else:
+        find_touches(scene, 0.0)

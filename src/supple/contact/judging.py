@@ -12,7 +12,7 @@ no more to the energy of motion; what it lifts is counted.
 
 from __future__ import annotations
 
-from supple.contact.finding import find_touches
+from supple.contact.finding import find_touches_again
 from supple.contact.landing import body_motions
 from supple.contact.memory import LIMIT
 from supple.contact.points import norm
@@ -114,7 +114,7 @@ def count_rough(landing):
 def too_deep(scene, ahead):
     """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
     they may be: 0 if none is. ahead: where touches there go."""
-    find_touches(ahead, 0.0)
+    find_touches_again(ahead)
     return deepest_of(scene, ahead)
 
 

@@ -57,6 +57,16 @@ class Span(Struct):
     strip = Integer()
 
 
+class Pairs(Struct):
+    """Pairs of shapes that may touch, of those whose boxes overlap as spans have them."""
+
+    n = Integer()  # more than the room if some are missing
+    room = Integer()
+    one = Integers()
+    two = Integers()
+    axis = Integer()  # of the sweep
+
+
 class Touch(Struct):
     """A place where two bodies touch, or a joint its limit."""
 
@@ -156,7 +166,7 @@ class Scene(Struct):
     points = fields.Floats()  # corners of hulls, heights
     graphs = Integers()  # of hulls [hulls.py]
     spans = Table(Span)  # strip by strip, by their lower ends; and one to sort with
-    axis = Integer()  # of the sweep
+    pairs = Link(Pairs)
     width = Number()  # of strips
     n_strips = Integer()
     strips = Integers()  # where each begins in spans

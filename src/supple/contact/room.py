@@ -14,7 +14,20 @@ from supple.contact.ground import ground_shape
 from supple.contact.hulls import SCANNED, graph_of
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
-from supple.contact.memory import CONTACT, KINDS, LIMIT, PLANE, Entry, Exerted, Known, PlacedShape, Scene, Span, Touch
+from supple.contact.memory import (
+    CONTACT,
+    KINDS,
+    LIMIT,
+    PLANE,
+    Entry,
+    Exerted,
+    Known,
+    Pairs,
+    PlacedShape,
+    Scene,
+    Span,
+    Touch,
+)
 from supple.contact.settings import Contacts
 from supple.contact.spans import width_of
 from supple.contact.stepping import (
@@ -46,6 +59,7 @@ Ints = NDArray[np.int64]
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
 EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
 ROUGHEST = 1e3  #: friction beyond this counts as this: equations of cones that are flatter are not solved as well
+PAIRS = 4  #: of shapes that may touch, for every touch there is room for
 COLUMNS = 15  #: of a touch in a result: two shapes, gap, point, normal, force and slip
 
 
@@ -206,10 +220,11 @@ class ContactRoom(ImplicitRoom):
         spans["shape"] = np.arange(len(spans))
         groups = connected(model, _roots(model))
         self.blocks: Held = blocks_for(groups[model.dof_body])
+        self.pairs: Held = Pairs.of()
         shared: dict[str, Any] = dict(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
             points=points, graphs=graphs, spans=spans, width=width_of(table["box"][: len(table) - flat]),
-            strips=np.zeros(len(spans), dtype=np.int64), neighbours=contacts.neighbours,
+            strips=np.zeros(len(spans), dtype=np.int64), pairs=self.pairs, neighbours=contacts.neighbours,
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
             local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),
@@ -249,6 +264,8 @@ class ContactRoom(ImplicitRoom):
         if so_far:
             exerted[:so_far] = self.scene.exerted[:so_far]
         self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
+        self.pairs.one, self.pairs.two = np.zeros((2, PAIRS * touches), dtype=np.int64)
+        self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
     def touching(self, q: Floats) -> NDArray[Any]:
         """Where shapes touch at q."""
@@ -299,7 +316,8 @@ class ContactRoom(ImplicitRoom):
             self.begin(q, v)
             status = self._take(self.landing.address, h)
             if status == MORE_TOUCHES:
-                self._room_for(2 * max(self.scene.n, self.scene.capacity), self.scene.room)
+                touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
+                self._room_for(2 * touches, self.scene.room)
             elif status == MORE_ENTRIES:
                 self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
             elif status == MORE_EQUATIONS:

@@ -127,7 +127,7 @@ def sort_by_insertion(spans, spare, n):
 def order_spans(scene):
     """Those of shapes that are placed, and where strips begin."""
     spans, n, axis = scene.spans, scene.n_shapes - scene.n_flat, axis_of(scene)
-    scene.axis = axis
+    scene.pairs.axis = axis
     for k in range(n):
         span, shape = spans[k], scene.shapes[spans[k].shape]
         span.low, span.high = turned_to(shape.low, axis), turned_to(shape.high, axis)

@@ -22,7 +22,7 @@ import math
 from numba import types
 
 from supple.contact.exerting import add_exerted, begin_exerting, may_exert
-from supple.contact.finding import find_touches, join_limits
+from supple.contact.finding import find_touches, forget_pairs, join_limits
 from supple.contact.finishing import finish_part, take_back
 from supple.contact.impacts import CLOSED, bounce_all
 from supple.contact.judging import GAIN, count_rough, energies, work_of_forces
@@ -273,6 +273,7 @@ def look(landing):
     place_stage(step, 0, 0.0)
     move_bodies(step.model, step.q, step.v, landing.placing)
     find_touches(landing.scene, 0.0)
+    forget_pairs(landing.scene)
 
 
 @kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)
@@ -293,7 +294,7 @@ def contact_step(landing, h):
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
         find_touches(scene, left)
-        if scene.n > scene.capacity or not may_exert(scene):
+        if scene.n > scene.capacity or scene.pairs.n > scene.pairs.room or not may_exert(scene):
             return MORE_TOUCHES
         if scene.n == 0 and landing.parts == 0:
             return FLIGHT
