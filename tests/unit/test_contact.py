@@ -241,6 +241,32 @@ def test_a_light_finger_stops_at_its_limit_whatever_strikes_it() -> None:
     assert np.abs(r.q[:, 7]).max() < 0.3 + 5e-4 and np.abs(r.q[:, 7]).max() > 0.299
 
 
+@pytest.mark.parametrize("stiffness", [1e2, 1e4])
+def test_a_joint_stops_at_its_limit_however_hard_it_is_driven_from_rest(stiffness: float) -> None:
+    """Far from its limits where the step begins, and beyond them where it would end; nothing else is near."""
+    b = ModelBuilder("finger", gravity=(0, 0, 0))
+    b.add_body("finger", axis=(0, 1, 0), mass=0.01, com=(0.05, 0, 0), inertia=[1e-5] * 3, lower=-0.2, upper=0.3)
+    b.add_shape("finger", "sphere", [0.01])
+    model = b.build()
+    for target, limit in ((2.0, 0.3), (-2.0, -0.2)):
+        drive = supple.Controller("finger_joint", stiffness, 0.01 * stiffness, target)
+        r = simulate(model, duration=0.1, dt=5e-3, contacts=True, forces=[drive])
+        assert r.q.max() < 0.3 + 5e-4 and r.q.min() > -0.2 - 5e-4
+        assert r.q[-1, 0] == pytest.approx(limit, abs=1e-6)
+
+
+def test_a_push_from_rest_does_not_drive_a_ball_through_a_thin_plate() -> None:
+    """By 0.125 m in the first step, where the plate is 0.07 m away."""
+    b = ModelBuilder("ball", gravity=(0, 0, 0))
+    b.add_body("ball", joint="free", mass=1.0, inertia=[1e-3] * 3)
+    b.add_shape("ball", "sphere", [0.03])
+    b.add_shape(None, "box", (2, 2, 1e-3))
+    model = b.build()
+    push = supple.Push("ball", (0, 0, -1e4))
+    r = simulate(model, at(model, (0, 0, 0.1)), duration=0.05, dt=5e-3, contacts=True, forces=[push])
+    assert r.q[-1, 2] == pytest.approx(0.0305, abs=1e-5)
+
+
 def test_overlap_of_heavy_bodies_is_undone_beside_light_ones() -> None:
     """A ton that overlaps the floor, and a gram at the limit of its joint."""
     b = ModelBuilder("two")

@@ -73,6 +73,7 @@ class Landing(Struct):
     gained = Number()
     deepest = Number()
     slowest = Number()  # approaches that are slower do not bounce
+    certain = Integer()  # whether the step is taken even if nothing is near
 
 
 @part

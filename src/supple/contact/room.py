@@ -40,6 +40,7 @@ from supple.contact.stepping import (
     UNSOLVED,
     contact_step,
     look,
+    strayed,
 )
 from supple.errors import ModelError
 from supple.exact.aba import ABA
@@ -243,7 +244,7 @@ class ContactRoom(ImplicitRoom):
         )  # fmt: skip
         self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
         self._room_for(64, 64 * 16)
-        self._take = contact_step.load()
+        self._take, self._strayed = contact_step.load(), strayed.load()
         self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
 
     def _algorithm(self, model: Model) -> Algorithm:
@@ -306,9 +307,27 @@ class ContactRoom(ImplicitRoom):
             scene.apart, scene.n_apart = np.append(apart, 0), len(apart)
         return [(self.shapes[i].name, self.shapes[j].name) for i, j in pairs]
 
-    def take(self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None) -> bool:
+    def strayed(self, q: Floats, v: Floats, h: float) -> float | None:
+        """After a step that was not taken because nothing is near, but another way, to q and v: metres by which bodies
+        moved farther than touches were searched for, because forces made them fast. None if they did not, and no joint
+        is beyond its limit."""
+        self.begin(q, v)
+        beyond = float(self._strayed(self.landing.address, h))
+        return beyond if beyond >= 0.0 else None
+
+    def take(
+        self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None, beyond: float | None = None
+    ) -> bool:
         """A step of length h from q and v under forces in addition to the law: its end is in self.q and self.v. False
-        if nothing touches all the step, and it was not taken. Raises ArithmeticError."""
+        if nothing touches all the step, and it was not taken. beyond: it is taken in any case, and touches are searched
+        for so much farther. Raises ArithmeticError."""
+        self.landing.certain, self.scene.length = beyond is not None, LENGTH + (beyond or 0.0)
+        try:
+            return self._taken(q, v, h, tau, wrenches)
+        finally:
+            self.landing.certain, self.scene.length = False, LENGTH
+
+    def _taken(self, q: Floats, v: Floats, h: float, tau: Floats, wrenches: Floats | None) -> bool:
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches

@@ -44,7 +44,7 @@ from supple.exact.aba import aba_scratch
 from supple.integrating.implicit import SOLVES, engages
 from supple.integrating.joint_law import LAW, law_among
 from supple.integrating.stages import place_stage
-from supple.spatial.algebra import Vec3, dot
+from supple.spatial.algebra import Vec3, cross, dot
 from supple.spatial.compiler import helper, kernel, part
 
 #: What became of a step.
@@ -276,6 +276,31 @@ def look(landing):
     forget_pairs(landing.scene)
 
 
+@kernel(types.float64(Landing.type, types.float64), "motion beyond reach")
+def strayed(landing, h):
+    """Whether a step of length h that nothing seemed to touch, and whose end is q0 and v0, may have touched something
+    all the same, because forces made bodies fast. Returns by how much a shape moved farther than touches were searched
+    for, in metres; 0 if a joint alone is beyond its limit, and -1 if neither is."""
+    scene, step = landing.scene, landing.implicit.body.step
+    place_stage(step, 0, 0.0)
+    move_bodies(step.model, step.q, step.v, landing.placing)
+    most = -1.0
+    for k in range(scene.n_limits):
+        x = step.q[scene.coordinates[k]]
+        if x < scene.lower[k] or x > scene.upper[k]:
+            most = 0.0
+    for i in range(scene.n_shapes - scene.n_flat):
+        shape = scene.shapes[i]
+        if shape.body >= 0:
+            body = scene.bodies[shape.body]
+            r = body.R @ shape.p
+            moved = max(norm(body.P + r - shape.at), h * norm(body.V.lin + cross(body.V.ang, r)))  # or with touches
+            moved += h * norm(body.V.ang) * norm(shape.box)
+            if moved > shape.reach + scene.length:
+                most = max(most, moved - shape.reach)
+    return most
+
+
 @kernel(types.int64(Landing.type, types.float64), "steps of bodies that touch", effort=4)
 def contact_step(landing, h):
     """A step of length h from q0 and v0; its end is in q and v. Returns what became of it."""
@@ -296,7 +321,7 @@ def contact_step(landing, h):
         find_touches(scene, left)
         if scene.n > scene.capacity or scene.pairs.n > scene.pairs.room or not may_exert(scene):
             return MORE_TOUCHES
-        if scene.n == 0 and landing.parts == 0:
+        if scene.n == 0 and landing.parts == 0 and not landing.certain:
             return FLIGHT
         bounces = landing.bounces
         status = strike(landing)

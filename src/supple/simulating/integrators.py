@@ -146,15 +146,20 @@ def touching(take: Take, known: Floats) -> Take:
         room = f.room
         room.known = known
         forces = f.forces.apart_from_law(t, q, v, t + 0.5 * h)
-        try:
-            touches = room.take(q, v, h, *forces)
-        except ArithmeticError as e:
-            f.require(isinstance(e, Unsolved), t, q, v)
-            raise SimulationError(f"at time {t:.6g} s: {e}; take shorter steps, or a larger tolerance", t) from e
-        if not touches:
-            return take(f, t, q, v, h)._replace(
-                touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)), limits=np.zeros_like(v)
-            )
+
+        def touches(beyond: float | None = None) -> bool:
+            try:
+                return room.take(q, v, h, *forces, beyond)
+            except ArithmeticError as e:
+                f.require(isinstance(e, Unsolved), t, q, v)
+                raise SimulationError(f"at time {t:.6g} s: {e}; take shorter steps, or a larger tolerance", t) from e
+
+        if not touches():
+            flown = take(f, t, q, v, h)
+            beyond = room.strayed(*flown.inside(1.0), h)
+            if beyond is None:
+                return flown._replace(touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)), limits=np.zeros_like(v))
+            touches(beyond)
         last, found, left, limits = (room.q.copy(), room.v.copy()), room.rows(), room.known, room.limit_forces()
         f.faults.note(room.landing)
 
