@@ -216,6 +216,11 @@ class Simulation:
         self.ground: Floats | None = None
         if self._contacts is not None and self._contacts.ground is not None:
             self.ground = np.append(upwards(model), self._contacts.ground)
+        elif self._contacts is not None:
+            planes = [x for x in model.shape_list if x.kind == "plane" and x.body < 0]
+            if len(planes) == 1:
+                up = planes[0].rotation[:, 2]
+                self.ground = np.append(up, up @ planes[0].position)
         self._options = options
         takes = OWN[method].options if method in OWN else ()
         for name in options:

@@ -22,7 +22,7 @@ from supple.simulating.simulation import Sample, Simulation
 from supple.viewing.panel import Floats, Panel, PlayButton, remark, speed_control
 from supple.viewing.plots import POINTS, Plots
 from supple.viewing.reached import around
-from supple.viewing.scenery import Scenery
+from supple.viewing.scenery import Scenery, contact_scale
 from supple.viewing.timeline import fit_speed
 
 RATE, PLOTS = 20.0, 0.5  #: pictures a second, at most; seconds between those of the plots
@@ -39,9 +39,8 @@ def _scenery(run: Simulation) -> Scenery:
     model, others = run.model, other_forces(run.given)
     if run.contacts is None:
         return Scenery(run.forces, run.ground, others=others)
-    weight = float(model.mass.sum() * np.linalg.norm(model.gravity))
     none = arrows_now(0.0, np.zeros((0, COLUMNS)), MOST_CONTACTS)
-    return Scenery(run.forces, run.ground, none, others, largest=weight)
+    return Scenery(run.forces, run.ground, none, others, largest=contact_scale(model) or 1.0)
 
 
 class Wishes:

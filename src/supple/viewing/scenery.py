@@ -36,6 +36,8 @@ LEAST = 0.25  #: of the strongest arrow, how long the others are at least
 RING = 0.35, 0.6, 1.6  #: the radius of the strongest torque's ring, in arrows; how much smaller and larger others are
 BEYOND = 1.25  #: of a ring, how much larger it is at least than a ball that is as wide as the body
 VECTOR = 1.1  #: how long the longest arrow of a captured motion is about, as a share of how large the body is
+WEIGHT = 2.5  #: of that arrow: how long a contact's is that carries the weight of a body
+CUT = 6.0  #: of that arrow: impacts are stronger than what they leave at rest, and their arrows are no longer than this
 CELLS = 4.0  #: of the ground's grid, in half the size of a motion, about
 MANY = 40  #: springs, beyond which they are drawn with fewer turns
 CORNERS = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -112,7 +114,7 @@ class Scenery:
         largest: float | None = None,
     ) -> None:
         """others: in words, kinds of forces that are not drawn. largest: what decides how long arrows are, instead of
-        the longest of them."""
+        the longest of them; longer ones are cut."""
         self.ground = ground  #: (4,) a plane on which bodies stand, if there is one
         self._pushes = [f for f in forces if isinstance(f, Push) and np.any(f.force)]
         self._torques = [f for f in forces if isinstance(f, Push) and np.any(f.torque)]
@@ -120,13 +122,17 @@ class Scenery:
         self._between = [f for f in forces if isinstance(f, SpringBetween)]
         self.arrows = arrows  #: may be changed while a run goes on, but not how many there are
         self._largest = 0.0 if arrows is None else arrows.largest if largest is None else largest
+        self._cut = np.inf if largest is None else CUT * largest
         self._others = tuple(others)
         self._found: tuple[Model, Fixed] | None = None
 
     @classmethod
     def of(cls, result: Result) -> Scenery:
         """That of a result."""
-        return cls(result.forces, result.ground, result.arrows, result.others)
+        touching, largest = isinstance(result.about.get("shapes"), list), None
+        if touching and len(result.segments):
+            largest = contact_scale(result.segments[0].model)
+        return cls(result.forces, result.ground, result.arrows, result.others, largest)
 
     def batches(self, model: Model, pose: Poses, time: float = 0.0, scale: float = 1.0) -> dict[str, Batch]:
         """One batch each, maybe empty, by what it is called in a legend. scale: of the pushes, those that act at this
@@ -146,7 +152,7 @@ class Scenery:
             "spring": coils,
             "anchor": held,
         }
-        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, arrow)}
+        return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, arrow, self._cut)}
 
     def legend(self, names: Iterable[str]) -> list[Entry]:
         """What is to be said of batches of these names, and of what is not drawn."""
@@ -217,10 +223,20 @@ def _clipped(x: Floats, least: float, most: float) -> Floats:
     return np.where(x > 0.0, np.clip(x, least, most), 0.0)
 
 
-def _vectors(arrows: Arrows, time: float, per: float, arrow: float) -> Batch:
-    """The arrows of a captured motion, true to scale. per: metres a unit."""
+def contact_scale(model: Model) -> float | None:
+    """The force of a contact whose arrow is as long as VECTOR says: a share of the weight of one of the model's trees,
+    the usual one if there are many. None if it has no weight."""
+    roots = np.flatnonzero(model.parent < 0)
+    masses = np.add.reduceat(model.mass, roots)
+    weight = float(np.median(masses) * np.linalg.norm(model.gravity))
+    return weight / WEIGHT if weight > 0.0 else None
+
+
+def _vectors(arrows: Arrows, time: float, per: float, arrow: float, cut: float) -> Batch:
+    """The arrows of a captured motion or of contacts, true to scale up to `cut`. per: metres a unit."""
     at, vectors = arrows.at(time)
-    return _along(_arrow(), at, vectors, per * np.linalg.norm(vectors, axis=1), 0.22 * arrow, ACTS["vector"])
+    long = per * np.minimum(np.linalg.norm(vectors, axis=1), cut)
+    return _along(_arrow(), at, vectors, long, 0.22 * arrow, ACTS["vector"])
 
 
 def _centres(model: Model, pose: Poses, body: Ints) -> Floats:

@@ -1,9 +1,10 @@
 """What is drawn of a model.
 
-Bodies that have visuals are drawn by them (solids.py); the others as rods, from their origins to the joints on them, or
-between two points that a scene says. A rod is as thick as the body's mass is spread across it: an even rod of the same
-length would have the same moments of inertia. Where the mass sits at one end, it is a ball there, on a thin stick.
-Where there are very many rods, a dot is drawn in the middle of each.
+Bodies that have visuals are drawn by them (solids.py), those that have none by the shapes by which they touch, and the
+others as rods, from their origins to the joints on them, or between two points that a scene says. A rod is as thick as
+the body's mass is spread across it: an even rod of the same length would have the same moments of inertia. Where the
+mass sits at one end, it is a ball there, on a thin stick. Where there are very many rods, a dot is drawn in the middle
+of each.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from supple.model.geometry import rotation_to_z
 from supple.model.model import Model
 from supple.viewing.batch import Batch, Kind, usual_length
 from supple.viewing.colours import PLAIN
-from supple.viewing.solids import solids
+from supple.viewing.solids import solids, touching_solids
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,6 +44,10 @@ def batches(model: Model, pose: Poses, rods: Floats | None = None) -> tuple[list
     pose: where it begins. rods: (n, 2, 3) two points of each body in its frame.
     """
     out, failed = solids(model)
+    seen_on = np.concatenate([np.zeros(0, dtype=np.int64), *(b.body for b in out)])
+    if rods is not None or len(model.shape_list) > SIMPLY:
+        seen_on = np.append(seen_on, np.arange(model.n_bodies))
+    out = out + touching_solids(model, np.unique(seen_on))
     seen = np.zeros(model.n_bodies, dtype=bool)
     for b in out:
         seen[b.body[b.body >= 0]] = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from supple.errors import ParseError
 from supple.files.apart import Reader
 from supple.model.model import Model, Visual
+from supple.model.shapes import Shape
 from supple.reading import LARGEST_FILE, check_file
 from supple.viewing.batch import Batch
 from supple.viewing.colours import GROUND, PLAIN
@@ -41,9 +43,13 @@ class Part(NamedTuple):
 
 def solids(model: Model) -> tuple[list[Batch], list[str]]:
     """Visuals of the same shape together, and what could not be drawn."""
+    return _drawn(model.visuals)
+
+
+def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
     groups: dict[Any, list[Visual]] = {}
     out, failed, patience = [], [], PATIENCE
-    for v in model.visuals:
+    for v in given:
         if len(v.size) < SIZES.get(v.kind, 0):
             failed.append(f"a {v.kind} without its {SIZES[v.kind]} sizes is not drawn")
             continue
@@ -68,6 +74,40 @@ def solids(model: Model) -> tuple[list[Batch], list[str]]:
             own = np.array([_colour(v, part.colour) for v in visuals], dtype=np.uint8)
             out.append(Batch(part.vertices, part.faces, body, position, rotation, scale, own))
     return out, failed
+
+
+def touching_solids(model: Model, seen: Ints) -> list[Batch]:
+    """The shapes by which bodies touch, of those that are not in `seen`; -1 is the world. Planes are the ground."""
+    out, plain = [], []
+    for shape in model.shape_list:
+        if shape.body in seen or shape.kind == "plane":
+            continue
+        if shape.points is None:
+            plain.append(Visual(shape.body, shape.kind, shape.size, shape.position, shape.rotation))
+            continue
+        vertices, faces = _field(shape) if shape.kind == "heights" else _hull(shape.points)
+        colour = np.array([GROUND if shape.body < 0 else PLAIN], dtype=np.uint8)
+        place = np.array([shape.body]), shape.position[None], shape.rotation[None], np.ones((1, 3))
+        out.append(Batch(vertices, faces, *place, colour))
+    return out + _drawn(plain)[0]
+
+
+def _hull(points: Floats) -> tuple[Floats, Ints]:
+    from trimesh import convex
+
+    made = convex.convex_hull(points)
+    return np.asarray(made.vertices), np.asarray(made.faces)
+
+
+def _field(shape: Shape) -> tuple[Floats, Ints]:
+    """Two triangles for each cell of a height field."""
+    assert shape.points is not None
+    rows, columns = shape.points.shape
+    x, y = (0.5 * s * np.linspace(-1.0, 1.0, n) for s, n in zip(shape.size, (columns, rows)))
+    vertices = np.stack([*np.meshgrid(x, y), shape.points], axis=-1).reshape(-1, 3)
+    corner = (columns * np.arange(rows - 1)[:, None] + np.arange(columns - 1)).ravel()
+    a, b, c, d = corner, corner + 1, corner + columns + 1, corner + columns
+    return vertices, np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
 
 
 def _colour(v: Visual, of_mesh: Rgb | None) -> Rgb:
