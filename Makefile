@@ -14,13 +14,14 @@ STAMP := $(VENV)/installed
 # Three workers for two cores, as some tests wait; each has files as a whole, but for the last ones, so that what a
 # file's tests share is made once.
 TESTS := pytest -n 3 --dist worksteal
-# Tests start many processes: without bytecode, each would compile what it imports from source.
-export PYTHONDONTWRITEBYTECODE =
-# There is a worker for each core: threads of NumPy's linear algebra would spend a hundredfold waiting for each other.
-export OPENBLAS_NUM_THREADS = 1
-export OMP_NUM_THREADS = 1
 
 .PHONY: run test lint kernels docs bench lowest newest lock clean
+
+# Tests start many processes: without bytecode, each would compile what it imports from source. There is a worker for
+# each core: threads of NumPy's linear algebra would spend a hundredfold waiting for each other.
+test lowest newest: export PYTHONDONTWRITEBYTECODE =
+test lowest newest: export OPENBLAS_NUM_THREADS = 1
+test lowest newest: export OMP_NUM_THREADS = 1
 
 run: $(STAMP)
 	$(BIN)/supple demo --out out

@@ -181,7 +181,7 @@ def bases():
             yield pytest.param(path, True, id=f"floating-{path.stem}")
 
 
-@pytest.mark.parametrize(("path", "floating"), bases())
+@pytest.mark.parametrize(("path", "floating"), [*bases()])
 def test_robot(path, floating):
     """Every robot of example-robot-data, read by both from its file: mass matrix, inverse and forward dynamics."""
     root = (pin.JointModelFreeFlyer(),) if floating else ()
