@@ -1,4 +1,4 @@
-"""Fuzz Supple for a while: hostile files, recordings, journals, cached code and odd arguments.
+"""Fuzz Supple for a while: hostile files, recordings, journals, cached code, odd arguments and shapes.
 
     python -m tests.fuzz                                 every target, a minute each
     python -m tests.fuzz files --seconds 600 --seed 7    one target, ten minutes, other inputs

@@ -14,7 +14,7 @@ import numpy as np
 Try = Callable[[np.random.Generator, Path], None]
 
 #: Modules of this package with a function `attempt`, a Try. Its docstring says what is tried.
-TARGETS = ("arguments", "cache", "files", "journals", "recordings")
+TARGETS = ("arguments", "cache", "files", "journals", "recordings", "shapes")
 
 
 def attempt_of(target: str) -> Try:

@@ -39,6 +39,10 @@ def test_a_shape_is_part_of_the_model() -> None:
         (("sphere", (0.0,)), {}, "positive"),
         (("sphere", (np.nan,)), {}, "positive"),
         (("sphere", (np.inf,)), {}, "positive"),
+        (("sphere", (1e-320,)), {}, "positive"),
+        (("sphere", (1.0,)), dict(friction=10**400), "friction"),
+        (("sphere", (1.0,)), dict(group=np.inf), "group"),
+        (("hull",), dict(points=CORNERS * 1e-12), "no volume"),
         (("sphere", (1.0, 2.0)), {}, "1 numbers"),
         (("box", (1.0, 1.0, -1.0)), {}, "positive"),
         (("capsule", ("a", 1)), {}, "numbers"),
@@ -208,6 +212,52 @@ def test_mjcf_geoms_are_shapes(tmp_path: Path) -> None:
     assert shapes["hills"].points.tolist()[1] == [0.0, 0.5, 0.0] and shapes["hills"].size == (4.0, 2.0)
     assert shapes["c"].size == (0.1, 0.4) and {*shapes["box"].apart, *shapes["s"].apart} >= {"s"} - {"box"}
     assert isinstance(shapes["hull"], Shape)
+
+
+@pytest.mark.parametrize(
+    ("geom", "words"),
+    [
+        ('type="sphere" size="1" friction="-1"', "friction needs a finite number >= 0"),
+        ('type="sphere" size="1" friction="nan"', "friction"),
+        ('type="sphere" size="1" margin="inf"', "margin"),
+        ('type="box" size="inf 1 1"', "size"),
+        ('type="box" size="1e-12 1 1"', "positive, from 1e-09"),
+        ('type="box" size="1e10 1 1"', "to 1e\\+09 m"),
+        ('type="sphere" size="1" pos="0 inf 0"', "pos"),
+        ('type="hfield" hfield="h"', "elevation"),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_bad_shapes_of_an_mjcf_are_errors_with_the_line(tmp_path: Path, geom: str, words: str, named: bool) -> None:
+    pytest.importorskip("mujoco")
+    height = "nan" if "hfield" in geom else "1"
+    name = 'name="bad"' if named else ""
+    path = tmp_path / "robot.xml"
+    path.write_text(f"""<mujoco><asset>
+    <hfield name="h" nrow="2" ncol="2" size="1 1 1 1" elevation="0 {height} 0 1"/></asset>
+    <worldbody><body><freejoint/><geom size=".1"/>
+    <body><joint/><geom size=".1"/></body></body>
+    <geom {name} {geom}/></worldbody></mujoco>""")
+    with pytest.raises(ParseError, match=words) as e:
+        supple.load(path)
+    assert e.value.line == (2 if "hfield" in geom else 5) and str(e.value).count("robot.xml") == 1
+
+
+def test_a_shape_that_is_apart_from_a_misspelt_one_is_told_so() -> None:
+    b = ModelBuilder()
+    b.add_body("a", joint="free", mass=1.0, inertia=(1, 1, 1))
+    b.add_shape(0, "sphere", (0.1,), name="finger")
+    b.add_shape(0, "sphere", (0.1,), name="hand", apart=("fingre",))
+    with pytest.raises(ModelError, match="did you mean 'finger'"):
+        b.build()
+
+
+def test_a_negative_margin_of_an_mjcf_is_reported(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text('<mujoco><worldbody><body><freejoint/><geom size=".1" margin="-1"/></body></worldbody></mujoco>')
+    model = supple.load(path)
+    assert model.shape_list[0].margin == 0.0 and "margin" in str(model.report)
 
 
 def test_what_equals_a_sound_number_without_being_one_is_refused() -> None:

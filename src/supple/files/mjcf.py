@@ -82,12 +82,14 @@ def load_mjcf(
         translation.add_frames()
         translation.add_visuals()
         if not switched_off(_mujoco(), m, "CONTACT"):
-            add_shapes(m, builder, translation.geom_names, translation.number, translation.origin)
+            add_shapes(m, builder, translation.geom_names, translation.number, translation.origin, file)
         equalities = translation.add_equalities(freed, loops)
         remark_unused(_mujoco(), m, builder, translation.names, translation.add_actuators(), equalities)
         remark_elements(file, builder)
         policy = "refuse" if strict else "report"
         return builder.build(unphysical_inertia=policy, singular=policy)
+    except ParseError:
+        raise
     except ModelError as e:
         raise ParseError(str(e), file) from None
     except UnicodeDecodeError as e:

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.errors import ModelError
+from supple.errors import ModelError, ParseError
+from supple.files.mjcf_references import line_of_geom
 from supple.model.builder import ModelBuilder
+from supple.model.shapes import sound_points
 
 Floats = NDArray[np.float64]
 
@@ -41,23 +43,29 @@ def _is_still(m: Any, body: int) -> bool:
     return int(m.body_weldid[body]) == 0
 
 
-def add_shapes(m: Any, builder: ModelBuilder, names: Sequence[str], number: Sequence[Any], origin: Floats) -> None:
-    """names: of geoms; number, origin: of bodies, as the translation has them."""
+def add_shapes(
+    m: Any, builder: ModelBuilder, names: Sequence[str], number: Sequence[Any], origin: Floats, file: str
+) -> None:
+    """names: of geoms; number, origin: of bodies, as the translation has them; file: that they are from."""
     used = [g for g in touching(m) if unsupported(m, g) is None]
     apart = _excluded(m, used, names)
     for g in used:
         kind, body = KINDS[m.geom_type[g]], int(m.geom_bodyid[g])
         size, points = _size(m, g)
         condim, margin = int(m.geom_condim[g]), float(m.geom_margin[g] - m.geom_gap[g])
+        if margin < 0.0:
+            builder.remark(
+                "contact", f"geom {names[g]!r}: its margin, without its gap, is negative, and counts as none"
+            )
         try:
             builder.add_shape(
                 number[body], str(kind), size, m.geom_pos[g] + origin[body], np.roll(m.geom_quat[g], -1),
                 name=names[g], friction=0.0 if condim == 1 else float(m.geom_friction[g, 0]), margin=max(margin, 0.0),
                 group=int(m.geom_contype[g]) & 0x7FFFFFFF, mask=int(m.geom_conaffinity[g]) & 0x7FFFFFFF,
-                points=points, apart=apart.get(g, ()),
+                points=sound_points("its shape", str(kind), points), apart=apart.get(g, ()),
             )  # fmt: skip
         except ModelError as e:
-            raise ModelError(f"geom {names[g]!r}: {e}") from None
+            raise ParseError(f"geom {names[g]!r}: {e}", file, line_of_geom(file, names[g], g, m.ngeom)) from None
 
 
 def _excluded(m: Any, used: list[int], names: Sequence[str]) -> dict[int, tuple[str, ...]]:

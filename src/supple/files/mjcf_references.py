@@ -19,6 +19,13 @@ from supple.reading import check_file
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 MODELS = ("include", "model")  #: elements that name other MJCF files
 MOST_FILES = 1000  #: that include each other
+PLACES = ("pos", "quat", "axisangle", "xyaxes", "zaxis", "euler", "fromto")
+#: Attributes whose numbers MuJoCo does not look at.
+FINITE = {
+    "weld": ("torquescale",),
+    "geom": ("size", "friction", "margin", "gap", *PLACES),
+    "hfield": ("size", "elevation"),
+}
 
 
 def check_references(file: str) -> None:
@@ -36,7 +43,7 @@ def check_references(file: str) -> None:
         root = _root(at)
         if root is None:
             continue
-        _check_scales(root, str(at))
+        _check_numbers(root, str(at))
         folders |= {home / str(name) for what in FOLDERS for name in root.xpath(f"//@{what}")}
         for element in root.xpath("//*[@*[starts-with(name(), 'file')]]"):
             for name in (str(value) for key, value in element.attrib.items() if str(key).startswith("file")):
@@ -52,17 +59,48 @@ def _root(path: Path) -> Element | None:
         return None
 
 
-def _check_scales(root: Element, file: str) -> None:
-    """torquescale says whether a weld holds rotations: with one that is not a number it would be anyone's guess."""
-    for element in root.xpath("//*[@torquescale]"):
-        value = str(element.get("torquescale"))
-        try:
-            finite = math.isfinite(float(value))
-        except ValueError:  # MuJoCo will say what is wrong with it
-            continue
-        if not finite:
-            message = f"<{tag_of(element)}>: torquescale needs a finite number, not {value!r}"
-            raise ParseError(message, file, line_of(element))
+def _check_numbers(root: Element, file: str) -> None:
+    """torquescale says whether a weld holds rotations: with one that is not a number it would be anyone's guess, as
+    would be shapes with such sizes, heights or friction. Friction must not be negative, either."""
+    for tag, names in FINITE.items():
+        for element in root.iter(tag):
+            for name in names:
+                _check_attribute(element, name, file)
+
+
+def _check_attribute(element: Element, name: str, file: str) -> None:
+    given = str(element.get(name, ""))
+    try:
+        values = [float(x) for x in given.split()]
+    except ValueError:  # MuJoCo will say what is wrong with it
+        return
+    if all(math.isfinite(x) and (name != "friction" or x >= 0.0) for x in values):
+        return
+    one = "a finite number" if len(values) == 1 else "finite numbers"
+    wanted = f"{one} >= 0" if name == "friction" else one
+    shown = given if len(given) <= 60 else f"{given[:57]}..."
+    raise ParseError(f"<{tag_of(element)}>: {name} needs {wanted}, not {shown!r}", file, line_of(element))
+
+
+def line_of_geom(file: str, name: str, number: int, count: int) -> int | None:
+    """The line of a geom, by its name, or by its number if the file holds as many as there are: None if neither is
+    so, as where it comes from another file or is repeated."""
+    root = _root(Path(file))
+    geoms = [] if root is None else root.xpath("//worldbody//geom")
+    named = [x for x in geoms if x.get("name") == name]
+    if not named and len(geoms) == count:
+        named = _by_body(geoms)[number : number + 1]
+    return line_of(named[0]) if len(named) == 1 else None
+
+
+def _by_body(geoms: list[Element]) -> list[Element]:
+    """In the order in which MuJoCo numbers them: those of a body before those of bodies in it."""
+    bodies: dict[Element, list[Element]] = {}
+    for x in geoms:
+        owner = next(x.iterancestors("body", "worldbody"))
+        bodies.setdefault(owner, []).append(x)
+    order = {e: i for i, e in enumerate(geoms[0].getroottree().getroot().iter("body", "worldbody"))}
+    return [x for owner in sorted(bodies, key=lambda e: order[e]) for x in bodies[owner]]
 
 
 def _candidates(name: str, folders: set[Path]) -> list[Path]:

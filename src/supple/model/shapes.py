@@ -23,6 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,10 +44,11 @@ Floats = NDArray[np.float64]
 SIZES = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "hull": 0, "plane": 0, "heights": 2}
 OF_THE_WORLD = ("plane", "heights")
 WITH_POINTS = ("hull", "heights")
-LARGEST = 1e9  #: of a size, in metres
+SMALLEST, LARGEST = 1e-9, 1e9  #: of a size, in metres
 FLATTEST = 1e-6  #: a hull thinner than this share of its size has no volume
 NEAR = 1e-9  #: corners of a hull that are this near each other, relative to its size, are one
 MOST_POINTS = 1_000_000
+MANY, LONG = 1000, 60  #: names that are not looked through, and letters of one, for the nearest
 FRACTION = number("a number from 0 to 1", 0.0, 1.0)
 BITS = whole(0, 2**31 - 1)
 FRICTION = either([NOT_NEGATIVE, NONE])
@@ -109,13 +111,16 @@ def sound_size(what: str, kind: Any, size: Any) -> tuple[float, ...]:
         raise ModelError(f"{what}: {shown(kind)} is not a kind of shape; there are {', '.join(SIZES)}")
     try:
         numbers = reals(size).reshape(-1)
-    except (TypeError, ValueError):
+    except Exception:  # what they are may have conversions of its own, which fail as they like
         raise ModelError(f"{what}: its size must be numbers, not {shown(size)}") from None
     if len(numbers) != SIZES[kind]:
         raise ModelError(f"{what}: a {kind} has {SIZES[kind]} numbers as its size, not {len(numbers)}")
-    least = [0.0 if kind == "capsule" and i == 1 else np.nextafter(0.0, 1.0) for i in range(len(numbers))]
+    least = [0.0 if kind == "capsule" and i == 1 else SMALLEST for i in range(len(numbers))]
     if not ((numbers >= least) & (numbers <= LARGEST)).all():
-        raise ModelError(f"{what}: the size of a {kind} must be positive and at most {LARGEST:g}, not {shown(size)}")
+        raise ModelError(
+            f"{what}: the size of a {kind} must be positive, from {SMALLEST:g} to {LARGEST:g} m, not "
+            f"{shown(numbers.tolist())}"
+        )
     return tuple(numbers.tolist())
 
 
@@ -127,7 +132,7 @@ def sound_points(what: str, kind: str, points: Any) -> Floats | None:
         return None
     try:
         given = reals(points)
-    except (TypeError, ValueError):
+    except Exception:
         raise ModelError(f"{what}: its points must be numbers, not {shown(points)}") from None
     if given.ndim != 2 or given.size > MOST_POINTS or not (np.abs(given) <= LARGEST).all():
         raise ModelError(f"{what}: its points must be a finite array (k, 3) for a hull, (rows, columns) for heights")
@@ -152,6 +157,10 @@ def corners(what: str, points: Floats) -> Floats:
     points = np.ascontiguousarray(points)
     if hashlib.blake2b(points.tobytes(), digest_size=16).digest() in _KNOWN:
         return points
+    if not (np.abs(points) <= LARGEST).all():
+        raise ModelError(f"{what}: its points must be finite, and within {LARGEST:g} m of the origin")
+    if not np.ptp(points, axis=0).max() >= SMALLEST:
+        raise ModelError(f"{what}: its points are less than {SMALLEST:g} m apart, so that its hull has no volume")
     away = points - points.mean(axis=0)
     thin = np.linalg.eigvalsh(away.T @ away)
     if not thin[0] > FLATTEST**2 * thin[2]:
@@ -211,7 +220,7 @@ def _field(given: Sequence[Shape], name: str, kind: Kind, form: Callable[[Any], 
     """One field of all shapes; values that are alike are looked at once."""
     values = [getattr(x, name) for x in given]
     if set(map(type, values)) <= PLAIN:
-        with suppress(TypeError, ValueError):  # one is wrong: named below
+        with suppress(TypeError, ValueError, OverflowError):  # one is wrong: named below
             forms = {x: kind.form(x) if form is None else form(kind.form(x)) for x in set(values)}
             return [forms[x] for x in values]
     what = "the name of a shape" if name == "name" else f"shape {{!r}}: {name}"
@@ -248,7 +257,9 @@ def _aparts(given: Sequence[Shape], known: set[str]) -> list[tuple[str, ...]]:
         out[i] = take(f"shape {x.name!r}: apart", x.apart, NAMES, ModelError)
         for other in out[i]:
             if other not in known:
-                raise ModelError(f"shape {x.name!r} is apart from {shown(other)}, and there is no such shape")
+                near = get_close_matches(other, sorted(known), n=1) if len(known) <= MANY and len(other) <= LONG else []
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise ModelError(f"shape {x.name!r} is apart from {shown(other)}, and there is no such shape{hint}")
     return out
 
 
