@@ -429,13 +429,14 @@ class AdaptiveDynamics(SimulatedBody):
 
     @property
     def sleeping(self) -> Ints:
-        """The numbers of the free roots of characters that sleep: they lie still, and cost nothing."""
+        """The bodies with free joints at the roots of the trees that sleep: these are at rest, and cost nothing."""
         touches = self._hybrid.touches
         return np.zeros(0, dtype=np.int64) if touches is None else touches.sleeping
 
     @property
     def touches(self) -> Floats:
-        """(k, 15) what touched in the last step, as rows of numbers; result.contacts(i) of a run has them by name."""
+        """(k, 15) the contacts of the last step: two shapes by number, gap, point (3), normal (3), force on the first
+        shape (3) and slip (3). result.contacts(i) has them by name."""
         touches = self._hybrid.touches
         return np.zeros((0, COLUMNS)) if touches is None else touches.rows()
 

@@ -77,9 +77,11 @@ def shapes_of(model: Model, contacts: Contacts) -> list[Shape]:
     given = {name: x for name in ("friction", "restitution") if (x := getattr(contacts, name)) is not None}
     shapes = [replace(x, **given) for x in shapes] if given else shapes
     if not any(x.body >= 0 for x in shapes):
+        unused = len(model.report.about("collision"))
+        more = f"; what its file has could not be used ({unused} remarks: `supple inspect`)" if unused else ""
         raise ModelError(
             f"no body of {model.name!r} has a shape by which it could touch anything: add some with "
-            "ModelBuilder.add_shape, or collision geometry to its file"
+            f"ModelBuilder.add_shape, or collision geometry to its file{more}"
         )
     return sorted(shapes, key=lambda x: KINDS.index(x.kind) >= PLANE)
 

@@ -20,14 +20,15 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """A place where two shapes touched: result.contacts(i). Vectors are along the world's axes."""
+    """A point where two shapes touch: result.contacts(i). Vectors are in world coordinates; lengths in m, forces in N,
+    velocities in m/s. Gap, point and normal are those where the step began, or its last part if it was divided."""
 
     shape: str
     other: str
     gap: float  #: between their surfaces; negative where they overlap
     point: Floats
     normal: Floats  #: from the other shape to the first
-    force: Floats  #: on the first shape, on average over the step before; the other gets the opposite
+    force: Floats  #: on the first shape, averaged over the step; the opposite force acts on the other
     slip: Floats  #: velocity of the first shape relative to the other, across the normal
 
     @property

@@ -133,7 +133,7 @@ class Result:
 
     @cached_property
     def arrows(self) -> Arrows | None:
-        """What to draw beside it: of a captured motion, or the forces of contacts, of up to two thousand states."""
+        """Arrows to draw: those of a captured motion, or contact forces, for up to two thousand states."""
         if self._arrows is not None or not self.about.get("shapes") or not len(self):
             return self._arrows
         which = np.unique(np.linspace(0, len(self) - 1, min(len(self), MOST_ARROWS)).astype(np.int64))
@@ -142,8 +142,9 @@ class Result:
 
     @checked
     def contacts(self, i: Annotated[int, whole()]) -> list[Contact]:
-        """What touched at state i, of a run with contacts: where, and with what force, on average over the step that
-        led there."""
+        """The contacts of state i, in a run with contacts: where shapes touched, and with what force, on average over
+        the step that led to it. Forces times the step size add up to the change of momentum. The initial state has
+        none."""
         n, names = len(self), self.about.get("shapes")
         if not -n <= i < n:
             raise IndexError(f"there is no state {i}: there are {n}")
@@ -243,7 +244,8 @@ class Result:
 
     @property
     def joint_wrenches(self) -> Floats | None:
-        """(k, n_joints, 6) wrenches that the joints carry, if they were requested."""
+        """(k, n_joints, 6) wrenches that the joints carry, if they were requested; contacts and joint limits included.
+        Those of adaptive runs are of the whole body under the same forces, all of its joints free to move."""
         return None if self.segments[0].joint_wrenches is None else self._all("joint_wrenches")
 
     @property
@@ -257,14 +259,14 @@ class Result:
 
     @property
     def passive(self) -> Floats | None:
-        """(k, nv) the forces of the joints' own springs and dry friction, and of limits (supple.Limits); None as for
-        `applied`."""
+        """(k, nv) the forces of the joints' own springs and dry friction, and of joint limits (supple.Limits, and those
+        of runs with contacts); None as for `applied`."""
         return self._forces(1)
 
     @property
     def pushed(self) -> Floats | None:
-        """(k, nv) what forces on bodies amount to at the joints: of pushes, springs, and functions that return
-        wrenches; None as for `applied`."""
+        """(k, nv) forces on bodies, as forces at the joints: those of pushes, springs, contacts, and functions that
+        return wrenches; None as for `applied`."""
         return self._forces(2)
 
     def _forces(self, part: int) -> Floats | None:
