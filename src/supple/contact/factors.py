@@ -27,40 +27,65 @@ def columns_of(B, rank):
 
 
 @helper
-def eliminate_rows(R, swaps, size, length):
-    """L, V and L^-1 U in place, with pivots; swaps: the row that each was exchanged with."""
-    for i in range(size):
-        best = i
-        for k in range(i + 1, size):
-            if abs(R[length * k + i]) > abs(R[length * best + i]):
-                best = k
-        swaps[i] = best
+def choose_pivot(R, swaps, i, size, length):
+    """Exchanges row i with the one below that has the largest number in column i."""
+    best = i
+    for k in range(i + 1, size):
+        if abs(R[length * k + i]) > abs(R[length * best + i]):
+            best = k
+    swaps[i] = best
+    if best != i:
         own, other = from_entry(R, length * i), from_entry(R, length * best)
-        if best != i:
-            for j in range(length):
-                own[j], other[j] = other[j], own[j]
+        for j in range(length):
+            own[j], other[j] = other[j], own[j]
+
+
+@helper
+def eliminate_rows(R, swaps, size, length):
+    """L, V and L^-1 U in place, with pivots, two columns at a time; swaps: the row that each was exchanged with."""
+    i = 0
+    while i + 1 < size:
+        choose_pivot(R, swaps, i, size, length)
+        own, other = from_entry(R, length * i), from_entry(R, length * (i + 1))
         d = 1.0 / own[i]
         for k in range(i + 1, size):
             row = from_entry(R, length * k)
-            f = row[i] * d
-            row[i] = f
-            if f != 0.0:
-                for j in range(i + 1, length):
-                    row[j] -= f * own[j]
+            row[i] *= d
+            row[i + 1] -= row[i] * own[i + 1]
+        choose_pivot(R, swaps, i + 1, size, length)
+        f, d = other[i], 1.0 / other[i + 1]
+        if f != 0.0:
+            for j in range(i + 2, length):
+                other[j] -= f * own[j]
+        for k in range(i + 2, size):
+            row = from_entry(R, length * k)
+            f, g = row[i], row[i + 1] * d
+            row[i + 1] = g
+            if f != 0.0 or g != 0.0:
+                for j in range(i + 2, length):
+                    row[j] -= f * own[j] + g * other[j]
+        i += 2
+    if i < size:
+        swaps[i] = i
 
 
 @helper
 def divide_columns(R, C, size, width):
-    """C becomes C V^-1."""
+    """C becomes C V^-1, two rows of V at a time."""
     length = size + width
     for r in range(width):
-        row = from_entry(C, size * r)
-        for k in range(size):
-            x = row[k] / R[length * k + k]
-            row[k] = x
-            if x != 0.0:
-                for j in range(k + 1, size):
-                    row[j] -= x * R[length * k + j]
+        row, k = from_entry(C, size * r), 0
+        while k + 1 < size:
+            own, other = from_entry(R, length * k), from_entry(R, length * (k + 1))
+            x = row[k] / own[k]
+            y = (row[k + 1] - x * own[k + 1]) / other[k + 1]
+            row[k], row[k + 1] = x, y
+            if x != 0.0 or y != 0.0:
+                for j in range(k + 2, size):
+                    row[j] -= x * own[j] + y * other[j]
+            k += 2
+        if k < size:
+            row[k] /= R[(length + 1) * k]
 
 
 @helper
@@ -128,6 +153,21 @@ def factorize(scene):
 
 
 @helper
+def product(a, b, n):
+    """a . b, by four sums, which need not wait for each other."""
+    p = q = r = s = 0.0
+    k = 0
+    while k + 3 < n:
+        p, q = p + a[k] * b[k], q + a[k + 1] * b[k + 1]
+        r, s = r + a[k + 2] * b[k + 2], s + a[k + 3] * b[k + 3]
+        k += 4
+    while k < n:
+        p += a[k] * b[k]
+        k += 1
+    return (p + q) + (r + s)
+
+
+@helper
 def substitute_forward(B, rank):
     """y = L^-1 b of a block, and C y from those of its neighbours."""
     R, C, size, width = rows_of(B, rank), columns_of(B, rank), block_size(B, rank), B.width[rank]
@@ -135,14 +175,12 @@ def substitute_forward(B, rank):
     for i in range(size):
         x[i], x[swaps[i]] = x[swaps[i]], x[i]
     for i in range(size):
-        for k in range(i):
-            x[i] -= R[length * i + k] * x[k]
+        x[i] -= product(from_entry(R, length * i), x, i)
     for i in range(B.begins[rank], B.begins[rank + 1]):
         b = B.neighbours[i]
         y, rows = from_entry(B.x, B.first[b]), from_entry(C, size * B.places[i])
         for r in range(block_size(B, b)):
-            for k in range(size):
-                y[r] -= rows[size * r + k] * x[k]
+            y[r] -= product(from_entry(rows, size * r), x, size)
 
 
 @helper
@@ -154,12 +192,10 @@ def substitute_back(B, rank):
         b = B.neighbours[i]
         y, columns = from_entry(B.x, B.first[b]), from_entry(R, size + B.places[i])
         for r in range(size):
-            for k in range(block_size(B, b)):
-                x[r] -= columns[length * r + k] * y[k]
+            x[r] -= product(from_entry(columns, length * r), y, block_size(B, b))
     for i in range(size - 1, -1, -1):
-        for k in range(i + 1, size):
-            x[i] -= R[length * i + k] * x[k]
-        x[i] /= R[length * i + i]
+        row = from_entry(R, length * i)
+        x[i] = (x[i] - product(from_entry(row, i + 1), from_entry(x, i + 1), size - 1 - i)) / row[i]
 
 
 @part

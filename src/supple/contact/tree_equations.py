@@ -99,9 +99,10 @@ def find_tree_pattern(scene):
 
 @helper
 def spread(scene, touch):
-    """A Y of one touch, along the degrees of freedom of its two blocks."""
+    """A Y of one touch, along the degrees of freedom of its two blocks. Returns how many there are, and the first that
+    it acts on."""
     B, A, n = scene.blocks, touch.slope, block_size(scene.blocks, touch.p)
-    last, shift = B.first[touch.p + 1], B.first[touch.q] - n
+    last, shift, low = B.first[touch.p + 1], B.first[touch.q] - n, n
     n += block_size(B, touch.q) if touch.q != touch.p else 0
     for i in range(3 * n):
         B.spread[i] = 0.0
@@ -110,7 +111,8 @@ def spread(scene, touch):
         f, at = A @ e.y, scene.local[e.dof]
         at -= B.first[touch.p] if at < last else shift
         B.spread[at], B.spread[n + at], B.spread[2 * n + at] = f.x, f.y, f.z
-    return n
+        low = min(low, at)
+    return n, low
 
 
 @helper
@@ -124,17 +126,19 @@ def add_row(to, f, n, y, count):
 @helper
 def add_touch_block(scene, touch):
     """Y^T A Y of one touch."""
-    B, n, p, q = scene.blocks, spread(scene, touch), touch.p, touch.q
+    B, p, q = scene.blocks, touch.p, touch.q
+    n, low = spread(scene, touch)
     size, stride, first_p, first_q = block_size(B, p), block_size(B, p) + B.width[p], B.first[p], B.first[q]
     own, columns, other = rows_of(B, p), columns_of(B, p), rows_of(B, q)
     stride_q, f, g = block_size(B, q) + B.width[q], B.spread, from_entry(B.spread, size)
     for k in range(touch.first, touch.first + touch.count):
         y, row = scene.entries[k].y, scene.local[scene.entries[k].dof]
         if row < B.first[p + 1]:
-            add_row(from_entry(own, stride * (row - first_p)), f, n, y, size)
+            add_row(from_entry(own, stride * (row - first_p) + low), from_entry(f, low), n, y, size - low)
             add_row(from_entry(own, stride * (row - first_p) + size + touch.panel), g, n, y, n - size)
         else:
-            add_row(from_entry(columns, size * (touch.panel + row - first_q)), f, n, y, size)
+            to = from_entry(columns, size * (touch.panel + row - first_q) + low)
+            add_row(to, from_entry(f, low), n, y, size - low)
             add_row(from_entry(other, stride_q * (row - first_q)), g, n, y, n - size)
 
 
