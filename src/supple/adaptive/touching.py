@@ -31,10 +31,10 @@ from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
-from supple.adaptive.steps import FIXED, UNSTABLE, accelerate_all, close, is_new, run_kernel
+from supple.adaptive.steps import FIXED, UNSTABLE, accelerate_all, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
 from supple.adaptive.touching_halving import find_here, lacks_room, take_parts
-from supple.adaptive.touching_loops import begin_closing
+from supple.adaptive.touching_loops import close_step
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part
 from supple.adaptive.touching_places import world_of
@@ -256,7 +256,6 @@ def start(hybrid, h):
         hybrid.due = hybrid.every
     touching.left = h
     hybrid.accounts_open = 0.0
-    begin_closing(hybrid)
     return DONE
 
 
@@ -300,7 +299,7 @@ def touching_run(hybrid, steps, dt):
             if ended != DONE:
                 return ended
         elif status == DONE:
-            ended = close(hybrid, True)
+            ended = close_step(hybrid)
             if ended != DONE:
                 return ended
             count_step(hybrid, dt)

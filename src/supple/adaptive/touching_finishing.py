@@ -7,6 +7,7 @@ from __future__ import annotations
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
+from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import place_parts
 from supple.contact.finishing import APART
@@ -99,6 +100,7 @@ def move_apart(hybrid, kinetic, lower):
         copy_v(scene, touching.dv, x.v)
         for i in range(scene.n_present):
             touching.dq[scene.present[i]] *= 0.25
+    touching.open = 1  # to first order, loops stay closed
     touching.budget -= now - kinetic
     touching.lifted += max(after - lower, 0.0)
     return True
@@ -111,6 +113,7 @@ def finish_part(hybrid, kinetic, potential, h, length):
     touching = touching_of(hybrid)
     copy_v(touching.scene, touching.end, x.v)
     move_by(hybrid, m, x, touching.end, length)
+    closed = close_part(hybrid, length)
     place_here(hybrid)
     now, lower, _ = energies(hybrid)
     gain = now + lower - kinetic - potential - touching.work
@@ -118,6 +121,6 @@ def finish_part(hybrid, kinetic, potential, h, length):
     touching.depth = depth_after(hybrid, length)
     if touching.depth == NO_ROOM:
         return LACKS_ROOM
-    if touching.excess > 0.0 or touching.depth > 0.0:
+    if touching.excess > 0.0 or touching.depth > 0.0 or not closed:
         return BAD
     return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM

@@ -6,6 +6,9 @@ active joints above the ends of loops, in reduced trees that loops connect; othe
 entries. Which joints these are changes only when the reduced tree is formed anew.
 
 Of two rigid parts that more than six rows join, six combinations of the rows are taken [hybrid_rows.py].
+
+Loops are closed again where a part of a step ends, before it is judged: one that cannot be closed, or gains energy
+thereby, is halved.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ import math
 import numpy as np
 from numba import types
 
+from supple.adaptive.hybrid_closing import close_loops
 from supple.adaptive.hybrid_rows import combine
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.steps import DONE, close
 from supple.adaptive.touching_memory import touching_of
 from supple.contact.islands import set_of
 from supple.contact.mechanisms import (
@@ -33,6 +38,7 @@ from supple.contact.mechanisms import (
 from supple.contact.rows import lift_pair, make_rows
 from supple.exact.row_elimination import SIX
 from supple.exact.row_scales import CANCELLED
+from supple.integrating.projecting import CLOSED
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import shift_force
 from supple.spatial.compiler import helper, kernel, part
@@ -197,16 +203,30 @@ def rows_of_touches(hybrid, work):
     return M.found and make_rows(scene, work, touching.owner) and project_rows(M, scene)
 
 
-# --- after a step -----------------------------------------------------------------------------------------------------
+# --- after a part -----------------------------------------------------------------------------------------------------
 
 
 @helper
-def begin_closing(hybrid):
-    """Before a step: what hybrid_closing.py takes back of it is counted from here on. Energies are not."""
+def close_part(hybrid, h):
+    """Close loops where a part of length h ends, and make velocities keep them closed [hybrid_closing.py]. Energies are
+    judged elsewhere. Returns whether they are closed."""
+    touching = touching_of(hybrid)
+    touching.open = 0
     if hybrid.n_loop_rows == 0:
-        return
-    m, _ = open_reduced(hybrid)
+        return True
+    scene, dt = touching.scene, hybrid.dt
+    hybrid.closing.balance, hybrid.dt = np.inf, h
+    for i in range(scene.n_present):
+        hybrid.closing.pulled[scene.present[i]] = 0.0
+    touching.open = 0 if close_loops(hybrid, True) == CLOSED else 1
+    hybrid.dt = dt
+    return not touching.open
+
+
+@helper
+def close_step(hybrid):
+    """Close loops where a step ends, if shapes were moved apart in it. Returns how it ended, as steps.py has it."""
+    if hybrid.n_loop_rows == 0 or not touching_of(hybrid).open:
+        return DONE
     hybrid.closing.balance = np.inf
-    for b in range(m.n):
-        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            hybrid.closing.pulled[j] = 0.0
+    return close(hybrid, True)

@@ -82,6 +82,7 @@ class Touching(Struct):
     stack = Integers()  # pairs of nodes
     # loops [touching_loops.py]; by reduced body
     mechanisms = Link(Mechanisms)
+    open = Integer()  # whether a part may have left loops open
     gathered = Integer()  # `formed`, of when their joints were; 0: not
     tree_of = Integers()  # the first reduced body of its tree ...
     tree_sets = Integers()  # ... which of these loops connect ...

@@ -14,6 +14,7 @@ from numba import types
 from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced import first_law, is_pushed, joint_passes, pull_ends, push_on
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.touching_finishing import copy_v
 from supple.adaptive.touching_judging import work_of_forces
 from supple.adaptive.touching_loops import find_loops, hold_closed, rows_of_touches
 from supple.adaptive.touching_memory import touching_of
@@ -297,4 +298,6 @@ def strike(hybrid):
         return SINGULAR
     if not make_all_rows(hybrid, touching.scene, x.work):
         return MORE_ENTRIES
+    if hybrid.n_loop_rows > 0:  # rows of touches are those of velocities that keep loops closed
+        copy_v(touching.scene, touching.end, x.v)
     return bounce_here(touching.scene, touching, m, x.work, x.v)

@@ -207,6 +207,9 @@ def strike(landing):
     work = aba_scratch(body.aba)
     if not rows_at(landing, work):
         return MORE_ENTRIES
+    if landing.mechanisms.n > 0:  # rows of touches are those of velocities that keep loops closed
+        for j in range(step.model.nv):
+            step.v[j] = implicit.end[j]
     status = bounce_here(scene, landing, step.model, work, step.v)
     if status == DONE:
         move_bodies(step.model, step.q, step.v, landing.placing)
