@@ -13,6 +13,7 @@ from supple import scenes
 from supple.drawing import BLUE, GREY, INK, ORANGE, new_figure
 from supple.scenes.walker_by_contact import footfalls
 
+TILES = 6  #: of a floor, from its middle to its edge
 PICTURES = Path(__file__).parents[1] / "pictures"
 #: By scene: its parameters, times that are drawn, seconds of the run, where it is seen from (turn, height), and what of
 #: the picture's plane is drawn.
@@ -75,6 +76,16 @@ def draw(axes: Any, scene: scenes.Scene, q: np.ndarray, active: set[int], view: 
         axes.fill(*hull.T, facecolor=colour, edgecolor=INK, lw=0.3)
 
 
+def draw_floor(axes: Any, middle: np.ndarray, height: float, wide: float, view: np.ndarray) -> None:
+    """A chequered floor about a point, as wide as the picture."""
+    tile = wide / 2 / TILES
+    square = tile * np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    for i in range(-TILES, TILES):
+        for k in range(-TILES, TILES):
+            at = np.column_stack([middle + square + (i * tile, k * tile), np.full(4, height)])
+            axes.fill(*(at @ view.T)[:, :2].T, color="0.9" if (i + k) % 2 else "0.95", lw=0)
+
+
 def picture(name: str) -> None:
     given, times, seen, window = DRAWN[name]
     scene = scenes.NAMES[name](**given)
@@ -90,10 +101,9 @@ def picture(name: str) -> None:
         i = round(time / (5 * scene.dt))
         moving = r[i].active_joints
         active = set() if moving is None else set(moving.tolist())
-        floor = [[x, y, r.ground[3]] for x, y in ((-40, -40), (40, -40), (40, 40), (-40, 40))]
         middle = scene.q0[scene.model.q_index[scene.model.parent < 0][:, None] + np.arange(2)].mean(axis=0)
         shift = np.append(middle, 0.0) @ view.T
-        axes.fill(*(np.array(floor) @ view.T)[:, :2].T, color="0.94", lw=0)
+        draw_floor(axes, supple.poses(scene.model, scene.q0).position[:, :2].mean(axis=0), r.ground[3], wide, view)
         draw(axes, scene, r.q[i], active, view)
         axes.set(xlim=np.add(window[:2], shift[0]), ylim=np.add(window[2:], shift[1]), aspect="equal")
         axes.set_title(f"{time:g} s")

@@ -99,7 +99,7 @@ def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureF
     assert [f"{faults['fault']:.2g} m/s" in x.getMessage() for x in caplog.records] == [True]
     console = Console(record=True, width=200)
     _say_done(console, r, None)
-    assert all("off the law of contact" in said for said in (repr(r), r._repr_html_(), console.export_text()))
+    assert all("violating the contact law" in said for said in (repr(r), r._repr_html_(), console.export_text()))
     body = AdaptiveDynamics(model, None, v, active=0, contacts=True)
     body.step(DT)
     twin = AdaptiveDynamics(model, body.q, body.v, active=0, contacts=True)
@@ -131,7 +131,7 @@ def test_parts_that_stand_although_they_are_rough_are_reported(
     faults = r.about["contact_faults"]
     assert faults["rough"] > 0 and faults["relaxed"] == 0
     assert faults["overlap"] > DEEPEST or faults["energy"] > 0.0
-    assert "rough" in repr(r)
+    assert "above tolerance" in repr(r)
     path = tmp_path / "scene.h5"
     simulate(model, q, v, dt=dt, duration=14 * dt, contacts=True, record=path, **how).close()
     again = simulate(model, q, v, dt=dt, duration=16 * dt, contacts=True, record=path, resume=True, **how)
@@ -142,7 +142,7 @@ def test_parts_that_stand_although_they_are_rough_are_reported(
 def test_what_keeps_its_promises_is_not_reported() -> None:
     model, v = jammed(*SOLVED[0])
     r = simulate(model, model.neutral(), v, duration=0.01, contacts=True)
-    assert not any(r.about["contact_faults"].values()) and r.contact_faults == "" and "rough" not in repr(r)
+    assert not any(r.about["contact_faults"].values()) and r.contact_faults == "" and "above tolerance" not in repr(r)
     assert "contact_faults" not in simulate(model, duration=0.01).about
 
 

@@ -46,8 +46,9 @@ class ContactFaults:
         said = []
         if self.rough:
             more = [f"overlap up to {1e3 * self.overlap:.2g} mm or mrad"] if self.overlap > 0.0 else []
-            more += [f"adding up to {100 * self.energy:.2g}% of the energy of motion"] if self.energy > 0.0 else []
-            said.append(f"{count(self.rough, 'part')} of steps rough ({', '.join(more)})")
+            more += [f"gaining up to {100 * self.energy:.2g}% of the kinetic energy"] if self.energy > 0.0 else []
+            said.append(f"{count(self.rough, 'part')} of steps above tolerance ({', '.join(more)})")
         if self.relaxed:
-            said.append(f"{count(self.relaxed, 'part')} of steps off the law of contact, by up to {self.fault:.2g} m/s")
+            by = f"by up to {self.fault:.2g} m/s"
+            said.append(f"{count(self.relaxed, 'part')} of steps violating the contact law, {by}")
         return "; ".join(said)
