@@ -38,18 +38,18 @@ def lying(model: Model, seed: int = 0) -> Floats:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_all_joints_active_is_the_exact_run(seed: int) -> None:
-    """Steps in which something touches are the same. Where forces are not unique, because a chain of four links or more
-    lies on more points than it needs, friction may be shared in different ways: so runs are short."""
+    """Steps in which something touches are the same, also where a chain lies on more points than it needs; what differs
+    is rounding, and what the solver leaves of the law."""
     rng = np.random.default_rng(seed)
     model = chains(2 + seed)
     q = lying(model)
     v = 0.4 * rng.normal(size=model.nv)
     v[2] = 0.0
-    exact = simulate(model, q, v, duration=0.06, dt=2e-3, contacts=FLOOR)
-    ours = simulate(model, q, v, duration=0.06, dt=2e-3, contacts=FLOOR, method="adaptive", active=model.n_bodies)
+    exact = simulate(model, q, v, duration=0.1, dt=2e-3, contacts=FLOOR)
+    ours = simulate(model, q, v, duration=0.1, dt=2e-3, contacts=FLOOR, method="adaptive", active=model.n_bodies)
     touching = [i for i in range(len(exact.times)) if exact.contacts(i)]
     assert len(touching) > 10
-    np.testing.assert_allclose(ours.q, exact.q, atol=1e-5)
+    np.testing.assert_allclose(ours.q, exact.q, atol=1e-7)
 
 
 def test_all_joints_active_with_springs_limits_controllers_and_bounces() -> None:
@@ -106,20 +106,29 @@ def test_momentum_between_bodies_that_meet(active: int) -> None:
     assert met > 0
 
 
-def test_copies_pickles_and_restored_runs_go_on_alike() -> None:
-    model = chains(6, 2)
-    body = AdaptiveDynamics(model, strewn(model, 1), active=3, contacts=FLOOR)
-    body.run(0.5, dt=2e-3)
+@pytest.mark.parametrize(("links", "restitution", "every"), [(6, 0.0, 20), (5, 0.6, 3)])
+def test_copies_pickles_and_restored_runs_go_on_alike(links: int, restitution: float, every: int) -> None:
+    """In all that is visible, at once and in every step; with more touches than there is room for at first."""
+    model = chains(links, 4, restitution=restitution)
+    body = AdaptiveDynamics(model, strewn(model, 1, apart=0.25), active=8, contacts=FLOOR, update_every=every)
+    body.run(0.44, dt=2e-3)
     twins = [copy.copy(body), copy.deepcopy(body), pickle.loads(pickle.dumps(body))]
-    other = AdaptiveDynamics(model, active=3, contacts=FLOOR)
+    other = AdaptiveDynamics(model, active=8, contacts=FLOOR, update_every=every)
     other.set_state(body.q, body.v)
     other.restore(body.save())
-    body.run(0.3, dt=2e-3)
+    assert len(body.touches) > 0
+    for _ in range(60):
+        for twin in (*twins, other):
+            np.testing.assert_array_equal(twin.touches, body.touches)
+            assert twin.stats == body.stats
+            twin.step(2e-3)
+        body.step(2e-3)
     for twin in (*twins, other):
-        twin.run(0.3, dt=2e-3)
         np.testing.assert_array_equal(twin.q, body.q)
         np.testing.assert_array_equal(twin.v, body.v)
-        np.testing.assert_array_equal(twin.touches, body.touches)
+    saved = {name: x for name, x in body.save().items() if name not in ("touches_found", "touches_gained")}
+    other.restore(saved)  # of a version that did not save these
+    assert len(other.touches) == 0 and other.stats.energy_gain == 0.0
 
 
 def path_between(model: Model, a: int, b: int) -> set[int]:

@@ -9,6 +9,8 @@ import pytest
 
 import supple
 from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Push, StateError, simulate
+from tests.law_of_contact import Verdict
+from tests.random_scenes import judge_adaptive
 from tests.touching import Floats, chains, strewn
 
 G = 9.81
@@ -81,6 +83,15 @@ def test_a_sleeper_wakes_when_pushed_hit_or_set_and_not_otherwise() -> None:
     assert body.sleeping.tolist() == [0, 2, 4]
     body.set_state(body.q)
     assert body.sleeping.size == 0
+
+
+def test_however_many_fall_asleep_one_after_the_other_the_floor_carries_them() -> None:
+    """Few touch at a time, so that there is little room; all touches of those that sleep are remembered."""
+    model = boxes(20)
+    body = AdaptiveDynamics(model, at(model, *((k, 0, 0.1 + 0.9 * k) for k in range(20))), active=0, contacts=FLOOR)
+    body.run(2.8, dt=5e-3)
+    assert len(body.sleeping) == 20
+    np.testing.assert_allclose(weight(body), 20 * 1.001 * G, rtol=1e-3)
 
 
 def test_a_sleeper_falls_when_its_support_goes() -> None:
@@ -180,3 +191,14 @@ def test_light_fingers_stop_at_their_limits_whatever_strikes_them(seed: int, act
     r = simulate(b.build(), [0, 0, 0.5, 0, 0, 0, 1, 0, 0], v, duration=0.4, dt=5e-3, method="adaptive", active=active,
                  contacts=Contacts(ground=0.0))  # fmt: skip
     assert 0.29 < np.abs(r.q[:, 7:]).max() < 0.3 + 5e-4
+
+
+@pytest.mark.parametrize("number", [14, 93, 118, 10])
+def test_random_scenes_of_which_some_joints_move_keep_the_law(number: int) -> None:
+    """Of python -m tests.random_scenes --adaptive: a joint that begins to move in flight runs into its limit, light
+    links carry heavy ones, chains fall on each other."""
+    verdict = Verdict()
+    judge_adaptive(0, number, verdict, 0.5)
+    assert verdict.steps > 0 and not verdict.refused and verdict.relaxed == 0
+    assert verdict.pull == 0.0 and verdict.cone < 1e-12 and verdict.fault < 1e-5 and verdict.unseen < 1e-6
+    assert max(verdict.overlap) < 5.2e-4 and max(verdict.beyond) < 5.2e-4 and max(verdict.rise) < 1e-3

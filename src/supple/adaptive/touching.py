@@ -288,6 +288,7 @@ def touching_run(hybrid, steps, dt):
     hybrid.dt = dt
     touching = touching_of(hybrid)
     end = hybrid.steps + steps
+    touching.placed = 0
     while hybrid.steps < end:
         if touching.only_characters and touching.n_asleep == touching.n_roots:
             count_step(hybrid, dt)
@@ -295,6 +296,7 @@ def touching_run(hybrid, steps, dt):
         status = touching_step(hybrid, dt)
         if status == FLIGHT:
             touching.scene.n_known = 0
+            touching.placed = 0
             ended = run_kernel(hybrid, 1, dt)
             if ended != DONE:
                 return ended

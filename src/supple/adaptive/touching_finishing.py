@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
-from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
+from supple.adaptive.touching_judging import NO_ROOM, depth_after, depth_apart, energies, farthest_shift
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import place_parts
@@ -77,13 +77,15 @@ def take_back(hybrid):
 
 
 @helper
-def move_apart(hybrid, kinetic, lower):
+def move_apart(hybrid, kinetic, lower, h):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
-    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns whether there was room to know."""
+    has, and lets nothing else overlap. kinetic, lower: the energies before; h: the part's length. Returns
+    whether there was room to know."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, now, after = touching.scene, 0.0, 0.0
     copy_v(scene, x.v, touching.dv)
+    overlapped, shift = touching.overlapped, farthest_shift(hybrid)
     for attempt in range(APART + 1):
         move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
         place_here(hybrid)
@@ -91,7 +93,8 @@ def move_apart(hybrid, kinetic, lower):
         if attempt == APART:
             break
         if now <= kinetic + max(touching.budget, 0.0):
-            depth = too_deep(hybrid)
+            touching.overlapped = overlapped
+            depth = depth_apart(hybrid, h, shift)
             if depth == NO_ROOM:
                 return False
             if depth == 0.0:
@@ -100,6 +103,7 @@ def move_apart(hybrid, kinetic, lower):
         copy_v(scene, touching.dv, x.v)
         for i in range(scene.n_present):
             touching.dq[scene.present[i]] *= 0.25
+        shift *= 0.25
     touching.open = 1  # to first order, loops stay closed
     touching.budget -= now - kinetic
     touching.lifted += max(after - lower, 0.0)
@@ -123,4 +127,4 @@ def finish_part(hybrid, kinetic, potential, h, length):
         return LACKS_ROOM
     if touching.excess > 0.0 or touching.depth > 0.0 or not closed:
         return BAD
-    return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM
+    return GOOD if not touching.apart or move_apart(hybrid, now, lower, length) else LACKS_ROOM

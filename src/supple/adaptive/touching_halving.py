@@ -52,7 +52,10 @@ def lacks_room(status):
 @helper
 def find_here(hybrid, mask, h):
     """The touches at the present position, of the region with one of the flags in `mask`."""
-    without_joints(hybrid, True, False, True)
+    touching = touching_of(hybrid)
+    if touching.placed != touching.formed:
+        without_joints(hybrid, True, False, True)
+    touching.placed = 0
     search_touches(hybrid, mask, h)
 
 
@@ -133,6 +136,7 @@ def take_parts(hybrid, h):
         add_exerted(scene)
         touching.parts += 1
         touching.left -= touching.taken
+        touching.placed = touching.formed
         if touching.left > SHARE * h:
             find_here(hybrid, CURRENT, touching.left)
     touching.left = 0.0

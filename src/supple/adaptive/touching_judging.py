@@ -12,16 +12,18 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_boxes import reach_of
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
-from supple.adaptive.touching_search import try_pairs
+from supple.adaptive.touching_search import LISTED, NEAR, try_pairs
 from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
 from supple.contact.judging import DEEPEST, deepest_of, work_of_joint
 from supple.contact.landing import body_motions
+from supple.contact.points import norm
 from supple.integrating.push_law import END, end_parts, velocity_of
-from supple.spatial.algebra import dot
+from supple.spatial.algebra import cross, dot
 from supple.spatial.compiler import helper, kernel
 
 NO_ROOM = -1.0  #: for touches where a part ends, or for pairs
+SAFE = 4.0  #: times how far shapes are moved apart: two of them, and what is not of first order
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------
@@ -81,15 +83,58 @@ def work_of_forces(hybrid, h):
 
 
 @helper
-def farthest_move(hybrid, h):
-    """How far anything with a shape moved in a part of length h, at most."""
+def farthest_move(hybrid, h, enough):
+    """How far anything with a shape moved in a part of length h, at most; if that is more than `enough`, some of it."""
     touching, most = touching_of(hybrid), 0.0
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
         if box.part > 0:
             R, r = pose_at(hybrid.world, box.part)
             most = max(most, reach_of(hybrid, box.part, R @ box.c + r, box.far, h, 0.0))
+            if most > enough:
+                break
     return most
+
+
+@helper
+def farthest_shift(hybrid):
+    """How far dq moves anything with a shape, at most, to first order."""
+    touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
+    scene, most = touching.scene, 0.0
+    body_motions(scene, x.work, touching.dq)
+    for k in range(touching.n_boxes):
+        box = touching.boxes[k]
+        if box.part > 0:
+            R, V = hybrid.world[box.part].R, scene.motions[box.part - 1].x
+            most = max(most, norm(V.lin + cross(V.ang, R @ box.c)) + norm(V.ang) * box.far)
+    return most
+
+
+@helper
+def keeps_near(hybrid, h, shift):
+    """Whether shapes moved no farther in a part of length h, and by `shift`, than was allowed for: then only those that
+    were near each other may overlap."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    if touching.near_of != touching.stamp:
+        return False
+    for k in range(touching.n_noted):
+        s = touching.noted[k]
+        shape = scene.shapes[s]
+        if shape.body >= 0:
+            body = scene.bodies[shape.body]
+            speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(shape.box)
+            if not h * speed + shift <= touching.reaches[s]:
+                return False
+    return True
+
+
+@helper
+def deepest_overlap(scene):
+    deepest = 0.0
+    for k in range(scene.n):
+        deepest = max(deepest, -scene.touches[k].gap)
+    return deepest
 
 
 @helper
@@ -107,25 +152,43 @@ def add_beyond(hybrid, ahead):
                     add_limit(ahead, j, 1.0 if side == 0 else -1.0, gap, k, side)
 
 
-@kernel(types.float64(HybridBody.type), "overlap of the hybrid body", effort=2, nogil=True)
-def too_deep(hybrid):
-    """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
-    they may be: 0 if none is, NO_ROOM if there is no room to know."""
+@kernel(
+    types.float64(HybridBody.type, types.float64, types.float64), "overlap of the hybrid body", effort=2, nogil=True
+)
+def too_deep(hybrid, h, shift):
+    """How deep the worst overlap is where a part of length h ended, at which bodies are placed, among those that are
+    larger than they may be: 0 if none is, NO_ROOM if there is no room to know. shift: by how much bodies were moved
+    apart since, at most."""
     touching = touching_of(hybrid)
     scene, ahead = touching.scene, touching.ahead
     ahead.n = 0
     if not renew_list(hybrid, CURRENT, 0.0):
         scene.n = touching.n_pairs // PAIRS + 1
         return NO_ROOM
-    try_pairs(hybrid, ahead, 0.0)
+    try_pairs(hybrid, ahead, 0.0, NEAR if keeps_near(hybrid, h, shift) else LISTED)
     add_beyond(hybrid, ahead)
     if ahead.n > ahead.capacity:
         scene.n = max(scene.n, ahead.n)
         return NO_ROOM
+    touching.overlapped = deepest_overlap(ahead)
     return deepest_of(scene, ahead)
 
 
 @helper
 def depth_after(hybrid, h):
-    """The same after a part of length h: nothing is looked for if nothing moved far enough."""
-    return too_deep(hybrid) if farthest_move(hybrid, h) > 0.5 * DEEPEST else 0.0
+    """The same after a part of length h: nothing is searched for if nothing moved far enough."""
+    touching, enough, depth = touching_of(hybrid), 0.5 * DEEPEST, 0.0
+    most = farthest_move(hybrid, h, enough)
+    if most > enough:
+        depth = too_deep(hybrid, h, 0.0)
+    else:
+        touching.overlapped = deepest_overlap(touching.scene) + 2.0 * most
+    return depth
+
+
+@helper
+def depth_apart(hybrid, h, shift):
+    """The same after shapes were moved apart, by `shift` at most: nothing is searched for if nothing can overlap more
+    than it may."""
+    more = SAFE * shift
+    return too_deep(hybrid, h, more) if touching_of(hybrid).overlapped + more > DEEPEST else 0.0

@@ -226,7 +226,8 @@ def close_part(hybrid, h):
 @helper
 def close_step(hybrid):
     """Close loops where a step ends, if shapes were moved apart in it. Returns how it ended, as steps.py has it."""
-    if hybrid.n_loop_rows == 0 or not touching_of(hybrid).open:
+    touching = touching_of(hybrid)
+    if hybrid.n_loop_rows == 0 or not touching.open:
         return DONE
-    hybrid.closing.balance = np.inf
+    hybrid.closing.balance, touching.placed = np.inf, 0
     return close(hybrid, True)

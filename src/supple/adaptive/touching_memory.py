@@ -79,6 +79,14 @@ class Touching(Struct):
     shape_stamps = Integers()  # by shape: equal to `stamp` if it is ...
     noted = Integers()  # ... among those of any pair
     n_noted = Integer()
+    near = Integers()  # pairs that may touch in the step [touching_search.py]
+    n_near = Integer()
+    near_shapes = Integers()  # their shapes
+    n_near_shapes = Integer()
+    near_stamps = Integers()  # by shape: equal to `near_stamp` if it is among them
+    near_stamp = Integer()
+    near_of = Integer()  # `stamp`, of when they were noted: those of another list are not known
+    reaches = Floats()  # by shape: how far it may move in the step
     stack = Integers()  # pairs of nodes
     # loops [touching_loops.py]; by reduced body
     mechanisms = Link(Mechanisms)
@@ -124,12 +132,14 @@ class Touching(Struct):
     scale = Number()  # of energies in a step
     excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
     depth = Number()  # ... and how deep shapes overlap then, likewise
+    overlapped = Number()  # the largest overlap of any shapes where a part ends, at most
     rough = Integer()  # parts of all steps that stand although they should not, and the largest of both in them
     gained = Number()
     deepest = Number()
     part_q = Floats()  # where a part begins, after impacts
     part_v = Floats()
     first_v = Floats()  # and before these
+    placed = Integer()  # equal to `formed` if reduced bodies are placed where a part has just ended
     choosing = Integer()  # whether a choice of joints waits for room
     relaxed = Integer()  # parts of all steps that missed it by more than the tolerance ...
     relaxed_fault = Number()  # ... and the largest velocity by which they did

@@ -113,7 +113,8 @@ class TouchesOfHybrid(Pointing):
             coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
             **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate", "part_v", "first_v")},
-            shape_stamps=np.zeros(len(table), dtype=np.int64), owner=np.zeros(nv, dtype=np.int64),
+            **{name: np.zeros(len(table), dtype=np.int64) for name in ("shape_stamps", "near_stamps", "near_shapes")},
+            reaches=np.zeros(len(table)), owner=np.zeros(nv, dtype=np.int64),
             q0=np.zeros(model.nq), part_q=np.zeros(model.nq), tolerance=contacts.tolerance,
             most=contacts.sweeps, overlap=contacts.overlap,
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
@@ -145,7 +146,7 @@ class TouchesOfHybrid(Pointing):
         """Characters that fall asleep may have as many touches as there are; when they wake, these are remembered
         besides those of the step before; and pairs of shapes that may touch are more."""
         n, s, capacity, scene = self.struct.n_resting, self.struct, self.room.scene.capacity, self.room.scene
-        s.pairs, s.spare = np.zeros((2, PAIRS * capacity), dtype=np.int64)
+        s.pairs, s.spare, s.near = np.zeros((3, PAIRS * capacity), dtype=np.int64)
         s.pair_room, s.listed = PAIRS * capacity, 0
         more = Touch.zeros(n + capacity)
         more[:n] = self.resting[:n]

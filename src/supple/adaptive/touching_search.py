@@ -17,6 +17,8 @@ from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion
 from supple.spatial.compiler import helper, kernel
 
+LISTED, NOTING, NEAR = range(3)  #: which pairs are tried
+
 
 @helper
 def place_parts(hybrid):
@@ -30,19 +32,57 @@ def place_parts(hybrid):
         body.R, body.P, body.V = R, P, Motion(R @ V.w, R @ V.v)
 
 
-@kernel(types.void(HybridBody.type, Scene.type, types.float64), "touches of listed pairs", effort=3, nogil=True)
-def try_pairs(hybrid, scene, h):
-    """The touches of all pairs within a step of length h, in a scene."""
-    touching = touching_of(hybrid)
-    shapes, n, fall = scene.shapes, scene.n_shapes, norm(hybrid.gravity) * h * h
+@helper
+def note_near(touching, pair, s, t):
+    """A pair that may touch in the step, and its shapes."""
+    touching.near[touching.n_near] = pair
+    touching.n_near += 1
+    for shape in (s, t):
+        if touching.near_stamps[shape] != touching.near_stamp:
+            touching.near_stamps[shape] = touching.near_stamp
+            touching.near_shapes[touching.n_near_shapes] = shape
+            touching.n_near_shapes += 1
+
+
+@helper
+def try_pair(scene, pair):
+    """The touches of a pair, whose shapes are placed. Returns whether there are any."""
+    n, shapes, before = scene.n_shapes, scene.shapes, scene.n
+    s, t = pair // n, pair % n
+    if t >= n - scene.n_flat:
+        meet_flat(scene, s, t)
+    elif overlap_all(shapes[s], shapes[t]):
+        meet(scene, s, t)
+    return scene.n > before
+
+
+@kernel(
+    types.void(HybridBody.type, Scene.type, types.float64, types.int64), "touches of listed pairs", effort=3, nogil=True
+)
+def try_pairs(hybrid, scene, h, which):
+    """The touches within a step of length h, in a scene: of all listed pairs; of these, and those that have any are
+    noted as near, with how far shapes may move; or of those that are near."""
+    touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
+    shapes, n = scene.shapes, scene.n_shapes
+    if which == NEAR:
+        for k in range(touching.n_near_shapes):
+            place_shape(scene, shapes[touching.near_shapes[k]], h, fall)
+        for k in range(touching.n_near):
+            try_pair(scene, touching.near[k])
+        return
     for k in range(touching.n_noted):
-        place_shape(scene, shapes[touching.noted[k]], h, fall)
+        s = touching.noted[k]
+        place_shape(scene, shapes[s], h, fall)
+        if which == NOTING:
+            touching.reaches[s] = shapes[s].reach
+    if which == NOTING:
+        touching.n_near = touching.n_near_shapes = 0
+        touching.near_stamp += 1
+        touching.near_of = touching.stamp
     for k in range(touching.n_pairs):
-        s, t = touching.pairs[k] // n, touching.pairs[k] % n
-        if t >= n - scene.n_flat:
-            meet_flat(scene, s, t)
-        elif overlap_all(shapes[s], shapes[t]):
-            meet(scene, s, t)
+        pair = touching.pairs[k]
+        if try_pair(scene, pair) and which == NOTING:
+            note_near(touching, pair, pair // n, pair % n)
 
 
 @helper
@@ -90,7 +130,7 @@ def search_touches(hybrid, mask, h):
     scene.n = 0
     place_parts(hybrid)
     if renew_list(hybrid, mask, h):
-        try_pairs(hybrid, scene, h)
+        try_pairs(hybrid, scene, h, NOTING)
         search_limits(hybrid, h)
     else:
         scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for
