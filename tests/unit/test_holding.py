@@ -27,7 +27,7 @@ from tests.touching import Floats, jammed
 DT = 2e-3
 FRICTION = 0.8
 #: Seeds and sizes: of scenes that convex problems solve, one after the other, and of one that not even they do.
-SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (46, 6, 60)
+SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (370, 5, 50)
 
 
 def fault(W: Floats, lam: Floats, u: Floats) -> float:

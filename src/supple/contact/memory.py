@@ -105,7 +105,7 @@ class Touch(Struct):
     slope = Value(Mat3)  # A
     v = Value(Vec3)
     change = Value(Vec3)
-    x = Value(Vec3)  # [interior.py] as everything below
+    x = Value(Vec3)  # [interior_step.py] as everything below
     y = Value(Vec3)
     dx = Value(Vec3)
     dy = Value(Vec3)
