@@ -10,6 +10,7 @@ import pytest
 
 import supple
 from supple import Contacts, Model, ModelBuilder, ModelError, Result, StateError, simulate
+from supple.contact.memory import Entry
 from supple.model.geometry import rotation_from_quaternion
 
 G = 9.81
@@ -349,6 +350,25 @@ def test_a_run_with_contacts_is_recorded_and_resumed_bit_by_bit(tmp_path: Path) 
         ours, theirs = again.contacts(i), whole.contacts(i)
         assert [c.shape for c in ours] == [c.shape for c in theirs] and len(ours) >= 1
         assert all(np.array_equal(a.force, b.force) for a, b in zip(ours, theirs))
+
+
+def test_equations_larger_than_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A touch of a link far from the root of a long chain has an entry for every joint on the way."""
+    b, link = ModelBuilder("chain"), None
+    for i in range(40):
+        link = b.add_body(f"link{i}", link, "revolute" if i else "free", axis=(0, 1, 0), position=(0.1 * (i > 0), 0, 0),
+                          mass=0.1, inertia=[1e-4] * 3)  # fmt: skip
+        b.add_shape(link, "box", (0.08, 0.08, 0.08))
+    model, zeros = b.build(), Entry.zeros
+
+    def as_many(n: int) -> np.ndarray:
+        if n > 1024:
+            raise MemoryError
+        return zeros(n)
+
+    monkeypatch.setattr(Entry, "zeros", as_many)
+    with pytest.raises(supple.SimulationError, match=r"touches of 'chain' take .* GiB"):
+        simulate(model, at(model, (0, 0, 0.04)), duration=0.01, contacts=Contacts(ground=0.0))
 
 
 def test_what_cannot_be_is_refused() -> None:

@@ -270,6 +270,17 @@ class ContactRoom(ImplicitRoom):
         self.pairs.one, self.pairs.two = np.zeros((2, PAIRS * touches), dtype=np.int64)
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
+    def _more_entries(self, wanted: int) -> None:
+        """Twice as many as are wanted: a touch has one for every degree of freedom above its bodies."""
+        try:
+            self._room_for(self.scene.capacity, 2 * wanted)
+        except MemoryError:
+            size = wanted * Entry.dtype.itemsize / 2**30
+            raise ModelError(
+                f"the equations of {self.scene.n:,} touches of {self.model.name!r} take {size:.3g} GiB, which are not "
+                "there: each reaches over all joints up to the root; use method='adaptive', or trees that are less deep"
+            ) from None
+
     def touching(self, q: Floats) -> NDArray[Any]:
         """Where shapes touch at q."""
         find = look.load()
@@ -340,7 +351,7 @@ class ContactRoom(ImplicitRoom):
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
                 self._room_for(2 * touches, self.scene.room)
             elif status == MORE_ENTRIES:
-                self._room_for(self.scene.capacity, 2 * self.scene.n_entries)
+                self._more_entries(self.scene.n_entries)
             elif status == MORE_EQUATIONS:
                 make_room(self.blocks)
             else:
