@@ -3,11 +3,15 @@
 settings     what of a model may touch what, and how accurately that is solved
 memory       shapes, and the places where they touch, as compiled code sees them
 finding      all places where shapes touch, or may within a step
-points       spheres and capsules against each other, planes and boxes
+points       spheres and corners against each other, planes and boxes
+capsules     capsules against spheres, boxes and each other
 boxes        boxes against each other
 convex       cylinders and hulls against everything
+outlines     faces, lines and points by which convex shapes touch
+patches      parallel lines, and what overlaps deeply
 support      how far apart convex shapes are
 heights      height fields
+hills        their corners, and the way out for what is deep inside
 rows         how velocities at these places answer to forces there, by the articulated-body algorithm
 cone         one place: forces that push, and friction within Coulomb's cone
 islands      which of them have to do with each other
