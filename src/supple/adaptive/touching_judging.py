@@ -83,9 +83,22 @@ def work_of_forces(hybrid, h):
 
 
 @helper
+def farthest_turn(touching, rate):
+    """The largest rate of active joints with limits, m/s or rad/s."""
+    scene, most = touching.scene, 0.0
+    for i in range(scene.n_present):
+        j = scene.present[i]
+        if touching.limit_of[j] >= 0:
+            most = max(most, abs(rate[j]))
+    return most
+
+
+@helper
 def farthest_move(hybrid, h, enough):
-    """How far anything with a shape moved in a part of length h, at most; if that is more than `enough`, some of it."""
-    touching, most = touching_of(hybrid), 0.0
+    """How far anything with a shape, or a joint with limits, moved in a part of length h, at most; if that is more than
+    `enough`, some of it."""
+    touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
+    most = h * farthest_turn(touching, x.v)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
         if box.part > 0:
@@ -98,9 +111,9 @@ def farthest_move(hybrid, h, enough):
 
 @helper
 def farthest_shift(hybrid):
-    """How far dq moves anything with a shape, at most, to first order."""
+    """How far dq moves anything with a shape, or a joint with limits, at most, to first order."""
     touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
-    scene, most = touching.scene, 0.0
+    scene, most = touching.scene, farthest_turn(touching, touching.dq)
     body_motions(scene, x.work, touching.dq)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]

@@ -70,8 +70,10 @@ def work_of_forces(landing, h):
 
 @helper
 def farthest_move(scene, h):
-    """How far any point of a shape moved in a part of length h, at most."""
+    """How far any point of a shape, or a joint with limits, moved in a part of length h, at most."""
     most = 0.0
+    for k in range(scene.n_limits):
+        most = max(most, abs(scene.v[scene.limits[k]]) * h)
     for i in range(scene.n_shapes - scene.n_flat):
         shape = scene.shapes[i]
         if shape.body >= 0:
