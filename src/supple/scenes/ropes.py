@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from supple.arguments import checked
-from supple.contact.ground import lowest_point
 from supple.contact.settings import Contacts
 from supple.model.builder import ModelBuilder
 from supple.model.model import Model
@@ -18,7 +17,6 @@ LINK, THICK, MASS = 0.12, 0.025, 0.1  #: metres from joint to joint, radius; kil
 DAMPING, FRICTION = 2e-3, 0.6
 BAR, HEIGHT = 0.15, 1.2  #: radius of the bar, and where its middle is
 SPACING = 0.35  #: metres from chain to chain, and from layer to layer
-ABOVE = 0.01  #: metres that the lowest chain starts above the floor
 
 
 def _add_rope(b: ModelBuilder, links: int, name: str) -> None:
@@ -57,10 +55,9 @@ def pile(chains: Some = 12, links: Some = 10, seed: SeedNumber = 0) -> Scene:
         q[at + 3 : at + 7] = turn / np.linalg.norm(turn)
     hinges = model.q_index[model.parent >= 0]
     q[hinges] = 0.5 * rng.normal(size=len(hinges))
-    q[model.q_index[model.parent < 0] + 2] += max(ABOVE - lowest_point(model, q), 0.0)
     return Scene(
         model, q, NO_PUSHES, 2e-3, _rods(model), duration=5.0, method="adaptive",
-        adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground=0.0),
+        adaptive={"active": max(1, model.n_bodies // 4)}, contacts=Contacts(ground="below"),
     )  # fmt: skip
 
 
