@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import supple
-from supple import AdaptiveDynamics, Contacts, Model, Result, simulate
+from supple import AdaptiveDynamics, Contacts, Model, ModelBuilder, Result, simulate
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.touching_search import search_touches
 from supple.contact.room import ContactRoom
@@ -126,7 +126,11 @@ def test_copies_pickles_and_restored_runs_go_on_alike(links: int, restitution: f
     for twin in (*twins, other):
         np.testing.assert_array_equal(twin.q, body.q)
         np.testing.assert_array_equal(twin.v, body.v)
-    saved = {name: x for name, x in body.save().items() if name not in ("touches_exerted", "touches_gained", "touches_last_step")}
+    saved = {
+        name: x
+        for name, x in body.save().items()
+        if name not in ("touches_exerted", "touches_gained", "touches_last_step")
+    }
     other.restore(saved)  # of a version that did not save these
     assert len(other.touches) == 0 and other.stats.energy_gain == 0.0
 
@@ -167,3 +171,21 @@ def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int
                 expected.append(sorted((int(t["shape"]), int(t["other"]))))
         assert sorted(sorted((int(t["shape"]), int(t["other"]))) for t in ours) == sorted(expected)
         assert moved or len(expected) > 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forces_do_not_drive_joints_through_limits(seed: int) -> None:
+    """However fast they make a light link within a step, from where nothing is near."""
+    rng = np.random.default_rng(seed)
+    b = ModelBuilder("finger")
+    mass = 0.02 * 10 ** rng.uniform(-2, 0)
+    b.add_body("tip", joint_name="knuckle", axis=(0, 1, 0), mass=mass, com=(0, 0, -0.05), lower=-1.0, upper=1.0)
+    b.add_shape("tip", "capsule", (0.01, 0.08), (0, 0, -0.05))
+    finger = AdaptiveDynamics(b.build(), active=1, contacts=Contacts(ground=-1.0))
+    if seed % 2:
+        finger.torque("knuckle", rng.uniform(0.05, 2.0))
+    else:
+        finger.apply("tip", force=(rng.uniform(1, 40), 0, 0), point=(0, 0, -0.1))
+    for _ in range(40):
+        finger.step(5e-3)
+        assert abs(finger.q[0]) < 1.0 + 5e-4

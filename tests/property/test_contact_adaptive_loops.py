@@ -358,7 +358,7 @@ def test_characters_that_loops_connect_sleep_and_wake_together() -> None:
     body.run(0.3, H)
     push.remove()
     assert body.q[2] > 0.2 and gap(model, body) < 1e-10
-    body.run(2.0, H)
+    body.run(4.0, H)
     assert body.sleeping.tolist() == [0, 2, 4] and gap(model, body) < 1e-10
 
 

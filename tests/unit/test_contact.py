@@ -453,3 +453,18 @@ def test_the_base_of_a_robot_does_not_touch_links_that_overlap_it_at_the_neutral
     r = simulate(model, duration=0.02, contacts=True)
     moved = np.abs(r.q[-1] - model.neutral()).max()
     assert moved == 0.0 if fixed else moved > 0.02, moved
+
+
+@pytest.mark.parametrize("method", ["aba", "adaptive"])
+def test_a_box_that_is_lifted_off_the_floor(method: Any) -> None:
+    """v = (F / m - g) t: steps are not divided because positions move with the velocities of their ends."""
+    b = supple.ModelBuilder("box")
+    b.add_body("box", joint="free", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    b.add_shape("box", "box", (0.2, 0.2, 0.2))
+    q = b.build().neutral()
+    q[2] = 0.1
+    how: Any = {"method": method, "active": 1} if method == "adaptive" else {}
+    push = supple.Push("box", force=(0.0, 0.0, 30.0))
+    r = supple.simulate(b.build(), q, duration=0.02, dt=2e-3, forces=[push], contacts=Contacts(ground=0.0), **how)
+    np.testing.assert_allclose(r.v[:, 2], (30.0 - 9.81) * r.times, atol=1e-9)
+    assert not any(r.about["contact_faults"].values())

@@ -1,9 +1,9 @@
 """Steps of adaptive dynamics in which bodies touch.
 
-A step in which nothing of a hybrid body can touch anything, and no springs, controllers or friction act at joints, is
-one of steps.py. Any other is one of contact/stepping.py, over the active joints [touching_parts.py]: of order one,
-implicit in the forces of joints, which may be stiff; its parts are judged where they end, and halved if they overlap or
-gain energy [touching_halving.py]. Where all joints are active it is that of an exact run.
+A step in which nothing of a hybrid body can touch anything, and nothing but gravity acts on it, is one of steps.py. Any
+other is one of contact/stepping.py, over the active joints [touching_parts.py]: of order one, implicit in the forces of
+joints, which may be stiff; its parts are judged where they end, and halved if they overlap or gain energy
+[touching_halving.py]. Where all joints are active it is that of an exact run.
 
 The active joints are chosen where a step begins, also one of steps.py: what was rigid until then may touch. The forces
 of touches act on the articulated body as they were in the step before; velocities are those that the transient hybrid
@@ -222,6 +222,19 @@ def reset_counts(hybrid, h):
 
 
 @helper
+def flies(hybrid):
+    """Whether a step is one without contacts: nothing is near, and no force makes anything so fast that it could reach
+    what was too far away to be found."""
+    scene = touching_of(hybrid).scene
+    if scene.n > 0 or hybrid.n_rows > 0 or hybrid.n_pushes > 0:
+        return False
+    forces = 0.0
+    for i in range(scene.n_present):
+        forces += abs(hybrid.controls[scene.present[i]])
+    return forces == 0.0
+
+
+@helper
 def start(hybrid, h):
     """A step of length h up to where it is taken. Returns DONE, FLIGHT if nothing touches, or what prevents it."""
     touching = touching_of(hybrid)
@@ -234,7 +247,7 @@ def start(hybrid, h):
         watch_motion(hybrid, h)
         reset_counts(hybrid, h)
         choose = hybrid.due <= 0 and not hybrid.ways & FIXED
-        if scene.n == 0 and hybrid.n_rows == 0:
+        if flies(hybrid):
             if choose and is_unstable(hybrid):
                 return GROWS
         elif hybrid.due <= 0 or hybrid.unchecked >= LOOK:
@@ -249,7 +262,7 @@ def start(hybrid, h):
         hybrid.updates += 1
         hybrid.due = hybrid.every
         find_here(hybrid, CURRENT, h)
-    if scene.n == 0 and hybrid.n_rows == 0:
+    if flies(hybrid):
         return FLIGHT
     if hybrid.due <= 0:
         hybrid.updates += 1

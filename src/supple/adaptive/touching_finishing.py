@@ -89,7 +89,7 @@ def move_apart(hybrid, kinetic, lower, h):
     for attempt in range(APART + 1):
         move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
         place_here(hybrid)
-        now, after, _ = energies(hybrid)
+        now, after, _, _ = energies(hybrid)
         if attempt == APART:
             break
         if now <= kinetic + max(touching.budget, 0.0):
@@ -111,17 +111,19 @@ def move_apart(hybrid, kinetic, lower, h):
 
 
 @helper
-def finish_part(hybrid, kinetic, potential, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began. Returns what it is found to be."""
+def finish_part(hybrid, kinetic, potential, rate, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began, with the rate of that of gravity.
+    Returns what it is found to be."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     copy_v(touching.scene, touching.end, x.v)
     move_by(hybrid, m, x, touching.end, length)
     closed = close_part(hybrid, length)
     place_here(hybrid)
-    now, lower, _ = energies(hybrid)
+    now, lower, _, _ = energies(hybrid)
     gain = now + lower - kinetic - potential - touching.work
-    touching.excess = energy_excess(touching, gain, kinetic, potential, length / h)
+    too_high = 0.5 * (lower - potential - length * rate)
+    touching.excess = energy_excess(touching, gain, too_high, kinetic, potential, length / h)
     touching.depth = depth_after(hybrid, length)
     if touching.depth == NO_ROOM:
         return LACKS_ROOM

@@ -65,7 +65,7 @@ def solve_and_judge(hybrid, h):
     of it."""
     touching = touching_of(hybrid)
     scene, length = touching.scene, min(careful_length(touching.scene, touching.left), touching.longest)
-    kinetic, potential, _ = energies(hybrid)
+    kinetic, potential, _, rate = energies(hybrid)
     begin_part(hybrid)
     touching.longest = h
     while True:
@@ -79,7 +79,7 @@ def solve_and_judge(hybrid, h):
             return status
         else:
             lifted, budget = touching.lifted, touching.budget
-            found = finish_part(hybrid, kinetic, potential, h, length)
+            found = finish_part(hybrid, kinetic, potential, rate, h, length)
             if found == LACKS_ROOM:
                 take_back(hybrid)
                 return MORE_TOUCHES
@@ -123,7 +123,7 @@ def take_parts(hybrid, h):
     touching = touching_of(hybrid)
     scene = touching.scene
     if touching.parts == 0:
-        kinetic, _, mass = energies(hybrid)
+        kinetic, _, mass, _ = energies(hybrid)
         touching.scale = kinetic + mass * dot(hybrid.gravity, hybrid.gravity) * h * h
         touching.budget, touching.lifted = GAIN * touching.scale, 0.0
     while touching.left > SHARE * h:

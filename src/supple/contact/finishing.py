@@ -46,13 +46,13 @@ def move_apart(landing, kinetic):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than is to spare,
     and lets nothing else overlap. Returns energies then."""
     scene, step = landing.scene, landing.implicit.body.step
-    m, now, lower = step.model, 0.0, 0.0
+    m, now, lower, rate = step.model, 0.0, 0.0, 0.0
     for j in range(m.nv):
         landing.dv[j] = step.v[j]
     for attempt in range(APART + 1):
         move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
         move_bodies(m, step.q, step.v, landing.placing)
-        now, lower, _ = energies(m, scene.bodies, step.v)
+        now, lower, _, rate = energies(m, scene.bodies, step.v)
         if attempt == APART or (now <= kinetic + max(landing.spare, 0.0) and too_deep(scene, landing.ahead) == 0.0):
             break
         for i in range(m.nq):
@@ -61,7 +61,7 @@ def move_apart(landing, kinetic):
             step.v[j] = landing.dv[j]
             landing.dq[j] *= 0.25
     landing.spare -= now - kinetic
-    return now, lower
+    return now, lower, rate
 
 
 @helper
@@ -77,17 +77,19 @@ def take_back(landing):
 
 
 @helper
-def finish_part(landing, kinetic, potential, h, length):
-    """Moves a part of a step of length h. Returns whether it may stand, and the energies where it ends."""
+def finish_part(landing, kinetic, potential, rate, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began, with the rate of that of gravity.
+    Returns whether it may stand, and the same where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
     move_part(landing, length)
-    now, lower, _ = energies(m, scene.bodies, step.v)
+    now, lower, _, later = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
-    landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
+    too_high = 0.5 * (lower - potential - length * rate)
+    landing.excess = energy_excess(landing, gain, too_high, kinetic, potential, length / h)
     landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
     good = landing.excess == 0.0 and landing.depth == 0.0
     if good and landing.apart:
-        now, after = move_apart(landing, now)
+        now, after, later = move_apart(landing, now)
         landing.lifted, lower = landing.lifted + max(after - lower, 0.0), after
-    return good, now, lower
+    return good, now, lower, later

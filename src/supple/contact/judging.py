@@ -6,6 +6,10 @@ part: one that goes wrong is taken again, half as long.
 
     E' - E - W <= gain    E: of motion, and of gravity;  W: the work of the forces of joints and of pushes on bodies
 
+Positions move with the velocities of the end, so what forces accelerate upwards rises too far: the energy of gravity is
+too high by half a part's length times the change of its rate. That does not add up, as the rate goes with velocities;
+no more of it than W is forgiven.
+
 Touches only take energy, as they are solved. Moving shapes apart is not of second order: as much of it is done as adds
 no more to the energy of motion; what it lifts is counted.
 """
@@ -29,17 +33,18 @@ ROUNDING = 1e-12  #: of the energies
 
 @part
 def energies(m, bodies, v):
-    """Of motion, and of gravity, of bodies as they are placed; and the mass of all."""
-    kinetic, potential, mass = 0.0, 0.0, 0.0
+    """Of motion, and of gravity, of bodies as they are placed; the mass of all; the rate of the energy of gravity."""
+    kinetic, potential, mass, rate = 0.0, 0.0, 0.0, 0.0
     for b in range(m.n):
         body = bodies[b]
         I = turned_inertia(body.R, m.shapes[b])
         kinetic += 0.5 * (body.V @ (I @ body.V))
         potential -= dot(body.P * I.m + I.h, m.gravity)
         mass += I.m
+        rate -= dot(body.V.lin * I.m + cross(body.V.ang, I.h), m.gravity)
     for j in range(m.nv):
         kinetic += 0.5 * m.dofs[j].armature * v[j] * v[j]
-    return kinetic, potential, mass
+    return kinetic, potential, mass, rate
 
 
 @helper
@@ -97,9 +102,11 @@ def depth_before(scene, now):
 
 
 @helper
-def energy_excess(landing, gain, kinetic, potential, share):
+def energy_excess(landing, gain, too_high, kinetic, potential, share):
     """What a part adds to the energy, relative to the scale of its step, if that is more than it may; otherwise 0.
-    kinetic, potential: where it began. share: its length, relative to the step's."""
+    too_high: what of it is because bodies rise with the velocities of the end. kinetic, potential: where it began.
+    share: its length, relative to the step's."""
+    gain -= min(max(too_high, 0.0), max(landing.work, 0.0))
     allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + ROUNDING * (kinetic + abs(potential))
     return gain / (landing.scale + 1e-12) if gain > allowed else 0.0
 

@@ -317,7 +317,7 @@ def contact_step(landing, h):
     landing.last, longest = h, h
     begin_exerting(scene)
     move_bodies(m, step.q, step.v, landing.placing)
-    kinetic, potential, mass = energies(m, scene.bodies, step.v)
+    kinetic, potential, mass, rate = energies(m, scene.bodies, step.v)
     landing.scale = kinetic + mass * dot(m.gravity, m.gravity) * h * h
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
@@ -331,7 +331,7 @@ def contact_step(landing, h):
         if status != DONE:
             return status
         if landing.bounces > bounces:
-            kinetic, potential, _ = energies(m, scene.bodies, step.v)
+            kinetic, potential, _, rate = energies(m, scene.bodies, step.v)
         length, halves, longest, good = min(careful_length(scene, left), longest), 0, h, True
         while True:
             recall(scene, length)
@@ -346,9 +346,9 @@ def contact_step(landing, h):
                 return status
             else:
                 lifted, spare = landing.lifted, landing.spare
-                good, now, lower = finish_part(landing, kinetic, potential, h, length)
+                good, now, lower, later = finish_part(landing, kinetic, potential, rate, h, length)
                 if good or length <= FINEST * h:
-                    kinetic, potential = now, lower
+                    kinetic, potential, rate = now, lower, later
                     break
                 take_back(landing)
                 longest = length
