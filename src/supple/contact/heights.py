@@ -7,7 +7,8 @@ line, which a convex shape touches as it touches a capsule without a radius [con
 triangles on both sides; and the lowest points of cylinders over each triangle. Beyond its outermost edges, which are
 ridges, too, a field falls off straight down; walls there are not touched otherwise.
 
-What is deep inside is pushed straight up instead [hills.py].
+The normal at a ridge that is inside a shape may lean into the field, at all ridges that are: then any that is not level
+is taken, as the shape would not be found otherwise. What is deep inside is pushed straight up instead [hills.py].
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ MOST = 4  #: touches of one point
 FLAT = 1e-3  #: the sine of the angle by which a ridge falls off, at least
 LEANING = 0.02  #: the sine of the angle by which a normal may lean towards a triangle
 EDGES = 16  #: by which touches at ridges are told apart
+UNSEEN = 5e-4  #: metres that a ridge may be inside a shape, with no touch that says so
+STEEP = 0.3  #: the sine of the angle by which a normal rises, at least, that leans into the field
 
 new_line = PlacedShape.new
 
@@ -188,9 +191,9 @@ def drop_repeated(scene, begin, first, near):
 
 
 @part
-def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
-    """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape. Returns
-    the gap, however the shape lies."""
+def add_ridge(scene, i, j, p, q, u, w, line, begin, within, lenient, feature):
+    """The touches of a shape with the edge from p to q of the field j, if that is a ridge and below the shape; lenient:
+    or inside it, and the normal rises. Returns the gap, however the shape lies."""
     A, H = scene.shapes[i], scene.shapes[j]
     if not rises(p, q, u, w):
         return 1e300
@@ -198,7 +201,8 @@ def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
     if norm(A.at - line.at) > norm(A.box) + line.half.z + within:
         return 1e300
     n, gap, a = facing(scene, A, line, within)
-    if gap < within and between_slopes(transpose(H.X) @ n, p, u, w):
+    out = transpose(H.X) @ n
+    if gap < within and (between_slopes(out, p, u, w) or (lenient and gap < -UNSEEN and out.z > STEEP)):
         first = scene.n
         add_facing(scene, A, line, i, j, n, gap, a, within)
         for k in range(first, min(scene.n, scene.capacity)):
@@ -208,7 +212,7 @@ def add_ridge(scene, i, j, p, q, u, w, line, begin, within, feature):
 
 
 @part
-def ridges_under(scene, i, j, begin, within):
+def ridges_under(scene, i, j, begin, within, lenient):
     """The ridges of the height field j under the shape i, cell by cell: along x, along y, and across. Returns the
     smallest gap."""
     A, H = scene.shapes[i], scene.shapes[j]
@@ -227,32 +231,43 @@ def ridges_under(scene, i, j, begin, within):
             feature = 3 * (row * H.count + column)
             if max(a.z, b.z) > lowest:
                 w = field_point(scene, H, row - 1, column) if row > 0 else below(a)
-                least = min(least, add_ridge(scene, i, j, a, b, d, w, line, begin, within, feature))
+                least = min(least, add_ridge(scene, i, j, a, b, d, w, line, begin, within, lenient, feature))
             if max(a.z, e.z) > lowest:
                 w = field_point(scene, H, row, column - 1) if column > 0 else below(a)
-                least = min(least, add_ridge(scene, i, j, a, e, d, w, line, begin, within, feature + 1))
+                least = min(least, add_ridge(scene, i, j, a, e, d, w, line, begin, within, lenient, feature + 1))
             if max(a.z, d.z) > lowest:
-                least = min(least, add_ridge(scene, i, j, a, d, b, e, line, begin, within, feature + 2))
+                least = min(least, add_ridge(scene, i, j, a, d, b, e, line, begin, within, lenient, feature + 2))
             if max(e.z, d.z) > lowest and row == H.rows - 2:
                 least = min(
-                    least, add_ridge(scene, i, j, e, d, a, below(e), line, begin, within, feature + 3 * H.count)
+                    least,
+                    add_ridge(scene, i, j, e, d, a, below(e), line, begin, within, lenient, feature + 3 * H.count),
                 )
             if max(b.z, d.z) > lowest and column == H.count - 2:
-                least = min(least, add_ridge(scene, i, j, b, d, a, below(b), line, begin, within, feature + 4))
+                least = min(least, add_ridge(scene, i, j, b, d, a, below(b), line, begin, within, lenient, feature + 4))
+    return least
+
+
+@helper
+def smallest_gap(scene, begin, margin):
+    """Of the touches since `begin`."""
+    least = 1e300
+    for k in range(begin, min(scene.n, scene.capacity)):
+        least = min(least, scene.touches[k].gap + margin)
     return least
 
 
 @part
 def shape_on_heights(scene, i, j, within):
     A, H = scene.shapes[i], scene.shapes[j]
-    up, begin, least = z_axis(H.X), scene.n, 1e300
+    up, begin, margin = z_axis(H.X), scene.n, A.margin + H.margin
     count, r = n_corners(A)
     for k in range(count):
         point_on_heights(scene, i, j, corner(scene, A, up, k), r, within, k)
-    if A.kind != SPHERE:
-        least = ridges_under(scene, i, j, begin, within)
-    for k in range(begin, min(scene.n, scene.capacity)):
-        least = min(least, scene.touches[k].gap + A.margin + H.margin)
-    if is_deep_inside(A, H, least):
+    least = ridges_under(scene, i, j, begin, within, False) if A.kind != SPHERE else 1e300
+    found = smallest_gap(scene, begin, margin)
+    if least < -UNSEEN and found > 0.5 * least:
+        ridges_under(scene, i, j, begin, within, True)
+        found = smallest_gap(scene, begin, margin)
+    if is_deep_inside(A, H, min(least, found)) or (least < -UNSEEN and found > 0.0):
         scene.n = begin
         lift_out(scene, i, j)
