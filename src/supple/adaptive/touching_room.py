@@ -75,6 +75,7 @@ class TouchesOfHybrid(Pointing):
         memory.touching, memory.has_touches = self.struct, 1
         memory.body_volumes = _around(self.model, self._homes, self.room.scene.shapes)
         memory.outer = OuterForce.zeros(2 * self.room.scene.capacity)
+        self.for_paths(memory.paths[: memory.n_paths], memory)  # a copy has them already
         if not len(memory.volumes):
             memory.volumes = Volume.zeros(self.assembly.n_nodes)
 
