@@ -250,6 +250,7 @@ class Hybrid(Pointing):
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
         if self.touches is not None:
             self.touches.for_paths(paths, memory)
+            self.touches.tie(self.pushes.connections, memory, self.settings)
         memory.n_pushes, memory.n_paths, memory.n_ends = len(rows), len(paths), int((rows["kind"] == END).sum())
         memory.on_path[:] = 0
         memory.on_path[paths] = 1
