@@ -285,3 +285,15 @@ def test_random_scenes_of_which_some_joints_move_keep_the_law(number: int) -> No
     assert verdict.steps > 0 and not verdict.refused and verdict.relaxed == 0
     assert verdict.pull == 0.0 and verdict.cone < 1e-12 and verdict.fault < 1e-5 and verdict.unseen < 1e-6
     assert max(verdict.overlap) < 5.2e-4 and max(verdict.beyond) < 5.2e-4 and max(verdict.rise) < 1e-3
+
+
+def test_energy_that_a_contact_takes_takes_rounding_with_it() -> None:
+    """A slide flies to its limit and stops there: what rounding added in flight is more than all that is left."""
+    b = ModelBuilder("slide", gravity=(0.0, 0.0, 0.0))
+    mass = dict(mass=0.6929663364764543, com=(0.0, 0.0, -0.3), inertia=[0.06773123987904076] * 3)
+    b.add_body("slide", joint="prismatic", axis=(0, 0, 1), lower=-0.5, upper=0.4, damping=0.2, **mass)  # type: ignore[arg-type]
+    b.add_body("wheel", parent="slide", joint="revolute", mass=1e-9, inertia=[1e-12] * 3)
+    b.add_shape("slide", "sphere", (0.1,))
+    body = AdaptiveDynamics(b.build(), None, [-6.378839353352646, 0.0], active=1, contacts=Contacts(ground=-9.0))
+    body.run(0.3, dt=1e-3)
+    assert abs(body.v[0]) < 1e-12
