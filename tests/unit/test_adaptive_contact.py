@@ -143,6 +143,15 @@ def test_bodies_that_a_spring_connects_sleep_and_wake_together() -> None:
     assert body.sleeping.tolist() == [0, 2, 4]
 
 
+def test_a_pinned_joint_keeps_a_copy_awake_too() -> None:
+    model = boxes(2)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1)), active=1, contacts=FLOOR)
+    body.pin("wheel0_joint")
+    for each in (body, copy.deepcopy(body)):
+        each.run(0.5, dt=2e-3)
+        assert each.sleeping.tolist() == [2]
+
+
 def test_sleepers_wake_when_all_joints_are_to_move() -> None:
     model = boxes(2)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1)), active=0, contacts=FLOOR)

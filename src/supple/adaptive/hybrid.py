@@ -102,6 +102,7 @@ class Hybrid(Pointing):
         if self.touches is not None:
             self._kernel = touching_run.load()
             self.touches.attach(self._reduced.tables, self.memory)
+            self.touches.mark_asleep(self.memory, self.settings)
         if self._loops is not None and self.touches is not None:
             self.touches.struct.mechanisms.loops = self._loops.struct.loops
         if self._loops is not None:
