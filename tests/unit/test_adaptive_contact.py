@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +106,97 @@ def test_a_sleeper_falls_when_its_support_goes() -> None:
     assert body.q[10] < 0.25  # the upper one is down
 
 
+def test_nobody_sleeps_in_mid_air_however_long_a_step_is() -> None:
+    model = boxes(1)
+    up = np.array([0.0, 0.0, 0.3 * G, 0.0, 0.0, 0.0, 0.0])  # at rest after a step
+    for v in (0.0 * up, up):
+        body = AdaptiveDynamics(model, at(model, (0, 0, 50.0)), v, active=0, contacts=FLOOR, update_every=1)
+        body.run(0.9, dt=0.3)
+        assert body.sleeping.size == 0
+        np.testing.assert_allclose(body.q[2], 50.0 + 0.9 * v[2] - 0.5 * G * 0.9**2)
+
+
+def test_a_push_keeps_awake_whoever_was_about_to_sleep() -> None:
+    model = boxes(1)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=FLOOR, update_every=500)
+    body.run(0.4, dt=2e-3)
+    assert body.sleeping.size == 0  # still for long enough, but asleep only at the next update
+    body.apply("box0", force=(20.0, 0.0, 0.0))
+    body.update()
+    body.run(0.1, dt=2e-3)
+    np.testing.assert_allclose(body.v[0], 0.1 * (20.0 / 1.001 - 0.5 * G), rtol=1e-6)
+
+
+def test_bodies_that_a_spring_connects_sleep_and_wake_together() -> None:
+    model = boxes(3)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1), (9, 0, 0.1)), active=0, contacts=FLOOR)
+    spring = body.spring_between("box0", "box1", 20.0, length=3.0)
+    body.run(0.5, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2, 4]
+    for each in (body, copy.deepcopy(body)):
+        push = each.apply("box1", force=(20.0, 0.0, 0.0))
+        each.run(0.5, dt=2e-3)
+        assert each.sleeping.tolist() == [4] and each.q[0] > 0.1
+        push.remove()
+    spring.remove()
+    body.run(2.0, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2, 4]
+
+
+def test_a_pinned_joint_keeps_a_copy_awake_too() -> None:
+    model = boxes(2)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1)), active=1, contacts=FLOOR)
+    body.pin("wheel0_joint")
+    for each in (body, copy.deepcopy(body)):
+        each.run(0.5, dt=2e-3)
+        assert each.sleeping.tolist() == [2]
+
+
+def test_sleepers_wake_when_all_joints_are_to_move() -> None:
+    model = boxes(2)
+    body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (3, 0, 0.1)), active=0, contacts=FLOOR)
+    body.run(0.5, dt=2e-3)
+    assert body.sleeping.tolist() == [0, 2]
+    body.active = 4
+    assert body.sleeping.size == 0 and body.active_joints.tolist() == [0, 1, 2, 3]
+    body.run(0.5, dt=2e-3)
+    np.testing.assert_allclose(weight(body), 2.002 * G, rtol=1e-6)
+
+
+def on_platform() -> tuple[Model, Floats]:
+    """A box on a platform, on a spring, that is no character."""
+    b = ModelBuilder("platform")
+    b.add_body("platform", joint="prismatic", axis=(0, 0, 1), mass=1.0, inertia=[0.1] * 3, stiffness=200.0, damping=9.0)
+    b.add_shape("platform", "box", (1.0, 1.0, 0.1))
+    b.add_body("box", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_shape("box", "box", [0.2] * 3)
+    b.add_body("wheel", parent="box", joint="revolute", mass=1e-3, inertia=[1e-6] * 3)
+    model = b.build()
+    q = model.neutral()
+    q[3] = 0.15
+    return model, q
+
+
+def test_a_sleeper_on_what_is_no_character_leaves_it_no_room_to_move() -> None:
+    model, q = on_platform()
+    body = AdaptiveDynamics(model, q, active=0, contacts=True)
+    body.run(1.0, dt=2e-3)
+    assert body.sleeping.tolist() == [1] and body.q[0] == 0.0
+    np.testing.assert_allclose(body.touches[:, 9:12].sum(axis=0), (0.0, 0.0, -1.001 * G), atol=1e-5)
+
+
+def test_whoever_touches_an_active_robot_does_not_sleep() -> None:
+    """It would be woken in the next step, and stopped again and again."""
+    model, q = on_platform()
+    q[0] = -2.001 * G / 200.0
+    q[3] += q[0]
+    body = AdaptiveDynamics(model, q, active=1, contacts=True)
+    for _ in range(300):
+        body.step(2e-3)
+        assert body.sleeping.size == 0 and 0 in body.active_joints
+    np.testing.assert_allclose(body.touches[:, 11].sum(), -1.001 * G, rtol=1e-2)
+
+
 def test_without_sleep_nobody_sleeps() -> None:
     model = boxes(1)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=Contacts(ground=0.0, sleep=0.0))
@@ -202,3 +294,15 @@ def test_random_scenes_of_which_some_joints_move_keep_the_law(number: int) -> No
     assert verdict.steps > 0 and not verdict.refused and verdict.relaxed == 0
     assert verdict.pull == 0.0 and verdict.cone < 1e-12 and verdict.fault < 1e-5 and verdict.unseen < 1e-6
     assert max(verdict.overlap) < 5.2e-4 and max(verdict.beyond) < 5.2e-4 and max(verdict.rise) < 1e-3
+
+
+def test_energy_that_a_contact_takes_takes_rounding_with_it() -> None:
+    """A slide flies to its limit and stops there: what rounding added in flight is more than all that is left."""
+    b = ModelBuilder("slide", gravity=(0.0, 0.0, 0.0))
+    mass = dict(mass=0.6929663364764543, com=(0.0, 0.0, -0.3), inertia=[0.06773123987904076] * 3)
+    b.add_body("slide", joint="prismatic", axis=(0, 0, 1), lower=-0.5, upper=0.4, damping=0.2, **mass)  # type: ignore[arg-type]
+    b.add_body("wheel", parent="slide", joint="revolute", mass=1e-9, inertia=[1e-12] * 3)
+    b.add_shape("slide", "sphere", (0.1,))
+    body = AdaptiveDynamics(b.build(), None, [-6.378839353352646, 0.0], active=1, contacts=Contacts(ground=-9.0))
+    body.run(0.3, dt=1e-3)
+    assert abs(body.v[0]) < 1e-12

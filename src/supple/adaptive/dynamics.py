@@ -160,6 +160,7 @@ class AdaptiveDynamics(SimulatedBody):
         refuse_too_few(self.model, self._q, settings)
         hybrid.ask(settings)
         if hybrid.settings.all_fixed:
+            hybrid.wake()
             hybrid.arrange()
             hybrid.mark_active(hybrid.active_joints)
             hybrid.memory.acceleration_rest = hybrid.memory.velocity_rest = 0.0

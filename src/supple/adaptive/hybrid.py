@@ -102,6 +102,7 @@ class Hybrid(Pointing):
         if self.touches is not None:
             self._kernel = touching_run.load()
             self.touches.attach(self._reduced.tables, self.memory)
+            self.touches.mark_asleep(self.memory, self.settings)
         if self._loops is not None and self.touches is not None:
             self.touches.struct.mechanisms.loops = self._loops.struct.loops
         if self._loops is not None:
@@ -250,6 +251,7 @@ class Hybrid(Pointing):
         memory.pushes, memory.reduced_pushes, memory.paths = rows, PushRow.zeros(len(rows)), paths
         if self.touches is not None:
             self.touches.for_paths(paths, memory)
+            self.touches.tie(self.pushes.connections, memory, self.settings)
         memory.n_pushes, memory.n_paths, memory.n_ends = len(rows), len(paths), int((rows["kind"] == END).sum())
         memory.on_path[:] = 0
         memory.on_path[paths] = 1

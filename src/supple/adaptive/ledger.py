@@ -27,6 +27,9 @@ when the accounts were opened.
 A change of forces changes V, but nothing else here: the accounts are closed before it and opened after it. Energy that
 removed forces could have supplied no longer exists; height is reset, and the unaccounted energy shrinks with S.
 Possible rounding errors of those forces are discarded: nothing later is of comparable size.
+
+Steps with contact are judged elsewhere [touching_judging.py]: they close the accounts, which are opened after them.
+Energy that contacts take reduces the unaccounted energy in proportion, too.
 """
 
 from __future__ import annotations
@@ -137,6 +140,7 @@ def look(hybrid):
     if hybrid.accounts_open > 0.0:
         settle_accounts(hybrid, kinetic, energy)
     else:
+        reopen_accounts(hybrid, kinetic)
         hybrid.stretch = stretch(m, hybrid, x) + hybrid.lent / MOST_LENT  # lent before: not counted again
     hybrid.then_kinetic = kinetic
     hybrid.then_potential = energy
@@ -149,6 +153,15 @@ def look(hybrid):
     too_damped = hybrid.dt * power >= 2.0 * DAMPED * kinetic and grown + lent > 0.5 * there + rounding
     all_lent = lent > MOST_LENT * (there + hybrid.stretch) + rounding
     return not grown <= 0.5 * there + rounding or too_damped or all_lent, rounding
+
+
+@helper
+def reopen_accounts(hybrid, kinetic):
+    """After a change of forces, or steps with contact: energy that contacts took reduces the unaccounted part of it."""
+    share = kinetic / hybrid.there if hybrid.there > kinetic else 1.0
+    hybrid.grown *= share
+    hybrid.lent *= share
+    hybrid.there, hybrid.height = kinetic, 0.0
 
 
 @helper

@@ -119,6 +119,11 @@ class Pushes:
         row["point"] = self.turns[place.body].T @ (place.rotation @ np.asarray(at) + place.position)
         return Applied(owner, place.body, row, np.eye(3))
 
+    @property
+    def connections(self) -> list[tuple[int, int]]:
+        """Pairs of bodies that springs connect, once arranged."""
+        return sorted({(end.body, end.other.body) for end in self.ends if end.other and end.body < end.other.body})
+
     def follow(self, poses: Floats) -> None:
         """The anchor of each end is at the other one. poses: of the bodies of `ends`, twelve numbers each."""
         R, X = poses[:, :9].reshape(-1, 3, 3), poses[:, 9:]

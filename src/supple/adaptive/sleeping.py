@@ -18,10 +18,13 @@ from supple.contact.islands import set_of
 from supple.contact.memory import CONTACT
 from supple.spatial.compiler import helper, kernel
 
+RESTLESS = -1.0  #: how long a character has been still that moves, or that forces make move
+
 
 @helper
 def watch_motion(hybrid, h):
-    """How long characters have hardly moved. h: the length of the last step. After without_joints with note."""
+    """How long characters have hardly moved: between the first instant at which they were seen to be slow, and this
+    one. h: the time since the last one. After without_joints with note."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     limit = touching.still * touching.still
@@ -31,10 +34,10 @@ def watch_motion(hybrid, h):
         touching.row_root[b] = c
         if c >= 0:
             if p < 0:
-                touching.quiet[c] += h
+                touching.quiet[c] = 0.0 if touching.quiet[c] < 0.0 else touching.quiet[c] + h
             Y, V = x.work.bodies[b].I, touching.scene.bodies[b].V
             if not limit * Y.m > V @ (Y @ V):
-                touching.quiet[c] = 0.0
+                touching.quiet[c] = RESTLESS
 
 
 @helper
@@ -45,8 +48,18 @@ def character(touching, shape):
 
 
 @helper
+def meets_active(touching, touch):
+    """The character that touches something active that is none, which would wake it again; or -1."""
+    if touch.kind != CONTACT:
+        return -1
+    a, b = character(touching, touch.shape), character(touching, touch.other)
+    return a if b < 0 <= touch.b else b if a < 0 <= touch.a else -1
+
+
+@helper
 def find_sleepers(hybrid):
-    """Characters that fall asleep now: quiet long enough, with all that they touch. Marks them; returns how many."""
+    """Characters that fall asleep now: quiet long enough, with all that they touch. Marks them; returns how many.
+    Whatever is active but no character, as a robot that is fixed to the world, never sleeps."""
     touching = touching_of(hybrid)
     scene, joined, found = touching.scene, touching.joined, 0
     if touching.still <= 0.0 or touching.n_asleep == touching.n_roots:
@@ -62,6 +75,11 @@ def find_sleepers(hybrid):
             a, b = character(touching, touch.shape), character(touching, touch.other)
             if a >= 0 and b >= 0:
                 joined[set_of(joined, a)] = set_of(joined, b)
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        c = meets_active(touching, touch)
+        if c >= 0:
+            touching.restless[set_of(joined, c)] = 1
     for c in range(touching.n_roots):
         awake = not touching.asleep[c]
         if awake and (touching.keeps_awake[c] or touching.quiet[c] < touching.patience):
@@ -88,8 +106,8 @@ def keep_touches(touching, h):
     scene = touching.scene
     for k in range(scene.n):
         touch = scene.touches[k]
-        a = character(touching, touch.shape)
-        if a >= 0 and touch.lam.x > 0.0 and is_at_rest(touching, touch):
+        one = character(touching, touch.shape) >= 0 or character(touching, touch.other) >= 0
+        if one and touch.lam.x > 0.0 and is_at_rest(touching, touch):
             copy_touch(touching.resting[touching.n_resting], touch, touch.lam * (1.0 / h))
             touching.n_resting += 1
 
@@ -149,7 +167,7 @@ def wake_one(hybrid, c):
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.asleep[c] = 0
     touching.n_asleep -= 1
-    touching.quiet[c] = 0.0
+    touching.quiet[c] = RESTLESS
     i = tree.node_of[touching.roots[c]]
     hybrid.must[i] = PINNED
     while i >= 0:

@@ -25,7 +25,7 @@ from supple.adaptive.heapsort import sort
 from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.keeping import is_unstable, keep_state
 from supple.adaptive.ledger import LOOK
-from supple.adaptive.loop_units import choose_region, find_region
+from supple.adaptive.loop_units import ALL, choose_region, find_region
 from supple.adaptive.memory import CURRENT, UPDATE, HybridBody
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
@@ -129,6 +129,17 @@ def swap_with_end(hybrid, m, x):
 
 
 @helper
+def leave_out_sleepers(hybrid):
+    """How many joints may move, without the free roots of characters that sleep: these leave no room for others.
+    Returns the numbers with them."""
+    most, reached, asleep = hybrid.most, hybrid.most_reached, touching_of(hybrid).n_asleep
+    if most < ALL:
+        hybrid.most = most - asleep
+        hybrid.most_reached = reached - asleep if reached == most else reached
+    return most, reached
+
+
+@helper
 def find_transient(hybrid, h):
     """The transient hybrid body, of the active region and the acceleration update region. Returns DONE, or SINGULAR."""
     touching = touching_of(hybrid)
@@ -140,11 +151,13 @@ def find_transient(hybrid, h):
     if not smallest > 0.0:
         take_back_paths(hybrid)
         return SINGULAR
+    most, reached = leave_out_sleepers(hybrid)
     if hybrid.has_loops:
         find_region(hybrid)
         touching.formed += 1
     else:
         find_update_region(hybrid)
+    hybrid.most, hybrid.most_reached = most, reached
     take_back_paths(hybrid)
     if not hybrid.has_loops and is_new(hybrid):
         form_hybrid_body(hybrid, CURRENT | UPDATE)
@@ -183,7 +196,9 @@ def choose_joints(hybrid, h):
     m, x = open_reduced(hybrid)
     if status == DONE:
         swap_with_end(hybrid, m, x)
+    most, reached = leave_out_sleepers(hybrid)
     count = choose_region(hybrid) if hybrid.has_loops else choose_active_region(hybrid)
+    hybrid.most, hybrid.most_reached = most, reached
     if status == DONE:
         swap_with_end(hybrid, m, x)
     without_joints(hybrid, True, True, False)
@@ -240,11 +255,11 @@ def start(hybrid, h):
     touching = touching_of(hybrid)
     scene, choose = touching.scene, False
     if not touching.choosing:
-        touching.last = h
         begin_exerting(scene)
         if begin(hybrid, h) != DONE:
             return MORE_TOUCHES
-        watch_motion(hybrid, h)
+        watch_motion(hybrid, touching.last)
+        touching.last = h
         reset_counts(hybrid, h)
         choose = hybrid.due <= 0 and not hybrid.ways & FIXED
         if flies(hybrid):

@@ -150,13 +150,13 @@ class Touching(Struct):
     n_roots = Integer()
     roots = Integers()  # their roots, as joints
     root_of = Integers()  # by body: its character, -1
-    keeps_awake = Integers()  # by character: whether a joint of it is pinned, or a loop ties it to what never sleeps
-    has_ties = Integer()  # whether loops or relations connect characters ...
+    keeps_awake = Integers()  # by character: whether a joint of it is pinned, or it is connected with what never sleeps
+    has_ties = Integer()  # whether loops, relations or springs connect characters ...
     tied = Integers()  # ... and by character: the first one of those that it hangs together with
     asleep = Integers()  # by character
     n_asleep = Integer()
     only_characters = Integer()  # whether nothing but characters can move
-    quiet = Floats()  # by character: how long it has hardly moved
+    quiet = Floats()  # by character: how long it has hardly moved; RESTLESS if it does [sleeping.py]
     row_root = Integers()  # by reduced body: its character
     joined = Integers()  # by character: islands ...
     restless = Integers()  # ... and whether one of them moves

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from supple.adaptive.memory import OuterForce
 from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
-from supple.adaptive.sleeping import wake_kernel
+from supple.adaptive.sleeping import RESTLESS, wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
 from supple.adaptive.touching_memory import PAIRS, Box, Home, Touching
 from supple.arguments import ARRAY, take
@@ -63,6 +63,7 @@ class TouchesOfHybrid(Pointing):
         self._reduced = reduced
         self._kept: Saved | None = None
         self._said = 0  #: parts that missed the law, of which was said that they do
+        self._springs: list[tuple[int, int]] = []  #: bodies that springs connect
         self._point()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -75,6 +76,7 @@ class TouchesOfHybrid(Pointing):
         memory.touching, memory.has_touches = self.struct, 1
         memory.body_volumes = _around(self.model, self._homes, self.room.scene.shapes)
         memory.outer = OuterForce.zeros(2 * self.room.scene.capacity)
+        self.for_paths(memory.paths[: memory.n_paths], memory)  # a copy has them already
         if not len(memory.volumes):
             memory.volumes = Volume.zeros(self.assembly.n_nodes)
 
@@ -100,7 +102,7 @@ class TouchesOfHybrid(Pointing):
         limit_of[limits] = np.arange(len(limits))
         most = nodes + len(table)  # boxes: of nodes, and of bodies with shapes
         roots = Settings.free_roots(model)
-        self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.zeros(len(roots))}
+        self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.full(len(roots), RESTLESS)}
         contacts, self.resting = self.contacts, Touch.zeros(0)
         self.struct: Held = Touching.of(
             scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
@@ -129,18 +131,30 @@ class TouchesOfHybrid(Pointing):
 
     def _of_loops(self) -> dict[str, Any]:
         """Tables of mechanisms over the reduced tree, and of characters that loops and relations connect."""
-        model, n = self.model, self.model.n_bodies
-        roots, more = Settings.free_roots(model), 0 if model.is_tree else n + 2
-        trees = np.flatnonzero(model.parent < 0)
-        group = connected(model, trees[np.searchsorted(trees, np.arange(n), "right") - 1])
-        self._never_sleep = np.isin(group[roots], group[np.setdiff1d(trees, roots)]).astype(np.int64)
-        _, first, which = np.unique(group[roots], return_index=True, return_inverse=True)
+        more = 0 if self.model.is_tree else self.model.n_bodies + 2
+        tied, has_ties = self._ties()
         ints = {name: np.zeros(more, dtype=np.int64) for name in ("first", "begin", "rank")}
         return {
-            "mechanisms": self.room.landing.mechanisms.but(n=0, **ints), "tied": first[which].astype(np.int64),
-            "has_ties": len(first) < len(roots),
+            "mechanisms": self.room.landing.mechanisms.but(n=0, **ints), "tied": tied, "has_ties": has_ties,
             **{name: np.zeros(more, dtype=np.int64) for name in ("tree_of", "tree_sets", "about")},
         }  # fmt: skip
+
+    def _ties(self) -> tuple[Ints, bool]:
+        """By character, the first one of those that loops, relations and springs connect it with; whether they connect
+        any. Characters that are connected with what never sleeps do not sleep, either."""
+        model, roots = self.model, Settings.free_roots(self.model)
+        trees = np.flatnonzero(model.parent < 0)
+        group = connected(model, trees[np.searchsorted(trees, np.arange(model.n_bodies), "right") - 1], self._springs)
+        self._never_sleep = np.isin(group[roots], group[np.setdiff1d(trees, roots)]).astype(np.int64)
+        _, first, which = np.unique(group[roots], return_index=True, return_inverse=True)
+        return first[which].astype(np.int64), len(first) < len(roots)
+
+    def tie(self, springs: list[tuple[int, int]], memory: Held, settings: Settings) -> None:
+        """Characters that springs connect sleep and wake together: the force on one depends on where the other is."""
+        if springs != self._springs:
+            self._springs = springs
+            self.struct.tied, self.struct.has_ties = self._ties()
+            self.mark_asleep(memory, settings)
 
     def _make_room_with_touches(self) -> None:
         """Characters that fall asleep may have as many touches as there are; when they wake, these are remembered
@@ -226,8 +240,11 @@ class TouchesOfHybrid(Pointing):
         self.struct.keeps_awake[kept[kept >= 0]] = 1
 
     def wake(self, memory: Held, body: int | None) -> bool:
-        """The character of a body, or all of them. Returns whether there was any to wake."""
+        """The character of a body, or all of them: they have to be still anew before they sleep. Returns whether there
+        was any to wake."""
         c = -1 if body is None else int(self.struct.root_of[body])
+        if body is None or c >= 0:
+            self._arrays["quiet"][slice(None) if body is None else c] = RESTLESS
         there = self.struct.n_asleep > 0 and (body is None or (c >= 0 and bool(self._arrays["asleep"][c])))
         if there:
             wake_kernel.load()(memory.address, c)
@@ -236,7 +253,7 @@ class TouchesOfHybrid(Pointing):
     def begin(self, memory: Held) -> None:
         """As at the beginning: everybody is awake, nothing is remembered."""
         s = self.struct
-        self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, 0.0
+        self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, RESTLESS
         memory.asleep[:] = 0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.choosing = 0.0, 0

@@ -17,6 +17,7 @@ touch. What steps add to gaps, projecting.py closes.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -380,14 +381,15 @@ def project_rows(M, scene):
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def connected(model: Model, roots: Ints) -> Ints:
-    """(n_bodies,) a number for each mechanism: the least root of the trees that loops and relations connect."""
+def connected(model: Model, roots: Ints, others: Sequence[tuple[int, int]] = ()) -> Ints:
+    """(n_bodies,) a number for each mechanism: the least root of the trees that loops and relations connect. others:
+    more pairs of bodies that are connected."""
     out = roots.copy()
     names = {name: i for i, name in enumerate(model.joint_names)} if model.relation_list else {}
     ties = [(x.body, x.other) for x in model.loop_list] + [
         tuple(names[n] for n in x.joints) for x in model.relation_list
     ]
-    for tie in ties:
+    for tie in (*ties, *others):
         own = np.unique(out[[b for b in tie if b >= 0]])
         out[np.isin(out, own)] = own[0]
     return out
