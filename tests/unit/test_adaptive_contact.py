@@ -197,6 +197,20 @@ def test_whoever_touches_an_active_robot_does_not_sleep() -> None:
     np.testing.assert_allclose(body.touches[:, 11].sum(), -1.001 * G, rtol=1e-2)
 
 
+def test_nobody_sleeps_on_a_robot_that_begins_to_move() -> None:
+    """The wheel of the box turns, until that sleeps: then there is room for the platform to move, which wakes it."""
+    model, q = on_platform()
+    v = np.zeros(model.nv)
+    v[-1] = 0.2
+    body = AdaptiveDynamics(model, q, v, active=1, contacts=True)
+    moved = []
+    for _ in range(160):
+        body.step(2e-3)
+        moved.append(0 in body.active_joints)
+        assert not moved[-1] or not body.sleeping.size
+    assert not moved[100] and moved[-1]
+
+
 def test_without_sleep_nobody_sleeps() -> None:
     model = boxes(1)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=Contacts(ground=0.0, sleep=0.0))

@@ -6,9 +6,11 @@ A part that needs more room has not happened: it begins again once there is some
 
 from __future__ import annotations
 
+from supple.adaptive.hybrid_places import form_hybrid_body
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
+from supple.adaptive.sleeping import wake_touched
 from supple.adaptive.touching_finishing import (
     GOOD,
     LACKS_ROOM,
@@ -118,11 +120,26 @@ def take_part(hybrid, h):
 
 
 @helper
+def wake_before(hybrid, h):
+    """Characters that something touches that has just been chosen to move are awake. Returns whether there was room for
+    touches."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    while scene.n <= scene.capacity and wake_touched(hybrid) > 0:
+        form_hybrid_body(hybrid, CURRENT)
+        touching.formed += 1
+        find_here(hybrid, CURRENT, h)
+    return scene.n <= scene.capacity
+
+
+@helper
 def take_parts(hybrid, h):
     """The rest of a step of length h, whose touches have been found. Returns what became of it."""
     touching = touching_of(hybrid)
     scene = touching.scene
     if touching.parts == 0:
+        if not wake_before(hybrid, h):
+            return MORE_TOUCHES
         kinetic, _, mass, _ = energies(hybrid)
         touching.scale = kinetic + mass * dot(hybrid.gravity, hybrid.gravity) * h * h
         touching.budget, touching.lifted = GAIN * touching.scale, 0.0
