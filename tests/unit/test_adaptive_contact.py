@@ -116,6 +116,38 @@ def test_nobody_sleeps_in_mid_air_however_long_a_step_is() -> None:
         np.testing.assert_allclose(body.q[2], 50.0 + 0.9 * v[2] - 0.5 * G * 0.9**2)
 
 
+def test_a_light_part_keeps_a_heavy_body_awake_only_if_it_is_fast() -> None:
+    """By its energy, a wheel that turns at w has the speed of sqrt(1e-3) w."""
+    model = boxes(2)
+    for speed, asleep in ((0.08, [0, 2]), (0.12, [2])):
+        v = np.zeros(model.nv)
+        v[6] = speed / np.sqrt(1e-3)
+        body = AdaptiveDynamics(model, at(model, (0, 0, 0.1), (1, 0, 0.1)), v, active=1, contacts=FLOOR)
+        body.run(0.5, dt=2e-3)
+        assert body.sleeping.tolist() == asleep
+
+
+def test_whoever_sways_slowly_sleeps_only_in_balance() -> None:
+    """A weight on a spring moves up and down on a box, more slowly than the speed of sleep, at 100 rad/s: the floor
+    carries up to a quarter more than both weigh, or less."""
+    b = ModelBuilder("sways")
+    b.add_body("box", joint="free", mass=1.0, inertia=[0.01] * 3)
+    b.add_shape("box", "box", [0.2] * 3)
+    b.add_body("weight", parent="box", joint="prismatic", mass=1.0, inertia=[0.01] * 3, stiffness=1e4)
+    b.add_body("wheel", parent="box", joint="revolute", mass=1e-3, inertia=[1e-6] * 3)
+    model, carried = b.build(), []
+    for phase in np.linspace(0.0, 2.0 * np.pi, 8, endpoint=False):
+        q, v = at(model, (0, 0, 0.1)), np.zeros(model.nv)
+        q[7], v[6] = -G / 1e4 + 5e-4 * np.sin(phase), 5e-2 * np.cos(phase)
+        body = AdaptiveDynamics(
+            model, q, v, active=1, contacts=Contacts(ground=0.0, sleep=0.06), update_every=1, check_energy=False
+        )
+        body.run(0.3, dt=1e-4)
+        assert body.sleeping.tolist() == [0]
+        carried.append(weight(body) / (2.001 * G))
+    assert max(abs(np.array(carried) - 1.0)) < 0.13, carried  # a tenth of gravity, and 0.06 m/s in a quarter of a second
+
+
 def test_a_push_keeps_awake_whoever_was_about_to_sleep() -> None:
     model = boxes(1)
     body = AdaptiveDynamics(model, at(model, (0, 0, 0.1)), active=0, contacts=FLOOR, update_every=500)

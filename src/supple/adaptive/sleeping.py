@@ -1,7 +1,9 @@
 """Characters that lie still sleep: nothing of them moves, not even their free root, and they cost nothing.
 
-A character is still if every rigid part of it, by its energy of motion, is slower than `still` for as long as
-`patience`. Characters that touch each other fall asleep together, or not at all. One that sleeps is part of the world:
+A character is still if, by its energy of motion, it is slower than `still` for as long as `patience`, and if none of
+its rigid parts is faster than a few times that: small joints that are released, one after the other, do not keep a heap
+of people awake. It sleeps if it is in balance then, so that the forces that are remembered are those of rest; one that
+rocks is not. Characters that touch each other fall asleep together, or not at all. One that sleeps is part of the world:
 its touches with others that sleep, and with the world, are remembered with their forces, and not looked for. It wakes
 as soon as anything that is awake touches it, so that a heap wakes as a whole; or if a force on it changes.
 """
@@ -16,15 +18,19 @@ from supple.adaptive.touching_memory import touching_of
 from supple.assembly.tree import LIGHT
 from supple.contact.islands import set_of
 from supple.contact.memory import CONTACT
+from supple.contact.points import norm
+from supple.spatial.algebra import Vec3, cross
 from supple.spatial.compiler import helper, kernel
 
 RESTLESS = -1.0  #: how long a character has been still that moves, or that forces make move
+LIVELY = 10.0  #: times `still`: how fast a part of a character that is still may be
+BALANCED = 0.1  #: of gravity: how much a character that falls asleep may accelerate
 
 
 @helper
 def watch_motion(hybrid, h):
     """How long characters have hardly moved: between the first instant at which they were seen to be slow, and this
-    one. h: the time since the last one. After without_joints with note."""
+    one; and whether they are in balance. h: the time since the last one. After without_joints with note."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     limit = touching.still * touching.still
@@ -33,11 +39,26 @@ def watch_motion(hybrid, h):
         c = touching.root_of[hybrid.joints[b]] if p < 0 else touching.row_root[p]
         touching.row_root[b] = c
         if c >= 0:
+            pace, Y, V = touching.paces[c], x.work.bodies[b].I, touching.scene.bodies[b].V
             if p < 0:
                 touching.quiet[c] = 0.0 if touching.quiet[c] < 0.0 else touching.quiet[c] + h
-            Y, V = x.work.bodies[b].I, touching.scene.bodies[b].V
-            if not limit * Y.m > V @ (Y @ V):
+                pace.mass, pace.twice, pace.momentum = 0.0, 0.0, Vec3(0.0, 0.0, 0.0)
+            twice = V @ (Y @ V)
+            pace.mass += Y.m
+            pace.twice += twice
+            pace.momentum += V.lin * Y.m + cross(V.ang, Y.h)
+            if not LIVELY * LIVELY * limit * Y.m > twice:
                 touching.quiet[c] = RESTLESS
+    for b in range(m.n):
+        c = touching.row_root[b]
+        if c >= 0 and m.bodies[b].parent < 0:
+            pace = touching.paces[c]
+            if not limit * pace.mass > pace.twice:
+                touching.quiet[c] = RESTLESS
+            change = norm(pace.momentum - pace.last)
+            most = BALANCED * norm(hybrid.gravity) + touching.still / touching.patience
+            pace.sways = not change <= most * h * pace.mass
+            pace.last = pace.momentum
 
 
 @helper
@@ -82,7 +103,7 @@ def find_sleepers(hybrid):
             touching.restless[set_of(joined, c)] = 1
     for c in range(touching.n_roots):
         awake = not touching.asleep[c]
-        if awake and (touching.keeps_awake[c] or touching.quiet[c] < touching.patience):
+        if awake and (touching.keeps_awake[c] or touching.paces[c].sways or touching.quiet[c] < touching.patience):
             touching.restless[set_of(joined, c)] = 1
     for c in range(touching.n_roots):
         if not (touching.asleep[c] or touching.restless[set_of(joined, c)]):

@@ -43,6 +43,17 @@ class Box(Struct):
     high = Value(Vec3)
 
 
+class Pace(Struct):
+    """How a character moves where a step begins: twice its energy of motion, its momentum, and whether it is out of
+    balance."""
+
+    mass = Number()
+    twice = Number()
+    momentum = Value(Vec3)
+    last = Value(Vec3)  # where the step before began
+    sways = Integer()
+
+
 class Touching(Struct):
     """Arrays are indexed by node unless stated otherwise."""
 
@@ -157,6 +168,7 @@ class Touching(Struct):
     n_asleep = Integer()
     only_characters = Integer()  # whether nothing but characters can move
     quiet = Floats()  # by character: how long it has hardly moved; RESTLESS if it does [sleeping.py]
+    paces = Table(Pace)  # by character
     row_root = Integers()  # by reduced body: its character
     joined = Integers()  # by character: islands ...
     restless = Integers()  # ... and whether one of them moves

@@ -14,7 +14,7 @@ from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import RESTLESS, wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
-from supple.adaptive.touching_memory import PAIRS, Box, Home, Touching
+from supple.adaptive.touching_memory import PAIRS, Box, Home, Pace, Touching
 from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
@@ -42,8 +42,9 @@ SAVED_NUMBERS = {
     "last_step": "last", "rough": "rough", "deepest": "deepest", "gained": "gained", "relaxed": "relaxed",
     "relaxed_fault": "relaxed_fault",
 }  # fmt: skip
-LATER = ("exerted", "gained", "last_step")  #: names that earlier versions did not save
-SAVED = ("asleep", "quiet", "known", "resting", "exerted", *SAVED_NUMBERS)  #: names of what is saved, after PREFIX
+LATER = ("exerted", "gained", "last_step", "momenta")  #: names that earlier versions did not save
+#: Names of what is saved, after PREFIX.
+SAVED = ("asleep", "quiet", "momenta", "known", "resting", "exerted", *SAVED_NUMBERS)
 #: Fields of Exerted, which is shown of the last step, and how many numbers each has.
 SHOWN = {
     "shape": 1, "other": 1, "kind": 1, "dof": 1, "gap": 1, "point": 3, "n": 3, "impulse": 3, "slip": 3,
@@ -56,7 +57,7 @@ class TouchesOfHybrid(Pointing):
     """What a hybrid body of a model needs to touch, and its characters that sleep. reduced: the tables of its reduced
     tree."""
 
-    _pointers = ("room", "struct", "_tables", "_homes", "_arrays", "_never_sleep")
+    _pointers = ("room", "struct", "_tables", "_homes", "_arrays", "_paces", "_never_sleep")
 
     def __init__(self, model: Model, assembly: Assembly, contacts: Contacts, reduced: dict[str, NDArray[Any]]) -> None:
         self.model, self.assembly, self.contacts = model, assembly, contacts
@@ -103,6 +104,7 @@ class TouchesOfHybrid(Pointing):
         most = nodes + len(table)  # boxes: of nodes, and of bodies with shapes
         roots = Settings.free_roots(model)
         self._arrays = {"asleep": np.zeros(len(roots), dtype=np.int64), "quiet": np.full(len(roots), RESTLESS)}
+        self._paces = Pace.zeros(len(roots))
         contacts, self.resting = self.contacts, Touch.zeros(0)
         self.struct: Held = Touching.of(
             scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
@@ -122,7 +124,7 @@ class TouchesOfHybrid(Pointing):
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
             only_characters=bool((model.parent < 0).sum() == len(roots)), patience=PATIENCE, still=contacts.sleep,
             **{name: np.zeros(len(roots), dtype=np.int64) for name in ("keeps_awake", "joined", "restless")},
-            through=np.zeros(1), pieces=np.zeros(1), **self._arrays, **self._of_loops(),
+            through=np.zeros(1), pieces=np.zeros(1), paces=self._paces, **self._arrays, **self._of_loops(),
         )  # fmt: skip
         self._make_room_with_touches()
         if self._kept is not None:
@@ -254,7 +256,7 @@ class TouchesOfHybrid(Pointing):
         """As at the beginning: everybody is awake, nothing is remembered."""
         s = self.struct
         self._arrays["asleep"][:], self._arrays["quiet"][:] = 0, RESTLESS
-        memory.asleep[:] = 0
+        memory.asleep[:], self._paces["last"] = 0, 0.0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.choosing = 0.0, 0
 
@@ -265,6 +267,7 @@ class TouchesOfHybrid(Pointing):
         rest = self.resting[: self.struct.n_resting]
         arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
         arrays |= {name: np.array(getattr(self.struct, field)) for name, field in SAVED_NUMBERS.items()}
+        arrays["momenta"] = self._paces["last"].copy()
         arrays["known"] = self.room.known
         arrays["exerted"] = _columns(self.room.exerted)
         arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
@@ -277,16 +280,17 @@ class TouchesOfHybrid(Pointing):
             raise StateError("what was saved is of a run without contacts")
         given = {name: take(name, saved[name], ARRAY) for name in names if name in saved}
         given.setdefault(PREFIX + "exerted", np.zeros((0, sum(SHOWN.values()))))
+        given.setdefault(PREFIX + "momenta", np.zeros_like(like[PREFIX + "momenta"]))
         for name in ("gained", "last_step"):
             given.setdefault(PREFIX + name, np.array(0.0))
         asleep, known, resting, exerted = (given[PREFIX + name] for name in ("asleep", "known", "resting", "exerted"))
-        fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", *SAVED_NUMBERS))
+        fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", "momenta", *SAVED_NUMBERS))
         fits = fits and known.shape[1:] == (4,) and resting.shape[1:] == (Touch.words,)
         fits = fits and exerted.shape[1:] == (sum(SHOWN.values()),)
         whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "rough", "relaxed"))
         if not (fits and whole) or not np.isin(asleep, (0, 1)).all():
             raise StateError("what was saved is of another model, or of a run with other contacts")
-        numbers = (given[PREFIX + x] for x in ("quiet", "known", "exerted", *SAVED_NUMBERS))
+        numbers = (given[PREFIX + x] for x in ("quiet", "momenta", "known", "exerted", *SAVED_NUMBERS))
         places, n = np.ascontiguousarray(resting).view(Touch.dtype), len(self._homes)
         if not (all(np.isfinite(x).all() for x in numbers) and all(given[PREFIX + x] >= 0 for x in SAVED_NUMBERS)):
             raise StateError("what was saved has numbers that are not finite")
@@ -303,6 +307,7 @@ class TouchesOfHybrid(Pointing):
         """memory: the HybridBody that this is attached to."""
         for name, x in self._arrays.items():
             x[:] = saved[PREFIX + name]
+        self._paces["last"] = saved[PREFIX + "momenta"]
         s, scene, resting, known = self.struct, self.room.scene, saved[PREFIX + "resting"], saved[PREFIX + "known"]
         s.n_asleep, s.left, s.choosing, s.n_resting = int(self._arrays["asleep"].sum()), 0, 0, len(resting)
         for name, field in SAVED_NUMBERS.items():
