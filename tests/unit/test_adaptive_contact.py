@@ -145,7 +145,9 @@ def test_whoever_sways_slowly_sleeps_only_in_balance() -> None:
         body.run(0.3, dt=1e-4)
         assert body.sleeping.tolist() == [0]
         carried.append(weight(body) / (2.001 * G))
-    assert max(abs(np.array(carried) - 1.0)) < 0.13, carried  # a tenth of gravity, and 0.06 m/s in a quarter of a second
+    assert max(abs(np.array(carried) - 1.0)) < 0.13, (
+        carried
+    )  # a tenth of gravity, and 0.06 m/s in a quarter of a second
 
 
 def test_a_push_keeps_awake_whoever_was_about_to_sleep() -> None:

@@ -10,6 +10,9 @@ import pytest
 
 import supple
 from supple import scenes
+from supple.contact.room import ContactRoom
+from supple.contact.settings import contacts_of
+from supple.integrating.joint_law import LAW
 from supple.request import Request
 from supple.scenes.crowd import SPACING
 from supple.scenes.skeleton import skeleton
@@ -200,3 +203,10 @@ def test_a_shorter_last_step_is_a_step():
     assert r.to_frame("pandas")["step"].tolist() == list(range(12))
     pytest.importorskip("matplotlib")
     r.plot(joints=[])  # warnings are errors in tests
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_of_the_falling_crowd_begins_inside_himself_or_the_floor(seed: int) -> None:
+    scene = scenes.falling_crowd(8, 10, seed)
+    contacts = contacts_of(scene.contacts, scene.model, scene.q0)
+    assert contacts is not None and not ContactRoom(scene.model, np.zeros((0, LAW)), contacts).overlaps(scene.q0)

@@ -284,7 +284,9 @@ class TouchesOfHybrid(Pointing):
         for name in ("gained", "last_step"):
             given.setdefault(PREFIX + name, np.array(0.0))
         asleep, known, resting, exerted = (given[PREFIX + name] for name in ("asleep", "known", "resting", "exerted"))
-        fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", "momenta", *SAVED_NUMBERS))
+        fits = all(
+            given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", "momenta", *SAVED_NUMBERS)
+        )
         fits = fits and known.shape[1:] == (4,) and resting.shape[1:] == (Touch.words,)
         fits = fits and exerted.shape[1:] == (sum(SHOWN.values()),)
         whole = all(given[PREFIX + x].dtype.kind in "iu" for x in ("asleep", "rough", "relaxed"))

@@ -46,7 +46,8 @@ class Contacts:
     limits: also hold joints within their limits, by forces of the same kind.
     tolerance: faults that may remain, relative to the velocities that meet (a hundredth is aimed at); sweeps: how many
     are tried before a step is halved. overlap: metres of it that are left alone.
-    sleep: in adaptive dynamics, characters that are slower than this, in m/s, for a quarter of a second sleep; 0: none.
+    sleep: in adaptive dynamics, characters that are slower than this for a quarter of a second sleep: in m/s, the root
+    of twice their kinetic energy per mass; 0: none.
     """
 
     ground: Annotated[float | Literal["below"] | None, either([FINITE, choice("below"), NONE])] = None

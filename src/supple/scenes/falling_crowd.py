@@ -8,9 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.arguments import checked
+from supple.contact.room import ContactRoom
 from supple.contact.settings import Contacts
+from supple.integrating.joint_law import LAW
 from supple.model.builder import ModelBuilder
 from supple.model.geometry import rotation_to_z
+from supple.model.joints import JointType
+from supple.model.model import Model
 from supple.model.parents import room
 from supple.scenes.crowd import ACTIVE, AT, GRAVITY, SIZES, joint_damping, make_people, standing
 from supple.scenes.scene import Floats, Pushes, Scene, SeedNumber, Some
@@ -46,7 +50,7 @@ def falling_crowd(rows: Some = 20, columns: Some = 10, seed: SeedNumber = 0) -> 
     begin = WAVE[0] + (WAVE[1] - WAVE[0]) * (np.arange(count) // columns) / max(1, rows - 1)
     push = Pushes(chest, force, np.tile(AT, (count, 1)), np.stack([begin, begin + SECONDS], axis=1))
     rods = (skeleton().rods * size[:, None, None, None]).reshape(-1, 2, 3)
-    q = standing(model, rows, columns, size, rng)
+    q = _with_arms_beside(model, standing(model, rows, columns, size, rng))
     return Scene(
         model, q, push, 2e-3, rods, method="adaptive", adaptive={"active": max(1, round(ACTIVE * model.n_bodies))},
         duration=DURATION, contacts=Contacts(ground="below", friction=FRICTION),
@@ -64,6 +68,22 @@ def _hold() -> Floats:
     person = skeleton()
     values = [HOLD.get(_limb(name), FINGER) for name in person.names]
     return np.where(person.parent < 0, 0.0, values)
+
+
+def _with_arms_beside(model: Model, q: Floats) -> Floats:
+    """q, where people whose limbs would begin inside them stand more at ease: by half, and again, until none do."""
+    person, turning = len(skeleton().names), model.joint_type == JointType.REVOLUTE
+    ease, room = model.neutral(), ContactRoom(model, np.zeros((0, LAW)), Contacts())
+    ease[model.q_index[turning]] = np.tile(skeleton().ease, model.n_bodies // person)[turning]
+    on = np.array([shape.body for shape in model.shape_list]) // person
+    while True:
+        found = room.touching(q)
+        inside = (found["gap"] < 0.0) & (on[found["shape"]] == on[found["other"]])
+        again = turning & np.isin(np.arange(model.n_bodies) // person, on[found["shape"][inside]])
+        if not again.any():
+            return q
+        at = model.q_index[again]
+        q[at] = 0.5 * (q[at] + ease[at])
 
 
 @cache
