@@ -2,8 +2,8 @@
 
 A character is still if, by its energy of motion, it is slower than `still` for as long as `patience`, and if none of
 its rigid parts is faster than a few times that: small joints that are released, one after the other, do not keep a heap
-of people awake. It sleeps if it is in balance then, so that the forces that are remembered are those of rest. Characters
-that touch each other fall asleep together, or not at all. One that sleeps is part of the world: its touches with others
+of people awake. It sleeps if it is in balance then, so that the forces remembered are those of rest. Characters that
+touch each other fall asleep together, or not at all. One that sleeps is part of the world: its touches with others
 that sleep, and with the world, are remembered with their forces, and not looked for. It wakes as soon as anything that
 is awake touches it, so that a heap wakes as a whole; or if a force on it changes.
 """
