@@ -39,8 +39,37 @@ class Box(Struct):
     far = Number()  # what it contains is at most so far from the middle
     at = Value(Vec3)  # the middle, in the world
     reach = Number()  # how far it may move until pairs are listed again
+    out = Number()  # how far any of it is from the origin of its reduced body
     low = Value(Vec3)
     high = Value(Vec3)
+
+
+class Noted(Struct):
+    """A shape of a pair that may touch."""
+
+    shape = Integer()
+    body = Integer()  # its reduced body, -1: the world
+    far = Number()  # how far any of it is from the origin of that
+
+
+class Listed(Struct):
+    """A pair of shapes that may touch."""
+
+    one = Integer()
+    two = Integer()
+    kin = Integer()  # whether they are of one tree
+    spare = Number()  # how much nearer they may come before they can touch [touching_spares.py]
+
+
+class Shift(Struct):
+    """How far points of a reduced body have moved since pairs were listed, and may within a step: at most so far, and
+    so far times their distance from its origin."""
+
+    first = Integer()  # the first reduced body of its tree
+    moved = Number()
+    turned = Number()
+    strayed = Number()  # relative to that
+    twisted = Number()
 
 
 class Touching(Struct):
@@ -62,8 +91,8 @@ class Touching(Struct):
     part = Integers()  # its reduced body
     # pairs of shapes that may touch [touching_pairs.py]
     listed = Integer()  # `formed`, of when they were listed; 0: not
-    begun = Table(Pose)  # of reduced bodies: the places they had then
-    turns = Floats()  # and by how much they have turned since
+    begun = Table(Pose)  # of reduced bodies: the places they had then ...
+    begun_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes
     boxes = Table(Box)
     n_boxes = Integer()
@@ -77,16 +106,14 @@ class Touching(Struct):
     counts = Integers()
     stamp = Integer()
     shape_stamps = Integers()  # by shape: equal to `stamp` if it is ...
-    noted = Integers()  # ... among those of any pair
+    noted = Table(Noted)  # ... among those of any pair
     n_noted = Integer()
-    near = Integers()  # pairs that may touch in the step [touching_search.py]
-    n_near = Integer()
-    near_shapes = Integers()  # their shapes
-    n_near_shapes = Integer()
-    near_stamps = Integers()  # by shape: equal to `near_stamp` if it is among them
-    near_stamp = Integer()
-    near_of = Integer()  # `stamp`, of when they were noted: those of another list are not known
-    reaches = Floats()  # by shape: how far it may move in the step
+    list = Table(Listed)  # the same pairs
+    shifts = Table(Shift)  # by reduced body
+    away = Floats()  # by shape: how far it has moved since pairs were listed, and may in a step ...
+    astray = Floats()  # ... the same, relative to the first reduced body of its tree ...
+    tried = Integers()  # ... and equal to `searches` if it is placed
+    searches = Integer()
     stack = Integers()  # pairs of nodes
     # loops [touching_loops.py]; by reduced body
     mechanisms = Link(Mechanisms)

@@ -20,9 +20,10 @@ from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import place_node, world_of
+from supple.adaptive.touching_spares import are_kin, begin_shifts, shift_bodies, spare_of
 from supple.assembly.poses import compose, pose_at
 from supple.assembly.tree import LEAF, LIGHT
-from supple.contact.finding import AHEAD, may_touch
+from supple.contact.finding import AHEAD, may_touch, place_shape
 from supple.contact.memory import PLANE
 from supple.contact.points import norm
 from supple.contact.volumes import are_apart, is_above, is_empty
@@ -43,26 +44,38 @@ def note_shape(hybrid, s):
     if touching.shape_stamps[s] == touching.stamp:
         return
     touching.shape_stamps[s] = touching.stamp
-    touching.noted[touching.n_noted] = s
-    touching.n_noted += 1
     home, shape = touching.homes[s], touching.scene.shapes[s]
     if home.body >= 0:
         leaf = hybrid.body.tree.leaf_of[home.body]
         R, r = pose_at(touching.within, leaf)
         shape.R, shape.p = compose(R, r, home.R, home.p)
         shape.body = touching.part[leaf] - 1
+    noted = touching.noted[touching.n_noted]
+    noted.shape, noted.body, noted.far = s, shape.body, norm(shape.p) + norm(shape.box)
+    touching.n_noted += 1
+    place_shape(touching.scene, shape, 0.0, 0.0)
+
+
+@helper
+def reach_within(hybrid, s):
+    """How far shape s may move until pairs are listed again."""
+    touching = touching_of(hybrid)
+    return hybrid.body_volumes[touching.homes[s].body].reach if touching.scene.shapes[s].body >= 0 else 0.0
 
 
 @helper
 def note_pair(hybrid, s, t):
-    """Shapes s and t, if they may touch."""
+    """Shapes s and t, if they may touch, and come near enough until pairs are listed again."""
     touching = touching_of(hybrid)
     scene, k = touching.scene, touching.n_pairs
     note_shape(hybrid, s)
     note_shape(hybrid, t)
-    if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
+    if not may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
+        return
+    s, t = min(s, t), max(s, t)
+    if spare_of(scene, s, t) <= reach_within(hybrid, s) + reach_within(hybrid, t):
         if k < touching.pair_room:
-            touching.pairs[k] = min(s, t) * scene.n_shapes + max(s, t)
+            touching.pairs[k] = s * scene.n_shapes + t
         touching.n_pairs = k + 1
 
 
@@ -232,6 +245,18 @@ def sweep_boxes(hybrid):
 
 
 @helper
+def note_list(touching):
+    """The pairs, in ascending order, and what they have to spare."""
+    scene = touching.scene
+    sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+    for k in range(touching.n_pairs):
+        row, pair = touching.list[k], touching.pairs[k]
+        row.one = pair // scene.n_shapes
+        row.two = pair - row.one * scene.n_shapes
+        row.kin, row.spare = are_kin(touching, row.one, row.two), spare_of(scene, row.one, row.two)
+
+
+@helper
 def list_pairs(hybrid, mask, h):
     """Those that may touch while the present joints are active, of the region with one of the flags in `mask`; within h
     only, if that is more than the hybrid body, which is there for one prediction."""
@@ -240,6 +265,7 @@ def list_pairs(hybrid, mask, h):
     ahead, g = KEPT * hybrid.dt if mask == CURRENT else 0.0, norm(hybrid.gravity)
     touching.stamp += 1
     touching.n_pairs = touching.n_noted = 0
+    begin_shifts(hybrid)
     make_boxes(hybrid, mask, max(AHEAD * h, FASTER * ahead), g * max(AHEAD * h * h, FALLS * ahead * ahead))
     for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
         for k in range(touching.n_boxes):
@@ -248,7 +274,7 @@ def list_pairs(hybrid, mask, h):
                 search_world(hybrid, box.item, t)
     sweep_boxes(hybrid)
     if touching.n_pairs <= touching.pair_room:
-        sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+        note_list(touching)
         touching.listed = touching.formed
     else:
         touching.listed = 0
@@ -258,9 +284,12 @@ def list_pairs(hybrid, mask, h):
     types.int64(HybridBody.type, types.int64, types.float64), "pairs of shapes that may touch", effort=2, nogil=True
 )
 def renew_list(hybrid, mask, h):
-    """So that it has all pairs that may touch within h. Returns whether there is room for it."""
-    touching = touching_of(hybrid)
-    fall = AHEAD * norm(hybrid.gravity) * h * h
-    if touching.listed != touching.formed or not boxes_hold(hybrid, AHEAD * h, fall):
+    """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
+    room for it."""
+    touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
+    if touching.listed == touching.formed:
+        shift_bodies(hybrid, h, fall)
+    if touching.listed != touching.formed or not boxes_hold(hybrid, h, fall):
         list_pairs(hybrid, mask, h)
+        shift_bodies(hybrid, h, fall)
     return touching.n_pairs <= touching.pair_room
