@@ -91,6 +91,7 @@ class Touching(Struct):
     part = Integers()  # its reduced body
     # pairs of shapes that may touch [touching_pairs.py]
     listed = Integer()  # `formed`, of when they were listed; 0: not
+    regroups = Integer()  # `formed`, if the active joints are some of those of then, and nothing has moved
     begun = Table(Pose)  # of reduced bodies: the places they had then ...
     begun_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes

@@ -6,7 +6,8 @@ near each other [contact/volumes.py]. What is rigidly connected does not meet. S
 log n), whatever rests.
 
 Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
-than that [Verlet 1967, who does this for atoms], or other joints are active. They are in ascending order, so that the
+than that [Verlet 1967, who does this for atoms], or other joints are active; if they are some of those that were
+active, pairs are regrouped [touching_regrouping.py]. They are in ascending order, so that the
 touches of a step do not depend on when pairs were listed.
 """
 
@@ -15,15 +16,15 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.heapsort import sort_by
-from supple.adaptive.memory import CURRENT, HybridBody
+from supple.adaptive.memory import HybridBody
 from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_places import place_node, world_of
+from supple.adaptive.touching_places import note_shape, place_node, world_of
+from supple.adaptive.touching_regrouping import regroup_list
 from supple.adaptive.touching_spares import are_kin, begin_shifts, shift_bodies, spare_of
-from supple.assembly.poses import compose, pose_at
 from supple.assembly.tree import LEAF, LIGHT
-from supple.contact.finding import AHEAD, may_touch, place_shape
+from supple.contact.finding import AHEAD, may_touch
 from supple.contact.memory import PLANE
 from supple.contact.points import norm
 from supple.contact.volumes import are_apart, is_above, is_empty
@@ -35,25 +36,6 @@ FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touc
 
 
 # --- what is listed ---------------------------------------------------------------------------------------------------
-
-
-@helper
-def note_shape(hybrid, s):
-    """Where shape s is on its reduced body; its leaf is placed."""
-    touching = touching_of(hybrid)
-    if touching.shape_stamps[s] == touching.stamp:
-        return
-    touching.shape_stamps[s] = touching.stamp
-    home, shape = touching.homes[s], touching.scene.shapes[s]
-    if home.body >= 0:
-        leaf = hybrid.body.tree.leaf_of[home.body]
-        R, r = pose_at(touching.within, leaf)
-        shape.R, shape.p = compose(R, r, home.R, home.p)
-        shape.body = touching.part[leaf] - 1
-    noted = touching.noted[touching.n_noted]
-    noted.shape, noted.body, noted.far = s, shape.body, norm(shape.p) + norm(shape.box)
-    touching.n_noted += 1
-    place_shape(touching.scene, shape, 0.0, 0.0)
 
 
 @helper
@@ -258,11 +240,10 @@ def note_list(touching):
 
 @helper
 def list_pairs(hybrid, mask, h):
-    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`; within h
-    only, if that is more than the hybrid body, which is there for one prediction."""
+    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`."""
     touching = touching_of(hybrid)
     scene, n = touching.scene, hybrid.body.tree.n_nodes
-    ahead, g = KEPT * hybrid.dt if mask == CURRENT else 0.0, norm(hybrid.gravity)
+    ahead, g = KEPT * hybrid.dt, norm(hybrid.gravity)
     touching.stamp += 1
     touching.n_pairs = touching.n_noted = 0
     begin_shifts(hybrid)
@@ -287,6 +268,8 @@ def renew_list(hybrid, mask, h):
     """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
     room for it."""
     touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
+    if touching.regroups == touching.formed != touching.listed:
+        regroup_list(hybrid)
     if touching.listed == touching.formed:
         shift_bodies(hybrid, h, fall)
     if touching.listed != touching.formed or not boxes_hold(hybrid, h, fall):
