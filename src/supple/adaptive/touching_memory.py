@@ -99,7 +99,8 @@ class Touching(Struct):
     n_boxes = Integer()
     order = Integers()  # of boxes along x ...
     begins = Floats()  # ... where they begin along it ...
-    sides = Floats()  # ... and where they begin and end along y
+    sides = Floats()  # ... where they begin and end along y ...
+    inside = Integers()  # ... and which of them reach into a strip
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending

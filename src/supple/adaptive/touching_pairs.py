@@ -1,6 +1,6 @@
 """Pairs of shapes of a hybrid body that may touch in the next steps.
 
-Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept. Where one that overlaps another is
+Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept, in strips across y. Where one that overlaps another is
 around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as their own boxes are
 near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active log active + pairs
 log n), whatever rests.
@@ -32,6 +32,7 @@ from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper, kernel
 
 KEPT = 16  #: steps that a list is meant for
+STRIPS, FEW = 64, 128  #: in which boxes are swept, at most; boxes in one, at least, on average
 FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touches may accelerate bodies meanwhile
 
 
@@ -52,10 +53,10 @@ def note_pair(hybrid, s, t):
     scene, k = touching.scene, touching.n_pairs
     note_shape(hybrid, s)
     note_shape(hybrid, t)
-    if not may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
-        return
     s, t = min(s, t), max(s, t)
-    if spare_of(scene, s, t) <= reach_within(hybrid, s) + reach_within(hybrid, t):
+    if spare_of(scene, s, t) > reach_within(hybrid, s) + reach_within(hybrid, t):
+        return
+    if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
         if k < touching.pair_room:
             touching.pairs[k] = s * scene.n_shapes + t
         touching.n_pairs = k + 1
@@ -200,30 +201,64 @@ def meet_boxes(hybrid, A, B):
         search_world(hybrid, B.item, A.item - 2 * n)
     elif B.item >= 2 * n:
         search_world(hybrid, A.item, B.item - 2 * n)
+    elif A.item >= n and B.item >= n:
+        note_pairs(hybrid, A.item - n, B.item - n)
     else:
         search_pairs(hybrid, A.item, B.item)
 
 
 @helper
-def sweep_boxes(hybrid):
+def order_boxes(touching):
     """Along x."""
-    touching = touching_of(hybrid)
     boxes, order, begins, sides, n = touching.boxes, touching.order, touching.begins, touching.sides, touching.n_boxes
     for k in range(n):
         order[k], begins[k] = k, boxes[k].low.x
     sort_by(order, begins, n)
     for k in range(n):
         sides[2 * k], sides[2 * k + 1] = boxes[order[k]].low.y, boxes[order[k]].high.y
-    for k in range(n):
+
+
+@helper
+def sweep_strip(hybrid, low, high):
+    """Along x, those that reach into a strip across y: two that overlap meet in the strip in which the second one
+    begins."""
+    touching = touching_of(hybrid)
+    boxes, order, begins, sides, inside = (
+        touching.boxes, touching.order, touching.begins, touching.sides, touching.inside,
+    )  # fmt: skip
+    n = 0
+    for k in range(touching.n_boxes):
+        if sides[2 * k] < high and low <= sides[2 * k + 1]:
+            inside[n] = k
+            n += 1
+    for i in range(n):
+        k = inside[i]
         A = boxes[order[k]]
-        end, low, high = A.high.x, A.low.y, A.high.y
-        for l in range(k + 1, n):
+        end, first, last = A.high.x, A.low.y, A.high.y
+        for j in range(i + 1, n):
+            l = inside[j]
             if begins[l] > end:
                 break
-            if sides[2 * l] <= high and low <= sides[2 * l + 1]:
+            if sides[2 * l] <= last and first <= sides[2 * l + 1] and low <= max(first, sides[2 * l]):
                 B = boxes[order[l]]
                 if A.low.z <= B.high.z and B.low.z <= A.high.z:
                     meet_boxes(hybrid, A, B)
+
+
+@helper
+def sweep_boxes(hybrid):
+    """All of them, in strips that are twice as wide as boxes are on average."""
+    touching = touching_of(hybrid)
+    sides, n, width, low, high = touching.sides, touching.n_boxes, 0.0, 1e300, -1e300
+    order_boxes(touching)
+    for k in range(n):
+        width += (sides[2 * k + 1] - sides[2 * k]) * 2.0 / n
+        low, high = min(low, sides[2 * k]), max(high, sides[2 * k + 1])
+    count = max(min(int((high - low) / max(width, 1e-300)), STRIPS, n // FEW), 1) if n > 0 else 0
+    for s in range(count):
+        begin = low + (high - low) * s / count if s > 0 else -1e300
+        end = low + (high - low) * (s + 1) / count if s < count - 1 else 1e300
+        sweep_strip(hybrid, begin, end)
 
 
 @helper
