@@ -118,10 +118,11 @@ def boxes_hold(hybrid, h, fall):
         box = touching.boxes[k]
         if box.part > 0:
             shift = touching.shifts[box.part - 1]
-            if not shift.moved + shift.turned * box.out <= box.reach:
+            turned = shift.turned + shift.turns
+            if not shift.moved + shift.moves + turned * box.out <= box.reach:
                 R, r = pose_at(hybrid.world, box.part)
                 at = R @ box.c + r
                 moved = norm(at - box.at) + reach_of(hybrid, box.part, at, 0.0, AHEAD * h, AHEAD * fall)
-                if not moved + shift.turned * box.far <= box.reach:
+                if not moved + turned * box.far <= box.reach:
                     return False
     return True

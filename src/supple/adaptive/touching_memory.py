@@ -55,21 +55,22 @@ class Noted(Struct):
 class Listed(Struct):
     """A pair of shapes that may touch."""
 
-    one = Integer()
+    one = Integer()  # a shape, times two; and one more if they are of one tree
     two = Integer()
-    kin = Integer()  # whether they are of one tree
-    spare = Number()  # how much nearer they may come before they can touch [touching_spares.py]
+    spare = Number()  # they cannot touch before their ways since pairs were listed are as long [touching_spares.py]
 
 
 class Shift(Struct):
-    """How far points of a reduced body have moved since pairs were listed, and may within a step: at most so far, and
-    so far times their distance from its origin."""
+    """The ways of points of a reduced body since pairs were listed: at most so long, and so long times their distance
+    from its origin."""
 
     first = Integer()  # the first reduced body of its tree
     moved = Number()
     turned = Number()
     strayed = Number()  # relative to that
     twisted = Number()
+    moves = Number()  # what a step may add
+    turns = Number()
 
 
 class Touching(Struct):
@@ -91,9 +92,11 @@ class Touching(Struct):
     part = Integers()  # its reduced body
     # pairs of shapes that may touch [touching_pairs.py]
     listed = Integer()  # `formed`, of when they were listed; 0: not
-    regroups = Integer()  # `formed`, if the active joints are some of those of then, and nothing has moved
-    begun = Table(Pose)  # of reduced bodies: the places they had then ...
-    begun_on = Table(Pose)  # ... and those on the first one of their tree
+    regroups = (
+        Integer()
+    )  # `formed`, if the active joints are some of those of then, and nothing has moved since a search
+    before = Table(Pose)  # of reduced bodies: the places they had in the search before ...
+    before_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes
     boxes = Table(Box)
     n_boxes = Integer()
@@ -112,9 +115,10 @@ class Touching(Struct):
     n_noted = Integer()
     list = Table(Listed)  # the same pairs
     shifts = Table(Shift)  # by reduced body
-    away = Floats()  # by shape: how far it has moved since pairs were listed, and may in a step ...
-    astray = Floats()  # ... the same, relative to the first reduced body of its tree ...
-    tried = Integers()  # ... and equal to `searches` if it is placed
+    ways = Floats()  # by shape: that since pairs were listed, and what a step may add; then the same, relative to the
+    # first reduced body of its tree
+    adds = Floats()  # by shape: what a step may add to both
+    tried = Integers()  # by shape: equal to `searches` if it is placed
     searches = Integer()
     stack = Integers()  # pairs of nodes
     # loops [touching_loops.py]; by reduced body

@@ -1,9 +1,9 @@
 """Pairs of shapes of a hybrid body that may touch in the next steps.
 
-Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept, in strips across y. Where one that overlaps another is
-around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as their own boxes are
-near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active log active + pairs
-log n), whatever rests.
+Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept, in strips across y. Where one that
+overlaps another is around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as
+their own boxes are near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active
+log active + pairs log n), whatever rests.
 
 Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
 than that [Verlet 1967, who does this for atoms], or other joints are active; if they are some of those that were
@@ -22,7 +22,7 @@ from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import note_shape, place_node, world_of
 from supple.adaptive.touching_regrouping import regroup_list
-from supple.adaptive.touching_spares import are_kin, begin_shifts, shift_bodies, spare_of
+from supple.adaptive.touching_spares import begin_shifts, list_pair, shift_bodies, spare_of
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD, may_touch
 from supple.contact.memory import PLANE
@@ -267,10 +267,9 @@ def note_list(touching):
     scene = touching.scene
     sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
     for k in range(touching.n_pairs):
-        row, pair = touching.list[k], touching.pairs[k]
-        row.one = pair // scene.n_shapes
-        row.two = pair - row.one * scene.n_shapes
-        row.kin, row.spare = are_kin(touching, row.one, row.two), spare_of(scene, row.one, row.two)
+        s = touching.pairs[k] // scene.n_shapes
+        t = touching.pairs[k] - s * scene.n_shapes
+        list_pair(touching, touching.list[k], s, t, spare_of(scene, s, t))
 
 
 @helper
@@ -303,7 +302,7 @@ def renew_list(hybrid, mask, h):
     """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
     room for it."""
     touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
-    if touching.regroups == touching.formed != touching.listed:
+    if touching.regroups == touching.formed and touching.listed == touching.formed - 1:
         regroup_list(hybrid)
     if touching.listed == touching.formed:
         shift_bodies(hybrid, h, fall)

@@ -1,4 +1,5 @@
-"""The places of nodes and shapes of a hybrid body on its reduced bodies: the same as long as the same joints are active."""
+"""The places of nodes and shapes of a hybrid body on its reduced bodies: the same as long as the same joints are
+active."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class TouchesOfHybrid(Pointing):
         self.struct: Held = Touching.of(
             scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
             shapes_on=order, fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
-            within=Pose.zeros(nodes), begun=Pose.zeros(n + 1), begun_on=Pose.zeros(n), shifts=Shift.zeros(n), formed=1,
+            within=Pose.zeros(nodes), before=Pose.zeros(n), before_on=Pose.zeros(n), shifts=Shift.zeros(n), formed=1,
             boxes=Box.zeros(most), begins=np.zeros(most),
             **{name: np.zeros(most, dtype=np.int64) for name in ("order", "inside")},
             sides=np.zeros(2 * most), shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
@@ -117,7 +117,7 @@ class TouchesOfHybrid(Pointing):
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
             **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate", "part_v", "first_v")},
             **{name: np.zeros(len(table), dtype=np.int64) for name in ("shape_stamps", "tried")},
-            **{name: np.zeros(len(table)) for name in ("away", "astray")}, owner=np.zeros(nv, dtype=np.int64),
+            ways=np.zeros(2 * len(table)), adds=np.zeros(len(table)), owner=np.zeros(nv, dtype=np.int64),
             q0=np.zeros(model.nq), part_q=np.zeros(model.nq), tolerance=contacts.tolerance,
             most=contacts.sweeps, overlap=contacts.overlap,
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),

@@ -9,7 +9,7 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
-from supple.adaptive.touching_spares import shift_shapes
+from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
 from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
@@ -33,8 +33,9 @@ def place_parts(hybrid):
 
 @helper
 def try_pair(touching, scene, s, t, h, fall):
-    """The touches of two shapes within a step of length h, in a scene. fall: by gravity."""
-    shapes = scene.shapes
+    """The touches of two shapes within a step of length h, in a scene. fall: by gravity. Returns whether there are
+    any."""
+    shapes, before = scene.shapes, scene.n
     for shape in (s, t):
         if touching.tried[shape] != touching.searches:
             touching.tried[shape] = touching.searches
@@ -43,6 +44,7 @@ def try_pair(touching, scene, s, t, h, fall):
         meet_flat(scene, s, t)
     elif overlap_all(shapes[s], shapes[t]):
         meet(scene, s, t)
+    return scene.n > before
 
 
 @kernel(types.void(HybridBody.type, Scene.type, types.float64), "touches of listed pairs", effort=3, nogil=True)
@@ -53,9 +55,10 @@ def try_pairs(hybrid, scene, h):
     shift_shapes(touching)
     for k in range(touching.n_pairs):
         pair = touching.list[k]
-        moved = touching.astray if pair.kin else touching.away
-        if not moved[pair.one] + moved[pair.two] < pair.spare:
-            try_pair(touching, scene, pair.one, pair.two, h, fall)
+        if may_meet(touching, pair):
+            s, t = shapes_of(pair)
+            if not try_pair(touching, scene, s, t, h, fall):
+                renew_spare(touching, pair)
 
 
 @helper

@@ -1,12 +1,13 @@
-"""Which listed pairs of shapes cannot touch yet: those that were too far apart when they were listed for what has moved
-since.
+"""Which listed pairs of shapes cannot touch yet: those that were too far apart when they were last tried for the ways
+that they have gone since.
 
-A pair is listed with the distance that it has to spare: between two rods that contain its shapes, beyond what counts as
-touching. Points of a reduced body move by no more than its origin does, and by no more than it turns, times their
-distance from the origin. While both shapes together have moved less than the pair has to spare, and may within a step,
-they are not even placed. So pairs that come no nearer cost two numbers each.
+A pair has some distance to spare: that between two rods that contain its shapes, beyond what counts as touching. From
+search to search, points of a reduced body move by no more than its origin does, and by no more than it turns, times
+their distance from the origin. While the ways of both shapes, with what a step may add, are shorter than what their
+pair has to spare, they are not even placed; then they are tried, and if they are still apart, they have some distance
+to spare again. So a pair that is far apart costs two numbers in most steps.
 
-Within a tree, motion counts relative to the first body of it: what falls as a whole comes no nearer to itself.
+Within a tree, ways are relative to the first body of it: what falls as a whole comes no nearer to itself.
 """
 
 from __future__ import annotations
@@ -72,25 +73,38 @@ def spare_of(scene, s, t):
 
 
 @helper
+def keep_place(hybrid, b):
+    """Of reduced body b: in the world, and on the first of its tree."""
+    touching = touching_of(hybrid)
+    body, first = touching.scene.bodies[b], touching.scene.bodies[touching.shifts[b].first]
+    set_pose(touching.before, b, body.R, body.P)
+    set_pose(touching.before_on, b, transpose(first.R) @ body.R, (body.P - first.P) @ first.R)
+
+
+@helper
 def begin_shifts(hybrid):
-    """The places of reduced bodies where pairs are listed: in the world, and on the first of their tree."""
+    """Reduced bodies have not moved yet."""
     m, _ = open_reduced(hybrid)
     touching = touching_of(hybrid)
     for b in range(m.n):
         p = m.bodies[b].parent
         shift = touching.shifts[b]
         shift.first = b if p < 0 else touching.shifts[p].first
-        R, r = pose_at(hybrid.world, b + 1)
-        set_pose(touching.begun, b + 1, R, r)
-        S, s = pose_at(hybrid.world, shift.first + 1)
-        set_pose(touching.begun_on, b, transpose(S) @ R, (r - s) @ S)
+        shift.moved = shift.turned = shift.strayed = shift.twisted = 0.0
+        keep_place(hybrid, b)
 
 
 @helper
-def are_kin(touching, s, t):
-    """Whether two shapes are on bodies of one tree."""
+def list_pair(touching, pair, s, t, spare):
+    """Two shapes, and what they have to spare."""
     a, b = touching.scene.shapes[s].body, touching.scene.shapes[t].body
-    return a >= 0 and b >= 0 and touching.shifts[a].first == touching.shifts[b].first
+    kin = 1 if a >= 0 and b >= 0 and touching.shifts[a].first == touching.shifts[b].first else 0
+    pair.one, pair.two, pair.spare = 2 * s + kin, 2 * t + kin, spare
+
+
+@helper
+def shapes_of(pair):
+    return pair.one >> 1, pair.two >> 1
 
 
 # --- afterwards -------------------------------------------------------------------------------------------------------
@@ -105,27 +119,50 @@ def turned(R, S):
 
 @helper
 def shift_bodies(hybrid, h, fall):
-    """How far reduced bodies have moved, and may within a step of length h. fall: by gravity."""
+    """The ways of reduced bodies go on to where they are, and within a step of length h. fall: by gravity."""
     m, _ = open_reduced(hybrid)
     touching = touching_of(hybrid)
     for b in range(m.n):
-        shift, body = touching.shifts[b], touching.scene.bodies[b]
-        R, r = pose_at(touching.begun, b + 1)
-        moves, turns = AHEAD * (h * norm(body.V.lin) + fall), AHEAD * h * norm(body.V.ang)
-        shift.moved, shift.turned = moves + norm(body.P - r), turns + turned(body.R, R)
-        first = touching.scene.bodies[shift.first]
-        S, s = pose_at(touching.begun_on, b)
-        shift.strayed = moves + norm((body.P - first.P) @ first.R - s)
-        shift.twisted = turns + turned(transpose(first.R) @ body.R, S)
+        shift, V = touching.shifts[b], touching.scene.bodies[b].V
+        R, r = pose_at(touching.before, b)
+        S, s = pose_at(touching.before_on, b)
+        keep_place(hybrid, b)
+        now, on = touching.before[b], touching.before_on[b]
+        shift.moved += norm(now.r - r)
+        shift.turned += turned(now.R, R)
+        shift.strayed += norm(on.r - s)
+        shift.twisted += turned(on.R, S)
+        shift.moves, shift.turns = AHEAD * (h * norm(V.lin) + fall), AHEAD * h * norm(V.ang)
 
 
 @helper
 def shift_shapes(touching):
-    """The same of shapes: `away` in the world, `astray` on the first body of their tree."""
+    """The same of shapes: in the world, and on the first body of their tree."""
     for k in range(touching.n_noted):
         noted = touching.noted[k]
-        away = astray = 0.0
+        s, way, on, adds = noted.shape, 0.0, 0.0, 0.0
         if noted.body >= 0:
-            shift = touching.shifts[noted.body]
-            away, astray = shift.moved + shift.turned * noted.far, shift.strayed + shift.twisted * noted.far
-        touching.away[noted.shape], touching.astray[noted.shape] = away, astray
+            shift, far = touching.shifts[noted.body], noted.far
+            adds = shift.moves + shift.turns * far
+            way, on = shift.moved + shift.turned * far, shift.strayed + shift.twisted * far
+        touching.ways[2 * s], touching.ways[2 * s + 1], touching.adds[s] = way + adds, on + adds, adds
+
+
+@helper
+def may_meet(touching, pair):
+    """Whether the shapes of a pair may touch within the step."""
+    return not touching.ways[pair.one] + touching.ways[pair.two] < pair.spare
+
+
+@helper
+def way_of(touching, pair):
+    """Of both shapes of a pair, until the last search."""
+    s, t = shapes_of(pair)
+    return touching.ways[pair.one] - touching.adds[s] + (touching.ways[pair.two] - touching.adds[t])
+
+
+@helper
+def renew_spare(touching, pair):
+    """From where its shapes are now, which are placed."""
+    s, t = shapes_of(pair)
+    pair.spare = spare_of(touching.scene, s, t) + way_of(touching, pair)
