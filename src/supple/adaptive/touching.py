@@ -205,7 +205,9 @@ def choose_joints(hybrid, h):
     stopped, removed = hybrid.stopped, hybrid.removed
     smallest = rigidify(hybrid, count < m.n)
     hybrid.stopped = stopped + hybrid.removed - removed  # no part of a step is taken before they stop
+    listed = touching.listed == touching.formed
     touching.formed += 1
+    touching.regroups = touching.formed if listed else 0
     return DONE if smallest > 0.0 else SINGULAR
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import place_node, place_seen
-from supple.assembly.poses import pose_at, set_pose
+from supple.assembly.poses import pose_at
 from supple.assembly.tree import LEAF, LIGHT
+from supple.contact.finding import AHEAD
 from supple.contact.points import norm
 from supple.contact.volumes import is_empty, mat_abs
 from supple.spatial.algebra import Vec3, cross
@@ -47,7 +48,7 @@ def add_box(hybrid, i, h, fall):
     box = touching.boxes[touching.n_boxes]
     box.item, box.part = i, rb
     box.c, box.far = S @ volume.c + s, norm(volume.h)
-    box.at = R @ box.c + r
+    box.at, box.out = R @ box.c + r, norm(box.c) + box.far
     box.reach = volume.reach = reach_of(hybrid, rb, box.at, box.far, h, fall)
     out = box.reach + touching.scene.length
     size = mat_abs(R @ S) @ volume.h + Vec3(out, out, out)
@@ -95,9 +96,6 @@ def make_boxes(hybrid, mask, h, fall):
     """All of them, with how far they may move in h."""
     tree, touching = hybrid.body.tree, touching_of(hybrid)
     touching.n_boxes = 0
-    for b in range(hybrid.n_joints + 1):
-        R, r = pose_at(hybrid.world, b)
-        set_pose(touching.begun, b, R, r)
     place_seen(hybrid)
     for k in range(hybrid.n_seen):
         i = hybrid.seen[k]
@@ -112,24 +110,19 @@ def make_boxes(hybrid, mask, h, fall):
 
 
 @helper
-def turned(R, S):
-    """By how much rotation has moved a point at distance 1, at most: Frobenius' norm of the difference."""
-    return norm(Vec3(norm(R.r0 - S.r0), norm(R.r1 - S.r1), norm(R.r2 - S.r2)))
-
-
-@helper
 def boxes_hold(hybrid, h, fall):
-    """Whether nothing has left its box, nor may within a step of length h: O(active)."""
+    """Whether nothing has left its box, nor may within a step of length h: O(active). fall: by gravity. After
+    shift_bodies for the same step; where that does not tell, by the middle of the box."""
     touching = touching_of(hybrid)
-    touching.turns[0] = 0.0
-    for b in range(1, hybrid.n_joints + 1):
-        touching.turns[b] = turned(hybrid.world[b].R, touching.begun[b].R)
     for k in range(touching.n_boxes):
         box = touching.boxes[k]
         if box.part > 0:
-            R, r = pose_at(hybrid.world, box.part)
-            at = R @ box.c + r
-            moved = norm(at - box.at) + touching.turns[box.part] * box.far
-            if not moved + reach_of(hybrid, box.part, at, box.far, h, fall) <= box.reach:
-                return False
+            shift = touching.shifts[box.part - 1]
+            turned = shift.turned + shift.turns
+            if not shift.moved + shift.moves + turned * box.out <= box.reach:
+                R, r = pose_at(hybrid.world, box.part)
+                at = R @ box.c + r
+                moved = norm(at - box.at) + reach_of(hybrid, box.part, at, 0.0, AHEAD * h, AHEAD * fall)
+                if not moved + turned * box.far <= box.reach:
+                    return False
     return True

@@ -77,10 +77,9 @@ def take_back(hybrid):
 
 
 @helper
-def move_apart(hybrid, kinetic, lower, h):
+def move_apart(hybrid, kinetic, lower):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
-    has, and lets nothing else overlap. kinetic, lower: the energies before; h: the part's length. Returns
-    whether there was room to know."""
+    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns whether there was room to know."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, now, after = touching.scene, 0.0, 0.0
@@ -94,7 +93,7 @@ def move_apart(hybrid, kinetic, lower, h):
             break
         if now <= kinetic + max(touching.budget, 0.0):
             touching.overlapped = overlapped
-            depth = depth_apart(hybrid, h, shift)
+            depth = depth_apart(hybrid, shift)
             if depth == NO_ROOM:
                 return False
             if depth == 0.0:
@@ -129,4 +128,4 @@ def finish_part(hybrid, kinetic, potential, rate, h, length):
         return LACKS_ROOM
     if touching.excess > 0.0 or touching.depth > 0.0 or not closed:
         return BAD
-    return GOOD if not touching.apart or move_apart(hybrid, now, lower, length) else LACKS_ROOM
+    return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM

@@ -12,7 +12,7 @@ from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_boxes import reach_of
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
-from supple.adaptive.touching_search import LISTED, NEAR, try_pairs
+from supple.adaptive.touching_search import try_pairs
 from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
 from supple.contact.judging import DEEPEST, deepest_of, work_of_joint
@@ -127,25 +127,6 @@ def farthest_shift(hybrid):
 
 
 @helper
-def keeps_near(hybrid, h, shift):
-    """Whether shapes moved no farther in a part of length h, and by `shift`, than was allowed for: then only those that
-    were near each other may overlap."""
-    touching = touching_of(hybrid)
-    scene = touching.scene
-    if touching.near_of != touching.stamp:
-        return False
-    for k in range(touching.n_noted):
-        s = touching.noted[k]
-        shape = scene.shapes[s]
-        if shape.body >= 0:
-            body = scene.bodies[shape.body]
-            speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(shape.box)
-            if not h * speed + shift <= touching.reaches[s]:
-                return False
-    return True
-
-
-@helper
 def deepest_overlap(scene):
     deepest = 0.0
     for k in range(scene.n):
@@ -168,20 +149,17 @@ def add_beyond(hybrid, ahead):
                     add_limit(ahead, j, 1.0 if side == 0 else -1.0, gap, k, side)
 
 
-@kernel(
-    types.float64(HybridBody.type, types.float64, types.float64), "overlap of the hybrid body", effort=2, nogil=True
-)
-def too_deep(hybrid, h, shift):
-    """How deep the worst overlap is where a part of length h ended, at which bodies are placed, among those that are
-    larger than they may be: 0 if none is, NO_ROOM if there is no room to know. shift: by how much bodies were moved
-    apart since, at most."""
+@kernel(types.float64(HybridBody.type), "overlap of the hybrid body", effort=2, nogil=True)
+def too_deep(hybrid):
+    """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
+    they may be: 0 if none is, NO_ROOM if there is no room to know."""
     touching = touching_of(hybrid)
     scene, ahead = touching.scene, touching.ahead
     ahead.n = 0
     if not renew_list(hybrid, CURRENT, 0.0):
         scene.n = touching.n_pairs // PAIRS + 1
         return NO_ROOM
-    try_pairs(hybrid, ahead, 0.0, NEAR if keeps_near(hybrid, h, shift) else LISTED)
+    try_pairs(hybrid, ahead, 0.0)
     add_beyond(hybrid, ahead)
     if ahead.n > ahead.capacity:
         scene.n = max(scene.n, ahead.n)
@@ -196,15 +174,15 @@ def depth_after(hybrid, h):
     touching, enough, depth = touching_of(hybrid), 0.5 * DEEPEST, 0.0
     most = farthest_move(hybrid, h, enough)
     if most > enough:
-        depth = too_deep(hybrid, h, 0.0)
+        depth = too_deep(hybrid)
     else:
         touching.overlapped = deepest_overlap(touching.scene) + 2.0 * most
     return depth
 
 
 @helper
-def depth_apart(hybrid, h, shift):
+def depth_apart(hybrid, shift):
     """The same after shapes were moved apart, by `shift` at most: nothing is searched for if nothing can overlap more
     than it may."""
     more = SAFE * shift
-    return too_deep(hybrid, h, more) if touching_of(hybrid).overlapped + more > DEEPEST else 0.0
+    return too_deep(hybrid) if touching_of(hybrid).overlapped + more > DEEPEST else 0.0

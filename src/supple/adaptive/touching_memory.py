@@ -39,6 +39,7 @@ class Box(Struct):
     far = Number()  # what it contains is at most so far from the middle
     at = Value(Vec3)  # the middle, in the world
     reach = Number()  # how far it may move until pairs are listed again
+    out = Number()  # how far any of it is from the origin of its reduced body
     low = Value(Vec3)
     high = Value(Vec3)
 
@@ -52,6 +53,35 @@ class Pace(Struct):
     momentum = Value(Vec3)
     last = Value(Vec3)  # where the step before began
     sways = Integer()
+
+
+class Noted(Struct):
+    """A shape of a pair that may touch."""
+
+    shape = Integer()
+    body = Integer()  # its reduced body, -1: the world
+    far = Number()  # how far any of it is from the origin of that
+
+
+class Listed(Struct):
+    """A pair of shapes that may touch."""
+
+    one = Integer()  # a shape, times two; and one more if they are of one tree
+    two = Integer()
+    spare = Number()  # they cannot touch before their ways since pairs were listed are as long [touching_spares.py]
+
+
+class Shift(Struct):
+    """The ways of points of a reduced body since pairs were listed: at most so long, and so long times their distance
+    from its origin."""
+
+    first = Integer()  # the first reduced body of its tree
+    moved = Number()
+    turned = Number()
+    strayed = Number()  # relative to that
+    twisted = Number()
+    moves = Number()  # what a step may add
+    turns = Number()
 
 
 class Touching(Struct):
@@ -73,14 +103,18 @@ class Touching(Struct):
     part = Integers()  # its reduced body
     # pairs of shapes that may touch [touching_pairs.py]
     listed = Integer()  # `formed`, of when they were listed; 0: not
-    begun = Table(Pose)  # of reduced bodies: the places they had then
-    turns = Floats()  # and by how much they have turned since
+    regroups = (
+        Integer()
+    )  # `formed`, if the active joints are some of those of then, and nothing has moved since a search
+    before = Table(Pose)  # of reduced bodies: the places they had in the search before ...
+    before_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes
     boxes = Table(Box)
     n_boxes = Integer()
     order = Integers()  # of boxes along x ...
     begins = Floats()  # ... where they begin along it ...
-    sides = Floats()  # ... and where they begin and end along y
+    sides = Floats()  # ... where they begin and end along y ...
+    inside = Integers()  # ... and which of them reach into a strip
     n_pairs = Integer()
     pair_room = Integer()
     pairs = Integers()  # shape * n_shapes + other, ascending
@@ -88,16 +122,15 @@ class Touching(Struct):
     counts = Integers()
     stamp = Integer()
     shape_stamps = Integers()  # by shape: equal to `stamp` if it is ...
-    noted = Integers()  # ... among those of any pair
+    noted = Table(Noted)  # ... among those of any pair
     n_noted = Integer()
-    near = Integers()  # pairs that may touch in the step [touching_search.py]
-    n_near = Integer()
-    near_shapes = Integers()  # their shapes
-    n_near_shapes = Integer()
-    near_stamps = Integers()  # by shape: equal to `near_stamp` if it is among them
-    near_stamp = Integer()
-    near_of = Integer()  # `stamp`, of when they were noted: those of another list are not known
-    reaches = Floats()  # by shape: how far it may move in the step
+    list = Table(Listed)  # the same pairs
+    shifts = Table(Shift)  # by reduced body
+    ways = Floats()  # by shape: that since pairs were listed, and what a step may add; then the same, relative to the
+    # first reduced body of its tree
+    adds = Floats()  # by shape: what a step may add to both
+    tried = Integers()  # by shape: equal to `searches` if it is placed
+    searches = Integer()
     stack = Integers()  # pairs of nodes
     # loops [touching_loops.py]; by reduced body
     mechanisms = Link(Mechanisms)

@@ -1,12 +1,13 @@
 """Pairs of shapes of a hybrid body that may touch in the next steps.
 
-Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept. Where one that overlaps another is
-around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as their own boxes are
-near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active log active + pairs
-log n), whatever rests.
+Boxes around all that is rigid [touching_boxes.py] are sorted along x and swept, in strips across y. Where one that
+overlaps another is around many bodies, a search goes on along the assembly tree, down from pairs of nodes as long as
+their own boxes are near each other [contact/volumes.py]. What is rigidly connected does not meet. So it costs O(active
+log active + pairs log n), whatever rests.
 
 Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
-than that [Verlet 1967, who does this for atoms], or other joints are active. They are in ascending order, so that the
+than that [Verlet 1967, who does this for atoms], or other joints are active; if they are some of those that were
+active, pairs are regrouped [touching_regrouping.py]. They are in ascending order, so that the
 touches of a step do not depend on when pairs were listed.
 """
 
@@ -15,12 +16,13 @@ from __future__ import annotations
 from numba import types
 
 from supple.adaptive.heapsort import sort_by
-from supple.adaptive.memory import CURRENT, HybridBody
+from supple.adaptive.memory import HybridBody
 from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_places import place_node, world_of
-from supple.assembly.poses import compose, pose_at
+from supple.adaptive.touching_places import note_shape, place_node, world_of
+from supple.adaptive.touching_regrouping import regroup_list
+from supple.adaptive.touching_spares import begin_shifts, list_pair, shift_bodies, spare_of
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD, may_touch
 from supple.contact.memory import PLANE
@@ -30,6 +32,7 @@ from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper, kernel
 
 KEPT = 16  #: steps that a list is meant for
+STRIPS, FEW = 64, 128  #: in which boxes are swept, at most; boxes in one, at least, on average
 FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touches may accelerate bodies meanwhile
 
 
@@ -37,32 +40,25 @@ FASTER, FALLS = 1.2, 4.0  #: times their velocities, and times gravity: how touc
 
 
 @helper
-def note_shape(hybrid, s):
-    """Where shape s is on its reduced body; its leaf is placed."""
+def reach_within(hybrid, s):
+    """How far shape s may move until pairs are listed again."""
     touching = touching_of(hybrid)
-    if touching.shape_stamps[s] == touching.stamp:
-        return
-    touching.shape_stamps[s] = touching.stamp
-    touching.noted[touching.n_noted] = s
-    touching.n_noted += 1
-    home, shape = touching.homes[s], touching.scene.shapes[s]
-    if home.body >= 0:
-        leaf = hybrid.body.tree.leaf_of[home.body]
-        R, r = pose_at(touching.within, leaf)
-        shape.R, shape.p = compose(R, r, home.R, home.p)
-        shape.body = touching.part[leaf] - 1
+    return hybrid.body_volumes[touching.homes[s].body].reach if touching.scene.shapes[s].body >= 0 else 0.0
 
 
 @helper
 def note_pair(hybrid, s, t):
-    """Shapes s and t, if they may touch."""
+    """Shapes s and t, if they may touch, and come near enough until pairs are listed again."""
     touching = touching_of(hybrid)
     scene, k = touching.scene, touching.n_pairs
     note_shape(hybrid, s)
     note_shape(hybrid, t)
+    s, t = min(s, t), max(s, t)
+    if spare_of(scene, s, t) > reach_within(hybrid, s) + reach_within(hybrid, t):
+        return
     if may_touch(scene, s, t, touching.homes[s].body, touching.homes[t].body):
         if k < touching.pair_room:
-            touching.pairs[k] = min(s, t) * scene.n_shapes + max(s, t)
+            touching.pairs[k] = s * scene.n_shapes + t
         touching.n_pairs = k + 1
 
 
@@ -205,41 +201,86 @@ def meet_boxes(hybrid, A, B):
         search_world(hybrid, B.item, A.item - 2 * n)
     elif B.item >= 2 * n:
         search_world(hybrid, A.item, B.item - 2 * n)
+    elif A.item >= n and B.item >= n:
+        note_pairs(hybrid, A.item - n, B.item - n)
     else:
         search_pairs(hybrid, A.item, B.item)
 
 
 @helper
-def sweep_boxes(hybrid):
+def order_boxes(touching):
     """Along x."""
-    touching = touching_of(hybrid)
     boxes, order, begins, sides, n = touching.boxes, touching.order, touching.begins, touching.sides, touching.n_boxes
     for k in range(n):
         order[k], begins[k] = k, boxes[k].low.x
     sort_by(order, begins, n)
     for k in range(n):
         sides[2 * k], sides[2 * k + 1] = boxes[order[k]].low.y, boxes[order[k]].high.y
-    for k in range(n):
+
+
+@helper
+def sweep_strip(hybrid, low, high):
+    """Along x, those that reach into a strip across y: two that overlap meet in the strip in which the second one
+    begins."""
+    touching = touching_of(hybrid)
+    boxes, order, begins, sides, inside = (
+        touching.boxes, touching.order, touching.begins, touching.sides, touching.inside,
+    )  # fmt: skip
+    n = 0
+    for k in range(touching.n_boxes):
+        if sides[2 * k] < high and low <= sides[2 * k + 1]:
+            inside[n] = k
+            n += 1
+    for i in range(n):
+        k = inside[i]
         A = boxes[order[k]]
-        end, low, high = A.high.x, A.low.y, A.high.y
-        for l in range(k + 1, n):
+        end, first, last = A.high.x, A.low.y, A.high.y
+        for j in range(i + 1, n):
+            l = inside[j]
             if begins[l] > end:
                 break
-            if sides[2 * l] <= high and low <= sides[2 * l + 1]:
+            if sides[2 * l] <= last and first <= sides[2 * l + 1] and low <= max(first, sides[2 * l]):
                 B = boxes[order[l]]
                 if A.low.z <= B.high.z and B.low.z <= A.high.z:
                     meet_boxes(hybrid, A, B)
 
 
 @helper
+def sweep_boxes(hybrid):
+    """All of them, in strips that are twice as wide as boxes are on average."""
+    touching = touching_of(hybrid)
+    sides, n, width, low, high = touching.sides, touching.n_boxes, 0.0, 1e300, -1e300
+    order_boxes(touching)
+    for k in range(n):
+        width += (sides[2 * k + 1] - sides[2 * k]) * 2.0 / n
+        low, high = min(low, sides[2 * k]), max(high, sides[2 * k + 1])
+    count = max(min(int((high - low) / max(width, 1e-300)), STRIPS, n // FEW), 1) if n > 0 else 0
+    for s in range(count):
+        begin = low + (high - low) * s / count if s > 0 else -1e300
+        end = low + (high - low) * (s + 1) / count if s < count - 1 else 1e300
+        sweep_strip(hybrid, begin, end)
+
+
+@helper
+def note_list(touching):
+    """The pairs, in ascending order, and what they have to spare."""
+    scene = touching.scene
+    sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+    for k in range(touching.n_pairs):
+        s = touching.pairs[k] // scene.n_shapes
+        t = touching.pairs[k] - s * scene.n_shapes
+        list_pair(touching, touching.list[k], s, t, spare_of(scene, s, t))
+
+
+@helper
 def list_pairs(hybrid, mask, h):
-    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`; within h
-    only, if that is more than the hybrid body, which is there for one prediction."""
+    """Those that may touch while the present joints are active, of the region with one of the flags in `mask`."""
     touching = touching_of(hybrid)
     scene, n = touching.scene, hybrid.body.tree.n_nodes
-    ahead, g = KEPT * hybrid.dt if mask == CURRENT else 0.0, norm(hybrid.gravity)
+    ahead, g = KEPT * hybrid.dt, norm(hybrid.gravity)
     touching.stamp += 1
     touching.n_pairs = touching.n_noted = 0
+    begin_shifts(hybrid)
     make_boxes(hybrid, mask, max(AHEAD * h, FASTER * ahead), g * max(AHEAD * h * h, FALLS * ahead * ahead))
     for t in range(scene.n_shapes - scene.n_flat, scene.n_shapes):
         for k in range(touching.n_boxes):
@@ -248,7 +289,7 @@ def list_pairs(hybrid, mask, h):
                 search_world(hybrid, box.item, t)
     sweep_boxes(hybrid)
     if touching.n_pairs <= touching.pair_room:
-        sort_large(touching.pairs, touching.spare, touching.counts, touching.n_pairs)
+        note_list(touching)
         touching.listed = touching.formed
     else:
         touching.listed = 0
@@ -258,9 +299,14 @@ def list_pairs(hybrid, mask, h):
     types.int64(HybridBody.type, types.int64, types.float64), "pairs of shapes that may touch", effort=2, nogil=True
 )
 def renew_list(hybrid, mask, h):
-    """So that it has all pairs that may touch within h. Returns whether there is room for it."""
-    touching = touching_of(hybrid)
-    fall = AHEAD * norm(hybrid.gravity) * h * h
-    if touching.listed != touching.formed or not boxes_hold(hybrid, AHEAD * h, fall):
+    """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
+    room for it."""
+    touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
+    if touching.regroups == touching.formed and touching.listed == touching.formed - 1:
+        regroup_list(hybrid)
+    if touching.listed == touching.formed:
+        shift_bodies(hybrid, h, fall)
+    if touching.listed != touching.formed or not boxes_hold(hybrid, h, fall):
         list_pairs(hybrid, mask, h)
+        shift_bodies(hybrid, h, fall)
     return touching.n_pairs <= touching.pair_room

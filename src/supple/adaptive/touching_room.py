@@ -14,7 +14,7 @@ from supple.adaptive.radix_sort import DIGITS
 from supple.adaptive.settings import Settings
 from supple.adaptive.sleeping import RESTLESS, wake_kernel
 from supple.adaptive.touching import ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS, ROOM_FOR_TOUCHES, SPARE
-from supple.adaptive.touching_memory import PAIRS, Box, Home, Pace, Touching
+from supple.adaptive.touching_memory import PAIRS, Box, Home, Listed, Noted, Pace, Shift, Touching
 from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
@@ -109,16 +109,17 @@ class TouchesOfHybrid(Pointing):
         self.struct: Held = Touching.of(
             scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
             shapes_on=order, fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
-            within=Pose.zeros(nodes), begun=Pose.zeros(n + 1), turns=np.zeros(n + 1), formed=1,
-            boxes=Box.zeros(most), order=np.zeros(most, dtype=np.int64), begins=np.zeros(most),
+            within=Pose.zeros(nodes), before=Pose.zeros(n), before_on=Pose.zeros(n), shifts=Shift.zeros(n), formed=1,
+            boxes=Box.zeros(most), begins=np.zeros(most),
+            **{name: np.zeros(most, dtype=np.int64) for name in ("order", "inside")},
             sides=np.zeros(2 * most), shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
-            noted=np.zeros(len(table), dtype=np.int64), counts=np.zeros(DIGITS, dtype=np.int64),
+            noted=Noted.zeros(len(table)), counts=np.zeros(DIGITS, dtype=np.int64),
             stack=np.zeros(24 * self.assembly.depth + 64, dtype=np.int64), limit_of=limit_of,
             coordinate=scene.coordinates, lower=scene.lower, upper=scene.upper,
             **{name: np.zeros(nodes, dtype=np.int64) for name in ("stamps", "part", "own_paths")},
             **{name: np.zeros(nv) for name in ("end", "dv", "dq", "x", "rate", "part_v", "first_v")},
-            **{name: np.zeros(len(table), dtype=np.int64) for name in ("shape_stamps", "near_stamps", "near_shapes")},
-            reaches=np.zeros(len(table)), owner=np.zeros(nv, dtype=np.int64),
+            **{name: np.zeros(len(table), dtype=np.int64) for name in ("shape_stamps", "tried")},
+            ways=np.zeros(2 * len(table)), adds=np.zeros(len(table)), owner=np.zeros(nv, dtype=np.int64),
             q0=np.zeros(model.nq), part_q=np.zeros(model.nq), tolerance=contacts.tolerance,
             most=contacts.sweeps, overlap=contacts.overlap,
             n_roots=len(roots), roots=roots, root_of=_characters(model, roots), row_root=np.zeros(n, dtype=np.int64),
@@ -162,7 +163,8 @@ class TouchesOfHybrid(Pointing):
         """Characters that fall asleep may have as many touches as there are; when they wake, these are remembered
         besides those of the step before; and pairs of shapes that may touch are more."""
         n, s, capacity, scene = self.struct.n_resting, self.struct, self.room.scene.capacity, self.room.scene
-        s.pairs, s.spare, s.near = np.zeros((3, PAIRS * capacity), dtype=np.int64)
+        s.pairs, s.spare = np.zeros((2, PAIRS * capacity), dtype=np.int64)
+        s.list = Listed.zeros(PAIRS * capacity)
         s.pair_room, s.listed = PAIRS * capacity, 0
         more = Touch.zeros(n + capacity)
         more[:n] = self.resting[:n]

@@ -9,6 +9,7 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
+from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
 from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
@@ -16,8 +17,6 @@ from supple.contact.points import norm
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion
 from supple.spatial.compiler import helper, kernel
-
-LISTED, NOTING, NEAR = range(3)  #: which pairs are tried
 
 
 @helper
@@ -33,56 +32,33 @@ def place_parts(hybrid):
 
 
 @helper
-def note_near(touching, pair, s, t):
-    """A pair that may touch in the step, and its shapes."""
-    touching.near[touching.n_near] = pair
-    touching.n_near += 1
+def try_pair(touching, scene, s, t, h, fall):
+    """The touches of two shapes within a step of length h, in a scene. fall: by gravity. Returns whether there are
+    any."""
+    shapes, before = scene.shapes, scene.n
     for shape in (s, t):
-        if touching.near_stamps[shape] != touching.near_stamp:
-            touching.near_stamps[shape] = touching.near_stamp
-            touching.near_shapes[touching.n_near_shapes] = shape
-            touching.n_near_shapes += 1
-
-
-@helper
-def try_pair(scene, pair):
-    """The touches of a pair, whose shapes are placed. Returns whether there are any."""
-    n, shapes, before = scene.n_shapes, scene.shapes, scene.n
-    s, t = pair // n, pair % n
-    if t >= n - scene.n_flat:
+        if touching.tried[shape] != touching.searches:
+            touching.tried[shape] = touching.searches
+            place_shape(scene, shapes[shape], h, fall)
+    if t >= scene.n_shapes - scene.n_flat:
         meet_flat(scene, s, t)
     elif overlap_all(shapes[s], shapes[t]):
         meet(scene, s, t)
     return scene.n > before
 
 
-@kernel(
-    types.void(HybridBody.type, Scene.type, types.float64, types.int64), "touches of listed pairs", effort=3, nogil=True
-)
-def try_pairs(hybrid, scene, h, which):
-    """The touches within a step of length h, in a scene: of all listed pairs; of these, and those that have any are
-    noted as near, with how far shapes may move; or of those that are near."""
+@kernel(types.void(HybridBody.type, Scene.type, types.float64), "touches of listed pairs", effort=3, nogil=True)
+def try_pairs(hybrid, scene, h):
+    """The touches of listed pairs within a step of length h, in a scene; after renew_list for that step."""
     touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
-    shapes, n = scene.shapes, scene.n_shapes
-    if which == NEAR:
-        for k in range(touching.n_near_shapes):
-            place_shape(scene, shapes[touching.near_shapes[k]], h, fall)
-        for k in range(touching.n_near):
-            try_pair(scene, touching.near[k])
-        return
-    for k in range(touching.n_noted):
-        s = touching.noted[k]
-        place_shape(scene, shapes[s], h, fall)
-        if which == NOTING:
-            touching.reaches[s] = shapes[s].reach
-    if which == NOTING:
-        touching.n_near = touching.n_near_shapes = 0
-        touching.near_stamp += 1
-        touching.near_of = touching.stamp
+    touching.searches += 1
+    shift_shapes(touching)
     for k in range(touching.n_pairs):
-        pair = touching.pairs[k]
-        if try_pair(scene, pair) and which == NOTING:
-            note_near(touching, pair, pair // n, pair % n)
+        pair = touching.list[k]
+        if may_meet(touching, pair):
+            s, t = shapes_of(pair)
+            if not try_pair(touching, scene, s, t, h, fall):
+                renew_spare(touching, pair)
 
 
 @helper
@@ -130,7 +106,7 @@ def search_touches(hybrid, mask, h):
     scene.n = 0
     place_parts(hybrid)
     if renew_list(hybrid, mask, h):
-        try_pairs(hybrid, scene, h, NOTING)
+        try_pairs(hybrid, scene, h)
         search_limits(hybrid, h)
     else:
         scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for

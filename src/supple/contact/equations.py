@@ -15,10 +15,11 @@ from supple.spatial.compiler import part
 
 
 @part
-def find_pattern(scene):
-    """Of the present island. Returns whether there was room for it."""
+def find_pattern(scene, inside):
+    """Of the present island. inside: whether all touches have equations, as in interior.py, and not only closed ones.
+    Returns whether there was room for it."""
     few = scene.high - scene.low <= scene.n_local  # for which there is room
-    scene.blocks.dual = few and count_equations(scene) <= scene.n_local
+    scene.blocks.dual = few and count_equations(scene, inside) <= scene.n_local
     return find_touch_pattern(scene) if scene.blocks.dual else find_tree_pattern(scene)
 
 

@@ -39,11 +39,13 @@ def solve_touches(scene, most, tolerance, last):
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
-            if not find_pattern(scene):
+            if not find_pattern(scene, False):
                 return -1.0
             x, steps = from_nearby(scene, enough, x)
             done += steps
         if not x <= NEAR * tolerance and done < most:
+            if scene.blocks.dual and not find_pattern(scene, True):
+                return -1.0
             x, steps = from_inside(scene, enough, GOOD * tolerance, x)
             done += steps
             if not x <= GOOD * tolerance:

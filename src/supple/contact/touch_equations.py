@@ -30,12 +30,12 @@ def equations_of(touch):
 
 
 @helper
-def count_equations(scene):
-    """Those of touches that seem to be closed."""
+def count_equations(scene, inside):
+    """Those of touches that seem to be closed; or of all."""
     total = 0
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
-        if takes_part(touch) and touch.lam.x * touch.W.xx > touch.u.x + touch.bias:
+        if takes_part(touch) and (inside or touch.lam.x * touch.W.xx > touch.u.x + touch.bias):
             total += equations_of(touch)
     return total
 
