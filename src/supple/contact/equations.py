@@ -3,12 +3,15 @@
     change = f - A v,    v = W change
 
 with f and A of every touch; of one that does not take part, both are zero. Unknowns are degrees of freedom or impulses,
-whichever are fewer: a person on the ground touches it in few places, a box in more than it needs.
+whichever are fewer: a person on the ground touches it in few places, a box in more than it needs. Those of deep trees
+are velocities of bodies.
 """
 
 from __future__ import annotations
 
+from supple.contact.body_equations import factorize_bodies, find_body_pattern, solve_for_bodies
 from supple.contact.factors import factorize
+from supple.contact.passes import is_deep
 from supple.contact.touch_equations import assemble_touches, count_equations, find_touch_pattern, solve_for_touches
 from supple.contact.tree_equations import assemble_trees, find_tree_pattern, solve_for_trees
 from supple.spatial.compiler import part
@@ -17,6 +20,8 @@ from supple.spatial.compiler import part
 @part
 def find_pattern(scene):
     """Of the present island. Returns whether there was room for it."""
+    if is_deep(scene):
+        return find_body_pattern(scene)
     few = scene.high - scene.low <= scene.n_local  # for which there is room
     scene.blocks.dual = few and count_equations(scene) <= scene.n_local
     return find_touch_pattern(scene) if scene.blocks.dual else find_tree_pattern(scene)
@@ -25,6 +30,9 @@ def find_pattern(scene):
 @part
 def factorize_equations(scene):
     """For A of all touches, touch.slope."""
+    if is_deep(scene):
+        factorize_bodies(scene)
+        return
     if scene.blocks.dual:
         assemble_touches(scene)
     else:
@@ -35,7 +43,9 @@ def factorize_equations(scene):
 @part
 def solve_equations(scene):
     """For f of all touches."""
-    if scene.blocks.dual:
+    if is_deep(scene):
+        solve_for_bodies(scene)
+    elif scene.blocks.dual:
         solve_for_touches(scene)
     else:
         solve_for_trees(scene)

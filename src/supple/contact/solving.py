@@ -13,6 +13,7 @@ from supple.contact.islands import enter_island, find_islands
 from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
+from supple.contact.passes import enter_group, is_deep
 from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import kernel
 
@@ -33,13 +34,16 @@ def solve_touches(scene, most, tolerance, last):
         scene.z[scene.present[i]] = 0.0
     for k in range(n):
         enter_island(scene, k)
+        enter_group(scene)
+        if is_deep(scene) and not find_pattern(scene):
+            return -1.0
         prepare_z(scene)
         x = worst_fault(scene)
         nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
-            if not find_pattern(scene):
+            if not is_deep(scene) and not find_pattern(scene):
                 return -1.0
             x, steps = from_nearby(scene, enough, x)
             done += steps

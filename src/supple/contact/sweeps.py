@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from supple.contact.cone import PROX, fault, one_touch, stronger
 from supple.contact.islands import touch_at
+from supple.contact.passes import begin_pass, finish_pass, is_deep, push_bodies
 from supple.contact.rows import answer, push_z
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part
@@ -22,6 +23,14 @@ QUICKLY = 0.1  #: by which the worst fault falls in a sweep, as long as sweeps g
 @part
 def prepare_z(scene):
     """z from the impulses of the present island."""
+    if is_deep(scene):
+        begin_pass(scene)
+        for k in range(scene.low, scene.high):
+            touch = touch_at(scene, k)
+            if touch.active:
+                push_bodies(scene, touch, touch.lam)
+        finish_pass(scene, scene.z)
+        return
     for i in range(scene.n_local):
         scene.z[scene.dofs[i]] = 0.0
     for k in range(scene.low, scene.high):
@@ -61,6 +70,8 @@ def worst_fault(scene):
 @part
 def sweep_once(scene):
     """Forth and back."""
+    if is_deep(scene):
+        return
     n = scene.high - scene.low
     for i in range(2 * n):
         touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))
