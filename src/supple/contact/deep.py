@@ -30,6 +30,8 @@ class DeepBody(Struct):
     L = Value(Mobility)
     F = Value(Force)
     V = Value(Motion)
+    G = Value(Motion)  # what impulses on other bodies do to it [walking.py]
+    head = Integer()  # the first touch that is renewed at it, -1: none
     M = Mat6()  # [body_equations.py] as everything below
     f = Six()
     v = Six()

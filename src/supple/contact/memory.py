@@ -95,6 +95,8 @@ class Touch(Struct):
     push = Number()  # against overlap: of positions
     struck = Value(Vec3)  # impulse of impacts
     active = Integer()  # whether it takes part
+    home = Integer()  # its body, the later one of two [passes.py]
+    next = Integer()  # another touch that is renewed at the same body [walking.py], -1: none
     deep = Integer()  # 0: it has a row; else its group of deep trees, from 1 on [passes.py]
     island = Integer()
     p = Integer()  # blocks of its bodies [blocks.py]

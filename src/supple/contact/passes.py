@@ -265,7 +265,7 @@ def prepare_passes(scene, work, owner):
         touch = scene.touches[k]
         b, _ = bodies_of(touch, owner)
         g = group_of(T, b)
-        touch.deep = g + 1
+        touch.deep, touch.home = g + 1, b
         if g >= 0:
             respond_deep(scene, touch)
     return True
@@ -278,6 +278,12 @@ def enter_group(scene):
     T.low = T.high = 0
     if g >= 0:
         T.low, T.high = T.begins[g], T.begins[g + 1]
+        for i in range(T.low, T.high):
+            T.bodies[T.order[i]].head = -1
+        for k in range(scene.high - 1, scene.low - 1, -1):
+            touch = touch_at(scene, k)
+            body = T.bodies[touch.home]
+            touch.next, body.head = body.head, scene.sequence[k]
 
 
 @helper
