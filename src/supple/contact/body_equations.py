@@ -399,15 +399,25 @@ def set_right_sides(scene):
                 x[JOINT + k - body.first] = T.dofs[k].tau / port.scale
 
 
+@helper
+def take_solution(scene):
+    """Velocities and forces of handles."""
+    T, B = scene.deep, scene.blocks
+    for i in range(T.low, T.high):
+        b = T.order[i]
+        body, port = T.bodies[b], T.ports[b]
+        if body.handle >= 0:
+            x = from_entry(B.x, B.first[B.rank[body.handle]])
+            body.v, port.force = six(x, 0), six(x, FORCE) * port.scale
+            for k in range(body.first, body.last):
+                T.dofs[k].x = x[JOINT + k - body.first]
+
+
 @part
-def move_body(scene, b):
-    """Its velocity and those of its joint, after those above it."""
-    T, B, body = scene.deep, scene.blocks, scene.deep.bodies[b]
+def move_body(T, b):
+    """The velocity of a body that is no handle, and those of its joint, after those above it."""
+    body = T.bodies[b]
     if body.handle >= 0:
-        x, s = from_entry(B.x, B.first[B.rank[body.handle]]), T.ports[b].scale
-        body.v, T.ports[b].force = six(x, 0), six(x, FORCE) * s
-        for k in range(body.first, body.last):
-            T.dofs[k].x = x[JOINT + k - body.first]
         return
     v = moved(body.r, T.bodies[body.parent].v) if body.parent >= 0 else no_six()
     for k in range(body.first, body.last):
@@ -436,8 +446,9 @@ def solve_for_bodies(scene):
         lift_forces(T, T.order[i])
     set_right_sides(scene)
     substitute(scene.blocks)
+    take_solution(scene)
     for i in range(T.low, T.high):
-        move_body(scene, T.order[i])
+        move_body(T, T.order[i])
     for k in range(scene.low, scene.high):
         touch = touch_at(scene, k)
         v = Vec3(0.0, 0.0, 0.0)
