@@ -96,7 +96,7 @@ class Deep(Struct):
 
 
 NAMES = ("above", "root", "joined", "count", "width", "by_rows", "by_passes", "group", "begins", "order")
-LEAST = 32  #: bodies above each other: trees that are less deep always have rows
+LEAST = 24  #: bodies above each other: trees that are less deep always have rows
 
 
 def deep_for(n: int, depth: int) -> Held:

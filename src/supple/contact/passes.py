@@ -39,7 +39,7 @@ from supple.spatial.compiler import helper, part
 
 #: Nanoseconds, about: of Newton's equations by rows, one for so many of the cube of their number, and for an entry; by
 #: passes, for a body, and for a touch between two bodies
-CUBES, ENTRY, BODY, BETWEEN = 3, 10, 1500, 20000
+CUBES, ENTRY, BODY, BETWEEN = 10, 10, 700, 4000
 
 
 # --- which trees ------------------------------------------------------------------------------------------------------
