@@ -75,6 +75,7 @@ class Deep(Struct):
     """All of them."""
 
     possible = Integer()  # whether any tree is deep
+    price = Number()  # of rows, relative to what they seem to cost: 0 for rows in any case, infinity for passes
     room = Integer()  # bodies that there is room for
     wanted = Integer()
     bodies = Table(DeepBody)
@@ -103,13 +104,14 @@ def deep_for(n: int, depth: int) -> Held:
     """The memory of n bodies, so many of which are above each other; tables grow by need."""
     possible = depth >= LEAST
     arrays = {name: np.zeros((n if possible else 0) + 2, dtype=np.int64) for name in NAMES}
-    return Deep.of(possible=possible, bodies=DeepBody.zeros(1), dofs=DeepDof.zeros(1), ports=Port.zeros(1), **arrays)
+    return Deep.of(possible=possible, price=1.0, bodies=DeepBody.zeros(1), dofs=DeepDof.zeros(1), ports=Port.zeros(1), **arrays)
 
 
-def make_deep_room(deep: Held, bodies: int, dofs: int) -> bool:
-    """For all bodies, if they were wanted. Returns whether they were."""
+def make_deep_room(deep: Held, nv: int) -> bool:
+    """For as many bodies as were wanted, if that was too many, and for all degrees of freedom. Returns whether it
+    was."""
     if deep.wanted <= deep.room:
         return False
-    deep.bodies, deep.dofs, deep.ports = DeepBody.zeros(bodies), DeepDof.zeros(dofs), Port.zeros(bodies)
-    deep.room = bodies
+    n = deep.room = min(2 * deep.wanted, len(deep.above))
+    deep.bodies, deep.dofs, deep.ports = DeepBody.zeros(n), DeepDof.zeros(nv), Port.zeros(n)
     return True

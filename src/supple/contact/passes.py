@@ -101,7 +101,7 @@ def choose_passes(scene, owner):
             else:
                 T.by_rows[b] = cost
     for b in range(m.n):
-        if is_touched_root(T, b) and set_of(T.joined, b) == b and T.by_rows[b] > T.by_passes[b]:
+        if is_touched_root(T, b) and set_of(T.joined, b) == b and T.price * T.by_rows[b] > T.by_passes[b]:
             T.group[b] = T.n_groups
             T.n_groups += 1
     return T.n_groups > 0

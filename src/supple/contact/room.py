@@ -277,7 +277,7 @@ class ContactRoom(ImplicitRoom):
     def _more_entries(self, wanted: int) -> None:
         """Twice as many as are wanted: a touch has one for every degree of freedom above its bodies; unless what there
         was no room for is deep trees."""
-        if make_deep_room(self.deep, self.model.n_bodies, self.model.nv):
+        if make_deep_room(self.deep, self.model.nv):
             return
         try:
             self._room_for(self.scene.capacity, 2 * wanted)
