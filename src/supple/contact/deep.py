@@ -46,6 +46,7 @@ class DeepDof(Struct):
     U = Value(Force)
     d = Number()
     w = Number()  # what a unit force on it does to its velocity
+    turn = Value(Motion)  # and to that of its body
     force = Number()  # impulse on it, as of a limit
     x = Number()  # its change of velocity
     armature = Number()

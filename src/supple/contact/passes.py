@@ -143,11 +143,13 @@ def outer_mobility(S, a):
 
 @helper
 def moved_along(L, dof):
-    """L of a body after a degree of freedom: (1 - S d U^T) L (1 - U d S^T) + S d S^T. Stores w."""
+    """L of a body after a degree of freedom: (1 - S d U^T) L (1 - U d S^T) + S d S^T. Stores w and, of this degree of
+    freedom alone, turn."""
     S, d = dof.S, dof.d
     a = L @ dof.U
     dof.w = d + d * d * (a @ dof.U)
     a = a * d
+    dof.turn = S * dof.w - a
     A, M = outer(a.ang, S.ang), outer(a.lin, S.lin)  # of a S^T + S a^T
     both = Mobility(
         Sym3(2.0 * A.r0.x, A.r0.y + A.r1.x, A.r0.z + A.r2.x, 2.0 * A.r1.y, A.r1.z + A.r2.y, 2.0 * A.r2.z),
@@ -175,6 +177,9 @@ def keep_factors(scene, work):
             dof.S, dof.U, dof.d = axis_along(kind, work.bodies[b].z, work.S, k), work.dofs[k].U, work.dofs[k].d
             dof.armature = max(1.0 / dof.d - dof.S @ dof.U, 0.0)
             L = moved_along(L, dof)
+            for before in range(j, k):
+                turn = T.dofs[before].turn
+                T.dofs[before].turn = turn - dof.S * ((turn @ dof.U) * dof.d)
         body.L = L
 
 

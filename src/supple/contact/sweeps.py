@@ -66,7 +66,7 @@ def worst_fault(scene):
 def sweep_once(scene):
     """Forth and back; of deep trees, by a walk."""
     if is_deep(scene):
-        walk(scene)
+        walk(scene, False, 0.0, 0.0)
         prepare_z(scene)
         return
     n = scene.high - scene.low
