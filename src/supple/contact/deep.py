@@ -105,7 +105,8 @@ def deep_for(n: int, depth: int) -> Held:
     """The memory of n bodies, so many of which are above each other; tables grow by need."""
     possible = depth >= LEAST
     arrays = {name: np.zeros((n if possible else 0) + 2, dtype=np.int64) for name in NAMES}
-    return Deep.of(possible=possible, price=1.0, bodies=DeepBody.zeros(1), dofs=DeepDof.zeros(1), ports=Port.zeros(1), **arrays)
+    tables = {"bodies": DeepBody.zeros(1), "dofs": DeepDof.zeros(1), "ports": Port.zeros(1)}
+    return Deep.of(possible=possible, price=1.0, **tables, **arrays)
 
 
 def make_deep_room(deep: Held, nv: int) -> bool:

@@ -9,9 +9,11 @@ are velocities of bodies.
 
 from __future__ import annotations
 
-from supple.contact.body_equations import factorize_bodies, find_body_pattern, solve_for_bodies
+from supple.contact.body_equations import solve_for_bodies
+from supple.contact.body_factors import factorize_bodies
+from supple.contact.deep_groups import is_deep
 from supple.contact.factors import factorize
-from supple.contact.passes import is_deep
+from supple.contact.handles import find_body_pattern
 from supple.contact.touch_equations import assemble_touches, count_equations, find_touch_pattern, solve_for_touches
 from supple.contact.tree_equations import assemble_trees, find_tree_pattern, solve_for_trees
 from supple.spatial.compiler import part

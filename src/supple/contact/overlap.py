@@ -7,9 +7,10 @@ velocities, and so the energy of motion, do not grow.
 
 from __future__ import annotations
 
+from supple.contact.deep_groups import enter_group, is_deep
 from supple.contact.islands import touch_at
 from supple.contact.opening import DEEPEST, further, opened
-from supple.contact.passes import begin_pass, enter_group, finish_pass, is_deep, push_bodies
+from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.walking import walk
 from supple.spatial.algebra import Vec3
 from supple.spatial.compiler import helper, part

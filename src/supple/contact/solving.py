@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.contact.deep_groups import enter_group, is_deep
 from supple.contact.equations import find_pattern
 from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
@@ -13,7 +14,6 @@ from supple.contact.islands import enter_island, find_islands
 from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
-from supple.contact.passes import enter_group, is_deep
 from supple.contact.sweeps import prepare_z, sweep, worst_fault
 from supple.spatial.compiler import kernel
 

@@ -11,8 +11,9 @@ A solution is good if every touch, judged by itself with everything else as it i
 from __future__ import annotations
 
 from supple.contact.cone import fault
+from supple.contact.deep_groups import is_deep
 from supple.contact.islands import touch_at
-from supple.contact.passes import begin_pass, finish_pass, is_deep, push_bodies
+from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.rows import answer, push_z
 from supple.contact.walking import renewed, walk
 from supple.spatial.compiler import helper, part
