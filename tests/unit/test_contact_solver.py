@@ -7,6 +7,7 @@ import pytest
 
 from supple import Contacts, Model, ModelBuilder, simulate
 from supple.contact.blocks import blocks_for, make_room
+from supple.contact.deep import deep_for
 from supple.contact.memory import Entry, Scene, Touch
 from supple.contact.solving import solve_touches
 from supple.exact.tables import host_tables
@@ -46,7 +47,7 @@ def solved(Y: np.ndarray, tree: np.ndarray, mu: np.ndarray, free: np.ndarray, bi
     names = ("local", "dofs", "ends", "sequence")
     scene = Scene.of(
         model=host_tables(revolutes(nv)), touches=touches, capacity=n, n=n, entries=entries, room=len(entries),
-        n_entries=at, blocks=blocks, z=np.zeros(nv), total=np.zeros(nv),
+        n_entries=at, blocks=blocks, deep=deep_for(1, 0), z=np.zeros(nv), total=np.zeros(nv),
         **{name: np.zeros(max(n, nv) + 1, dtype=np.int64) for name in names},
     )  # fmt: skip
     solve = solve_touches.load()

@@ -19,6 +19,7 @@ from supple.arguments import ARRAY, take
 from supple.assembly.memory import Pose
 from supple.assembly.tree import SUM, Assembly
 from supple.contact.blocks import make_room
+from supple.contact.deep import make_deep_room
 from supple.contact.mechanisms import connected
 from supple.contact.memory import CONTACT, LIMIT, Known, Touch
 from supple.contact.room import ContactRoom, touch_rows
@@ -190,7 +191,8 @@ class TouchesOfHybrid(Pointing):
             self.make_room(max(2 * SPARE * scene.n, scene.capacity), scene.room)
             memory.outer = OuterForce.zeros(2 * scene.capacity)
         elif ended == ROOM_FOR_ENTRIES:
-            self.make_room(scene.capacity, 2 * scene.n_entries)
+            if not make_deep_room(self.room.deep, self.model.nv):
+                self.make_room(scene.capacity, 2 * scene.n_entries)
         elif ended == ROOM_FOR_EQUATIONS:
             make_room(self.room.blocks)
         return ended in (ROOM_FOR_TOUCHES, ROOM_FOR_ENTRIES, ROOM_FOR_EQUATIONS)

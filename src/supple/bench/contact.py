@@ -1,5 +1,5 @@
-"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, and how the
-search for contacts grows."""
+"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, chains that lie
+on the ground, and how the search for contacts grows."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from supple.adaptive.memory import CURRENT
 from supple.adaptive.touching_search import search_touches
 from supple.bench.contact_peers import mujoco_data, mujoco_model
 from supple.bench.exact import peer
+from supple.bench.lying_chains import CHAINS, lying
 from supple.bench.measure import minima
 from supple.bench.ragdolls import WHOLE, falls
 from supple.bench.rows import Row
@@ -57,6 +58,8 @@ def groups(console: Console, quick: bool) -> Iterator[tuple[str, list[Row]]]:
     yield "A person who has just fallen to the ground, a step of 2 ms", _humanoid(mujoco, quick)
     if mujoco is not None:
         yield f"Ragdolls of eleven capsules, {WHOLE:g} s from their drop on, a step of 2 ms", falls(mujoco, quick)
+    title = "Zigzag chains that fall on the ground and lie there, a step of 2 ms"
+    yield title, [row for n in (CHAINS[:2] if quick else CHAINS) for row in lying(n)]
     title = f"Finding contacts of arches of {ARCH:,} links on the ground, {ACTIVE} joints of which move"
     yield title, [row for n in (LINKS[:2] if quick else LINKS) for row in _finding(n)]
 

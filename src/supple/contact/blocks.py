@@ -23,6 +23,7 @@ from supple.spatial.held import Held
 from supple.spatial.structs import Struct
 
 BITS = 32  #: of a word
+MOST = 13  #: unknowns for each degree of freedom: of a body on a revolute joint [body_equations.py]
 
 
 class Blocks(Struct):
@@ -47,14 +48,14 @@ class Blocks(Struct):
     where = Integers()  # scratch: where a neighbour begins
     joins = Integers()  # (blocks + 1,) where touches of a group begin among members
     members = Integers()  # (touches,)
-    swaps = Integers()  # (3 nv,) rows that were exchanged
+    swaps = Integers()  # (MOST nv,) rows that were exchanged
     sets = Integers()  # (blocks, words)
     neighbours = Integers()
     places = Integers()
     numbers = fields.Floats()
     responses = fields.Floats()  # W, pair by pair
     spread = fields.Floats()  # (3, nv) of a touch, along degrees of freedom
-    x = fields.Floats()  # (3 nv,) the right side, then the solution
+    x = fields.Floats()  # (MOST nv,) the right side, then the solution
     product = Integer()  # where scratch begins in numbers
     room_sets = Integer()
     room_lists = Integer()
@@ -73,8 +74,8 @@ def blocks_for(tree: NDArray[np.int64]) -> Held:
     others = ("number", "joins", "members", "sets", "neighbours", "places")
     arrays = {name: np.zeros(n + 1, dtype=np.int64) for name in (*by_block, *others)}
     return Blocks.of(
-        tree=np.append(tree, 0), x=np.zeros(3 * n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1),
-        responses=np.zeros(1), swaps=np.zeros(3 * n + 1, dtype=np.int64), **arrays,
+        tree=np.append(tree, 0), x=np.zeros(MOST * n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1),
+        responses=np.zeros(1), swaps=np.zeros(MOST * n + 1, dtype=np.int64), **arrays,
     )  # fmt: skip
 
 
@@ -204,6 +205,19 @@ def connect(B, p, q):
     """Makes two blocks neighbours."""
     B.sets[B.set_words * p + q // BITS] |= 1 << q % BITS
     B.sets[B.set_words * q + p // BITS] |= 1 << p % BITS
+
+
+@helper
+def panel_of(B, p, q):
+    """Where the unknowns of a neighbour begin among those of all neighbours; both by rank."""
+    low, high = B.begins[p], B.begins[p + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if B.neighbours[middle] < q:
+            low = middle + 1
+        else:
+            high = middle
+    return B.places[low]
 
 
 @helper

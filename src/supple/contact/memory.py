@@ -11,6 +11,7 @@ u        velocity of a relative to b, likewise
 from __future__ import annotations
 
 from supple.contact.blocks import Blocks
+from supple.contact.deep import Deep
 from supple.exact.kinematics import PlacedBody, Spatial
 from supple.exact.tables import Tables
 from supple.spatial import fields
@@ -94,6 +95,9 @@ class Touch(Struct):
     push = Number()  # against overlap: of positions
     struck = Value(Vec3)  # impulse of impacts
     active = Integer()  # whether it takes part
+    home = Integer()  # its body, the later one of two [passes.py]
+    next = Integer()  # another touch that is renewed at the same body [walking.py], -1: none
+    deep = Integer()  # 0: it has a row; else its group of deep trees, from 1 on [passes.py]
     island = Integer()
     p = Integer()  # blocks of its bodies [blocks.py]
     q = Integer()
@@ -194,6 +198,7 @@ class Scene(Struct):
     local = Integers()  # (nv,) their numbers, -1 for others
     dofs = Integers()  # (nv,) and the other way round
     blocks = Link(Blocks)
+    deep = Link(Deep)
     z = fields.Floats()  # (nv,) what all impulses together do to degrees of freedom
     total = fields.Floats()  # (nv,) the same of all rounds of impacts
     motions = Table(Spatial)  # of bodies, at some velocities

@@ -7,12 +7,15 @@ velocities, and so the energy of motion, do not grow.
 
 from __future__ import annotations
 
+from supple.contact.deep_groups import enter_group, is_deep
 from supple.contact.islands import touch_at
-from supple.spatial.compiler import helper
+from supple.contact.opening import DEEPEST, further, opened
+from supple.contact.passes import begin_pass, finish_pass, push_bodies
+from supple.contact.walking import walk
+from supple.spatial.algebra import Vec3
+from supple.spatial.compiler import helper, part
 
 SWEEPS = 60  #: at most
-DEEPEST = 0.02  #: metres of overlap that are undone in one step, at most
-STUCK = 1e-5  #: of W in all directions: touches with less along the normal cannot be moved apart
 ROUNDING = 1e-12  #: of the largest W: less is none
 
 
@@ -22,10 +25,8 @@ def keep_small(scene):
     anywhere. Returns whether it is a motion."""
     largest = 0.0
     for k in range(scene.n):
-        touch, x = scene.touches[k], 0.0
-        for i in range(touch.first, touch.first + touch.count):
-            x += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
-        largest = max(largest, abs(x))
+        touch = scene.touches[k]
+        largest = max(largest, abs(opened(scene, touch)))
     if largest > 2.0 * DEEPEST:
         for i in range(scene.n_present):
             scene.total[scene.present[i]] *= 2.0 * DEEPEST / largest
@@ -33,22 +34,38 @@ def keep_small(scene):
 
 
 @helper
+def push_once(scene, h, least):
+    """One sweep. Returns how far it moved anything."""
+    change = 0.0
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        more = further(scene, touch, h, least)
+        touch.push += more
+        change = max(change, abs(more) * touch.W.xx)
+        for i in range(touch.first, touch.first + touch.count):
+            scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
+    return change
+
+
+@part
+def move_deep(scene):
+    """The motion of a group of deep trees, by what touches are pushed."""
+    begin_pass(scene)
+    for k in range(scene.low, scene.high):
+        touch = touch_at(scene, k)
+        push_bodies(scene, touch, Vec3(touch.push, 0.0, 0.0))
+    finish_pass(scene, scene.total)
+
+
+@helper
 def push_island(scene, h, allowed, least):
     """The touches of one island, until they hardly change."""
     for _ in range(SWEEPS):
-        change = 0.0
-        for k in range(scene.low, scene.high):
-            touch = touch_at(scene, k)
-            if touch.W.xx > max(STUCK * (touch.W.xx + touch.W.yy + touch.W.zz), least):
-                r = max(touch.gap, -DEEPEST) + max(h * touch.u.x, 0.0)
-                for i in range(touch.first, touch.first + touch.count):
-                    r += scene.entries[i].y.x * scene.total[scene.entries[i].dof]
-                push = max(touch.push - r / touch.W.xx, 0.0)
-                more = push - touch.push
-                touch.push = push
-                change = max(change, abs(more) * touch.W.xx)
-                for i in range(touch.first, touch.first + touch.count):
-                    scene.total[scene.entries[i].dof] += scene.entries[i].y.x * more
+        if is_deep(scene):
+            change = walk(scene, True, h, least)
+            move_deep(scene)
+        else:
+            change = push_once(scene, h, least)
         if change < 0.1 * allowed:
             break
 
@@ -69,6 +86,9 @@ def push_apart(scene, h, allowed):
     scene.high = 0
     for island in range(scene.n_islands):
         scene.low, scene.high, deepest = scene.high, scene.ends[island], 0.0
+        enter_group(scene)
+        if is_deep(scene):
+            move_deep(scene)
         for k in range(scene.low, scene.high):
             deepest = max(deepest, -touch_at(scene, k).gap)
         if deepest > allowed:

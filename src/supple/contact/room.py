@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.contact.blocks import blocks_for, make_room
+from supple.contact.deep import deep_for, make_deep_room
 from supple.contact.ground import ground_shape
 from supple.contact.hulls import SCANNED, graph_of
 from supple.contact.landing import Landing
@@ -52,6 +53,7 @@ from supple.model.joints import JointType
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
 from supple.model.shapes import Shape
+from supple.model.topology import depths
 from supple.spatial.held import Held
 
 Floats = NDArray[np.float64]
@@ -223,6 +225,8 @@ class ContactRoom(ImplicitRoom):
         spans["shape"] = np.arange(len(spans))
         groups = connected(model, _roots(model))
         self.blocks: Held = blocks_for(groups[model.dof_body])
+        looped = bool(model.loop_list or model.relation_list)
+        self.deep: Held = deep_for(model.n_bodies, 0 if looped else int(depths(model.parent).max()))
         self.pairs: Held = Pairs.of()
         shared: dict[str, Any] = dict(
             model=host_tables(model), bodies=placing.bodies, n_shapes=len(table), n_flat=flat, shapes=table,
@@ -231,7 +235,7 @@ class ContactRoom(ImplicitRoom):
             above=above_of(model, self.shapes), n_apart=len(apart),
             apart=np.append(apart, 0), z=np.zeros(model.nv), total=np.zeros(model.nv),
             local=np.zeros(model.nv, dtype=np.int64), ends=np.zeros(model.nv + 1, dtype=np.int64),
-            dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks,
+            dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks, deep=self.deep,
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
             q=self.q, v=self.v,
@@ -271,7 +275,10 @@ class ContactRoom(ImplicitRoom):
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
     def _more_entries(self, wanted: int) -> None:
-        """Twice as many as are wanted: a touch has one for every degree of freedom above its bodies."""
+        """Twice as many as are wanted: a touch has one for every degree of freedom above its bodies; unless what there
+        was no room for is deep trees."""
+        if make_deep_room(self.deep, self.model.nv):
+            return
         try:
             self._room_for(self.scene.capacity, 2 * wanted)
         except MemoryError:

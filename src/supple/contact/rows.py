@@ -8,7 +8,7 @@ every degree of freedom of its ancestors [RBDA 7.45, 7.48]: the rows of
 
 A touch has entries only for the ancestors of its two bodies, and the common ones only once: O(depth). W is never
 formed; one pass forward takes z to the change of all velocities: O(n). If the algorithm was given armatures that stand
-for springs and dampers at joints, H includes them.
+for springs and dampers at joints, H includes them. Touches of deep trees have no rows [passes.py].
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from supple.contact.memory import LIMIT
+from supple.contact.passes import answer_by_pass, prepare_passes
 from supple.exact.motion import joint_of, zero_vec
 from supple.model.joint_poses import DOF, PRISMATIC, REVOLUTE
 from supple.spatial.algebra import (
@@ -116,6 +117,16 @@ def row_of_dof(scene, work, j, body, force):
 
 
 @helper
+def row_of_group(scene, touch):
+    """One entry that says nothing but which group of deep trees a touch belongs to, as that of its first body."""
+    T, k = scene.deep, scene.n_entries
+    if k < scene.room:
+        entry = scene.entries[k]
+        entry.dof, entry.y = T.bodies[T.order[T.begins[touch.deep - 1]]].first, zero_vec(0.0)
+    scene.n_entries = k + 1
+
+
+@helper
 def respond_alone(scene, touch):
     """W of a touch alone."""
     xx = xy = xz = yy = yz = zz = 0.0
@@ -131,10 +142,14 @@ def make_rows(scene, work, owner):
     """The rows of all touches, and W of each alone. owner: the body of every degree of freedom. Returns whether there
     was room."""
     scene.n_entries = 0
+    if not prepare_passes(scene, work, owner):
+        return False
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.first = scene.n_entries
-        if touch.kind == LIMIT:
+        if touch.deep > 0:
+            row_of_group(scene, touch)
+        elif touch.kind == LIMIT:
             row_of_dof(scene, work, touch.a, owner[touch.a], touch.n.x)
         else:
             row_of_contact(scene, work, touch)
@@ -142,13 +157,16 @@ def make_rows(scene, work, owner):
     if scene.n_entries > scene.room:
         return False
     for k in range(scene.n):
-        respond_alone(scene, scene.touches[k])
+        if scene.touches[k].deep == 0:
+            respond_alone(scene, scene.touches[k])
     return True
 
 
 @helper
 def answer(scene, touch):
     """Y z at a touch."""
+    if touch.deep > 0:
+        return answer_by_pass(scene, touch)
     x = y = w = 0.0
     for i in range(touch.first, touch.first + touch.count):
         e = scene.entries[i]

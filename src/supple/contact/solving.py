@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from numba import types
 
+from supple.contact.deep_groups import enter_group, is_deep
 from supple.contact.equations import find_pattern
 from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
@@ -33,13 +34,16 @@ def solve_touches(scene, most, tolerance, last):
         scene.z[scene.present[i]] = 0.0
     for k in range(n):
         enter_island(scene, k)
+        enter_group(scene)
+        if is_deep(scene) and not find_pattern(scene, False):
+            return -1.0
         prepare_z(scene)
         x = worst_fault(scene)
         nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
         if not x <= enough and done < most:
-            if not find_pattern(scene, False):
+            if not is_deep(scene) and not find_pattern(scene, False):
                 return -1.0
             x, steps = from_nearby(scene, enough, x)
             done += steps

@@ -10,10 +10,12 @@ A solution is good if every touch, judged by itself with everything else as it i
 
 from __future__ import annotations
 
-from supple.contact.cone import PROX, fault, one_touch, stronger
+from supple.contact.cone import fault
+from supple.contact.deep_groups import is_deep
 from supple.contact.islands import touch_at
+from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.rows import answer, push_z
-from supple.spatial.algebra import Vec3
+from supple.contact.walking import renewed, walk
 from supple.spatial.compiler import helper, part
 
 QUICKLY = 0.1  #: by which the worst fault falls in a sweep, as long as sweeps go on
@@ -22,6 +24,14 @@ QUICKLY = 0.1  #: by which the worst fault falls in a sweep, as long as sweeps g
 @part
 def prepare_z(scene):
     """z from the impulses of the present island."""
+    if is_deep(scene):
+        begin_pass(scene)
+        for k in range(scene.low, scene.high):
+            touch = touch_at(scene, k)
+            if touch.active:
+                push_bodies(scene, touch, touch.lam)
+        finish_pass(scene, scene.z)
+        return
     for i in range(scene.n_local):
         scene.z[scene.dofs[i]] = 0.0
     for k in range(scene.low, scene.high):
@@ -33,13 +43,8 @@ def prepare_z(scene):
 @helper
 def renew(scene, touch):
     """The impulse of one touch, with all others as they are."""
-    lam, W = touch.lam, stronger(touch.W, PROX)
-    if touch.W.xx <= 0.0:  # nothing that could move
-        return
-    u = touch.free + answer(scene, touch)
-    c = Vec3(u.x + touch.bias, u.y, u.z) - W @ lam
-    new = one_touch(W, c, touch.friction)
-    change = new - lam
+    new = renewed(scene, touch)
+    change = new - touch.lam
     if change.x != 0.0 or change.y != 0.0 or change.z != 0.0:
         touch.lam = new
         push_z(scene, touch, change)
@@ -60,7 +65,11 @@ def worst_fault(scene):
 
 @part
 def sweep_once(scene):
-    """Forth and back."""
+    """Forth and back; of deep trees, by a walk."""
+    if is_deep(scene):
+        walk(scene, False, 0.0, 0.0)
+        prepare_z(scene)
+        return
     n = scene.high - scene.low
     for i in range(2 * n):
         touch = touch_at(scene, scene.low + (i if i < n else 2 * n - 1 - i))

@@ -8,7 +8,7 @@ as in rows.py.
 
 from __future__ import annotations
 
-from supple.contact.blocks import begin_sets, connect, number_trees, order_unknowns, trees_of
+from supple.contact.blocks import begin_sets, connect, number_trees, order_unknowns, panel_of, trees_of
 from supple.contact.factors import block_size, columns_of, rows_of, substitute
 from supple.contact.islands import touch_at
 from supple.spatial.addresses import from_entry
@@ -76,14 +76,7 @@ def place_touches(scene):
         p, q = B.rank[touch.p], B.rank[touch.q]
         touch.p, touch.q, touch.panel = min(p, q), max(p, q), 0
         if p != q:
-            low, high = B.begins[touch.p], B.begins[touch.p + 1] - 1
-            while low < high:
-                middle = (low + high) // 2
-                if B.neighbours[middle] < touch.q:
-                    low = middle + 1
-                else:
-                    high = middle
-            touch.panel = B.places[low]
+            touch.panel = panel_of(B, touch.p, touch.q)
 
 
 @part
