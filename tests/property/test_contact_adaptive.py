@@ -146,10 +146,25 @@ def path_between(model: Model, a: int, b: int) -> set[int]:
     return above[0] ^ above[1]
 
 
+def assert_finds_all(body: AdaptiveDynamics, room: ContactRoom) -> int:
+    """What touches now, but for shapes that are rigidly connected at the moment. Returns how much there is."""
+    hybrid = body._hybrid
+    energies = hybrid.energies()  # places all rigid parts
+    assert np.isfinite(energies).all() and hybrid.touches is not None
+    search_touches.load()(hybrid.memory.address, CURRENT, 0.0)
+    ours = hybrid.touches.room.found
+    moving, expected = set(body.active_joints.tolist()), []
+    for t in room.touching(body.q.copy()):
+        if path_between(body.model, t["a"], t["b"]) & moving:
+            expected.append(sorted((int(t["shape"]), int(t["other"]))))
+    assert sorted(sorted((int(t["shape"]), int(t["other"]))) for t in ours) == sorted(expected)
+    return len(expected)
+
+
 @pytest.mark.parametrize("active", [0, 2, 5, 18])
 @pytest.mark.parametrize("seed", range(4))
 def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int) -> None:
-    """Of bodies that overlap at random: but for those that are rigidly connected at the moment."""
+    """Of bodies that overlap at random."""
     model = chains(6, 3)
     q = strewn(model, seed, height=0.05, apart=0.1)
     contacts = Contacts(ground=0.0, limits=False)
@@ -159,17 +174,23 @@ def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int
         body = AdaptiveDynamics(model, q, v if moved else None, active=active, contacts=contacts, check_energy=False)
         if moved:  # joints that have moved and then stopped: their nodes have become rigid
             body.run(0.1, dt=1e-3)
-        hybrid = body._hybrid
-        energies = hybrid.energies()  # places all rigid parts
-        assert np.isfinite(energies).all() and hybrid.touches is not None
-        search_touches.load()(hybrid.memory.address, CURRENT, 0.0)
-        ours = hybrid.touches.room.found
-        moving, expected = set(body.active_joints.tolist()), []
-        for t in room.touching(body.q.copy()):
-            if path_between(model, t["a"], t["b"]) & moving:
-                expected.append(sorted((int(t["shape"]), int(t["other"]))))
-        assert sorted(sorted((int(t["shape"]), int(t["other"]))) for t in ours) == sorted(expected)
-        assert moved or len(expected) > 1
+        found = assert_finds_all(body, room)
+        assert moved or found > 1
+
+
+@pytest.mark.parametrize(("active", "every"), [(8, 3), (10, 1), (14, 20)])
+def test_lists_of_pairs_that_are_kept_and_regrouped_miss_nothing(active: int, every: int) -> None:
+    """Chains that fall on each other, while their active joints change."""
+    model = chains(8, 3)
+    q, contacts = strewn(model, 5, height=0.5, apart=0.15), Contacts(ground=0.0, limits=False, sleep=0.0)
+    room = ContactRoom(model, np.zeros((0, LAW)), contacts)
+    v = np.random.default_rng(1).normal(size=model.nv)
+    body = AdaptiveDynamics(model, q, v, active=active, update_every=every, contacts=contacts, check_energy=False)
+    found = 0
+    for _ in range(150):
+        body.run(4e-3, dt=2e-3)
+        found += assert_finds_all(body, room)
+    assert found > 1000
 
 
 @pytest.mark.parametrize("seed", range(6))
