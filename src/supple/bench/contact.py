@@ -1,5 +1,5 @@
-"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, chains that lie
-on the ground, and how the search for contacts grows."""
+"""`supple bench contact`: a crowd that falls and lies still, a person on the ground, ragdolls that fall, long chains on
+the ground, and how the search for contacts grows."""
 
 from __future__ import annotations
 
