@@ -15,6 +15,7 @@ from supple.contact.memory import CONTACT, LIMIT
 from supple.contact.room import ContactRoom, Unsolved
 from supple.integrating.joint_law import LAW
 from supple.model.geometry import rotation_from_quaternion
+from supple.model.joints import JointType
 from supple.model.manifold import layout
 
 try:
@@ -110,7 +111,7 @@ class Judge:
         self.bounces = any(x.restitution > 0 for x in self.room.shapes)
         self.overlap = self.beyond = self.rise = 0.0
         self.count, self.deepest, self.risen = 0, "", ""
-        self._lifted = 0.0
+        self._lifted = self._before = self._slowest = 0.0
         self._solid = [k for k, x in enumerate(self.room.shapes) if x.kind not in ("plane", "heights")]
         self._coal = {k: coal_shape(self.room.shapes[k]) for k in self._solid} if coal else {}
         n = len(self.room.shapes)
@@ -144,7 +145,7 @@ class Judge:
             lifted = self._lifted
             self._judge_impulses()
             if parts == 1:
-                self._judge_velocities(q, h)
+                self._judge_velocities(q, v, h)
         else:
             self.verdict.flights += 1
         self.count += 1
@@ -160,6 +161,7 @@ class Judge:
         room, q, v = self.room, self.q, self.v
         if room.take(q, v, h, np.zeros(self.model.nv), None):
             self.q, self.v, self._lifted = room.q.copy(), room.v.copy(), room.landing.lifted
+            self._before, self._slowest = room.landing.before, room.landing.slowest
             self.verdict.rough += room.landing.rough
             return int(room.landing.parts)
         final = supple.simulate(self.model, q, v, dt=h, duration=h).final
@@ -182,9 +184,15 @@ class Judge:
         excess = np.hypot(lam[:, 1], lam[:, 2]) - np.where(found["kind"] == CONTACT, mu, 0.0) * lam[:, 0]
         self.verdict.note("cone", excess.max(initial=0.0) / largest, self.name)
 
-    def _judge_velocities(self, q: Floats, h: float) -> None:
-        """Touches where the step began, with the velocities that it ended with, along the axes of its beginning."""
-        found, model, v1 = self.room.found, self.model, self.v.copy()
+    def _judge_velocities(self, q: Floats, v: Floats, h: float) -> None:
+        """Touches where forces acted, half of the way or at the beginning of the step, with the velocities that it
+        ended with, along the axes that bodies had there."""
+        found, model, v1, before = self.room.found, self.model, self.v.copy(), self._before
+        assert before in (0.0, 0.5 * h)
+        begun, q = q, model.integrate(q, v, before)
+        for k, i in zip(model.q_index, model.v_index):  # free bodies move along straight lines
+            if model.joint_type[model.dof_body[i]] == JointType.FREE:
+                q[k : k + 3] = begun[k : k + 3] + before * rotation_from_quaternion(begun[k + 3 : k + 7]) @ v[i : i + 3]
         for at, lin in zip(layout(model).free_q, layout(model).free_lin):
             turn = rotation_from_quaternion(q[at]).T @ rotation_from_quaternion(self.q[at])
             v1[lin] = turn @ v1[lin]
@@ -202,9 +210,10 @@ class Judge:
             u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
         contact, lam = found["kind"] == CONTACT, found["lam"]
         mu = np.where(contact, found["friction"], 0.0)
-        met = max(np.abs(found["before"]).max(), np.abs(found["free"]).max()) + float(np.linalg.norm(model.gravity)) * h
+        met = np.abs([found["before"], found["free"]]).max(initial=0.0) + float(np.linalg.norm(model.gravity)) * h
         self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
-        opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / h, np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
+        next_time = np.where((found["restitution"] > 0) & (found["free"][:, 0] < -self._slowest), 0.0, 0.5 * h)
+        opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / (h - before + next_time), np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
         pushes = lam[:, 0] * found["W"][:, 0]  # as a velocity
         # how far friction is from where it should be, given the slip, or the slip given friction, or it sticks
         t, size = lam[:, 1:], np.hypot(lam[:, 1], lam[:, 2])

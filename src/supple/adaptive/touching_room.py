@@ -265,7 +265,7 @@ class TouchesOfHybrid(Pointing):
         rest = self.resting[: self.struct.n_resting]
         arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
         arrays |= {name: np.array(getattr(self.struct, field)) for name, field in SAVED_NUMBERS.items()}
-        arrays["known"] = self.room.known
+        arrays["known"] = self.room.known[1:]
         arrays["exerted"] = _columns(self.room.exerted)
         arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
         return {PREFIX + name: arrays[name] for name in SAVED}

@@ -291,6 +291,21 @@ def stay_within(scene):
     return True
 
 
+@kernel(types.void(Scene.type, types.float64), "touches within a part", effort=2)
+def find_touches_among(scene, h):
+    """All of them for a time h to come, among the pairs of the last search; bodies are placed where they have come
+    since."""
+    pairs, shapes, fall = scene.pairs, scene.shapes, norm(scene.model.gravity) * h * h
+    scene.n = 0
+    for k in range(scene.n_shapes - scene.n_flat):
+        place_shape(scene, shapes[k], h, fall)
+    for k in range(pairs.n):
+        if overlap_all(shapes[pairs.one[k]], shapes[pairs.two[k]]):
+            meet(scene, pairs.one[k], pairs.two[k])
+    find_flat(scene)
+    find_limits(scene, scene.q, scene.v, h)
+
+
 @helper
 def forget_pairs(scene):
     scene.pairs.n = scene.pairs.room + 1

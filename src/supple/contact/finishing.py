@@ -5,13 +5,25 @@ Positions move with the velocities of the end; then shapes that overlap are move
 
 from __future__ import annotations
 
-from supple.contact.judging import DEEPEST, energies, energy_excess, farthest_move, too_deep
-from supple.contact.landing import move_bodies, turn_back
+from supple.contact.finding import find_touches_among
+from supple.contact.judging import (
+    DEEPEST,
+    book,
+    energies,
+    energy_excess,
+    farthest_move,
+    forgive,
+    left_to_add,
+    too_deep,
+)
+from supple.contact.landing import move_bodies, speed_of_touch, turn_back
 from supple.integrating.chart import point_into, rate_into
+from supple.integrating.projecting import CLOSED, project_kernel
 from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
 APART = 3  #: attempts to move apart what overlaps
+SINKS = 0.5 * DEEPEST  #: metres, or radians of limits, that shapes may come to overlap until forces act
 
 
 @helper
@@ -29,16 +41,70 @@ def move_by(m, step, rate, dv, h):
 
 
 @helper
-def move_part(landing, h):
-    """q and v at the end of a part, before shapes are moved apart."""
+def begin_part(landing):
+    """Keep the state where a part begins, after impacts."""
     step = landing.implicit.body.step
+    for i in range(step.model.nq):
+        landing.q[i] = step.q[i]
+    for j in range(step.model.nv):
+        landing.v[j] = step.v[j]
+
+
+@helper
+def move_to_middle(landing, h):
+    """From where a part of length h begins to where forces act, with the touches there: half of the way, unless shapes
+    would overlap there that do not yet. Bodies are placed where the part begins."""
+    scene, step = landing.scene, landing.implicit.body.step
+    m = step.model
+    landing.before = 0.5 * h
+    move_by(m, step, slope_of(step, 0), landing.v, landing.before)
+    move_bodies(m, step.q, step.v, landing.placing)
+    find_touches_among(scene, h)
+    if sinks_in(scene, step.v, landing.before):
+        take_back(landing)
+        landing.before = 0.0
+        find_touches_among(scene, h)
+
+
+@helper
+def sinks_in(scene, v, h):
+    """Whether shapes overlap that have just come closer for a time h, bodies being placed after it."""
+    found = False
+    for k in range(min(scene.n, scene.capacity)):
+        touch = scene.touches[k]
+        if touch.gap < -SINKS:
+            found = found or h * speed_of_touch(scene, touch, v, True).x < -SINKS
+    return found
+
+
+@helper
+def close_part(landing):
+    """Closes loops, and makes velocities keep them closed. Returns whether they are."""
+    closing, step = landing.closing, landing.implicit.body.step
     m = step.model
     for i in range(m.nq):
-        landing.q[i] = step.q[i]
+        closing.q[i] = step.q[i]
     for j in range(m.nv):
-        landing.v[j], step.v[j] = step.v[j], landing.implicit.end[j]
-    move_by(m, step, slope_of(step, 0), landing.implicit.end, h)
+        closing.v[j] = step.v[j]
+    closed = project_kernel(closing) == CLOSED
+    for i in range(m.nq):
+        step.q[i] = closing.q[i]
+    for j in range(m.nv):
+        step.v[j] = closing.v[j]
+    return closed
+
+
+@helper
+def move_part(landing):
+    """q and v at the end of a part, before shapes are moved apart. Returns whether loops are closed."""
+    step = landing.implicit.body.step
+    m = step.model
+    for j in range(m.nv):
+        step.v[j] = landing.implicit.end[j]
+    move_by(m, step, slope_of(step, 0), landing.implicit.end, landing.after)
+    closed = landing.mechanisms.n == 0 or close_part(landing)
     move_bodies(m, step.q, step.v, landing.placing)
+    return closed
 
 
 @helper
@@ -46,22 +112,30 @@ def move_apart(landing, kinetic):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than is to spare,
     and lets nothing else overlap. Returns energies then."""
     scene, step = landing.scene, landing.implicit.body.step
-    m, now, lower, rate = step.model, 0.0, 0.0, 0.0
+    m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
         landing.dv[j] = step.v[j]
+    allowed = left_to_add(landing, landing.spare)
     for attempt in range(APART + 1):
         move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
         move_bodies(m, step.q, step.v, landing.placing)
-        now, lower, _, rate = energies(m, scene.bodies, step.v)
-        if attempt == APART or (now <= kinetic + max(landing.spare, 0.0) and too_deep(scene, landing.ahead) == 0.0):
+        now, lower, _ = energies(m, scene.bodies, step.v)
+        if attempt == APART or (now <= kinetic + allowed and too_deep(scene, landing.ahead) == 0.0):
             break
         for i in range(m.nq):
             step.q[i] = step.q0[i]
+        shrink = shrinks_by(now - kinetic, allowed)
         for j in range(m.nv):
             step.v[j] = landing.dv[j]
-            landing.dq[j] *= 0.25
+            landing.dq[j] *= shrink
     landing.spare -= now - kinetic
-    return now, lower, rate
+    return now, lower
+
+
+@helper
+def shrinks_by(gain, allowed):
+    """By what to multiply a motion that adds to the energy of motion, or lets something else overlap."""
+    return min(max(0.9 * allowed / gain, 0.25), 0.9) if gain > allowed else 0.25
 
 
 @helper
@@ -77,19 +151,24 @@ def take_back(landing):
 
 
 @helper
-def finish_part(landing, kinetic, potential, rate, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began, with the rate of that of gravity.
-    Returns whether it may stand, and the same where it ends."""
+def finish_part(landing, kinetic, potential, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began. Returns whether it may stand, and
+    the same where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
-    move_part(landing, length)
-    now, lower, _, later = energies(m, scene.bodies, step.v)
+    closed = move_part(landing)
+    now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
-    too_high = 0.5 * (lower - potential - length * rate)
-    landing.excess = energy_excess(landing, gain, too_high, kinetic, potential, length / h)
+    landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
     landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
-    good = landing.excess == 0.0 and landing.depth == 0.0
+    good = closed and landing.excess == 0.0 and landing.depth == 0.0
+    if good:
+        book(landing, landing.gain)
+        landing.spare += max(-landing.gain, 0.0)
     if good and landing.apart:
-        now, after, later = move_apart(landing, now)
-        landing.lifted, lower = landing.lifted + max(after - lower, 0.0), after
-    return good, now, lower, later
+        moving, after = move_apart(landing, now)
+        book(landing, moving - now + after - lower)
+        forgive(landing)
+        landing.lifted += max(after - lower, 0.0)
+        now, lower = moving, after
+    return good, now, lower

@@ -23,11 +23,12 @@ from numba import types
 
 from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, forget_pairs, join_limits
-from supple.contact.finishing import finish_part, take_back
+from supple.contact.finishing import begin_part, finish_part, move_to_middle, take_back
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.judging import GAIN, count_rough, energies, work_of_forces
+from supple.contact.judging import GAIN, begin_account, book, count_rough, energies, work_of_forces
 from supple.contact.landing import (
     Landing,
+    accelerate_freely,
     body_motions,
     free_velocities,
     move_bodies,
@@ -63,16 +64,18 @@ PARTS_MOST = 8
 
 
 @helper
-def until_strike(scene, h, slowest):
-    """How long until the first touch with restitution closes: gap + u t + a t^2 = 0, as the part would have it."""
+def until_strike(scene, h, before, slowest):
+    """How long until the first touch with restitution closes, in a part of length h whose forces act after the time
+    `before`: gap + u t + (1 - before/h) a t^2 = 0, as the part would have it; gap: where it begins."""
     soonest = h
     for k in range(scene.n):
         touch = scene.touches[k]
-        if touch.restitution > 0.0 and touch.gap > CLOSED * scene.length:
+        gap = touch.gap - before * touch.before.x
+        if touch.restitution > 0.0 and gap > CLOSED * scene.length:
             u, a = touch.before.x, (touch.free.x - touch.before.x) / h
-            root = u * u - 4.0 * a * touch.gap
+            root = u * u - 4.0 * (1.0 - before / h) * a * gap
             if root >= 0.0:
-                t = 2.0 * touch.gap / (math.sqrt(root) - u) if math.sqrt(root) > u else 2.0 * h
+                t = 2.0 * gap / (math.sqrt(root) - u) if math.sqrt(root) > u else 2.0 * h
                 if t < soonest and u + a * t < -slowest:
                     soonest = t
     return soonest
@@ -116,18 +119,19 @@ def solve_part(landing, h, last):
     implicit, scene = landing.implicit, landing.scene
     body, step = implicit.body, implicit.body.step
     m, gravity = step.model, norm(step.model.gravity)
-    slowest = landing.slowest
+    slowest, landing.after = landing.slowest, h - landing.before
     for k in range(0, body.law_size, LAW):
         implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
     for attempt in range(SOLVES):
-        if not free_velocities(landing, h) > 0.0:
+        if not accelerate_freely(landing, h) > 0.0:
             return SINGULAR
         work = aba_scratch(body.aba)
         if not rows_at(landing, work):
             return MORE_ENTRIES
+        free_velocities(landing, h)
         largest = prepare_touches(landing, h)
         if attempt == 0 and landing.bounces < STRIKES_MOST:
-            landing.next = until_strike(scene, h, slowest)
+            landing.next = until_strike(scene, h, landing.before, slowest)
             if landing.next < h:
                 landing.next = max(landing.next, SHARE * h)
                 return STRIKES
@@ -144,10 +148,10 @@ def solve_part(landing, h, last):
         add_changes(m, work, scene.z, landing.dv)
         for j in range(m.nv):
             implicit.end[j] += landing.dv[j]
-        landing.apart = push_apart(scene, h, landing.overlap)
+        landing.apart = push_apart(scene, landing.after, landing.overlap)
         if landing.apart:
             add_changes(m, work, scene.total, landing.dq)
-        again = join_limits(scene, step.q, implicit.end, h)
+        again = join_limits(scene, step.q, implicit.end, landing.after + 0.5 * h)
         if scene.n > scene.capacity:
             return MORE_TOUCHES
         again = (body.law_size > 0 and reline(implicit, h)) or again
@@ -202,11 +206,12 @@ def strike(landing):
         return DONE
     for k in range(0, body.law_size, LAW):
         implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
-    if not free_velocities(landing, 0.0) > 0.0:
+    if not accelerate_freely(landing, 0.0) > 0.0:
         return SINGULAR
     work = aba_scratch(body.aba)
     if not rows_at(landing, work):
         return MORE_ENTRIES
+    free_velocities(landing, 0.0)
     if landing.mechanisms.n > 0:  # rows of touches are those of velocities that keep loops closed
         for j in range(step.model.nv):
             step.v[j] = implicit.end[j]
@@ -317,8 +322,8 @@ def contact_step(landing, h):
     landing.last, longest = h, h
     begin_exerting(scene)
     move_bodies(m, step.q, step.v, landing.placing)
-    kinetic, potential, mass, rate = energies(m, scene.bodies, step.v)
-    landing.scale = kinetic + mass * dot(m.gravity, m.gravity) * h * h
+    kinetic, potential, mass = energies(m, scene.bodies, step.v)
+    begin_account(landing, kinetic, mass, m.gravity, h)
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
         find_touches(scene, left)
@@ -331,24 +336,34 @@ def contact_step(landing, h):
         if status != DONE:
             return status
         if landing.bounces > bounces:
-            kinetic, potential, _, rate = energies(m, scene.bodies, step.v)
+            bounced, potential, _ = energies(m, scene.bodies, step.v)
+            book(landing, bounced - kinetic)
+            kinetic = bounced
         length, halves, longest, good = min(careful_length(scene, left), longest), 0, h, True
+        begin_part(landing)
+        landing.before = 0.0
         while True:
+            if landing.bounces == bounces:
+                move_to_middle(landing, length)
+                if scene.n > scene.capacity:
+                    return MORE_TOUCHES
             recall(scene, length)
             last = halves == HALVES or length <= SHORTEST * h
             status = solve_part(landing, length, last)
             if status == STRIKES:
                 length = landing.next
+                take_back(landing)
             elif status == UNSOLVED and not last:
                 longest = length
                 length, halves = 0.5 * length, halves + 1
+                take_back(landing)
             elif status != DONE:
                 return status
             else:
                 lifted, spare = landing.lifted, landing.spare
-                good, now, lower, later = finish_part(landing, kinetic, potential, rate, h, length)
+                good, now, lower = finish_part(landing, kinetic, potential, h, length)
                 if good or length <= FINEST * h:
-                    kinetic, potential, rate = now, lower, later
+                    kinetic, potential = now, lower
                     break
                 take_back(landing)
                 longest = length
