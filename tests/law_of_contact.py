@@ -145,7 +145,7 @@ class Judge:
             lifted = self._lifted
             self._judge_impulses()
             if parts == 1:
-                self._judge_velocities(q, v, h)
+                self._judge_velocities(q, self._begun(v), h)
         else:
             self.verdict.flights += 1
         self.count += 1
@@ -184,6 +184,10 @@ class Judge:
         excess = np.hypot(lam[:, 1], lam[:, 2]) - np.where(found["kind"] == CONTACT, mu, 0.0) * lam[:, 0]
         self.verdict.note("cone", excess.max(initial=0.0) / largest, self.name)
 
+    def _begun(self, v: Floats) -> Floats:
+        """The velocities that a step of one part began with. v: those before it."""
+        return v
+
     def _judge_velocities(self, q: Floats, v: Floats, h: float) -> None:
         """Touches where forces acted, half of the way or at the beginning of the step, with the velocities that it
         ended with, along the axes that bodies had there."""
@@ -213,7 +217,8 @@ class Judge:
         met = np.abs([found["before"], found["free"]]).max(initial=0.0) + float(np.linalg.norm(model.gravity)) * h
         self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
         next_time = np.where((found["restitution"] > 0) & (found["free"][:, 0] < -self._slowest), 0.0, 0.5 * h)
-        opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / (h - before + next_time), np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
+        opens = u[:, 0] + np.maximum(found["gap"], 0.0) / (h - before + next_time)
+        slip = np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
         pushes = lam[:, 0] * found["W"][:, 0]  # as a velocity
         # how far friction is from where it should be, given the slip, or the slip given friction, or it sticks
         t, size = lam[:, 1:], np.hypot(lam[:, 1], lam[:, 2])
@@ -293,7 +298,14 @@ class AdaptiveJudge(Judge):
         self.q, self.v, struct, now = body.q.copy(), body.v.copy(), body._hybrid.memory.touching, body.stats
         self.verdict.rough += now.rough - before.rough
         self.verdict.relaxed += now.relaxed - before.relaxed
-        self._lifted = struct.lifted
+        self._lifted, self._before, self._slowest = struct.lifted, struct.before, struct.slowest
         if len(body.sleeping) == (body.model.parent < 0).sum() == asleep:
             return 0
         return int(struct.parts) if len(self.room.found) else 0
+
+    def _begun(self, v: Floats) -> Floats:
+        """Joints that were not chosen were stopped first."""
+        scene, struct, out = self.room.scene, self.body._hybrid.memory.touching, np.zeros_like(v)
+        active = scene.present[: scene.n_present]
+        out[active] = struct.part_v[active]
+        return out

@@ -174,7 +174,7 @@ def predict_end(hybrid, h):
     if scene.n > scene.capacity:
         return MORE_TOUCHES
     recall(scene, h)
-    touching.tolerance = max(tolerance, ROUGH)
+    touching.tolerance, touching.before = max(tolerance, ROUGH), 0.0
     status = solve_part(hybrid, h, 0, 0)
     touching.tolerance = tolerance
     return status

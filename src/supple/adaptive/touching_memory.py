@@ -114,6 +114,8 @@ class Touching(Struct):
     most = Integer()
     overlap = Number()
     next = Number()
+    before = Number()
+    after = Number()
     fault = Number()
     sweeps = Integer()
     parts = Integer()
@@ -130,6 +132,9 @@ class Touching(Struct):
     lifted = Number()  # in a step: energy of gravity, by moving apart what overlaps
     budget = Number()  # what moving apart may still add to the energy of motion
     scale = Number()  # of energies in a step
+    largest = Number()  # of all steps
+    risen = Number()  # by how much the energy is higher than it was at best, other than by the work of forces
+    gain = Number()  # what a part adds to it
     excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
     depth = Number()  # ... and how deep shapes overlap then, likewise
     overlapped = Number()  # the largest overlap of any shapes where a part ends, at most

@@ -40,9 +40,9 @@ PATIENCE = 0.25  #: seconds that a character has to be still before it sleeps
 #: Fields of Touching that are saved, by name.
 SAVED_NUMBERS = {
     "last_step": "last", "rough": "rough", "deepest": "deepest", "gained": "gained", "relaxed": "relaxed",
-    "relaxed_fault": "relaxed_fault",
+    "relaxed_fault": "relaxed_fault", "largest": "largest", "risen": "risen",
 }  # fmt: skip
-LATER = ("exerted", "gained", "last_step")  #: names that earlier versions did not save
+LATER = ("exerted", "gained", "last_step", "largest", "risen")  #: names that earlier versions did not save
 SAVED = ("asleep", "quiet", "known", "resting", "exerted", *SAVED_NUMBERS)  #: names of what is saved, after PREFIX
 #: Fields of Exerted, which is shown of the last step, and how many numbers each has.
 SHOWN = {
@@ -257,6 +257,7 @@ class TouchesOfHybrid(Pointing):
         memory.asleep[:] = 0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.choosing = 0.0, 0
+        s.largest = s.risen = 0.0
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
@@ -277,7 +278,7 @@ class TouchesOfHybrid(Pointing):
             raise StateError("what was saved is of a run without contacts")
         given = {name: take(name, saved[name], ARRAY) for name in names if name in saved}
         given.setdefault(PREFIX + "exerted", np.zeros((0, sum(SHOWN.values()))))
-        for name in ("gained", "last_step"):
+        for name in LATER[1:]:
             given.setdefault(PREFIX + name, np.array(0.0))
         asleep, known, resting, exerted = (given[PREFIX + name] for name in ("asleep", "known", "resting", "exerted"))
         fits = all(given[PREFIX + x].shape == like[PREFIX + x].shape for x in ("asleep", "quiet", *SAVED_NUMBERS))

@@ -121,6 +121,16 @@ def join_active_limits(hybrid, h):
     return found
 
 
+@helper
+def search_near(hybrid, h):
+    """All touches for a time h to come, among the pairs that were near in the last search; bodies are placed where they
+    have come since."""
+    scene = touching_of(hybrid).scene
+    scene.n = 0
+    try_pairs(hybrid, scene, h, NEAR)
+    search_limits(hybrid, h)
+
+
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
 def search_touches(hybrid, mask, h):
     """All touches within a step of length h; after without_joints with note, of the region with one of the flags in
