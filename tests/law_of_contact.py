@@ -15,8 +15,8 @@ from supple.contact.memory import CONTACT, LIMIT
 from supple.contact.room import ContactRoom, Unsolved
 from supple.integrating.joint_law import LAW
 from supple.model.geometry import rotation_from_quaternion
-from supple.model.joints import JointType
 from supple.model.manifold import layout
+from tests.touching import moved_on
 
 try:
     import coal
@@ -193,10 +193,7 @@ class Judge:
         ended with, along the axes that bodies had there."""
         found, model, v1, before = self.room.found, self.model, self.v.copy(), self._before
         assert before in (0.0, 0.5 * h)
-        begun, q = q, model.integrate(q, v, before)
-        for k, i in zip(model.q_index, model.v_index):  # free bodies move along straight lines
-            if model.joint_type[model.dof_body[i]] == JointType.FREE:
-                q[k : k + 3] = begun[k : k + 3] + before * rotation_from_quaternion(begun[k + 3 : k + 7]) @ v[i : i + 3]
+        q, _ = moved_on(model, q, v, before)
         for at, lin in zip(layout(model).free_q, layout(model).free_lin):
             turn = rotation_from_quaternion(q[at]).T @ rotation_from_quaternion(self.q[at])
             v1[lin] = turn @ v1[lin]

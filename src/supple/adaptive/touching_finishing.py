@@ -77,16 +77,18 @@ def take_back(hybrid):
 
 
 @helper
-def move_to_middle(hybrid, h):
+def move_on(hybrid, h, halfway):
     """From where a part of length h begins to where forces act, with the touches there, as contact/finishing.py has
     it."""
     m, x = open_reduced(hybrid)
-    touching = touching_of(hybrid)
-    touching.before = 0.5 * h
-    move_by(hybrid, m, x, touching.part_v, touching.before)
-    place_here(hybrid)
+    touching, closed = touching_of(hybrid), True
+    touching.before = 0.5 * h if halfway else 0.0
+    if halfway:
+        move_by(hybrid, m, x, touching.part_v, touching.before)
+        closed = close_part(hybrid, touching.before)
+        place_here(hybrid)
     search_near(hybrid, h)
-    if sinks_in(touching.scene, x.v, touching.before):
+    if halfway and (not closed or sinks_in(touching.scene, x.v, touching.before)):
         take_back(hybrid)
         touching.before = 0.0
         search_near(hybrid, h)

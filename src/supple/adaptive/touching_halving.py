@@ -17,7 +17,7 @@ from supple.adaptive.touching_finishing import (
     begin_part,
     copy_v,
     finish_part,
-    move_to_middle,
+    move_on,
     place_here,
     take_back,
 )
@@ -69,17 +69,18 @@ def solve_and_judge(hybrid, h, struck):
     scene, length = touching.scene, min(careful_length(touching.scene, touching.left), touching.longest)
     kinetic, potential, _ = energies(hybrid)
     begin_part(hybrid)
-    touching.longest, touching.before = h, 0.0
+    touching.longest, touching.before, halfway = h, 0.0, True
     while True:
         if not struck:
-            move_to_middle(hybrid, length)
+            move_on(hybrid, length, halfway)
             if scene.n > scene.capacity:
                 take_back(hybrid)
                 return MORE_TOUCHES
         recall(scene, length)
         status = solve_part(hybrid, length, 1, length <= LAST * h)
         if status == STRIKES:
-            length = touching.next
+            length = length if touching.before > 0.0 else touching.next
+            halfway = False
             take_back(hybrid)
         elif status == UNSOLVED and length > LAST * h:
             touching.longest, length = length, 0.5 * length

@@ -51,16 +51,38 @@ def begin_part(landing):
 
 
 @helper
-def move_to_middle(landing, h):
-    """From where a part of length h begins to where forces act, with the touches there: half of the way, unless shapes
-    would overlap there that do not yet. Bodies are placed where the part begins."""
-    scene, step = landing.scene, landing.implicit.body.step
+def close_part(landing):
+    """Closes loops, and makes velocities keep them closed. Returns whether they are."""
+    if landing.mechanisms.n == 0:
+        return True
+    closing, step = landing.closing, landing.implicit.body.step
     m = step.model
-    landing.before = 0.5 * h
-    move_by(m, step, slope_of(step, 0), landing.v, landing.before)
-    move_bodies(m, step.q, step.v, landing.placing)
+    for i in range(m.nq):
+        closing.q[i] = step.q[i]
+    for j in range(m.nv):
+        closing.v[j] = step.v[j]
+    closed = project_kernel(closing) == CLOSED
+    for i in range(m.nq):
+        step.q[i] = closing.q[i]
+    for j in range(m.nv):
+        step.v[j] = closing.v[j]
+    return closed
+
+
+@helper
+def move_on(landing, h, halfway):
+    """From where a part of length h begins to where forces act, with the touches there: half of the way if that is
+    wanted, unless shapes would overlap there that do not yet, or loops cannot be closed. Bodies are placed where the
+    part begins."""
+    scene, step = landing.scene, landing.implicit.body.step
+    m, closed = step.model, True
+    landing.before = 0.5 * h if halfway else 0.0
+    if halfway:
+        move_by(m, step, slope_of(step, 0), landing.v, landing.before)
+        closed = close_part(landing)
+        move_bodies(m, step.q, step.v, landing.placing)
     find_touches_among(scene, h)
-    if sinks_in(scene, step.v, landing.before):
+    if halfway and (not closed or sinks_in(scene, step.v, landing.before)):
         take_back(landing)
         landing.before = 0.0
         find_touches_among(scene, h)
@@ -78,23 +100,6 @@ def sinks_in(scene, v, h):
 
 
 @helper
-def close_part(landing):
-    """Closes loops, and makes velocities keep them closed. Returns whether they are."""
-    closing, step = landing.closing, landing.implicit.body.step
-    m = step.model
-    for i in range(m.nq):
-        closing.q[i] = step.q[i]
-    for j in range(m.nv):
-        closing.v[j] = step.v[j]
-    closed = project_kernel(closing) == CLOSED
-    for i in range(m.nq):
-        step.q[i] = closing.q[i]
-    for j in range(m.nv):
-        step.v[j] = closing.v[j]
-    return closed
-
-
-@helper
 def move_part(landing):
     """q and v at the end of a part, before shapes are moved apart. Returns whether loops are closed."""
     step = landing.implicit.body.step
@@ -102,7 +107,7 @@ def move_part(landing):
     for j in range(m.nv):
         step.v[j] = landing.implicit.end[j]
     move_by(m, step, slope_of(step, 0), landing.implicit.end, landing.after)
-    closed = landing.mechanisms.n == 0 or close_part(landing)
+    closed = close_part(landing)
     move_bodies(m, step.q, step.v, landing.placing)
     return closed
 

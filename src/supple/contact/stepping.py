@@ -23,7 +23,7 @@ from numba import types
 
 from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, forget_pairs, join_limits
-from supple.contact.finishing import begin_part, finish_part, move_to_middle, take_back
+from supple.contact.finishing import begin_part, finish_part, move_on, take_back
 from supple.contact.impacts import CLOSED, bounce_all
 from supple.contact.judging import GAIN, begin_account, book, count_rough, energies, work_of_forces
 from supple.contact.landing import (
@@ -66,12 +66,13 @@ PARTS_MOST = 8
 @helper
 def until_strike(scene, h, before, slowest):
     """How long until the first touch with restitution closes, in a part of length h whose forces act after the time
-    `before`: gap + u t + (1 - before/h) a t^2 = 0, as the part would have it; gap: where it begins."""
+    `before`: gap + u t + (1 - before/h) a t^2 = 0, as the part would have it. The gap is that where it begins; it is
+    only known to first order if forces do not act there."""
     soonest = h
     for k in range(scene.n):
         touch = scene.touches[k]
-        gap = touch.gap - before * touch.before.x
-        if touch.restitution > 0.0 and gap > CLOSED * scene.length:
+        gap = max(touch.gap - before * touch.before.x, 0.0)
+        if touch.restitution > 0.0 and (gap > CLOSED * scene.length or before > 0.0):
             u, a = touch.before.x, (touch.free.x - touch.before.x) / h
             root = u * u - 4.0 * (1.0 - before / h) * a * gap
             if root >= 0.0:
@@ -341,17 +342,18 @@ def contact_step(landing, h):
             kinetic = bounced
         length, halves, longest, good = min(careful_length(scene, left), longest), 0, h, True
         begin_part(landing)
-        landing.before = 0.0
+        landing.before, halfway = 0.0, True
         while True:
             if landing.bounces == bounces:
-                move_to_middle(landing, length)
+                move_on(landing, length, halfway)
                 if scene.n > scene.capacity:
                     return MORE_TOUCHES
             recall(scene, length)
             last = halves == HALVES or length <= SHORTEST * h
             status = solve_part(landing, length, last)
             if status == STRIKES:
-                length = landing.next
+                length = length if landing.before > 0.0 else landing.next
+                halfway = False
                 take_back(landing)
             elif status == UNSOLVED and not last:
                 longest = length
