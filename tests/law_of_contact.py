@@ -192,7 +192,7 @@ class Judge:
         """Touches where forces acted, half of the way or at the beginning of the step, with the velocities that it
         ended with, along the axes that bodies had there."""
         found, model, v1, before = self.room.found, self.model, self.v.copy(), self._before
-        assert before in (0.0, 0.5 * h)
+        assert 0.0 <= before <= 0.5 * h
         q, _ = moved_on(model, q, v, before)
         for at, lin in zip(layout(model).free_q, layout(model).free_lin):
             turn = rotation_from_quaternion(q[at]).T @ rotation_from_quaternion(self.q[at])

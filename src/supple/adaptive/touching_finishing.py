@@ -10,7 +10,7 @@ from supple.adaptive.touching_judging import NO_ROOM, depth_after, depth_apart, 
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import place_parts, search_near
-from supple.contact.finishing import APART, shrinks_by, sinks_in
+from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
 from supple.contact.judging import book, energy_excess, forgive, left_to_add
 from supple.contact.landing import turn_back
 from supple.integrating.chart import point_into, rate_into
@@ -81,17 +81,20 @@ def move_on(hybrid, h, halfway):
     """From where a part of length h begins to where forces act, with the touches there, as contact/finishing.py has
     it."""
     m, x = open_reduced(hybrid)
-    touching, closed = touching_of(hybrid), True
+    touching, early = touching_of(hybrid), 0.0
     touching.before = 0.5 * h if halfway else 0.0
-    if halfway:
-        move_by(hybrid, m, x, touching.part_v, touching.before)
-        closed = close_part(hybrid, touching.before)
-        place_here(hybrid)
-    search_near(hybrid, h)
-    if halfway and (not closed or sinks_in(touching.scene, x.v, touching.before)):
-        take_back(hybrid)
-        touching.before = 0.0
+    for attempt in range(TRIES):
+        closed = True
+        if touching.before > 0.0:
+            move_by(hybrid, m, x, touching.part_v, touching.before)
+            closed = close_part(hybrid, touching.before)
+            place_here(hybrid)
         search_near(hybrid, h)
+        early = too_late(touching.scene, x.v) if closed else h
+        if touching.before == 0.0 or early == 0.0:
+            break
+        take_back(hybrid)
+        touching.before = max(touching.before - early, 0.0) if attempt + 2 < TRIES else 0.0
 
 
 @helper

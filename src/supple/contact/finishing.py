@@ -5,7 +5,7 @@ Positions move with the velocities of the end; then shapes that overlap are move
 
 from __future__ import annotations
 
-from supple.contact.finding import find_touches_among
+from supple.contact.finding import find_touches_near
 from supple.contact.judging import (
     DEEPEST,
     book,
@@ -23,7 +23,9 @@ from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
 APART = 3  #: attempts to move apart what overlaps
-SINKS = 0.5 * DEEPEST  #: metres, or radians of limits, that shapes may come to overlap until forces act
+SINKS = 0.5 * DEEPEST  #: metres, or radians of limits, that shapes may come to overlap until forces act ...
+SLOW = 0.01  #: ... if they approach faster than that, a second
+TRIES = 3  #: until forces act where a part begins
 
 
 @helper
@@ -72,31 +74,35 @@ def close_part(landing):
 @helper
 def move_on(landing, h, halfway):
     """From where a part of length h begins to where forces act, with the touches there: half of the way if that is
-    wanted, unless shapes would overlap there that do not yet, or loops cannot be closed. Bodies are placed where the
+    wanted, less if shapes would overlap there that do not yet, or loops cannot be closed. Bodies are placed where the
     part begins."""
     scene, step = landing.scene, landing.implicit.body.step
-    m, closed = step.model, True
-    landing.before = 0.5 * h if halfway else 0.0
-    if halfway:
-        move_by(m, step, slope_of(step, 0), landing.v, landing.before)
-        closed = close_part(landing)
-        move_bodies(m, step.q, step.v, landing.placing)
-    find_touches_among(scene, h)
-    if halfway and (not closed or sinks_in(scene, step.v, landing.before)):
+    m, landing.before, early = step.model, 0.5 * h if halfway else 0.0, 0.0
+    for attempt in range(TRIES):
+        closed = True
+        if landing.before > 0.0:
+            move_by(m, step, slope_of(step, 0), landing.v, landing.before)
+            closed = close_part(landing)
+            move_bodies(m, step.q, step.v, landing.placing)
+        find_touches_near(scene, h)
+        early = too_late(scene, step.v) if closed else h
+        if landing.before == 0.0 or early == 0.0:
+            break
         take_back(landing)
-        landing.before = 0.0
-        find_touches_among(scene, h)
+        landing.before = max(landing.before - early, 0.0) if attempt + 2 < TRIES else 0.0
 
 
 @helper
-def sinks_in(scene, v, h):
-    """Whether shapes overlap that have just come closer for a time h, bodies being placed after it."""
-    found = False
+def too_late(scene, v):
+    """How long ago shapes began to overlap that have come closer, bodies being placed; 0 if they hardly do."""
+    most = 0.0
     for k in range(min(scene.n, scene.capacity)):
         touch = scene.touches[k]
         if touch.gap < -SINKS:
-            found = found or h * speed_of_touch(scene, touch, v, True).x < -SINKS
-    return found
+            u = speed_of_touch(scene, touch, v, True).x
+            if u < -SLOW:
+                most = max(most, -touch.gap / -u)
+    return most
 
 
 @helper

@@ -71,6 +71,10 @@ class Landing(Struct):
     work = Number()  # of forces in a part
     lifted = Number()  # energy of gravity, by moving apart what overlaps
     spare = Number()  # what moving apart may still add to the energy of motion
+    placed = Integer()  # whether bodies are placed where the last step ended, with these energies, of motion and ...
+    kinetic = Number()
+    potential = Number()  # ... of gravity
+    mass = Number()  # of all of them
     scale = Number()  # of energies in a step
     largest = Number()  # of all scales so far
     risen = Number()  # by how much the energy is higher than it was at best, other than by the work of forces

@@ -271,7 +271,7 @@ class ContactRoom(ImplicitRoom):
         if so_far:
             exerted[:so_far] = self.scene.exerted[:so_far]
         self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
-        self.pairs.one, self.pairs.two = np.zeros((2, PAIRS * touches), dtype=np.int64)
+        self.pairs.one, self.pairs.two, self.pairs.near = np.zeros((3, PAIRS * touches), dtype=np.int64)
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
     def _more_entries(self, wanted: int) -> None:

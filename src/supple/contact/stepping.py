@@ -275,10 +275,34 @@ def careful_length(scene, h):
     return h / max(parts, 1)
 
 
+@helper
+def begins_where_ended(landing, step):
+    """Whether a step begins where the one before ended: then bodies are placed, and their energies known."""
+    same = landing.placed > 0
+    for i in range(step.model.nq if same else 0):
+        same = same and step.q[i] == step.q0[i]
+    for j in range(step.model.nv if same else 0):
+        same = same and step.v[j] == step.v0[j]
+    return same
+
+
+@helper
+def place_beginning(landing, h):
+    """Bodies where a step of length h begins. Returns their energies, and their mass."""
+    step = landing.implicit.body.step
+    known = begins_where_ended(landing, step)
+    place_stage(step, 0, h)
+    if not known:
+        move_bodies(step.model, step.q, step.v, landing.placing)
+        landing.kinetic, landing.potential, landing.mass = energies(step.model, landing.scene.bodies, step.v)
+    landing.placed = 0
+    return landing.kinetic, landing.potential, landing.mass
+
+
 @kernel(types.void(Landing.type), "touches where a step begins")
 def look(landing):
     """The touches at q0, at rest."""
-    step = landing.implicit.body.step
+    step, landing.placed = landing.implicit.body.step, 0
     place_stage(step, 0, 0.0)
     move_bodies(step.model, step.q, step.v, landing.placing)
     find_touches(landing.scene, 0.0)
@@ -290,7 +314,7 @@ def strayed(landing, h):
     """Whether a step of length h that nothing seemed to touch, and whose end is q0 and v0, may have touched something
     all the same, because forces made bodies fast. Returns by how much a shape moved farther than touches were searched
     for, in metres; 0 if a joint alone is beyond its limit, and -1 if neither is."""
-    scene, step = landing.scene, landing.implicit.body.step
+    scene, step, landing.placed = landing.scene, landing.implicit.body.step, 0
     place_stage(step, 0, 0.0)
     move_bodies(step.model, step.q, step.v, landing.placing)
     most = -1.0
@@ -316,14 +340,12 @@ def contact_step(landing, h):
     implicit, scene = landing.implicit, landing.scene
     step = implicit.body.step
     m, left = step.model, h
-    place_stage(step, 0, h)
+    kinetic, potential, mass = place_beginning(landing, h)
     landing.parts = landing.bounces = landing.sweeps = landing.rough = 0
     landing.lifted = landing.fault = landing.gained = landing.deepest = 0.0
     landing.slowest = 2.0 * norm(m.gravity) * h + 1e-9
     landing.last, longest = h, h
     begin_exerting(scene)
-    move_bodies(m, step.q, step.v, landing.placing)
-    kinetic, potential, mass = energies(m, scene.bodies, step.v)
     begin_account(landing, kinetic, mass, m.gravity, h)
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
@@ -376,4 +398,5 @@ def contact_step(landing, h):
         add_exerted(scene)
         landing.parts += 1
         left -= length
+    landing.kinetic, landing.potential, landing.placed = kinetic, potential, 1
     return DONE
