@@ -46,6 +46,7 @@ class Verdict:
     overlap: list[float] = field(default_factory=list)  #: the largest of each scene, in metres
     beyond: list[float] = field(default_factory=list)  #: likewise of joints beyond their limits
     rise: list[float] = field(default_factory=list)  #: the largest rise of energy in a step of each scene
+    total: list[float] = field(default_factory=list)  #: the largest rise between any two instants of each scene
     unseen: float = 0.0  #: overlap that the search does not find
     where: dict[str, str] = field(default_factory=dict)  #: the scene of each figure
 
@@ -70,6 +71,7 @@ class Verdict:
                 f"{1e3 * self.unseen:.2g}" + ("" if coal else " (coal is not installed)"),
                 f"beyond limits, largest of a scene, mrad or mm: {spread(self.beyond, 1e-3)}",
                 f"rise of energy in a step, largest of a scene: {spread(self.rise, 1.0)}",
+                f"and between any two instants: {spread(self.total, 1.0)}",
                 *(f"{name}: {where}" for name, where in self.where.items()),
                 *self.refused[:5],
             ]
@@ -109,7 +111,8 @@ class Judge:
         self.model, self.q, self.v, self.verdict, self.name = model, q, v, verdict, name
         self.room, self.looking = (ContactRoom(model, NOTHING, contacts) for _ in range(2))
         self.bounces = any(x.restitution > 0 for x in self.room.shapes)
-        self.overlap = self.beyond = self.rise = 0.0
+        self.overlap = self.beyond = self.rise = self.total = self.largest = 0.0
+        self.lowest = np.inf  # of energies so far
         self.count, self.deepest, self.risen = 0, "", ""
         self._lifted = self._before = self._slowest = 0.0
         self._solid = [k for k, x in enumerate(self.room.shapes) if x.kind not in ("plane", "heights")]
@@ -127,7 +130,7 @@ class Judge:
                 self.verdict.refused.append(f"{self.name}, step {self.count}: {e}")
                 break
         self.verdict.scenes += 1
-        for name in ("overlap", "beyond", "rise"):
+        for name in ("overlap", "beyond", "rise", "total"):
             x = getattr(self, name)
             if x > max(getattr(self.verdict, name), default=0.0):
                 more = {"overlap": self.deepest, "rise": self.risen}.get(name)
@@ -152,9 +155,12 @@ class Judge:
         self._judge_places()
         now = self._energies(self.q, self.v)
         g = np.array(model.gravity)
-        rise = (sum(now) - kinetic - potential - lifted) / (kinetic + model.total_mass * float(g @ g) * h * h + 1e-12)
+        scale = kinetic + model.total_mass * float(g @ g) * h * h + 1e-12
+        rise = (sum(now) - kinetic - potential - lifted) / scale
         if rise > self.rise:
             self.rise, self.risen = rise, f"step {self.count}"
+        self.lowest, self.largest = min(self.lowest, kinetic + potential), max(self.largest, scale)
+        self.total = max(self.total, (sum(now) - self.lowest) / self.largest)
 
     def _take(self, h: float) -> int:
         """A step. Returns its parts, 0 if nothing touched in it."""

@@ -29,6 +29,8 @@ DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end 
 GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
 #: shapes apart may
 RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from any instant to any other
+SHORT = 0.1  #: of a step: shorter parts may add more than that
+REPAID = 5e-3  #: of restitution, if half of that has been added
 ROUNDING = 1e-12  #: of the energies
 
 
@@ -107,7 +109,7 @@ def energy_excess(landing, gain, kinetic, potential, share):
     kinetic, potential: where it began. share: its length, relative to the step's."""
     landing.gain, rounding = gain, ROUNDING * (kinetic + abs(potential))
     allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + rounding
-    rises = gain > rounding and landing.risen + gain > RISE * landing.largest
+    rises = gain > rounding and landing.risen + gain > RISE * landing.largest and share > SHORT
     return gain / (landing.scale + 1e-12) if gain > allowed or rises else 0.0
 
 
@@ -128,6 +130,12 @@ def book(landing, gain):
 def forgive(landing):
     """What the energy has risen by more than it may does not count against parts that follow."""
     landing.risen = min(landing.risen, RISE * landing.largest)
+
+
+@helper
+def share_of_bounce(landing):
+    """Of restitution: what is struck gives back what parts have added, before they may add no more."""
+    return 1.0 - REPAID if landing.risen > 0.5 * RISE * landing.largest else 1.0
 
 
 @helper

@@ -25,7 +25,7 @@ from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, forget_pairs, join_limits
 from supple.contact.finishing import begin_part, finish_part, move_on, take_back
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.judging import GAIN, begin_account, book, count_rough, energies, work_of_forces
+from supple.contact.judging import GAIN, begin_account, book, count_rough, energies, share_of_bounce, work_of_forces
 from supple.contact.landing import (
     Landing,
     accelerate_freely,
@@ -184,7 +184,7 @@ def bounce_here(scene, landing, m, work, v):
         touch.free = relative_speed(scene, touch, v)
         largest = max(largest, norm(touch.free))
     tolerance = landing.tolerance * (largest + 1e-12)
-    worst, rounds = bounce_all(scene, landing.slowest, landing.most, tolerance)
+    worst, rounds = bounce_all(scene, landing.slowest, share_of_bounce(landing), landing.most, tolerance)
     if worst < 0.0:
         return MORE_EQUATIONS
     landing.bounces += rounds
