@@ -1,6 +1,6 @@
 """The end of a part of a step of a hybrid body, as contact/finishing.py has it for whole ones: positions move with the
-velocities of the end, the part is judged there [touching_judging.py], and then shapes that overlap are moved apart, as
-far as that does no harm."""
+velocities of the end from where forces act, the part is judged there [touching_judging.py], and then shapes that
+overlap are moved apart, as far as that does no harm."""
 
 from __future__ import annotations
 

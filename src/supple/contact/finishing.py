@@ -1,6 +1,7 @@
-"""The end of a part of a step: where it leads, and whether it may stand.
+"""A part of a step: to where forces act, where it leads from there, and whether it may stand.
 
-Positions move with the velocities of the end; then shapes that overlap are moved apart, as far as that does no harm.
+Positions move half of the way with the velocities of the beginning, and from there with those of the end; then shapes
+that overlap are moved apart, as far as that does no harm.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Whether a part of a step may stand: by what it did to energy, and by how deep shapes overlap where it ends.
 
-The rows of touches and velocity products are those of the part's beginning, and touches are those that were near then.
+The rows of touches and velocity products are those of the part's middle, and touches are those that were near then.
 What bodies do otherwise, because they turn fast or because others strike them, is of second order in the length of the
 part: one that goes wrong is taken again, half as long.
 
     E' - E - W <= gain    E: of motion, and of gravity;  W: the work of the forces of joints and of pushes on bodies
 
-Positions move with the velocities of the end, so what forces accelerate upwards rises too far: the energy of gravity is
-too high by half a part's length times the change of its rate. That does not add up, as the rate goes with velocities;
-no more of it than W is forgiven.
+Gains within that bound could add up. What E - W is higher than the lowest that it has been in a run is kept account of
+from step to step, and limited likewise.
 
 Touches only take energy, as they are solved. Moving shapes apart is not of second order: as much of it is done as adds
 no more to the energy of motion; what it lifts is counted.

@@ -1,12 +1,15 @@
 """A step of time with touches [Stewart and Trinkle 1996; Moreau 1988; Anitescu and Potra 1997].
 
-The velocities at the end of a part of length h are
+A part of length h moves bodies half of the way, lets forces act there, and moves them on:
 
+    q_m = q moved by v for h/2
     (H + h D + h^2 K) (v' - v) = h (tau - C) + J^T lam         springs and dampers of joints as in implicit.py
     0 <= lam_n,   0 <= gap + h u_n',   lam_n (gap + h u_n') = 0,   friction as in cone.py,   u' = J v'
-    q' = q moved by v' for h
+    q' = q_m moved by v' for h/2
 
-so that what comes closer than its gap just touches at the end. Velocities are those of landing.py.
+H, C, J and gaps are those at q_m, so that what comes closer than its gap just touches where forces act next. Velocities
+are those of landing.py. Where shapes would overlap at q_m, forces act earlier [finishing.py]; and so they do, where the
+part begins, if it begins with a bounce or ends where a touch with restitution closes.
 
 Where shapes overlap, positions alone are moved apart [overlap.py].
 
