@@ -120,7 +120,7 @@ def test_an_exact_run_finds_such_forces_or_refuses() -> None:
     assert e.value.state is not None and e.value.state.time == 0.0
 
 
-@pytest.mark.parametrize(("number", "how"), [(80, {}), (228, {"method": "adaptive", "active": 3})])
+@pytest.mark.parametrize(("number", "how"), [(80, {}), (118, {"method": "adaptive", "active": 3})])
 def test_parts_that_stand_although_they_are_rough_are_reported(
     number: int, how: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import (
+    SURE,
     bias_force,
     body_motions,
     expect_changes,
@@ -162,9 +163,10 @@ def free_velocities(hybrid, h):
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     expect_changes(touching.scene, m, x.work, touching.dv)
+    expected = 1.0 if h > SURE * touching.last else 0.0
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            x.half[j] = x.v[j] + 0.5 * (h * x.qdd[j] + touching.dv[j])
+            x.half[j] = x.v[j] + 0.5 * (h * x.qdd[j] + expected * touching.dv[j])
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, False)
     bias_forces(hybrid, m, x, x.half)

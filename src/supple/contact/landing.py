@@ -40,6 +40,8 @@ from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Integers, Number
 from supple.spatial.structs import Link, Struct
 
+SURE = 0.1  #: of a step: in shorter parts, which follow sudden changes, touches are expected to do nothing
+
 
 class Landing(Struct):
     """A step with touches."""
@@ -238,8 +240,9 @@ def free_velocities(landing, h):
     body, step, call = implicit.body, implicit.body.step, implicit.body.aba
     m, a, work = step.model, from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
     expect_changes(landing.scene, m, work, landing.dv)
+    expected = 1.0 if h > SURE * landing.last else 0.0
     for j in range(m.nv):
-        middle[j] = step.v[j] + 0.5 * (h * a[j] + landing.dv[j])
+        middle[j] = step.v[j] + 0.5 * (h * a[j] + expected * landing.dv[j])
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, middle, landing.dv)
     bias_forces(landing.scene, CallState(step.q, middle, body.tau, implicit.pushed > 0, implicit.wrenches), work)
