@@ -16,6 +16,7 @@ from supple.contact.room import ContactRoom, Unsolved
 from supple.integrating.joint_law import LAW
 from supple.model.geometry import rotation_from_quaternion
 from supple.model.manifold import layout
+from tests.touching import moved_on
 
 try:
     import coal
@@ -45,6 +46,7 @@ class Verdict:
     overlap: list[float] = field(default_factory=list)  #: the largest of each scene, in metres
     beyond: list[float] = field(default_factory=list)  #: likewise of joints beyond their limits
     rise: list[float] = field(default_factory=list)  #: the largest rise of energy in a step of each scene
+    total: list[float] = field(default_factory=list)  #: the largest rise between any two instants of each scene
     unseen: float = 0.0  #: overlap that the search does not find
     where: dict[str, str] = field(default_factory=dict)  #: the scene of each figure
 
@@ -69,6 +71,7 @@ class Verdict:
                 f"{1e3 * self.unseen:.2g}" + ("" if coal else " (coal is not installed)"),
                 f"beyond limits, largest of a scene, mrad or mm: {spread(self.beyond, 1e-3)}",
                 f"rise of energy in a step, largest of a scene: {spread(self.rise, 1.0)}",
+                f"and between any two instants: {spread(self.total, 1.0)}",
                 *(f"{name}: {where}" for name, where in self.where.items()),
                 *self.refused[:5],
             ]
@@ -108,9 +111,10 @@ class Judge:
         self.model, self.q, self.v, self.verdict, self.name = model, q, v, verdict, name
         self.room, self.looking = (ContactRoom(model, NOTHING, contacts) for _ in range(2))
         self.bounces = any(x.restitution > 0 for x in self.room.shapes)
-        self.overlap = self.beyond = self.rise = 0.0
+        self.overlap = self.beyond = self.rise = self.total = self.largest = 0.0
+        self.lowest = np.inf  # of energies so far
         self.count, self.deepest, self.risen = 0, "", ""
-        self._lifted = 0.0
+        self._lifted = self._before = self._slowest = 0.0
         self._solid = [k for k, x in enumerate(self.room.shapes) if x.kind not in ("plane", "heights")]
         self._coal = {k: coal_shape(self.room.shapes[k]) for k in self._solid} if coal else {}
         n = len(self.room.shapes)
@@ -126,7 +130,7 @@ class Judge:
                 self.verdict.refused.append(f"{self.name}, step {self.count}: {e}")
                 break
         self.verdict.scenes += 1
-        for name in ("overlap", "beyond", "rise"):
+        for name in ("overlap", "beyond", "rise", "total"):
             x = getattr(self, name)
             if x > max(getattr(self.verdict, name), default=0.0):
                 more = {"overlap": self.deepest, "rise": self.risen}.get(name)
@@ -144,22 +148,26 @@ class Judge:
             lifted = self._lifted
             self._judge_impulses()
             if parts == 1:
-                self._judge_velocities(q, h)
+                self._judge_velocities(q, self._begun(v), h)
         else:
             self.verdict.flights += 1
         self.count += 1
         self._judge_places()
         now = self._energies(self.q, self.v)
         g = np.array(model.gravity)
-        rise = (sum(now) - kinetic - potential - lifted) / (kinetic + model.total_mass * float(g @ g) * h * h + 1e-12)
+        scale = kinetic + model.total_mass * float(g @ g) * h * h + 1e-12
+        rise = (sum(now) - kinetic - potential - lifted) / scale
         if rise > self.rise:
             self.rise, self.risen = rise, f"step {self.count}"
+        self.lowest, self.largest = min(self.lowest, kinetic + potential), max(self.largest, scale)
+        self.total = max(self.total, (sum(now) - self.lowest) / self.largest)
 
     def _take(self, h: float) -> int:
         """A step. Returns its parts, 0 if nothing touched in it."""
         room, q, v = self.room, self.q, self.v
         if room.take(q, v, h, np.zeros(self.model.nv), None):
             self.q, self.v, self._lifted = room.q.copy(), room.v.copy(), room.landing.lifted
+            self._before, self._slowest = room.landing.before, room.landing.slowest
             self.verdict.rough += room.landing.rough
             return int(room.landing.parts)
         final = supple.simulate(self.model, q, v, dt=h, duration=h).final
@@ -182,9 +190,16 @@ class Judge:
         excess = np.hypot(lam[:, 1], lam[:, 2]) - np.where(found["kind"] == CONTACT, mu, 0.0) * lam[:, 0]
         self.verdict.note("cone", excess.max(initial=0.0) / largest, self.name)
 
-    def _judge_velocities(self, q: Floats, h: float) -> None:
-        """Touches where the step began, with the velocities that it ended with, along the axes of its beginning."""
-        found, model, v1 = self.room.found, self.model, self.v.copy()
+    def _begun(self, v: Floats) -> Floats:
+        """The velocities that a step of one part began with. v: those before it."""
+        return v
+
+    def _judge_velocities(self, q: Floats, v: Floats, h: float) -> None:
+        """Touches where forces acted, half of the way or at the beginning of the step, with the velocities that it
+        ended with, along the axes that bodies had there."""
+        found, model, v1, before = self.room.found, self.model, self.v.copy(), self._before
+        assert 0.0 <= before <= 0.5 * h
+        q, _ = moved_on(model, q, v, before)
         for at, lin in zip(layout(model).free_q, layout(model).free_lin):
             turn = rotation_from_quaternion(q[at]).T @ rotation_from_quaternion(self.q[at])
             v1[lin] = turn @ v1[lin]
@@ -202,9 +217,11 @@ class Judge:
             u[k] = t["n"] @ w, t["t"] @ w, t["s"] @ w
         contact, lam = found["kind"] == CONTACT, found["lam"]
         mu = np.where(contact, found["friction"], 0.0)
-        met = max(np.abs(found["before"]).max(), np.abs(found["free"]).max()) + float(np.linalg.norm(model.gravity)) * h
+        met = np.abs([found["before"], found["free"]]).max(initial=0.0) + float(np.linalg.norm(model.gravity)) * h
         self.verdict.note("differ", np.abs(u - found["u"])[contact].max(initial=0.0) / met, self.name)
-        opens, slip = u[:, 0] + np.maximum(found["gap"], 0.0) / h, np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
+        next_time = np.where((found["restitution"] > 0) & (found["free"][:, 0] < -self._slowest), 0.0, 0.5 * h)
+        opens = u[:, 0] + np.maximum(found["gap"], 0.0) / (h - before + next_time)
+        slip = np.where(mu > 0, np.hypot(u[:, 1], u[:, 2]), 0.0)
         pushes = lam[:, 0] * found["W"][:, 0]  # as a velocity
         # how far friction is from where it should be, given the slip, or the slip given friction, or it sticks
         t, size = lam[:, 1:], np.hypot(lam[:, 1], lam[:, 2])
@@ -284,7 +301,14 @@ class AdaptiveJudge(Judge):
         self.q, self.v, struct, now = body.q.copy(), body.v.copy(), body._hybrid.memory.touching, body.stats
         self.verdict.rough += now.rough - before.rough
         self.verdict.relaxed += now.relaxed - before.relaxed
-        self._lifted = struct.lifted
+        self._lifted, self._before, self._slowest = struct.lifted, struct.before, struct.slowest
         if len(body.sleeping) == (body.model.parent < 0).sum() == asleep:
             return 0
         return int(struct.parts) if len(self.room.found) else 0
+
+    def _begun(self, v: Floats) -> Floats:
+        """Joints that were not chosen were stopped first."""
+        scene, struct, out = self.room.scene, self.body._hybrid.memory.touching, np.zeros_like(v)
+        active = scene.present[: scene.n_present]
+        out[active] = struct.part_v[active]
+        return out

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple import Model, ModelBuilder
+from supple.model.geometry import rotation_from_quaternion
+from supple.model.joints import JointType
 
 Floats = NDArray[np.float64]
 LENGTH, RADIUS = 0.2, 0.04
@@ -71,3 +73,15 @@ def jammed(seed: int, parts: int = 2, touches: int = 16) -> tuple[Model, Floats]
             name = None if body is None else f"part{body}"
             b.add_shape(name, "sphere", (size,), place, friction=0.8)
     return b.build(), rng.normal(size=6 * parts)
+
+
+def moved_on(model: Model, q: Floats, v: Floats, time: float) -> tuple[Floats, Floats]:
+    """Where bodies come with velocities v in some time, and these velocities there: free bodies move along straight
+    lines, with the same velocity in the world."""
+    after, turned = model.integrate(q, v, time), v.copy()
+    for joint in np.flatnonzero(model.joint_type == JointType.FREE):
+        k, j = model.q_index[joint], model.v_index[joint]
+        velocity = rotation_from_quaternion(q[k + 3 : k + 7]) @ v[j : j + 3]
+        after[k : k + 3] = q[k : k + 3] + time * velocity
+        turned[j : j + 3] = rotation_from_quaternion(after[k + 3 : k + 7]).T @ velocity
+    return after, turned

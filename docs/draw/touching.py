@@ -157,7 +157,7 @@ def walkers() -> None:
         print(f"{1e3 * dt:g} ms: {length:.6f} m, {period:.5f} s; {gait.step_length:.6f} m, {gait.period:.5f} s")
     right.loglog(1e3 * np.array(list(runs)), 100 * np.array(off)[:, 0], "o-", color=BLUE, label="length of a step")
     right.loglog(1e3 * np.array(list(runs)), 100 * np.array(off)[:, 1], "s-", color=ORANGE, label="speed")
-    right.set(xlabel="step of time (ms)", ylabel="less than by changing the root (%)")
+    right.set(xlabel="step of time (ms)", ylabel="off from changing the root (%)")
     right.set(xticks=[0.5, 1, 2, 4], xticklabels=["0.5", "1", "2", "4"])
     right.set(yticks=[0.2, 0.5, 1], yticklabels=["0.2", "0.5", "1"])
     right.minorticks_off()

@@ -27,7 +27,7 @@ from tests.touching import Floats, jammed
 DT = 2e-3
 FRICTION = 0.8
 #: Seeds and sizes: of scenes that convex problems solve, one after the other, and of one that not even they do.
-SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (370, 5, 50)
+SOLVED, MISSED = ((20, 2, 16), (73, 2, 16)), (734, 3, 30)
 
 
 def fault(W: Floats, lam: Floats, u: Floats) -> float:
@@ -87,7 +87,7 @@ def test_steps_of_parts_jammed_in_many_places(which: tuple[int, int, int]) -> No
     assert body._hybrid.memory.touching.parts > 1  # no forces were found at once
     assert (body.stats.relaxed > 0) == (which == MISSED)
     room = ContactRoom(model, np.zeros((0, LAW)), Contacts())
-    assert room.touching(body.q.copy())["gap"].min(initial=1.0) > -1e-5 and body.kinetic < before
+    assert room.touching(body.q.copy())["gap"].min(initial=1.0) > -0.5 * DEEPEST and body.kinetic < before
 
 
 def test_what_misses_the_law_is_counted_and_said_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -120,7 +120,7 @@ def test_an_exact_run_finds_such_forces_or_refuses() -> None:
     assert e.value.state is not None and e.value.state.time == 0.0
 
 
-@pytest.mark.parametrize(("number", "how"), [(92, {}), (118, {"method": "adaptive", "active": 3})])
+@pytest.mark.parametrize(("number", "how"), [(80, {}), (118, {"method": "adaptive", "active": 3})])
 def test_parts_that_stand_although_they_are_rough_are_reported(
     number: int, how: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -1,8 +1,8 @@
 """Steps of adaptive dynamics in which bodies touch.
 
 A step in which nothing of a hybrid body can touch anything, and nothing but gravity acts on it, is one of steps.py. Any
-other is one of contact/stepping.py, over the active joints [touching_parts.py]: of order one, implicit in the forces of
-joints, which may be stiff; its parts are judged where they end, and halved if they overlap or gain energy
+other is one of contact/stepping.py, over the active joints [touching_parts.py]: a midpoint rule, implicit in the forces
+of joints, which may be stiff; its parts are judged where they end, and halved if they overlap or gain energy
 [touching_halving.py]. Where all joints are active it is that of an exact run.
 
 The active joints are chosen where a step begins, also one of steps.py: what was rigid until then may touch. The forces
@@ -174,7 +174,7 @@ def predict_end(hybrid, h):
     if scene.n > scene.capacity:
         return MORE_TOUCHES
     recall(scene, h)
-    touching.tolerance = max(tolerance, ROUGH)
+    touching.tolerance, touching.before = max(tolerance, ROUGH), 0.0
     status = solve_part(hybrid, h, 0, 0)
     touching.tolerance = tolerance
     return status

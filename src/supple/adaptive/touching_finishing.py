@@ -1,17 +1,18 @@
 """The end of a part of a step of a hybrid body, as contact/finishing.py has it for whole ones: positions move with the
-velocities of the end, the part is judged there [touching_judging.py], and then shapes that overlap are moved apart, as
-far as that does no harm."""
+velocities of the end from where forces act, the part is judged there [touching_judging.py], and then shapes that
+overlap are moved apart, as far as that does no harm."""
 
 from __future__ import annotations
 
+from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_judging import NO_ROOM, depth_after, depth_apart, energies, farthest_shift
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
-from supple.adaptive.touching_search import place_parts
-from supple.contact.finishing import APART
-from supple.contact.judging import energy_excess
+from supple.adaptive.touching_search import place_parts, search_placed
+from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
+from supple.contact.judging import book, energy_excess, forgive, left_to_add
 from supple.contact.landing import turn_back
 from supple.integrating.chart import point_into, rate_into
 from supple.model.joints import NQ
@@ -77,6 +78,27 @@ def take_back(hybrid):
 
 
 @helper
+def move_on(hybrid, h, halfway):
+    """From where a part of length h begins to where forces act, with the touches there, as contact/finishing.py has
+    it."""
+    m, x = open_reduced(hybrid)
+    touching, early = touching_of(hybrid), 0.0
+    touching.before = 0.5 * h if halfway else 0.0
+    for attempt in range(TRIES):
+        closed = True
+        if touching.before > 0.0:
+            move_by(hybrid, m, x, touching.part_v, touching.before)
+            closed = close_part(hybrid, touching.before)
+            place_here(hybrid)
+        search_placed(hybrid, CURRENT, h)
+        early = too_late(touching.scene, x.v) if closed else h
+        if touching.before == 0.0 or early == 0.0:
+            break
+        take_back(hybrid)
+        touching.before = max(touching.before - early, 0.0) if attempt + 2 < TRIES else 0.0
+
+
+@helper
 def move_apart(hybrid, kinetic, lower):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
     has, and lets nothing else overlap. kinetic, lower: the energies before. Returns whether there was room to know."""
@@ -85,13 +107,14 @@ def move_apart(hybrid, kinetic, lower):
     scene, now, after = touching.scene, 0.0, 0.0
     copy_v(scene, x.v, touching.dv)
     overlapped, shift = touching.overlapped, farthest_shift(hybrid)
+    allowed = left_to_add(touching, touching.budget)
     for attempt in range(APART + 1):
         move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
         place_here(hybrid)
-        now, after, _, _ = energies(hybrid)
+        now, after, _ = energies(hybrid)
         if attempt == APART:
             break
-        if now <= kinetic + max(touching.budget, 0.0):
+        if now <= kinetic + allowed:
             touching.overlapped = overlapped
             depth = depth_apart(hybrid, shift)
             if depth == NO_ROOM:
@@ -100,32 +123,35 @@ def move_apart(hybrid, kinetic, lower):
                 break
         copy_q(m, touching.q0, x.q)
         copy_v(scene, touching.dv, x.v)
+        shrink = shrinks_by(now - kinetic, allowed)
         for i in range(scene.n_present):
-            touching.dq[scene.present[i]] *= 0.25
-        shift *= 0.25
+            touching.dq[scene.present[i]] *= shrink
+        shift *= shrink
     touching.open = 1  # to first order, loops stay closed
     touching.budget -= now - kinetic
     touching.lifted += max(after - lower, 0.0)
+    book(touching, now - kinetic + after - lower)
+    forgive(touching)
     return True
 
 
 @helper
-def finish_part(hybrid, kinetic, potential, rate, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began, with the rate of that of gravity.
-    Returns what it is found to be."""
+def finish_part(hybrid, kinetic, potential, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began. Returns what it is found to be."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     copy_v(touching.scene, touching.end, x.v)
-    move_by(hybrid, m, x, touching.end, length)
+    move_by(hybrid, m, x, touching.end, touching.after)
     closed = close_part(hybrid, length)
     place_here(hybrid)
-    now, lower, _, _ = energies(hybrid)
+    now, lower, _ = energies(hybrid)
     gain = now + lower - kinetic - potential - touching.work
-    too_high = 0.5 * (lower - potential - length * rate)
-    touching.excess = energy_excess(touching, gain, too_high, kinetic, potential, length / h)
+    touching.excess = energy_excess(touching, gain, kinetic, potential, length / h)
     touching.depth = depth_after(hybrid, length)
     if touching.depth == NO_ROOM:
         return LACKS_ROOM
     if touching.excess > 0.0 or touching.depth > 0.0 or not closed:
         return BAD
+    book(touching, touching.gain)
+    touching.budget += max(-touching.gain, 0.0)
     return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM

@@ -17,6 +17,7 @@ from supple.adaptive.touching_finishing import (
     begin_part,
     copy_v,
     finish_part,
+    move_on,
     place_here,
     take_back,
 )
@@ -25,7 +26,7 @@ from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part, strike
 from supple.adaptive.touching_search import search_touches
 from supple.contact.exerting import add_exerted, may_exert
-from supple.contact.judging import GAIN, count_rough
+from supple.contact.judging import GAIN, begin_account, book, count_rough
 from supple.contact.stepping import (
     DONE,
     FINEST,
@@ -40,7 +41,6 @@ from supple.contact.stepping import (
     recall,
     remember,
 )
-from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper
 
 LAST = 1.0 / 64.0  #: of a step: parts that are no longer than this are not halved if no forces are found
@@ -62,26 +62,35 @@ def find_here(hybrid, mask, h):
 
 
 @helper
-def solve_and_judge(hybrid, h):
-    """A part of a step of length h, from where impacts are over: as long as it may be, and judged. Returns what became
-    of it."""
+def solve_and_judge(hybrid, h, struck):
+    """A part of a step of length h, from where impacts are over: as long as it may be, and judged. struck: whether
+    there were any; then forces act there. Returns what became of it."""
     touching = touching_of(hybrid)
     scene, length = touching.scene, min(careful_length(touching.scene, touching.left), touching.longest)
-    kinetic, potential, _, rate = energies(hybrid)
+    kinetic, potential, _ = energies(hybrid)
     begin_part(hybrid)
-    touching.longest = h
+    touching.longest, touching.before, halfway = h, 0.0, True
     while True:
+        if not struck:
+            move_on(hybrid, length, halfway)
+            if scene.n > scene.capacity:
+                take_back(hybrid)
+                return MORE_TOUCHES
         recall(scene, length)
         status = solve_part(hybrid, length, 1, length <= LAST * h)
         if status == STRIKES:
-            length = touching.next
+            length = length if touching.before > 0.0 else touching.next
+            halfway = False
+            take_back(hybrid)
         elif status == UNSOLVED and length > LAST * h:
             touching.longest, length = length, 0.5 * length
+            take_back(hybrid)
         elif status not in (DONE, RELAXED):
+            take_back(hybrid)
             return status
         else:
             lifted, budget = touching.lifted, touching.budget
-            found = finish_part(hybrid, kinetic, potential, rate, h, length)
+            found = finish_part(hybrid, kinetic, potential, h, length)
             if found == LACKS_ROOM:
                 take_back(hybrid)
                 return MORE_TOUCHES
@@ -107,14 +116,17 @@ def take_part(hybrid, h):
     touching = touching_of(hybrid)
     scene = touching.scene
     bounces, longest, lifted, budget = touching.bounces, touching.longest, touching.lifted, touching.budget
+    risen, kinetic = touching.risen, hybrid.kinetic
     copy_v(scene, x.v, touching.first_v)
     status = strike(hybrid)
     if status == DONE:
         if touching.bounces > bounces:
             place_here(hybrid)
-        status = solve_and_judge(hybrid, h)
+            book(touching, hybrid.kinetic - kinetic)
+        status = solve_and_judge(hybrid, h, touching.bounces > bounces)
     if lacks_room(status):
         copy_v(scene, touching.first_v, x.v)
+        touching.risen = risen
         touching.bounces, touching.longest, touching.lifted, touching.budget = bounces, longest, lifted, budget
     return status
 
@@ -140,8 +152,8 @@ def take_parts(hybrid, h):
     if touching.parts == 0:
         if not wake_before(hybrid, h):
             return MORE_TOUCHES
-        kinetic, _, mass, _ = energies(hybrid)
-        touching.scale = kinetic + mass * dot(hybrid.gravity, hybrid.gravity) * h * h
+        kinetic, _, mass = energies(hybrid)
+        begin_account(touching, kinetic, mass, hybrid.gravity, h)
         touching.budget, touching.lifted = GAIN * touching.scale, 0.0
     while touching.left > SHARE * h:
         if scene.n > scene.capacity or not may_exert(scene):

@@ -31,17 +31,14 @@ SAFE = 4.0  #: times how far shapes are moved apart: two of them, and what is no
 
 @helper
 def energies(hybrid):
-    """Of motion, and of gravity, of what moves; its mass, and the rate of the energy of gravity. Reduced bodies are
-    placed [touching_search.py]."""
+    """Of motion, and of gravity, of what moves; and its mass. Reduced bodies are placed [touching_search.py]."""
     m, x = open_reduced(hybrid)
-    scene, potential, mass, rate = touching_of(hybrid).scene, 0.0, 0.0, 0.0
+    scene, potential, mass = touching_of(hybrid).scene, 0.0, 0.0
     for b in range(m.n):
         I = x.work.bodies[b].I
         potential -= dot(scene.bodies[b].P * I.m + I.h, m.gravity)
         mass += I.m
-        V = scene.bodies[b].V
-        rate -= dot(V.lin * I.m + cross(V.ang, I.h), m.gravity)
-    return hybrid.kinetic, potential, mass, rate
+    return hybrid.kinetic, potential, mass
 
 
 @helper

@@ -106,8 +106,8 @@ class Touching(Struct):
     regroups = (
         Integer()
     )  # `formed`, if the active joints are some of those of then, and nothing has moved since a search
-    before = Table(Pose)  # of reduced bodies: the places they had in the search before ...
-    before_on = Table(Pose)  # ... and those on the first one of their tree
+    places = Table(Pose)  # of reduced bodies: the places they had in the search before ...
+    places_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes
     boxes = Table(Box)
     n_boxes = Integer()
@@ -158,6 +158,8 @@ class Touching(Struct):
     most = Integer()
     overlap = Number()
     next = Number()
+    before = Number()
+    after = Number()
     fault = Number()
     sweeps = Integer()
     parts = Integer()
@@ -174,6 +176,9 @@ class Touching(Struct):
     lifted = Number()  # in a step: energy of gravity, by moving apart what overlaps
     budget = Number()  # what moving apart may still add to the energy of motion
     scale = Number()  # of energies in a step
+    largest = Number()  # of all steps
+    risen = Number()  # by how much the energy is higher than it was at best, other than by the work of forces
+    gain = Number()  # what a part adds to it
     excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
     depth = Number()  # ... and how deep shapes overlap then, likewise
     overlapped = Number()  # the largest overlap of any shapes where a part ends, at most

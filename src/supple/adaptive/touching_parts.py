@@ -21,7 +21,16 @@ from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
-from supple.contact.landing import bias_force, body_motions, lift_biases, relative_speed, turn_with
+from supple.contact.landing import (
+    SURE,
+    bias_force,
+    body_motions,
+    expect_changes,
+    lift_biases,
+    may_close,
+    relative_speed,
+    turn_with,
+)
 from supple.contact.mechanisms import alone
 from supple.contact.memory import LIMIT as TO_LIMIT
 from supple.contact.overlap import push_apart
@@ -133,22 +142,32 @@ def bias_forces(hybrid, m, x, v):
 
 
 @kernel(types.float64(HybridBody.type, types.float64), "hybrid body without touches", effort=2, nogil=True)
-def free_velocities(hybrid, h):
-    """Velocities at the end of a part without impulses, in `end`, as contact/landing.py has them; after without_joints
-    with note. The factors are those of H + h D + h^2 K. Returns the smallest pivot."""
+def accelerate_freely(hybrid, h):
+    """Accelerations without impulses, as contact/landing.py has them; after without_joints with note. The factors are
+    those of H + h D + h^2 K. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
-    touching = touching_of(hybrid)
     line_up(hybrid, m, x, h)
     bias_forces(hybrid, m, x, x.v)
     smallest = joint_passes(hybrid, True)
     if not smallest > 0.0:
         return smallest
     accelerate_joints(m, x.v, x.qdd, x.work)
-    for b in range(m.n):
-        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            x.half[j] = x.v[j] + 0.5 * h * x.qdd[j]
     if hybrid.n_loop_rows > 0:
         find_loops(hybrid)
+    return smallest
+
+
+@kernel(types.void(HybridBody.type, types.float64), "velocities without touches", effort=2, nogil=True)
+def free_velocities(hybrid, h):
+    """Velocities at the end of a part without impulses, in `end`, from accelerations and rows of touches."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    expect_changes(touching.scene, m, x.work, touching.dv)
+    expected = 1.0 if h > SURE * touching.last else 0.0
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            x.half[j] = x.v[j] + 0.5 * (h * x.qdd[j] + expected * touching.dv[j])
+    if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, False)
     bias_forces(hybrid, m, x, x.half)
     lift_biases(m, x.v, x.drive, x.work)  # damping is of the beginning
@@ -159,7 +178,6 @@ def free_velocities(hybrid, h):
     turn_with(m, x.v, x.half, h, touching.end)
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, True)
-    return smallest
 
 
 @helper
@@ -200,7 +218,7 @@ def prepare_touches(hybrid, x, h):
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.free = relative_speed(scene, touch, touching.end)
-        touch.bias = max(touch.gap, 0.0) / h
+        touch.bias = may_close(touching, touch, h)
         largest = max(largest, norm(touch.before), norm(touch.free))
     return largest
 
@@ -215,7 +233,7 @@ def are_finite(m, v, dq):
 
 
 @helper
-def change_end(m, work, touching, h):
+def change_end(m, work, touching):
     """The change of velocities at the end by impulses, and what moves shapes apart that overlap."""
     scene = touching.scene
     for b in range(m.n):
@@ -225,7 +243,7 @@ def change_end(m, work, touching, h):
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             touching.end[j] += touching.dv[j]
-    touching.apart = push_apart(scene, h, touching.overlap)
+    touching.apart = push_apart(scene, touching.after, touching.overlap)
     if touching.apart:
         add_changes(m, work, scene.total, touching.dq)
 
@@ -244,17 +262,19 @@ def solve_part(hybrid, h, bouncing, last):
     touching = touching_of(hybrid)
     scene, gravity, status = touching.scene, norm(hybrid.gravity), DONE
     begin_lines(hybrid, m, x)
+    touching.after = h - touching.before
     for attempt in range(SOLVES):
         status = DONE
-        if not free_velocities(hybrid, h) > 0.0:
+        if not accelerate_freely(hybrid, h) > 0.0:
             status = SINGULAR
             break
         if not make_all_rows(hybrid, scene, x.work):
             status = MORE_ENTRIES
             break
+        free_velocities(hybrid, h)
         largest = prepare_touches(hybrid, x, h)
         if attempt == 0 and bouncing and touching.bounces < STRIKES_MOST:
-            touching.next = until_strike(scene, h, touching.slowest)
+            touching.next = until_strike(scene, h, touching.before, touching.slowest)
             if touching.next < h:
                 touching.next = max(touching.next, SHARE * h)
                 status = STRIKES
@@ -271,8 +291,8 @@ def solve_part(hybrid, h, bouncing, last):
             status = RELAXED if last and worst < NOT_FOUND else UNSOLVED
         if status == UNSOLVED:
             break
-        change_end(m, x.work, touching, h)
-        again = join_active_limits(hybrid, h)
+        change_end(m, x.work, touching)
+        again = join_active_limits(hybrid, touching.after + 0.5 * h)
         if scene.n > scene.capacity:
             status = MORE_TOUCHES
             break
@@ -294,10 +314,11 @@ def strike(hybrid):
     if not may_bounce(touching.scene, touching.bounces):
         return DONE
     begin_lines(hybrid, m, x)
-    if not free_velocities(hybrid, 0.0) > 0.0:
+    if not accelerate_freely(hybrid, 0.0) > 0.0:
         return SINGULAR
     if not make_all_rows(hybrid, touching.scene, x.work):
         return MORE_ENTRIES
+    free_velocities(hybrid, 0.0)
     if hybrid.n_loop_rows > 0:  # rows of touches are those of velocities that keep loops closed
         copy_v(touching.scene, touching.end, x.v)
     return bounce_here(touching.scene, touching, m, x.work, x.v)

@@ -41,9 +41,9 @@ PATIENCE = 0.25  #: seconds that a character has to be still before it sleeps
 #: Fields of Touching that are saved, by name.
 SAVED_NUMBERS = {
     "last_step": "last", "rough": "rough", "deepest": "deepest", "gained": "gained", "relaxed": "relaxed",
-    "relaxed_fault": "relaxed_fault",
+    "relaxed_fault": "relaxed_fault", "largest": "largest", "risen": "risen",
 }  # fmt: skip
-LATER = ("exerted", "gained", "last_step", "momenta")  #: names that earlier versions did not save
+LATER = ("exerted", "momenta", "gained", "last_step", "largest", "risen")  #: names that earlier versions did not save
 #: Names of what is saved, after PREFIX.
 SAVED = ("asleep", "quiet", "momenta", "known", "resting", "exerted", *SAVED_NUMBERS)
 #: Fields of Exerted, which is shown of the last step, and how many numbers each has.
@@ -110,7 +110,7 @@ class TouchesOfHybrid(Pointing):
         self.struct: Held = Touching.of(
             scene=scene, ahead=self.room.ahead, tables=self._tables, homes=self._homes, shape_start=starts,
             shapes_on=order, fixed=np.flatnonzero(body[:flat] < 0), n_fixed=int((body[:flat] < 0).sum()),
-            within=Pose.zeros(nodes), before=Pose.zeros(n), before_on=Pose.zeros(n), shifts=Shift.zeros(n), formed=1,
+            within=Pose.zeros(nodes), places=Pose.zeros(n), places_on=Pose.zeros(n), shifts=Shift.zeros(n), formed=1,
             boxes=Box.zeros(most), begins=np.zeros(most),
             **{name: np.zeros(most, dtype=np.int64) for name in ("order", "inside")},
             sides=np.zeros(2 * most), shaped=_shaped(self.assembly, np.unique(body[body >= 0])),
@@ -263,6 +263,7 @@ class TouchesOfHybrid(Pointing):
         memory.asleep[:], self._paces["last"] = 0, 0.0
         s.n_asleep = s.n_resting = self.room.scene.n_known = self.room.scene.n = self.room.scene.n_exerted = 0
         s.left, s.choosing = 0.0, 0
+        s.largest = s.risen = 0.0
 
     # --- what is kept ---------------------------------------------------------------------------------------------
 
@@ -272,7 +273,7 @@ class TouchesOfHybrid(Pointing):
         arrays: Saved = {name: x.copy() for name, x in self._arrays.items()}
         arrays |= {name: np.array(getattr(self.struct, field)) for name, field in SAVED_NUMBERS.items()}
         arrays["momenta"] = self._paces["last"].copy()
-        arrays["known"] = self.room.known
+        arrays["known"] = self.room.known[1:]
         arrays["exerted"] = _columns(self.room.exerted)
         arrays["resting"] = rest.view(np.float64).reshape(len(rest), Touch.words).copy()
         return {PREFIX + name: arrays[name] for name in SAVED}
@@ -285,7 +286,7 @@ class TouchesOfHybrid(Pointing):
         given = {name: take(name, saved[name], ARRAY) for name in names if name in saved}
         given.setdefault(PREFIX + "exerted", np.zeros((0, sum(SHOWN.values()))))
         given.setdefault(PREFIX + "momenta", np.zeros_like(like[PREFIX + "momenta"]))
-        for name in ("gained", "last_step"):
+        for name in LATER[2:]:
             given.setdefault(PREFIX + name, np.array(0.0))
         asleep, known, resting, exerted = (given[PREFIX + name] for name in ("asleep", "known", "resting", "exerted"))
         fits = all(

@@ -97,16 +97,21 @@ def join_active_limits(hybrid, h):
     return found
 
 
-@kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
-def search_touches(hybrid, mask, h):
-    """All touches within a step of length h; after without_joints with note, of the region with one of the flags in
-    `mask`."""
+@kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of placed bodies", nogil=True)
+def search_placed(hybrid, mask, h):
+    """All touches within a time h to come, of the region with one of the flags in `mask`; reduced bodies are placed."""
     touching = touching_of(hybrid)
     scene = touching.scene
     scene.n = 0
-    place_parts(hybrid)
     if renew_list(hybrid, mask, h):
         try_pairs(hybrid, scene, h)
         search_limits(hybrid, h)
     else:
         scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for
+
+
+@kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
+def search_touches(hybrid, mask, h):
+    """The same; after without_joints with note."""
+    place_parts(hybrid)
+    search_placed(hybrid, mask, h)

@@ -77,8 +77,8 @@ def keep_place(hybrid, b):
     """Of reduced body b: in the world, and on the first of its tree."""
     touching = touching_of(hybrid)
     body, first = touching.scene.bodies[b], touching.scene.bodies[touching.shifts[b].first]
-    set_pose(touching.before, b, body.R, body.P)
-    set_pose(touching.before_on, b, transpose(first.R) @ body.R, (body.P - first.P) @ first.R)
+    set_pose(touching.places, b, body.R, body.P)
+    set_pose(touching.places_on, b, transpose(first.R) @ body.R, (body.P - first.P) @ first.R)
 
 
 @helper
@@ -124,10 +124,10 @@ def shift_bodies(hybrid, h, fall):
     touching = touching_of(hybrid)
     for b in range(m.n):
         shift, V = touching.shifts[b], touching.scene.bodies[b].V
-        R, r = pose_at(touching.before, b)
-        S, s = pose_at(touching.before_on, b)
+        R, r = pose_at(touching.places, b)
+        S, s = pose_at(touching.places_on, b)
         keep_place(hybrid, b)
-        now, on = touching.before[b], touching.before_on[b]
+        now, on = touching.places[b], touching.places_on[b]
         shift.moved += norm(now.r - r)
         shift.turned += turned(now.R, R)
         shift.strayed += norm(on.r - s)

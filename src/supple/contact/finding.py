@@ -144,13 +144,24 @@ def keep_pair(pairs, i, j):
 
 
 @helper
+def note_near(scene, i, j, before):
+    """Note a pair, if there are more touches than before it was tried."""
+    pairs = scene.pairs
+    if scene.n > before and pairs.n_near < pairs.room:
+        pairs.near[pairs.n_near] = i * scene.n_shapes + j
+        pairs.n_near += 1
+
+
+@helper
 def try_pair(scene, one, two):
     """The touches of two shapes whose boxes overlap along the axis of the sweep."""
     if overlap(one, two):
         i, j = one.shape, two.shape
         if may_touch(scene, i, j, scene.shapes[i].body, scene.shapes[j].body):
+            before = scene.n
             keep_pair(scene.pairs, i, j)
             meet(scene, i, j)
+            note_near(scene, i, j, before)
 
 
 @helper
@@ -203,7 +214,9 @@ def find_flat(scene):
         for i in range(n):
             near = shapes[i].body >= 0 and near_flat(scene, shapes[i], shapes[j])[1]
             if near and may_touch(scene, i, j, shapes[i].body, shapes[j].body):
+                before = scene.n
                 meet_flat(scene, i, j)
+                note_near(scene, i, j, before)
 
 
 @helper
@@ -269,7 +282,8 @@ def add_limit(scene, dof, sign, gap, k, side):
 @kernel(types.void(Scene.type, types.float64), "touches", effort=2)
 def find_touches(scene, h):
     """All of them for a step of length h; bodies are placed."""
-    scene.n = 0
+    scene.n = scene.pairs.n_near = 0
+    scene.pairs.ahead = h > 0.0
     place_shapes(scene, h)
     find_pairs(scene)
     find_flat(scene)
@@ -291,6 +305,26 @@ def stay_within(scene):
     return True
 
 
+@kernel(types.void(Scene.type, types.float64), "touches within a part", effort=2)
+def find_touches_near(scene, h):
+    """All of them for a time h to come, of pairs that were near in the last search if that was for the way here; bodies
+    are placed where they have come since."""
+    pairs, shapes, n, fall = scene.pairs, scene.shapes, scene.n_shapes, norm(scene.model.gravity) * h * h
+    if not pairs.ahead:
+        find_touches(scene, h)
+        return
+    scene.n = 0
+    for k in range(pairs.n_near):
+        i, j = pairs.near[k] // n, pairs.near[k] % n
+        place_shape(scene, shapes[i], h, fall)
+        if j < n - scene.n_flat:
+            place_shape(scene, shapes[j], h, fall)
+            meet(scene, i, j)
+        else:
+            meet_flat(scene, i, j)
+    find_limits(scene, scene.q, scene.v, h)
+
+
 @helper
 def forget_pairs(scene):
     scene.pairs.n = scene.pairs.room + 1
@@ -299,13 +333,14 @@ def forget_pairs(scene):
 @kernel(types.void(Scene.type), "touches where a part ends", effort=2)
 def find_touches_again(scene):
     """All of them at this instant; bodies are placed, and the search before this one was for the way here."""
-    pairs, shapes = scene.pairs, scene.shapes
+    pairs, shapes, near = scene.pairs, scene.shapes, scene.pairs.n_near
     if pairs.n <= pairs.room and stay_within(scene):
         scene.n = 0
         for k in range(pairs.n):
             if overlap_all(shapes[pairs.one[k]], shapes[pairs.two[k]]):
                 meet(scene, pairs.one[k], pairs.two[k])
         find_flat(scene)
+        pairs.n_near = near
         find_limits(scene, scene.q, scene.v, 0.0)
     else:
         find_touches(scene, 0.0)

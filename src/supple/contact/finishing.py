@@ -1,17 +1,32 @@
-"""The end of a part of a step: where it leads, and whether it may stand.
+"""A part of a step: to where forces act, where it leads from there, and whether it may stand.
 
-Positions move with the velocities of the end; then shapes that overlap are moved apart, as far as that does no harm.
+Positions move half of the way with the velocities of the beginning, and from there with those of the end; then shapes
+that overlap are moved apart, as far as that does no harm.
 """
 
 from __future__ import annotations
 
-from supple.contact.judging import DEEPEST, energies, energy_excess, farthest_move, too_deep
-from supple.contact.landing import move_bodies, turn_back
+from supple.contact.finding import find_touches_near
+from supple.contact.judging import (
+    DEEPEST,
+    book,
+    energies,
+    energy_excess,
+    farthest_move,
+    forgive,
+    left_to_add,
+    too_deep,
+)
+from supple.contact.landing import move_bodies, speed_of_touch, turn_back
 from supple.integrating.chart import point_into, rate_into
+from supple.integrating.projecting import CLOSED, project_kernel
 from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
 APART = 3  #: attempts to move apart what overlaps
+SINKS = 0.5 * DEEPEST  #: metres, or radians of limits, that shapes may come to overlap until forces act ...
+SLOW = 0.01  #: ... if they approach faster than that, a second
+TRIES = 3  #: until forces act where a part begins
 
 
 @helper
@@ -29,16 +44,79 @@ def move_by(m, step, rate, dv, h):
 
 
 @helper
-def move_part(landing, h):
-    """q and v at the end of a part, before shapes are moved apart."""
+def begin_part(landing):
+    """Keep the state where a part begins, after impacts."""
     step = landing.implicit.body.step
+    for i in range(step.model.nq):
+        landing.q[i] = step.q[i]
+    for j in range(step.model.nv):
+        landing.v[j] = step.v[j]
+
+
+@helper
+def close_part(landing):
+    """Closes loops, and makes velocities keep them closed. Returns whether they are."""
+    if landing.mechanisms.n == 0:
+        return True
+    closing, step = landing.closing, landing.implicit.body.step
     m = step.model
     for i in range(m.nq):
-        landing.q[i] = step.q[i]
+        closing.q[i] = step.q[i]
     for j in range(m.nv):
-        landing.v[j], step.v[j] = step.v[j], landing.implicit.end[j]
-    move_by(m, step, slope_of(step, 0), landing.implicit.end, h)
+        closing.v[j] = step.v[j]
+    closed = project_kernel(closing) == CLOSED
+    for i in range(m.nq):
+        step.q[i] = closing.q[i]
+    for j in range(m.nv):
+        step.v[j] = closing.v[j]
+    return closed
+
+
+@helper
+def move_on(landing, h, halfway):
+    """From where a part of length h begins to where forces act, with the touches there: half of the way if that is
+    wanted, less if shapes would overlap there that do not yet, or loops cannot be closed. Bodies are placed where the
+    part begins."""
+    scene, step = landing.scene, landing.implicit.body.step
+    m, landing.before, early = step.model, 0.5 * h if halfway else 0.0, 0.0
+    for attempt in range(TRIES):
+        closed = True
+        if landing.before > 0.0:
+            move_by(m, step, slope_of(step, 0), landing.v, landing.before)
+            closed = close_part(landing)
+            move_bodies(m, step.q, step.v, landing.placing)
+        find_touches_near(scene, h)
+        early = too_late(scene, step.v) if closed else h
+        if landing.before == 0.0 or early == 0.0:
+            break
+        take_back(landing)
+        landing.before = max(landing.before - early, 0.0) if attempt + 2 < TRIES else 0.0
+
+
+@helper
+def too_late(scene, v):
+    """How long ago shapes began to overlap that have come closer, bodies being placed; 0 if they hardly do."""
+    most = 0.0
+    for k in range(min(scene.n, scene.capacity)):
+        touch = scene.touches[k]
+        if touch.gap < -SINKS:
+            u = speed_of_touch(scene, touch, v, True).x
+            if u < -SLOW:
+                most = max(most, -touch.gap / -u)
+    return most
+
+
+@helper
+def move_part(landing):
+    """q and v at the end of a part, before shapes are moved apart. Returns whether loops are closed."""
+    step = landing.implicit.body.step
+    m = step.model
+    for j in range(m.nv):
+        step.v[j] = landing.implicit.end[j]
+    move_by(m, step, slope_of(step, 0), landing.implicit.end, landing.after)
+    closed = close_part(landing)
     move_bodies(m, step.q, step.v, landing.placing)
+    return closed
 
 
 @helper
@@ -46,22 +124,30 @@ def move_apart(landing, kinetic):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than is to spare,
     and lets nothing else overlap. Returns energies then."""
     scene, step = landing.scene, landing.implicit.body.step
-    m, now, lower, rate = step.model, 0.0, 0.0, 0.0
+    m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
         landing.dv[j] = step.v[j]
+    allowed = left_to_add(landing, landing.spare)
     for attempt in range(APART + 1):
         move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
         move_bodies(m, step.q, step.v, landing.placing)
-        now, lower, _, rate = energies(m, scene.bodies, step.v)
-        if attempt == APART or (now <= kinetic + max(landing.spare, 0.0) and too_deep(scene, landing.ahead) == 0.0):
+        now, lower, _ = energies(m, scene.bodies, step.v)
+        if attempt == APART or (now <= kinetic + allowed and too_deep(scene, landing.ahead) == 0.0):
             break
         for i in range(m.nq):
             step.q[i] = step.q0[i]
+        shrink = shrinks_by(now - kinetic, allowed)
         for j in range(m.nv):
             step.v[j] = landing.dv[j]
-            landing.dq[j] *= 0.25
+            landing.dq[j] *= shrink
     landing.spare -= now - kinetic
-    return now, lower, rate
+    return now, lower
+
+
+@helper
+def shrinks_by(gain, allowed):
+    """By what to multiply a motion that adds to the energy of motion, or lets something else overlap."""
+    return min(max(0.9 * allowed / gain, 0.25), 0.9) if gain > allowed else 0.25
 
 
 @helper
@@ -77,19 +163,24 @@ def take_back(landing):
 
 
 @helper
-def finish_part(landing, kinetic, potential, rate, h, length):
-    """Moves a part of a step of length h, whose energies were these where it began, with the rate of that of gravity.
-    Returns whether it may stand, and the same where it ends."""
+def finish_part(landing, kinetic, potential, h, length):
+    """Moves a part of a step of length h, whose energies were these where it began. Returns whether it may stand, and
+    the same where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
-    move_part(landing, length)
-    now, lower, _, later = energies(m, scene.bodies, step.v)
+    closed = move_part(landing)
+    now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
-    too_high = 0.5 * (lower - potential - length * rate)
-    landing.excess = energy_excess(landing, gain, too_high, kinetic, potential, length / h)
+    landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
     landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
-    good = landing.excess == 0.0 and landing.depth == 0.0
+    good = closed and landing.excess == 0.0 and landing.depth == 0.0
+    if good:
+        book(landing, landing.gain)
+        landing.spare += max(-landing.gain, 0.0)
     if good and landing.apart:
-        now, after, later = move_apart(landing, now)
-        landing.lifted, lower = landing.lifted + max(after - lower, 0.0), after
-    return good, now, lower, later
+        moving, after = move_apart(landing, now)
+        book(landing, moving - now + after - lower)
+        forgive(landing)
+        landing.lifted += max(after - lower, 0.0)
+        now, lower = moving, after
+    return good, now, lower

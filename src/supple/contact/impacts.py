@@ -64,15 +64,15 @@ def bounce(scene, slowest, softer, most, tolerance):
 
 
 @helper
-def bounce_all(scene, slowest, most, tolerance):
+def bounce_all(scene, slowest, share, most, tolerance):
     """Rounds until nothing bounces; `free` is where the velocities at touches are then, and `total` the sum of z.
-    Returns the worst fault of a round, -1 if there is no room, and
-    how many there were."""
+    share: of the restitution, at most. Returns the worst fault of a round, -1 if there is no room, and how many there
+    were."""
     worst, rounds = 0.0, 0
     for i in range(scene.n_present):
         scene.total[scene.present[i]] = 0.0
     while rounds < ROUNDS and approaching(scene, slowest):
-        softer, fault, work = 1.0, 0.0, 1.0
+        softer, fault, work = share, 0.0, 1.0
         for attempt in range(SOFTER + 1):
             fault, work = bounce(scene, slowest, softer, most, tolerance)
             if fault < 0.0:

@@ -1,14 +1,13 @@
 """Whether a part of a step may stand: by what it did to energy, and by how deep shapes overlap where it ends.
 
-The rows of touches and velocity products are those of the part's beginning, and touches are those that were near then.
+The rows of touches and velocity products are those of the part's middle, and touches are those that were near then.
 What bodies do otherwise, because they turn fast or because others strike them, is of second order in the length of the
 part: one that goes wrong is taken again, half as long.
 
     E' - E - W <= gain    E: of motion, and of gravity;  W: the work of the forces of joints and of pushes on bodies
 
-Positions move with the velocities of the end, so what forces accelerate upwards rises too far: the energy of gravity is
-too high by half a part's length times the change of its rate. That does not add up, as the rate goes with velocities;
-no more of it than W is forgiven.
+Gains within that bound could add up. What E - W is higher than the lowest that it has been in a run is kept account of
+from step to step, and limited likewise.
 
 Touches only take energy, as they are solved. Moving shapes apart is not of second order: as much of it is done as adds
 no more to the energy of motion; what it lifts is counted.
@@ -28,23 +27,25 @@ from supple.spatial.compiler import helper, part
 DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more
 GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
 #: shapes apart may
+RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from any instant to any other
+SHORT = 0.1  #: of a step: shorter parts may add more than that
+REPAID = 5e-3  #: of restitution, if half of that has been added
 ROUNDING = 1e-12  #: of the energies
 
 
 @part
 def energies(m, bodies, v):
-    """Of motion, and of gravity, of bodies as they are placed; the mass of all; the rate of the energy of gravity."""
-    kinetic, potential, mass, rate = 0.0, 0.0, 0.0, 0.0
+    """Of motion, and of gravity, of bodies as they are placed; and the mass of all."""
+    kinetic, potential, mass = 0.0, 0.0, 0.0
     for b in range(m.n):
         body = bodies[b]
         I = turned_inertia(body.R, m.shapes[b])
         kinetic += 0.5 * (body.V @ (I @ body.V))
         potential -= dot(body.P * I.m + I.h, m.gravity)
         mass += I.m
-        rate -= dot(body.V.lin * I.m + cross(body.V.ang, I.h), m.gravity)
     for j in range(m.nv):
         kinetic += 0.5 * m.dofs[j].armature * v[j] * v[j]
-    return kinetic, potential, mass, rate
+    return kinetic, potential, mass
 
 
 @helper
@@ -102,19 +103,52 @@ def depth_before(scene, now):
 
 
 @helper
-def energy_excess(landing, gain, too_high, kinetic, potential, share):
+def energy_excess(landing, gain, kinetic, potential, share):
     """What a part adds to the energy, relative to the scale of its step, if that is more than it may; otherwise 0.
-    too_high: what of it is because bodies rise with the velocities of the end. kinetic, potential: where it began.
-    share: its length, relative to the step's."""
-    gain -= min(max(too_high, 0.0), max(landing.work, 0.0))
-    allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + ROUNDING * (kinetic + abs(potential))
-    return gain / (landing.scale + 1e-12) if gain > allowed else 0.0
+    kinetic, potential: where it began. share: its length, relative to the step's."""
+    landing.gain, rounding = gain, ROUNDING * (kinetic + abs(potential))
+    allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + rounding
+    rises = gain > rounding and landing.risen + gain > RISE * landing.largest and share > SHORT
+    return gain / (landing.scale + 1e-12) if gain > allowed or rises else 0.0
+
+
+@helper
+def begin_account(landing, kinetic, mass, gravity, h):
+    """Of a step of length h, at whose beginning bodies have this energy of motion."""
+    landing.scale = kinetic + mass * dot(gravity, gravity) * h * h
+    landing.largest = max(landing.largest, landing.scale)
+
+
+@helper
+def book(landing, gain):
+    """What impacts add to the energy, or a part that may stand."""
+    landing.risen = max(landing.risen + gain, 0.0)
+
+
+@helper
+def forgive(landing):
+    """What the energy has risen by more than it may does not count against parts that follow."""
+    landing.risen = min(landing.risen, RISE * landing.largest)
+
+
+@helper
+def share_of_bounce(landing):
+    """Of restitution: what is struck gives back what parts have added, before they may add no more."""
+    return 1.0 - REPAID if landing.risen > 0.5 * RISE * landing.largest else 1.0
+
+
+@helper
+def left_to_add(landing, spare):
+    """What moving shapes apart may add to the energy of motion. spare: of the step's."""
+    return max(min(spare, RISE * landing.largest - landing.risen), 0.0)
 
 
 @helper
 def count_rough(landing):
     """A part that stands although it should not."""
     landing.rough += 1
+    book(landing, landing.gain)
+    forgive(landing)
     landing.gained = max(landing.gained, landing.excess)
     landing.deepest = max(landing.deepest, landing.depth)
 

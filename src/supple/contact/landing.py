@@ -11,6 +11,7 @@ from __future__ import annotations
 from supple.contact.mechanisms import Mechanisms, find_basis, keep_closed
 from supple.contact.memory import LIMIT, Scene
 from supple.contact.points import norm
+from supple.contact.rows import add_changes, push_z
 from supple.exact.aba import aba, aba_scratch, accelerate_joints, joint_force
 from supple.exact.call_kernels import Call
 from supple.exact.jacobians import axis_along, move_all
@@ -18,6 +19,7 @@ from supple.exact.kinematics import placed_scratch
 from supple.exact.motion import CallState, joint_motion, joint_of, world_at_rest
 from supple.exact.rnea import rigid_force
 from supple.integrating.implicit import Implicit, line_up
+from supple.integrating.projecting import Projection
 from supple.integrating.stages import slope_of
 from supple.model.joint_poses import DOF, with_moving_axes
 from supple.model.moving import FREE, PLANAR, rotation_at, set_triple, triple
@@ -38,6 +40,8 @@ from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Integers, Number
 from supple.spatial.structs import Link, Struct
 
+SURE = 0.1  #: of a step: in shorter parts, which follow sudden changes, touches are expected to do nothing
+
 
 class Landing(Struct):
     """A step with touches."""
@@ -46,6 +50,7 @@ class Landing(Struct):
     scene = Link(Scene)
     ahead = Link(Scene)  # the same, and touches where a part ends
     mechanisms = Link(Mechanisms)
+    closing = Link(Projection)  # of loops, if there are any
     placing = Link(Call)
     owner = Integers()  # the body of every degree of freedom
     middle = fields.Floats()  # (nv,) velocities in the middle of a part
@@ -57,6 +62,8 @@ class Landing(Struct):
     most = Integer()  # sweeps
     overlap = Number()  # that is left alone, in metres
     next = Number()  # how long a part may be until something bounces
+    before = Number()  # how long bodies move in a part before forces act on them ...
+    after = Number()  # ... and after that
     fault = Number()  # the worst that is left, relative to the tolerance
     sweeps = Integer()  # of all parts
     parts = Integer()
@@ -66,7 +73,14 @@ class Landing(Struct):
     work = Number()  # of forces in a part
     lifted = Number()  # energy of gravity, by moving apart what overlaps
     spare = Number()  # what moving apart may still add to the energy of motion
+    placed = Integer()  # whether bodies are placed where the last step ended, with these energies, of motion and ...
+    kinetic = Number()
+    potential = Number()  # ... of gravity
+    mass = Number()  # of all of them
     scale = Number()  # of energies in a step
+    largest = Number()  # of all scales so far
+    risen = Number()  # by how much the energy is higher than it was at best, other than by the work of forces
+    gain = Number()  # what a part adds to it
     excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
     depth = Number()  # ... and how deep shapes overlap then, likewise
     rough = Integer()  # parts that stand although they should not, and the largest of both in them
@@ -195,21 +209,41 @@ def lift_biases(m, v, tau, work):
 
 
 @part
-def free_velocities(landing, h):
-    """Velocities at the end of a part without impulses, in `end`; the factors are those of H + h D + h^2 K. Returns the
-    smallest D."""
-    implicit, middle = landing.implicit, landing.middle
+def accelerate_freely(landing, h):
+    """Accelerations without impulses; the factors are those of H + h D + h^2 K, and loops keep closed by their rows.
+    Returns the smallest D."""
+    implicit = landing.implicit
     body, step, call = implicit.body, implicit.body.step, implicit.body.aba
-    m, a, work = step.model, from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
+    a, work = from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
     line_up(implicit, h)
     state = CallState(step.q, step.v, body.tau, implicit.pushed > 0, implicit.wrenches)
     D = aba(call.model, state, a, work)
-    if not D > 0.0:
-        return D
-    for j in range(m.nv):
-        middle[j] = step.v[j] + 0.5 * h * a[j]
-    if landing.mechanisms.n > 0:
+    if D > 0.0 and landing.mechanisms.n > 0:
         find_basis(landing.mechanisms, landing.scene, work, landing.owner, step.q)
+    return D
+
+
+@helper
+def expect_changes(scene, m, work, dv):
+    """dv: what the impulses do that touches have before they are solved for."""
+    for i in range(scene.n_present):
+        scene.z[scene.present[i]] = dv[scene.present[i]] = 0.0
+    for k in range(scene.n):
+        push_z(scene, scene.touches[k], scene.touches[k].lam)
+    add_changes(m, work, scene.z, dv)
+
+
+@part
+def free_velocities(landing, h):
+    """Velocities at the end of a part without impulses, in `end`, from accelerations and rows of touches."""
+    implicit, middle = landing.implicit, landing.middle
+    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
+    m, a, work = step.model, from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
+    expect_changes(landing.scene, m, work, landing.dv)
+    expected = 1.0 if h > SURE * landing.last else 0.0
+    for j in range(m.nv):
+        middle[j] = step.v[j] + 0.5 * (h * a[j] + expected * landing.dv[j])
+    if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, middle, landing.dv)
     bias_forces(landing.scene, CallState(step.q, middle, body.tau, implicit.pushed > 0, implicit.wrenches), work)
     lift_biases(call.model, step.v, body.tau, work)  # damping is of the beginning
@@ -219,7 +253,14 @@ def free_velocities(landing, h):
     turn_with(m, step.v, middle, h, implicit.end)
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, implicit.end, landing.dv)
-    return D
+
+
+@helper
+def may_close(landing, touch, h):
+    """How fast a touch may close at the end of a part of length h: so that nothing overlaps before forces act in the
+    next part, which is as long; what bounces, until the end of this one."""
+    bounces = touch.restitution > 0.0 and touch.free.x < -landing.slowest
+    return max(touch.gap, 0.0) / (landing.after if bounces else landing.after + 0.5 * h)
 
 
 @helper
@@ -232,6 +273,6 @@ def prepare_touches(landing, h):
         touch = scene.touches[k]
         touch.before = speed_of_touch(scene, touch, step.v, True)
         touch.free = relative_speed(scene, touch, landing.implicit.end)
-        touch.bias = max(touch.gap, 0.0) / h
+        touch.bias = may_close(landing, touch, h)
         largest = max(largest, norm(touch.before), norm(touch.free))
     return largest

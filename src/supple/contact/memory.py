@@ -66,6 +66,9 @@ class Pairs(Struct):
     one = Integers()
     two = Integers()
     axis = Integer()  # of the sweep
+    ahead = Integer()  # whether they were searched for with the motion of a part
+    n_near = Integer()
+    near = Integers()  # shape * n_shapes + other: those that touch within its time, planes and height fields included
 
 
 class Touch(Struct):

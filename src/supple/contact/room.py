@@ -48,6 +48,7 @@ from supple.exact.aba import ABA
 from supple.exact.calls import Algorithm, HostWork
 from supple.exact.kinematics import POSES, Spatial, poses
 from supple.exact.tables import host_tables
+from supple.integrating.closing import projector
 from supple.integrating.implicit import ImplicitRoom
 from supple.model.joints import JointType
 from supple.model.manifold import UNLIMITED, layout
@@ -59,6 +60,7 @@ from supple.spatial.held import Held
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+NO_KEY = -1.0  #: of the row that is not a touch's
 LENGTH = 1e-4  #: metres that count as near, whatever the velocities
 EXERTED = 4  #: touches of all parts of a step that there is room for, relative to those of one
 ROUGHEST = 1e3  #: friction beyond this counts as this: equations of cones that are flatter are not solved as well
@@ -248,6 +250,8 @@ class ContactRoom(ImplicitRoom):
             overlap=contacts.overlap, q=np.zeros(model.nq),
             **{name: np.zeros(model.nv) for name in ("middle", "v", "dv", "dq")},
         )  # fmt: skip
+        if not model.is_tree:
+            self.landing.closing = projector(model).memory
         self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
         self._room_for(64, 64 * 16)
         self._take, self._strayed = contact_step.load(), strayed.load()
@@ -271,7 +275,7 @@ class ContactRoom(ImplicitRoom):
         if so_far:
             exerted[:so_far] = self.scene.exerted[:so_far]
         self.scene.exerted, self.scene.exerted_room = exerted, len(exerted)
-        self.pairs.one, self.pairs.two = np.zeros((2, PAIRS * touches), dtype=np.int64)
+        self.pairs.one, self.pairs.two, self.pairs.near = np.zeros((3, PAIRS * touches), dtype=np.int64)
         self.pairs.room, self.pairs.n = PAIRS * touches, PAIRS * touches + 1
 
     def _more_entries(self, wanted: int) -> None:
@@ -351,8 +355,10 @@ class ContactRoom(ImplicitRoom):
         self.force[:], self.implicit.pushed = tau, wrenches is not None
         if wrenches is not None:
             self._wrenches[:] = wrenches
+        risen, largest = self.landing.risen, self.landing.largest
         while True:
             self.begin(q, v)
+            self.landing.risen, self.landing.largest = risen, largest
             status = self._take(self.landing.address, h)
             if status == MORE_TOUCHES:
                 touches = max(self.scene.n, self.scene.capacity, self.pairs.n // PAIRS + 1)
@@ -374,13 +380,22 @@ class ContactRoom(ImplicitRoom):
         return bool(status == DONE)
 
     @property
+    def account(self) -> Floats:
+        """(1, 4) what steps have added to the energy: -1, which is no key, and two sums [judging.py]."""
+        return np.array([[NO_KEY, self.landing.risen, self.landing.largest, 0.0]])
+
+    @property
     def known(self) -> Floats:
-        """(k, 4) what the next step begins with: keys, and forces; steps of the same state with the same are alike."""
+        """(k, 4) what the next step begins with: the account of energy, then keys, and forces; steps of the same state
+        with the same are alike."""
         rows = self.scene.known[: self.scene.n_known]
-        return np.column_stack([rows["key"].astype(np.float64), rows["lam"]])
+        return np.concatenate([self.account, np.column_stack([rows["key"].astype(np.float64), rows["lam"]])])
 
     @known.setter
     def known(self, rows: Floats) -> None:
+        self.landing.risen = self.landing.largest = 0.0
+        if len(rows) and rows[0, 0] == NO_KEY:
+            (self.landing.risen, self.landing.largest), rows = rows[0, 1:3], rows[1:]
         if len(rows) > self.scene.capacity:
             self._room_for(2 * len(rows), self.scene.room)
         to = self.scene.known

@@ -1,12 +1,15 @@
 """A step of time with touches [Stewart and Trinkle 1996; Moreau 1988; Anitescu and Potra 1997].
 
-The velocities at the end of a part of length h are
+A part of length h moves bodies half of the way, lets forces act there, and moves them on:
 
+    q_m = q moved by v for h/2
     (H + h D + h^2 K) (v' - v) = h (tau - C) + J^T lam         springs and dampers of joints as in implicit.py
     0 <= lam_n,   0 <= gap + h u_n',   lam_n (gap + h u_n') = 0,   friction as in cone.py,   u' = J v'
-    q' = q moved by v' for h
+    q' = q_m moved by v' for h/2
 
-so that what comes closer than its gap just touches at the end. Velocities are those of landing.py.
+H, C, J and gaps are those at q_m, so that what comes closer than its gap just touches where forces act next. Velocities
+are those of landing.py. Where shapes would overlap at q_m, forces act earlier [finishing.py]; and so they do, where the
+part begins, if it begins with a bounce or ends where a touch with restitution closes.
 
 Where shapes overlap, positions alone are moved apart [overlap.py].
 
@@ -23,11 +26,12 @@ from numba import types
 
 from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, forget_pairs, join_limits
-from supple.contact.finishing import finish_part, take_back
+from supple.contact.finishing import begin_part, finish_part, move_on, take_back
 from supple.contact.impacts import CLOSED, bounce_all
-from supple.contact.judging import GAIN, count_rough, energies, work_of_forces
+from supple.contact.judging import GAIN, begin_account, book, count_rough, energies, share_of_bounce, work_of_forces
 from supple.contact.landing import (
     Landing,
+    accelerate_freely,
     body_motions,
     free_velocities,
     move_bodies,
@@ -63,16 +67,19 @@ PARTS_MOST = 8
 
 
 @helper
-def until_strike(scene, h, slowest):
-    """How long until the first touch with restitution closes: gap + u t + a t^2 = 0, as the part would have it."""
+def until_strike(scene, h, before, slowest):
+    """How long until the first touch with restitution closes, in a part of length h whose forces act after the time
+    `before`: gap + u t + (1 - before/h) a t^2 = 0, as the part would have it. The gap is that where it begins; it is
+    only known to first order if forces do not act there."""
     soonest = h
     for k in range(scene.n):
         touch = scene.touches[k]
-        if touch.restitution > 0.0 and touch.gap > CLOSED * scene.length:
+        gap = max(touch.gap - before * touch.before.x, 0.0)
+        if touch.restitution > 0.0 and (gap > CLOSED * scene.length or before > 0.0):
             u, a = touch.before.x, (touch.free.x - touch.before.x) / h
-            root = u * u - 4.0 * a * touch.gap
+            root = u * u - 4.0 * (1.0 - before / h) * a * gap
             if root >= 0.0:
-                t = 2.0 * touch.gap / (math.sqrt(root) - u) if math.sqrt(root) > u else 2.0 * h
+                t = 2.0 * gap / (math.sqrt(root) - u) if math.sqrt(root) > u else 2.0 * h
                 if t < soonest and u + a * t < -slowest:
                     soonest = t
     return soonest
@@ -116,18 +123,19 @@ def solve_part(landing, h, last):
     implicit, scene = landing.implicit, landing.scene
     body, step = implicit.body, implicit.body.step
     m, gravity = step.model, norm(step.model.gravity)
-    slowest = landing.slowest
+    slowest, landing.after = landing.slowest, h - landing.before
     for k in range(0, body.law_size, LAW):
         implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
     for attempt in range(SOLVES):
-        if not free_velocities(landing, h) > 0.0:
+        if not accelerate_freely(landing, h) > 0.0:
             return SINGULAR
         work = aba_scratch(body.aba)
         if not rows_at(landing, work):
             return MORE_ENTRIES
+        free_velocities(landing, h)
         largest = prepare_touches(landing, h)
         if attempt == 0 and landing.bounces < STRIKES_MOST:
-            landing.next = until_strike(scene, h, slowest)
+            landing.next = until_strike(scene, h, landing.before, slowest)
             if landing.next < h:
                 landing.next = max(landing.next, SHARE * h)
                 return STRIKES
@@ -144,10 +152,10 @@ def solve_part(landing, h, last):
         add_changes(m, work, scene.z, landing.dv)
         for j in range(m.nv):
             implicit.end[j] += landing.dv[j]
-        landing.apart = push_apart(scene, h, landing.overlap)
+        landing.apart = push_apart(scene, landing.after, landing.overlap)
         if landing.apart:
             add_changes(m, work, scene.total, landing.dq)
-        again = join_limits(scene, step.q, implicit.end, h)
+        again = join_limits(scene, step.q, implicit.end, landing.after + 0.5 * h)
         if scene.n > scene.capacity:
             return MORE_TOUCHES
         again = (body.law_size > 0 and reline(implicit, h)) or again
@@ -179,7 +187,7 @@ def bounce_here(scene, landing, m, work, v):
         touch.free = relative_speed(scene, touch, v)
         largest = max(largest, norm(touch.free))
     tolerance = landing.tolerance * (largest + 1e-12)
-    worst, rounds = bounce_all(scene, landing.slowest, landing.most, tolerance)
+    worst, rounds = bounce_all(scene, landing.slowest, share_of_bounce(landing), landing.most, tolerance)
     if worst < 0.0:
         return MORE_EQUATIONS
     landing.bounces += rounds
@@ -202,11 +210,12 @@ def strike(landing):
         return DONE
     for k in range(0, body.law_size, LAW):
         implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
-    if not free_velocities(landing, 0.0) > 0.0:
+    if not accelerate_freely(landing, 0.0) > 0.0:
         return SINGULAR
     work = aba_scratch(body.aba)
     if not rows_at(landing, work):
         return MORE_ENTRIES
+    free_velocities(landing, 0.0)
     if landing.mechanisms.n > 0:  # rows of touches are those of velocities that keep loops closed
         for j in range(step.model.nv):
             step.v[j] = implicit.end[j]
@@ -269,10 +278,34 @@ def careful_length(scene, h):
     return h / max(parts, 1)
 
 
+@helper
+def begins_where_ended(landing, step):
+    """Whether a step begins where the one before ended: then bodies are placed, and their energies known."""
+    same = landing.placed > 0
+    for i in range(step.model.nq if same else 0):
+        same = same and step.q[i] == step.q0[i]
+    for j in range(step.model.nv if same else 0):
+        same = same and step.v[j] == step.v0[j]
+    return same
+
+
+@helper
+def place_beginning(landing, h):
+    """Bodies where a step of length h begins. Returns their energies, and their mass."""
+    step = landing.implicit.body.step
+    known = begins_where_ended(landing, step)
+    place_stage(step, 0, h)
+    if not known:
+        move_bodies(step.model, step.q, step.v, landing.placing)
+        landing.kinetic, landing.potential, landing.mass = energies(step.model, landing.scene.bodies, step.v)
+    landing.placed = 0
+    return landing.kinetic, landing.potential, landing.mass
+
+
 @kernel(types.void(Landing.type), "touches where a step begins")
 def look(landing):
     """The touches at q0, at rest."""
-    step = landing.implicit.body.step
+    step, landing.placed = landing.implicit.body.step, 0
     place_stage(step, 0, 0.0)
     move_bodies(step.model, step.q, step.v, landing.placing)
     find_touches(landing.scene, 0.0)
@@ -284,7 +317,7 @@ def strayed(landing, h):
     """Whether a step of length h that nothing seemed to touch, and whose end is q0 and v0, may have touched something
     all the same, because forces made bodies fast. Returns by how much a shape moved farther than touches were searched
     for, in metres; 0 if a joint alone is beyond its limit, and -1 if neither is."""
-    scene, step = landing.scene, landing.implicit.body.step
+    scene, step, landing.placed = landing.scene, landing.implicit.body.step, 0
     place_stage(step, 0, 0.0)
     move_bodies(step.model, step.q, step.v, landing.placing)
     most = -1.0
@@ -310,15 +343,13 @@ def contact_step(landing, h):
     implicit, scene = landing.implicit, landing.scene
     step = implicit.body.step
     m, left = step.model, h
-    place_stage(step, 0, h)
+    kinetic, potential, mass = place_beginning(landing, h)
     landing.parts = landing.bounces = landing.sweeps = landing.rough = 0
     landing.lifted = landing.fault = landing.gained = landing.deepest = 0.0
     landing.slowest = 2.0 * norm(m.gravity) * h + 1e-9
     landing.last, longest = h, h
     begin_exerting(scene)
-    move_bodies(m, step.q, step.v, landing.placing)
-    kinetic, potential, mass, rate = energies(m, scene.bodies, step.v)
-    landing.scale = kinetic + mass * dot(m.gravity, m.gravity) * h * h
+    begin_account(landing, kinetic, mass, m.gravity, h)
     landing.spare = GAIN * landing.scale
     while left > SHARE * h:
         find_touches(scene, left)
@@ -331,24 +362,35 @@ def contact_step(landing, h):
         if status != DONE:
             return status
         if landing.bounces > bounces:
-            kinetic, potential, _, rate = energies(m, scene.bodies, step.v)
+            bounced, potential, _ = energies(m, scene.bodies, step.v)
+            book(landing, bounced - kinetic)
+            kinetic = bounced
         length, halves, longest, good = min(careful_length(scene, left), longest), 0, h, True
+        begin_part(landing)
+        landing.before, halfway = 0.0, True
         while True:
+            if landing.bounces == bounces:
+                move_on(landing, length, halfway)
+                if scene.n > scene.capacity:
+                    return MORE_TOUCHES
             recall(scene, length)
             last = halves == HALVES or length <= SHORTEST * h
             status = solve_part(landing, length, last)
             if status == STRIKES:
-                length = landing.next
+                length = length if landing.before > 0.0 else landing.next
+                halfway = False
+                take_back(landing)
             elif status == UNSOLVED and not last:
                 longest = length
                 length, halves = 0.5 * length, halves + 1
+                take_back(landing)
             elif status != DONE:
                 return status
             else:
                 lifted, spare = landing.lifted, landing.spare
-                good, now, lower, later = finish_part(landing, kinetic, potential, rate, h, length)
+                good, now, lower = finish_part(landing, kinetic, potential, h, length)
                 if good or length <= FINEST * h:
-                    kinetic, potential, rate = now, lower, later
+                    kinetic, potential = now, lower
                     break
                 take_back(landing)
                 longest = length
@@ -359,4 +401,5 @@ def contact_step(landing, h):
         add_exerted(scene)
         landing.parts += 1
         left -= length
+    landing.kinetic, landing.potential, landing.placed = kinetic, potential, 1
     return DONE

@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class Contact:
     """A point where two shapes touch: result.contacts(i). Vectors are in world coordinates; lengths in m, forces in N,
-    velocities in m/s. Gap, point and normal are those where the step began, or its last part if it was divided."""
+    velocities in m/s. Gap, point and normal are those where forces acted: in the middle of the step, or of its last
+    part if it was divided."""
 
     shape: str
     other: str

@@ -158,7 +158,7 @@ def touching(take: Take, known: Floats) -> Take:
             flown = take(f, t, q, v, h)
             beyond = room.strayed(*flown.inside(1.0), h)
             if beyond is None:
-                return flown._replace(touches=np.zeros((0, COLUMNS)), known=np.zeros((0, 4)), limits=np.zeros_like(v))
+                return flown._replace(touches=np.zeros((0, COLUMNS)), known=room.account, limits=np.zeros_like(v))
             touches(beyond)
         last, found, left, limits = (room.q.copy(), room.v.copy()), room.rows(), room.known, room.limit_forces()
         f.faults.note(room.landing)
