@@ -45,7 +45,7 @@ def add_touch(scene, i, j, point, n, gap, feature):
     if touch.friction < 0.0:
         touch.friction = 1.0
     touch.restitution = max(A.restitution, B.restitution)
-    touch.active = 1
+    touch.active, touch.struck = 1, Vec3(0.0, 0.0, 0.0)
 
 
 @helper
