@@ -119,6 +119,14 @@ def enter_group(scene):
 
 
 @helper
+def enter_all_groups(scene):
+    """Makes all groups the present one. Returns whether there are any."""
+    T = scene.deep
+    T.low, T.high = 0, T.begins[T.n_groups] if T.n_groups > 0 else 0
+    return T.high > 0
+
+
+@helper
 def is_deep(scene):
     """Whether the present island has passes."""
     return scene.deep.high > 0

@@ -8,8 +8,10 @@ at its beginning, and only forces go through the tree again.
 
 from __future__ import annotations
 
+from supple.contact.deep_groups import enter_all_groups
 from supple.contact.mechanisms import Mechanisms, find_basis, keep_closed
 from supple.contact.memory import LIMIT, Scene
+from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, push_z
 from supple.exact.aba import aba, aba_scratch, accelerate_joints, joint_force
@@ -230,6 +232,12 @@ def expect_changes(scene, m, work, dv):
         scene.z[scene.present[i]] = dv[scene.present[i]] = 0.0
     for k in range(scene.n):
         push_z(scene, scene.touches[k], scene.touches[k].lam)
+    if enter_all_groups(scene):
+        begin_pass(scene)
+        for k in range(scene.n):
+            if scene.touches[k].deep > 0:
+                push_bodies(scene, scene.touches[k], scene.touches[k].lam)
+        finish_pass(scene, scene.z)
     add_changes(m, work, scene.z, dv)
 
 
