@@ -189,6 +189,8 @@ def test_impulses_by_passes_are_a_solution_by_rows(case: str) -> None:
         if not first.take(q, v, H, np.zeros(model.nv), None):
             q, v = (final := supple.simulate(model, q, v, dt=H, duration=H).final).q, final.v
             continue
+        for _ in range(8):  # where forces act depends on the impulses that are expected: until these are what is found
+            assert first.take(q, v, H, np.zeros(model.nv), None)
         for room in (passes, rows):
             room.known = first.known
             assert room.take(q, v, H, np.zeros(model.nv), None)
