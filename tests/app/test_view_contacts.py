@@ -33,7 +33,7 @@ def drop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         b.add_shape(f"plate{i}", "box", (0.4, 0.4, 0.04), friction=0.5)
     model = b.build()
     q = model.neutral()
-    q[:3], q[7:10] = (-0.6, 0, 1.02), (0.6, 0, 1.02)
+    q[:3], q[7:10] = (-0.3, 0, 0.62), (0.3, 0, 0.62)
     path = tmp_path_factory.mktemp("run") / "drop.h5"
     up = supple.Push("plate1", (0, 0, 2.0 * 9.81), frame="world")
     supple.simulate(model, q, duration=1.0, dt=5e-3, record=path, contacts=supple.Contacts(ground=0.0), forces=[up])
@@ -85,7 +85,7 @@ def test_arrows_follow_contacts_in_a_recording(browser: Browser, drop: Path) -> 
         rows = np.flatnonzero(pushes(browser.picture())[:, : browser.picture().shape[1] // 2].any(axis=1))
         go(0.3)
         other = np.flatnonzero(pushes(browser.picture())[:, browser.picture().shape[1] // 2 :].any(axis=1))
-        assert rows.max() > other.max() + 20  # they stand on the floor, and the plate hangs a metre above it
+        assert rows.max() > other.max() + 20  # they stand on the floor, and the plate hangs above it
     finally:
         player.stop()
         thread.join()
