@@ -190,6 +190,18 @@ def test_collision_meshes_that_are_not_read_are_reported(tmp_path: Path) -> None
     assert not model.shape_list and [r.subject for r in model.report] == ["collision"] * 2
 
 
+def test_a_kind_of_collision_geometry_that_is_not_supported_is_named(tmp_path: Path) -> None:
+    model = urdf(tmp_path, geometry('<ellipsoid radii="1 2 3"/>'))
+    assert not model.shape_list and "<ellipsoid> is not supported" in next(iter(model.report)).message
+
+
+def test_a_hull_that_is_too_large_is_told_how_large_it_may_be(tmp_path: Path) -> None:
+    binary_stl(tmp_path / "a.stl", CORNERS[[[0, 1, 2], [3, 4, 5], [5, 6, 7]]])
+    with pytest.raises(ParseError, match=r"within 1e\+09 m") as e:
+        urdf(tmp_path, geometry('<mesh filename="a.stl" scale="1e12 1e12 1e12"/>'))
+    assert e.value.line == 3
+
+
 def test_mjcf_geoms_are_shapes(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     path = tmp_path / "robot.xml"
@@ -250,6 +262,38 @@ def test_a_shape_that_is_apart_from_a_misspelt_one_is_told_so() -> None:
     b.add_shape(0, "sphere", (0.1,), name="hand", apart=("fingre",))
     with pytest.raises(ModelError, match="did you mean 'finger'"):
         b.build()
+
+
+@pytest.mark.parametrize(("margin", "gap"), [(0.02, 0.0), (0.02, 0.005), (0.0, 0.01)])
+def test_shapes_of_an_mjcf_rest_where_those_of_mujoco_do(tmp_path: Path, margin: float, gap: float) -> None:
+    """MuJoCo's contacts are soft: a ball of this weight sinks in by less than a millimetre. A gap exerts no force."""
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text(f"""<mujoco><worldbody><geom type="plane" size="1 1 1" margin="0.01"/>
+    <body pos="0 0 .2"><freejoint/><geom size=".1" margin="{margin}" gap="{gap}"/></body></worldbody></mujoco>""")
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    for _ in range(1000):
+        mujoco.mj_step(m, data)
+    model = supple.load(path)
+    q = model.neutral()
+    q[2] = 0.2
+    run = supple.simulate(model, q, duration=1.0, dt=2e-3, contacts=True)
+    assert run.q[-1, 2] == pytest.approx(0.1 + 0.01 + margin, abs=1e-6)
+    assert data.qpos[2] == pytest.approx(run.q[-1, 2], abs=1e-3)
+
+
+def test_pairs_of_an_mjcf_whose_geoms_do_not_touch_are_reported(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text("""<mujoco><worldbody>
+    <geom name="floor" type="plane" size="1 1 1" contype="0" conaffinity="0"/>
+    <geom name="step" type="box" size="1 1 1"/>
+    <body><freejoint/><geom name="g" size=".1" contype="2" conaffinity="1"/></body></worldbody>
+    <contact><pair name="p" geom1="floor" geom2="g"/><pair name="q" geom1="step" geom2="g"/></contact></mujoco>""")
+    said = [remark.message for remark in supple.load(path).report if remark.subject == "contact"]
+    assert any("'p'" in x and "keep its geoms apart" in x and "'q'" not in x for x in said)
+    assert any("'q'" in x and "own parameters" in x and "'p'" not in x for x in said)
 
 
 def test_a_negative_margin_of_an_mjcf_is_reported(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import supple
 from supple import scenes
-from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, RIGID, SPRING, TORQUE
+from supple.viewing.colours import ACTIVE, ANCHOR, FORCE, PLANE, RIGID, SPRING, TORQUE
 from supple.viewing.movie import Wanted, export_movie, schedule
 from supple.viewing.show import shown_as
 from supple.viewing.timeline import HOLD, Timeline
@@ -175,3 +175,16 @@ def test_what_cannot_be_drawn_is_refused(wrong: dict[str, Any]) -> None:
 def test_other_endings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(supple.ViewError, match="moving picture ends in"):
         export_movie(adaptive(), tmp_path / "p.txt")
+
+
+def test_a_floor_that_reaches_behind_the_camera_is_drawn(tmp_path: Path) -> None:
+    builder = supple.ModelBuilder()
+    builder.add_body("ball", joint="free", mass=1.0, inertia=[0.004] * 3)
+    builder.add_shape("ball", "sphere", 0.1)
+    ball = builder.build()
+    q = ball.neutral()
+    q[2] = 0.2
+    run = supple.simulate(ball, q, duration=0.01, contacts=supple.Contacts(ground=0.0))
+    view = Wanted(frames=1, size=(160, 120), camera="0.2,0,0.05:-1,0,-0.2")
+    export_movie(run, tmp_path / "floor.png", view)
+    assert count(pictures(tmp_path / "floor.png")[0], PLANE) > 0.1 * 160 * 120

@@ -18,7 +18,7 @@ from supple.viewing.batch import with_world
 from supple.viewing.colours import ACTIVE, EXACT, RIGID, WORST, paint, shade
 from supple.viewing.live import Live
 from supple.viewing.picking import pick
-from supple.viewing.solids import solids
+from supple.viewing.solids import solids, touching_solids
 from supple.viewing.timeline import Timeline, fit_speed
 
 pytest.importorskip("viser")
@@ -362,3 +362,15 @@ def test_shapes_without_their_sizes_are_not_drawn(kind: str, size: tuple[float, 
     builder.add_visual("a", kind, size)
     drawn, failed = solids(builder.build())
     assert not drawn and f"a {kind}" in failed[0]
+
+
+def test_ground_that_no_visual_shows_is_drawn_beside_the_visuals_of_the_world() -> None:
+    builder = supple.ModelBuilder("hills")
+    builder.add_body("a", joint="free", mass=1.0, inertia=np.eye(3))
+    builder.add_visual(None, "box", (1.0, 1.0, 1.0), name="box")
+    builder.add_visual(None, "mesh", (1.0, 1.0, 1.0), name="rock")  # of an MJCF: its file is not known
+    builder.add_shape(None, "box", (1.0, 1.0, 1.0), name="box")
+    builder.add_shape(None, "hull", points=np.eye(4)[:, :3], name="rock")
+    builder.add_shape(None, "heights", (6.0, 4.0), points=np.zeros((2, 3)), name="hills")
+    made = touching_solids(builder.build(), np.array([-1]))
+    assert sorted(len(batch.vertices) for batch in made) == [4, 6]  # the rock and the hills; the box has its visual

@@ -15,8 +15,10 @@ from supple import scenes
 from supple.model.clip import Clip
 from supple.simulating.described import forces_again, given, other_forces, plane_again
 from supple.viewing.colours import FORCE
+from supple.viewing.reached import motion
 from supple.viewing.scenery import Scenery, _arrow, _coil, _ring, ground_of
 from supple.viewing.show import shown_as
+from supple.viewing.timeline import Timeline
 
 
 def ends(batch: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -116,6 +118,24 @@ def test_a_motion_without_feet_says_why_no_force_of_the_ground_is_drawn() -> Non
     )
     few, *_ = shown_as(Clip(clip.model, clip.times[:3], clip.q[:3], ("LeftFoot",)))
     assert "too few" in Scenery.of(few).legend([])[0].text
+
+
+def test_bodies_are_not_made_small_by_the_arrows_of_their_contacts() -> None:
+    """A ball is thrown on the floor: the arrow of the impact is longer than the ball is wide."""
+    b = supple.ModelBuilder()
+    b.add_body("ball", joint="free", mass=1.0, inertia=[0.004] * 3)
+    b.add_shape("ball", "sphere", 0.1)
+    ball = b.build()
+    q, v = ball.neutral(), np.array([0.0, 0.0, -3.0, 0.0, 0.0, 0.0])
+    q[2] = 0.12
+    run = supple.simulate(ball, q, v, duration=0.1, dt=2e-3, contacts=supple.Contacts(ground=0.0))
+    scenery = Scenery.of(run)
+    drawn = [
+        scenery.batches(ball, supple.poses(ball, q), t)["vector"].scale[:, 2].max() for q, t in zip(run.q, run.times)
+    ]
+    assert max(drawn) > 0.4
+    points = motion(Timeline(run), None, scenery)
+    assert points[:, 2].min() >= -0.01 and points[:, 2].max() <= 0.23
 
 
 def test_springs_reach_from_bodies_to_anchors() -> None:

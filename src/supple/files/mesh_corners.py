@@ -44,7 +44,7 @@ def corners_in(path: str | Path) -> Floats:
             raise ParseError("a corner of the mesh is not three numbers", str(path)) from None
         found = np.array(rows, dtype=np.float64).reshape(-1, 3)
     if not len(found) or not np.isfinite(found).all():
-        raise ParseError(f"no {kind[1:].upper()} with corners that are finite", str(path))
+        raise ParseError(f"no {kind[1:].upper()} file with corners, all of them finite", str(path))
     return found
 
 

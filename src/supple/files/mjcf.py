@@ -293,8 +293,11 @@ class _Translation:
             if m.geom_group[g] > LAST_SHOWN_GROUP:
                 self.builder.remark("geom", f"geom {name!r}: not drawn; MuJoCo hides group {m.geom_group[g]}")
                 continue
+            if kind == "hfield" and m.geom_contype[g] | m.geom_conaffinity[g]:
+                continue  # drawn as the shape that bodies touch
             if kind in ("hfield", "other"):
-                self.builder.remark("geom", f"geom {name!r}: height fields and distance fields are not drawn")
+                what = "a height field that nothing touches" if kind == "hfield" else "a distance field"
+                self.builder.remark("geom", f"geom {name!r}: {what} is not drawn")
                 continue
             if kind == "mesh":
                 self.builder.remark("mesh", f"geom {name!r}: the compiled model does not say which file it is")

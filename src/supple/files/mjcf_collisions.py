@@ -52,11 +52,9 @@ def add_shapes(
     for g in used:
         kind, body = KINDS[m.geom_type[g]], int(m.geom_bodyid[g])
         size, points = _size(m, g)
-        condim, margin = int(m.geom_condim[g]), float(m.geom_margin[g] - m.geom_gap[g])
+        condim, margin = int(m.geom_condim[g]), float(m.geom_margin[g])  # geom_gap: found earlier, but without a force
         if margin < 0.0:
-            builder.remark(
-                "contact", f"geom {names[g]!r}: its margin, without its gap, is negative, and counts as none"
-            )
+            builder.remark("contact", f"geom {names[g]!r}: its margin is negative, and counts as none")
         try:
             builder.add_shape(
                 number[body], str(kind), size, m.geom_pos[g] + origin[body], np.roll(m.geom_quat[g], -1),

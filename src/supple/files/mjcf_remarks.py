@@ -37,7 +37,6 @@ class Kind(NamedTuple):
 
 ABSENT = (
     Kind("ntendon", "TENDON", "tendon", "its forces, inertia and limits do not act"),
-    Kind("npair", "PAIR", "contact", "its own parameters do not act: those of its geoms do", "CONTACT"),
     Kind("nsensor", "SENSOR", "sensor", "nothing is measured", "SENSOR"),
     Kind("nflex", "FLEX", "flex", "the forces and contacts of soft bodies do not act"),
     Kind("nskin", "SKIN", "skin", "it is not drawn"),
@@ -215,7 +214,10 @@ class _Remarks:
     def contacts(self) -> None:
         m = self.m
         found = touching(m)
-        if self.off("CONTACT") or not found:
+        if self.off("CONTACT"):
+            return
+        self.pairs()
+        if not found:
             return
         for g in found:
             why = unsupported(m, g)
@@ -227,6 +229,17 @@ class _Remarks:
             self.say("contact", "geom", names, f"touch rigidly, whatever their {', '.join(changed)}")
         if (m.geom_condim[found] > 3).any():
             self.say("contact", "geom", names, "have sliding friction only: none against rolling and spinning")
+
+    def pairs(self) -> None:
+        """A <pair> lets its geoms touch whatever their masks; here masks decide."""
+        m = self.m
+        names = self.named("PAIR", m.npair)
+        group, mask = m.geom_contype, m.geom_conaffinity
+        a, b = m.pair_geom1, m.pair_geom2
+        meet = ((group[a] & mask[b]) | (group[b] & mask[a])) != 0
+        self.say("contact", "pair", [names[i] for i in _where(meet)], "its own parameters do not act: its geoms' do")
+        why = "does not act: contype and conaffinity keep its geoms apart"
+        self.say("contact", "pair", [names[i] for i in _where(~meet)], why)
 
     def looks(self) -> None:
         m = self.m

@@ -61,7 +61,9 @@ class CollisionReader:
         geometry = doc.child(collision, "geometry")
         shapes = [] if geometry is None else [c for c in children(geometry) if tag_of(c) in TAGS]
         if geometry is None or not shapes:
-            doc.remark("collision", collision, "has no <geometry> with a shape, so nothing touches there")
+            other = [] if geometry is None else [f"<{tag_of(c)}>" for c in children(geometry)]
+            why = f"{', '.join(other)} is not supported" if other else "has no <geometry> with a shape"
+            doc.remark("collision", collision, f"{why}, so nothing touches there")
             return None
         doc.unused(geometry, (), TAGS)
         for extra in shapes[1:]:

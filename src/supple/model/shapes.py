@@ -134,8 +134,11 @@ def sound_points(what: str, kind: str, points: Any) -> Floats | None:
         given = reals(points)
     except Exception:
         raise ModelError(f"{what}: its points must be numbers, not {shown(points)}") from None
-    if given.ndim != 2 or given.size > MOST_POINTS or not (np.abs(given) <= LARGEST).all():
-        raise ModelError(f"{what}: its points must be a finite array (k, 3) for a hull, (rows, columns) for heights")
+    if given.ndim != 2 or given.size > MOST_POINTS:
+        form = "(k, 3) for a hull, (rows, columns) for heights"
+        raise ModelError(f"{what}: its points must be an array {form}, of at most {MOST_POINTS:,} numbers")
+    if not (np.abs(given) <= LARGEST).all():
+        raise ModelError(f"{what}: its points must be finite, and within {LARGEST:g} m of the origin")
     if kind == "heights":
         if min(given.shape) < 2:
             raise ModelError(f"{what}: a height field needs at least two rows and two columns, not {given.shape}")

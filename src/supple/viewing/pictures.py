@@ -135,8 +135,18 @@ class Painter:
         return picture
 
     def _area(self, pen: Any, corners: Floats) -> None:
-        p, ahead = self._view.see(corners, self._size)
-        if (ahead > 1e-6).all():
+        """The part of an area that is ahead of the eye."""
+        _, ahead = self._view.see(corners, self._size)
+        near = 1e-3 * float(np.abs(ahead).max())
+        inside = []
+        for i, j in zip(range(len(corners)), (*range(1, len(corners)), 0)):
+            if ahead[i] > near:
+                inside.append(corners[i])
+            if (ahead[i] > near) != (ahead[j] > near):
+                s = (near - ahead[i]) / (ahead[j] - ahead[i])
+                inside.append(corners[i] + s * (corners[j] - corners[i]))
+        if inside:
+            p, _ = self._view.see(np.array(inside), self._size)
             pen.polygon([tuple(x) for x in p.tolist()], fill=PLANE)
 
     def _segments(self, pen: Any, begin: Floats, end: Floats, parts: int = 10) -> None:

@@ -46,8 +46,7 @@ def motion(timeline: Timeline, rods: Floats | None, scenery: Scenery) -> Floats:
     for i in states:
         state = timeline.state(i)
         pose = poses(state.model, state.q)
-        things = scenery.batches(state.model, pose, state.time).values()
-        drawn = [b for b in (*shapes.of(state), *things) if len(b)]
+        drawn = [b for b in (*shapes.of(state), *scenery.needing_room(state.model, pose, state.time)) if len(b)]
         out = extremes(np.concatenate([out, reach(drawn, pose)]))
     return out
 

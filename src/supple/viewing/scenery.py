@@ -154,6 +154,12 @@ class Scenery:
         }
         return out if self.arrows is None else out | {"vector": _vectors(self.arrows, time, per, arrow, self._cut)}
 
+    def needing_room(self, model: Model, pose: Poses, time: float) -> list[Batch]:
+        """What a picture must hold. Not the arrows of contacts: those of impacts are several times as long as bodies,
+        which would be too small to be seen."""
+        made = self.batches(model, pose, time)
+        return [batch for name, batch in made.items() if name != "vector" or np.isinf(self._cut)]
+
     def legend(self, names: Iterable[str]) -> list[Entry]:
         """What is to be said of batches of these names, and of what is not drawn."""
         words = {}

@@ -77,10 +77,14 @@ def _drawn(given: Iterable[Visual]) -> tuple[list[Batch], list[str]]:
 
 
 def touching_solids(model: Model, seen: Ints) -> list[Batch]:
-    """The shapes by which bodies touch, of those that are not in `seen`; -1 is the world. Planes are the ground."""
+    """The shapes by which bodies touch, of those that are not in `seen`; -1 is the world. Planes are the ground.
+
+    On bodies in `seen`, those that no visual can show: height fields, and hulls of meshes whose file is not known."""
     out, plain = [], []
+    unknown = {(v.body, v.name) for v in model.visuals if v.kind == "mesh" and v.mesh is None}
     for shape in model.shape_list:
-        if shape.body in seen or shape.kind == "plane":
+        hidden = shape.kind == "heights" or (shape.body, shape.name) in unknown
+        if shape.kind == "plane" or (shape.body in seen and not hidden):
             continue
         if shape.points is None:
             plain.append(Visual(shape.body, shape.kind, shape.size, shape.position, shape.rotation))
