@@ -7,9 +7,9 @@ of joints, which may be stiff; its parts are judged where they end, and halved i
 
 The active joints are chosen where a step begins, also one of steps.py: what was rigid until then may touch. The forces
 of touches act on the articulated body as they were in the step before; velocities are those that the transient hybrid
-body would have at the end of the step, touches included; then joints that are not chosen are stopped, with the
-velocities that they have now, and the step is taken: whatever stopping joints does to touches, the step takes care of
-it.
+body would have at the end of the step, with the touches that there are; then joints that are not chosen are stopped,
+with the velocities that they have now, touches are looked for among what may move now, and the step is taken: whatever
+stopping joints does to touches, the step takes care of it.
 
 Rigid parts that touch in many places are harder to solve for than whole bodies, which give way. A part of a step for
 which no forces are found is halved, down to a 64th of the step. Of that, the forces of a convex law are taken if there
@@ -33,11 +33,13 @@ from supple.adaptive.rigidifying import rigidify
 from supple.adaptive.sleeping import find_sleepers, wake_touched, watch_motion
 from supple.adaptive.steps import FIXED, UNSTABLE, accelerate_all, is_new, run_kernel
 from supple.adaptive.steps import SINGULAR as NO_INERTIA
+from supple.adaptive.touching_finishing import place_here
 from supple.adaptive.touching_halving import find_here, lacks_room, take_parts
 from supple.adaptive.touching_loops import close_step
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part
 from supple.adaptive.touching_places import world_of
+from supple.adaptive.touching_search import attach_touches
 from supple.contact.exerting import begin_exerting
 from supple.contact.memory import CONTACT
 from supple.contact.points import norm
@@ -170,12 +172,13 @@ def predict_end(hybrid, h):
     """Velocities of the transient hybrid body at the end of a step, in `end`. Returns what became of it."""
     touching = touching_of(hybrid)
     scene, tolerance = touching.scene, touching.tolerance
-    find_here(hybrid, CURRENT | UPDATE, h)
+    place_here(hybrid)
+    attach_touches(hybrid, h)
     if scene.n > scene.capacity:
         return MORE_TOUCHES
     recall(scene, h)
     touching.tolerance, touching.before = max(tolerance, ROUGH), 0.0
-    status = solve_part(hybrid, h, 0, 0)
+    status = solve_part(hybrid, h, True, False)
     touching.tolerance = tolerance
     return status
 
@@ -205,9 +208,7 @@ def choose_joints(hybrid, h):
     stopped, removed = hybrid.stopped, hybrid.removed
     smallest = rigidify(hybrid, count < m.n)
     hybrid.stopped = stopped + hybrid.removed - removed  # no part of a step is taken before they stop
-    listed = touching.listed == touching.formed
     touching.formed += 1
-    touching.regroups = touching.formed if listed else 0
     return DONE if smallest > 0.0 else SINGULAR
 
 

@@ -1,19 +1,20 @@
 """The end of a part of a step of a hybrid body, as contact/finishing.py has it for whole ones: positions move with the
-velocities of the end from where forces act, the part is judged there [touching_judging.py], and then shapes that
-overlap are moved apart, as far as that does no harm."""
+velocities of the end from where forces act, shapes that overlap are moved apart, as far as that does no harm, and the
+part is judged [touching_judging.py]."""
 
 from __future__ import annotations
 
 from supple.adaptive.memory import CURRENT
 from supple.adaptive.reduced import without_joints
 from supple.adaptive.reduced_tree import open_reduced
-from supple.adaptive.touching_judging import NO_ROOM, depth_after, depth_apart, energies, farthest_shift
+from supple.adaptive.touching_judging import NO_ROOM, depth_after, energies, too_deep
 from supple.adaptive.touching_loops import close_part
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import place_parts, search_placed
 from supple.contact.finishing import APART, TRIES, shrinks_by, too_late
 from supple.contact.judging import book, energy_excess, forgive, left_to_add
 from supple.contact.landing import turn_back
+from supple.contact.stepping import SHARE
 from supple.integrating.chart import point_into, rate_into
 from supple.model.joints import NQ
 from supple.spatial.compiler import helper
@@ -26,6 +27,7 @@ def place_here(hybrid):
     """Reduced bodies at the present q and v."""
     without_joints(hybrid, True, False, True)
     place_parts(hybrid)
+    touching_of(hybrid).foreseen = 0
 
 
 @helper
@@ -99,40 +101,34 @@ def move_on(hybrid, h, halfway):
 
 
 @helper
-def move_apart(hybrid, kinetic, lower):
+def move_apart(hybrid, kinetic, lower, horizon):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than the budget
-    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns whether there was room to know."""
+    has, and lets nothing else overlap. kinetic, lower: the energies before. Returns how deep shapes overlap then
+    [too_deep]."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
-    scene, now, after = touching.scene, 0.0, 0.0
+    scene, now, after, depth = touching.scene, 0.0, 0.0, 0.0
     copy_v(scene, x.v, touching.dv)
-    overlapped, shift = touching.overlapped, farthest_shift(hybrid)
     allowed = left_to_add(touching, touching.budget)
     for attempt in range(APART + 1):
         move_by(hybrid, m, x, touching.dq, 1.0 if attempt < APART else 0.0)
         place_here(hybrid)
         now, after, _ = energies(hybrid)
-        if attempt == APART:
-            break
-        if now <= kinetic + allowed:
-            touching.overlapped = overlapped
-            depth = depth_apart(hybrid, shift)
-            if depth == NO_ROOM:
-                return False
-            if depth == 0.0:
+        if attempt == APART or now <= kinetic + allowed:
+            depth = too_deep(hybrid, horizon)
+            if attempt == APART or not depth > 0.0:
                 break
         copy_q(m, touching.q0, x.q)
         copy_v(scene, touching.dv, x.v)
         shrink = shrinks_by(now - kinetic, allowed)
         for i in range(scene.n_present):
             touching.dq[scene.present[i]] *= shrink
-        shift *= shrink
     touching.open = 1  # to first order, loops stay closed
     touching.budget -= now - kinetic
     touching.lifted += max(after - lower, 0.0)
     book(touching, now - kinetic + after - lower)
     forgive(touching)
-    return True
+    return depth
 
 
 @helper
@@ -140,6 +136,8 @@ def finish_part(hybrid, kinetic, potential, h, length):
     """Moves a part of a step of length h, whose energies were these where it began. Returns what it is found to be."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
+    risen, rest = touching.risen, touching.left - length
+    horizon = rest if rest > SHARE * h else h
     copy_v(touching.scene, touching.end, x.v)
     move_by(hybrid, m, x, touching.end, touching.after)
     closed = close_part(hybrid, length)
@@ -147,11 +145,15 @@ def finish_part(hybrid, kinetic, potential, h, length):
     now, lower, _ = energies(hybrid)
     gain = now + lower - kinetic - potential - touching.work
     touching.excess = energy_excess(touching, gain, kinetic, potential, length / h)
-    touching.depth = depth_after(hybrid, length)
-    if touching.depth == NO_ROOM:
-        return LACKS_ROOM
-    if touching.excess > 0.0 or touching.depth > 0.0 or not closed:
-        return BAD
-    book(touching, touching.gain)
-    touching.budget += max(-touching.gain, 0.0)
-    return GOOD if not touching.apart or move_apart(hybrid, now, lower) else LACKS_ROOM
+    good = closed and touching.excess == 0.0
+    if good:
+        book(touching, touching.gain)
+        touching.budget += max(-touching.gain, 0.0)
+    if good and touching.apart:
+        touching.depth = move_apart(hybrid, now, lower, horizon)
+    else:
+        touching.depth = depth_after(hybrid, length, horizon)
+    if good and touching.depth == 0.0:
+        return GOOD
+    touching.risen = risen
+    return LACKS_ROOM if touching.depth == NO_ROOM else BAD

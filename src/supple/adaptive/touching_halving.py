@@ -24,7 +24,7 @@ from supple.adaptive.touching_finishing import (
 from supple.adaptive.touching_judging import energies
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_parts import solve_part, strike
-from supple.adaptive.touching_search import search_touches
+from supple.adaptive.touching_search import search_touches, take_foreseen
 from supple.contact.exerting import add_exerted, may_exert
 from supple.contact.judging import GAIN, begin_account, book, count_rough
 from supple.contact.stepping import (
@@ -53,12 +53,16 @@ def lacks_room(status):
 
 @helper
 def find_here(hybrid, mask, h):
-    """The touches at the present position, of the region with one of the flags in `mask`."""
+    """The touches at the present position within a time h to come, of the region with one of the flags in `mask`."""
     touching = touching_of(hybrid)
-    if touching.placed != touching.formed:
+    placed = touching.placed == touching.formed
+    if not placed:
         without_joints(hybrid, True, False, True)
-    touching.placed = 0
-    search_touches(hybrid, mask, h)
+    if placed and touching.foreseen == touching.formed and touching.horizon == h:
+        take_foreseen(hybrid, h)
+    else:
+        search_touches(hybrid, mask, h)
+    touching.placed = touching.foreseen = 0
 
 
 @helper
@@ -77,7 +81,7 @@ def solve_and_judge(hybrid, h, struck):
                 take_back(hybrid)
                 return MORE_TOUCHES
         recall(scene, length)
-        status = solve_part(hybrid, length, 1, length <= LAST * h)
+        status = solve_part(hybrid, length, False, length <= LAST * h)
         if status == STRIKES:
             length = length if touching.before > 0.0 else touching.next
             halfway = False

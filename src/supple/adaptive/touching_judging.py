@@ -17,13 +17,11 @@ from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
 from supple.contact.judging import DEEPEST, deepest_of, work_of_joint
 from supple.contact.landing import body_motions
-from supple.contact.points import norm
 from supple.integrating.push_law import END, end_parts, velocity_of
-from supple.spatial.algebra import cross, dot
+from supple.spatial.algebra import dot
 from supple.spatial.compiler import helper, kernel
 
 NO_ROOM = -1.0  #: for touches where a part ends, or for pairs
-SAFE = 4.0  #: times how far shapes are moved apart: two of them, and what is not of first order
 
 
 # --- energy -----------------------------------------------------------------------------------------------------------
@@ -110,28 +108,6 @@ def farthest_move(hybrid, h, enough):
 
 
 @helper
-def farthest_shift(hybrid):
-    """How far dq moves anything with a shape, or a joint with limits, at most, to first order."""
-    touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
-    scene, most = touching.scene, farthest_turn(touching, touching.dq)
-    body_motions(scene, x.work, touching.dq)
-    for k in range(touching.n_boxes):
-        box = touching.boxes[k]
-        if box.part > 0:
-            R, V = hybrid.world[box.part].R, scene.motions[box.part - 1].x
-            most = max(most, norm(V.lin + cross(V.ang, R @ box.c)) + norm(V.ang) * box.far)
-    return most
-
-
-@helper
-def deepest_overlap(scene):
-    deepest = 0.0
-    for k in range(scene.n):
-        deepest = max(deepest, -scene.touches[k].gap)
-    return deepest
-
-
-@helper
 def add_beyond(hybrid, ahead):
     """Limits that active joints are beyond."""
     touching, (_, x) = touching_of(hybrid), open_reduced(hybrid)
@@ -146,40 +122,29 @@ def add_beyond(hybrid, ahead):
                     add_limit(ahead, j, 1.0 if side == 0 else -1.0, gap, k, side)
 
 
-@kernel(types.float64(HybridBody.type), "overlap of the hybrid body", effort=2, nogil=True)
-def too_deep(hybrid):
+@kernel(types.float64(HybridBody.type, types.float64), "overlap of the hybrid body", effort=2, nogil=True)
+def too_deep(hybrid, horizon):
     """How deep the worst overlap is where a part ended, at which bodies are placed, among those that are larger than
-    they may be: 0 if none is, NO_ROOM if there is no room to know."""
+    they may be: 0 if none is, NO_ROOM if there is no room to know. All touches within a time `horizon` to come are
+    looked for, as the next part needs them."""
     touching = touching_of(hybrid)
     scene, ahead = touching.scene, touching.ahead
     ahead.n = 0
-    if not renew_list(hybrid, CURRENT, 0.0):
+    if not renew_list(hybrid, CURRENT, horizon):
         scene.n = touching.n_pairs // PAIRS + 1
         return NO_ROOM
-    try_pairs(hybrid, ahead, 0.0)
+    try_pairs(hybrid, ahead, horizon)
+    touching.n_foreseen = ahead.n
     add_beyond(hybrid, ahead)
     if ahead.n > ahead.capacity:
         scene.n = max(scene.n, ahead.n)
         return NO_ROOM
-    touching.overlapped = deepest_overlap(ahead)
+    touching.foreseen, touching.horizon = touching.formed, horizon
     return deepest_of(scene, ahead)
 
 
 @helper
-def depth_after(hybrid, h):
+def depth_after(hybrid, h, horizon):
     """The same after a part of length h: nothing is searched for if nothing moved far enough."""
-    touching, enough, depth = touching_of(hybrid), 0.5 * DEEPEST, 0.0
-    most = farthest_move(hybrid, h, enough)
-    if most > enough:
-        depth = too_deep(hybrid)
-    else:
-        touching.overlapped = deepest_overlap(touching.scene) + 2.0 * most
-    return depth
-
-
-@helper
-def depth_apart(hybrid, shift):
-    """The same after shapes were moved apart, by `shift` at most: nothing is searched for if nothing can overlap more
-    than it may."""
-    more = SAFE * shift
-    return too_deep(hybrid) if touching_of(hybrid).overlapped + more > DEEPEST else 0.0
+    enough = 0.5 * DEEPEST
+    return too_deep(hybrid, horizon) if farthest_move(hybrid, h, enough) > enough else 0.0

@@ -103,9 +103,6 @@ class Touching(Struct):
     part = Integers()  # its reduced body
     # pairs of shapes that may touch [touching_pairs.py]
     listed = Integer()  # `formed`, of when they were listed; 0: not
-    regroups = (
-        Integer()
-    )  # `formed`, if the active joints are some of those of then, and nothing has moved since a search
     places = Table(Pose)  # of reduced bodies: the places they had in the search before ...
     places_on = Table(Pose)  # ... and those on the first one of their tree
     shaped = Integers()  # by node: how many bodies of it have shapes
@@ -181,7 +178,10 @@ class Touching(Struct):
     gain = Number()  # what a part adds to it
     excess = Number()  # what a part adds to the energy, relative to the scale, if that is more than it may ...
     depth = Number()  # ... and how deep shapes overlap then, likewise
-    overlapped = Number()  # the largest overlap of any shapes where a part ends, at most
+    n_contacts = Integer()  # of the last search: they come before limits
+    foreseen = Integer()  # equal to `formed` if `ahead` has the touches of where bodies are placed ...
+    n_foreseen = Integer()  # ... the first ones of it, and then joints beyond their limits ...
+    horizon = Number()  # ... within this time to come
     rough = Integer()  # parts of all steps that stand although they should not, and the largest of both in them
     gained = Number()
     deepest = Number()

@@ -6,8 +6,7 @@ their own boxes are near each other [contact/volumes.py]. What is rigidly connec
 log active + pairs log n), whatever rests.
 
 Boxes are near each other if they may meet within several steps, and pairs are kept until something has moved farther
-than that [Verlet 1967, who does this for atoms], or other joints are active; if they are some of those that were
-active, pairs are regrouped [touching_regrouping.py]. They are in ascending order, so that the
+than that [Verlet 1967, who does this for atoms], or other joints are active. They are in ascending order, so that the
 touches of a step do not depend on when pairs were listed.
 """
 
@@ -21,7 +20,6 @@ from supple.adaptive.radix_sort import sort_large
 from supple.adaptive.touching_boxes import boxes_hold, make_boxes, volume_at
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_places import note_shape, place_node, world_of
-from supple.adaptive.touching_regrouping import regroup_list
 from supple.adaptive.touching_spares import begin_shifts, list_pair, shift_bodies, spare_of
 from supple.assembly.tree import LEAF, LIGHT
 from supple.contact.finding import AHEAD, may_touch
@@ -302,8 +300,6 @@ def renew_list(hybrid, mask, h):
     """So that it has all pairs that may touch within h, and how far they have moved is known. Returns whether there is
     room for it."""
     touching, fall = touching_of(hybrid), norm(hybrid.gravity) * h * h
-    if touching.regroups == touching.formed and touching.listed == touching.formed - 1:
-        regroup_list(hybrid)
     if touching.listed == touching.formed:
         shift_bodies(hybrid, h, fall)
     if touching.listed != touching.formed or not boxes_hold(hybrid, h, fall):

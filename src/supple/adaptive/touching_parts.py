@@ -254,10 +254,10 @@ def change_end(m, work, touching):
     effort=4,
     nogil=True,
 )
-def solve_part(hybrid, h, bouncing, last):
-    """The velocities at the end of a part of length h, in `end`, and dq. bouncing: whether a touch with restitution
-    ends it. last: whether impulses are taken that miss the law by more than the tolerance, if there are no better ones
-    [contact/holding.py]. Returns what became of it: RELAXED if they are of that kind."""
+def solve_part(hybrid, h, predicts, last):
+    """The velocities at the end of a part of length h, in `end`, and dq. predicts: whether they need not be exact, and
+    nothing bounces. last: whether impulses are taken that miss the law by more than the tolerance, if there are no
+    better ones [contact/holding.py]. Returns what became of it: RELAXED if they are of that kind."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
     scene, gravity, status = touching.scene, norm(hybrid.gravity), DONE
@@ -273,7 +273,7 @@ def solve_part(hybrid, h, bouncing, last):
             break
         free_velocities(hybrid, h)
         largest = prepare_touches(hybrid, x, h)
-        if attempt == 0 and bouncing and touching.bounces < STRIKES_MOST:
+        if attempt == 0 and not predicts and touching.bounces < STRIKES_MOST:
             touching.next = until_strike(scene, h, touching.before, touching.slowest)
             if touching.next < h:
                 touching.next = max(touching.next, SHARE * h)
@@ -292,6 +292,8 @@ def solve_part(hybrid, h, bouncing, last):
         if status == UNSOLVED:
             break
         change_end(m, x.work, touching)
+        if predicts:
+            break
         again = join_active_limits(hybrid, touching.after + 0.5 * h)
         if scene.n > scene.capacity:
             status = MORE_TOUCHES

@@ -9,11 +9,12 @@ from supple.adaptive.memory import HybridBody
 from supple.adaptive.reduced_tree import open_reduced
 from supple.adaptive.touching_memory import PAIRS, touching_of
 from supple.adaptive.touching_pairs import renew_list
+from supple.adaptive.touching_places import place_path, place_seen
 from supple.adaptive.touching_spares import may_meet, renew_spare, shapes_of, shift_shapes
 from supple.assembly.poses import pose_at
 from supple.contact.finding import AHEAD, add_limit, join_limit, meet, meet_flat, overlap_all, place_shape
 from supple.contact.memory import Scene
-from supple.contact.points import norm
+from supple.contact.points import copy_found, norm
 from supple.model.joint_poses import DOF
 from supple.spatial.algebra import Motion
 from supple.spatial.compiler import helper, kernel
@@ -105,13 +106,54 @@ def search_placed(hybrid, mask, h):
     scene.n = 0
     if renew_list(hybrid, mask, h):
         try_pairs(hybrid, scene, h)
+        touching.n_contacts = scene.n
         search_limits(hybrid, h)
     else:
         scene.n = touching.n_pairs // PAIRS + 1  # more than there is room for
 
 
+@helper
+def take_foreseen(hybrid, h):
+    """The same, where a part ended, at which they have been looked for [touching_judging.py]."""
+    touching = touching_of(hybrid)
+    scene = touching.scene
+    scene.n = touching.n_contacts = touching.n_foreseen
+    for k in range(scene.n):
+        copy_found(scene.touches[k], touching.ahead.touches[k])
+    search_limits(hybrid, h)
+
+
+@helper
+def row_of(hybrid, shape):
+    """The row of the reduced body that a shape is on, -1: the world."""
+    tree, touching = hybrid.body.tree, touching_of(hybrid)
+    body = touching.homes[shape].body
+    if body < 0:
+        return -1
+    place_path(hybrid, tree.leaf_of[body])
+    return touching.part[tree.leaf_of[body]] - 1
+
+
+@helper
+def attach_touches(hybrid, h):
+    """The touches that there are, on other reduced bodies, which are placed: the active joints have changed, but
+    nothing has moved. Limits are those of a step of length h."""
+    touching, n = touching_of(hybrid), 0
+    touches = touching.scene.touches
+    place_seen(hybrid)
+    for k in range(touching.n_contacts):
+        touch = touches[k]
+        a, b = row_of(hybrid, touch.shape), row_of(hybrid, touch.other)
+        if a != b:
+            copy_found(touches[n], touch)
+            touches[n].a, touches[n].b = a, b
+            n += 1
+    touching.scene.n = touching.n_contacts = n
+    search_limits(hybrid, h)
+
+
 @kernel(types.void(HybridBody.type, types.int64, types.float64), "touches of the hybrid body", nogil=True)
 def search_touches(hybrid, mask, h):
-    """The same; after without_joints with note."""
+    """The same as search_placed; after without_joints with note."""
     place_parts(hybrid)
     search_placed(hybrid, mask, h)

@@ -1,7 +1,7 @@
 """A part of a step: to where forces act, where it leads from there, and whether it may stand.
 
-Positions move half of the way with the velocities of the beginning, and from there with those of the end; then shapes
-that overlap are moved apart, as far as that does no harm.
+Positions move half of the way with the velocities of the beginning, and from there with those of the end; shapes that
+overlap are moved apart, as far as that does no harm; then the part is judged.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def move_part(landing):
 @helper
 def move_apart(landing, kinetic):
     """Where shapes overlap, q moved by dq: by as much of it as adds no more to the energy of motion than is to spare,
-    and lets nothing else overlap. Returns energies then."""
+    and lets nothing else overlap. Returns energies then; landing.depth is how deep shapes overlap [judging.py]."""
     scene, step = landing.scene, landing.implicit.body.step
     m, now, lower = step.model, 0.0, 0.0
     for j in range(m.nv):
@@ -132,8 +132,10 @@ def move_apart(landing, kinetic):
         move_by(m, step, slope_of(step, 0), landing.dq, 1.0 if attempt < APART else 0.0)
         move_bodies(m, step.q, step.v, landing.placing)
         now, lower, _ = energies(m, scene.bodies, step.v)
-        if attempt == APART or (now <= kinetic + allowed and too_deep(scene, landing.ahead) == 0.0):
-            break
+        if attempt == APART or now <= kinetic + allowed:
+            landing.depth = too_deep(scene, landing.ahead)
+            if attempt == APART or landing.depth == 0.0:
+                break
         for i in range(m.nq):
             step.q[i] = step.q0[i]
         shrink = shrinks_by(now - kinetic, allowed)
@@ -168,12 +170,11 @@ def finish_part(landing, kinetic, potential, h, length):
     the same where it ends."""
     scene, step = landing.scene, landing.implicit.body.step
     m = step.model
-    closed = move_part(landing)
+    closed, risen = move_part(landing), landing.risen
     now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
     landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
-    landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
-    good = closed and landing.excess == 0.0 and landing.depth == 0.0
+    good = closed and landing.excess == 0.0
     if good:
         book(landing, landing.gain)
         landing.spare += max(-landing.gain, 0.0)
@@ -183,4 +184,9 @@ def finish_part(landing, kinetic, potential, h, length):
         forgive(landing)
         landing.lifted += max(after - lower, 0.0)
         now, lower = moving, after
+    else:
+        landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
+    good = good and landing.depth == 0.0
+    if not good:
+        landing.risen = risen
     return good, now, lower

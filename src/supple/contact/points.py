@@ -49,6 +49,15 @@ def add_touch(scene, i, j, point, n, gap, feature):
 
 
 @helper
+def copy_found(to, touch):
+    """A touch as it was found."""
+    to.kind, to.a, to.b, to.shape, to.other, to.key = touch.kind, touch.a, touch.b, touch.shape, touch.other, touch.key
+    to.point, to.n, to.t, to.s, to.gap = touch.point, touch.n, touch.t, touch.s, touch.gap
+    to.friction, to.restitution = touch.friction, touch.restitution
+    to.active, to.struck = 1, Vec3(0.0, 0.0, 0.0)
+
+
+@helper
 def add_round(scene, i, j, c, r, d, s, out, within, feature):
     """Spheres about c and d, of radii r and s; out: the normal where c and d are one point."""
     away = c - d

@@ -253,6 +253,7 @@ class ContactRoom(ImplicitRoom):
         if not model.is_tree:
             self.landing.closing = projector(model).memory
         self.scene.present, self.scene.n_present = np.arange(model.nv), model.nv
+        self.touches = Touch.zeros(0)
         self._room_for(64, 64 * 16)
         self._take, self._strayed = contact_step.load(), strayed.load()
         self.overlapping = self._part_overlapping(flat)  #: names of shapes of one tree that are never tried
@@ -263,9 +264,11 @@ class ContactRoom(ImplicitRoom):
 
     def _room_for(self, touches: int, entries: int) -> None:
         known = self.scene.known if self.scene.n_known else None
-        self.touches, more = Touch.zeros(touches), Known.zeros(touches)
+        found, more = Touch.zeros(touches), Known.zeros(touches)
+        found[: len(self.touches)] = self.touches[:touches]
         if known is not None:
             more[: len(known)] = known
+        self.touches = found
         self.scene.touches, self.scene.capacity, self.scene.known = self.touches, touches, more
         self.ahead.touches, self.ahead.capacity = Touch.zeros(touches), touches
         self.scene.sequence = np.zeros(touches, dtype=np.int64)
