@@ -1,5 +1,5 @@
 """Momentum and angular momentum of bodies that collide where nothing else acts: impulses keep them to rounding. What
-changes angular momentum is that bodies turn while a part of a step goes on, which is of first order in its length."""
+changes them is that bodies turn while a part of a step goes on, which is of second order in its length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from supple import Contacts, Model, ModelBuilder, simulate
 from supple.contact.room import ContactRoom
 from supple.integrating.joint_law import LAW
 from supple.model.manifold import layout
-from tests.touching import moved_on
 
 KINDS = ("sphere", "capsule", "box", "cylinder", "hull")
 NUMBERS = {"sphere": 1, "capsule": 2, "box": 3, "cylinder": 2, "hull": 0}
@@ -74,8 +73,9 @@ def test_bodies_that_fly_into_each_other_keep_their_momentum(restitution: float,
 
 
 def test_articulated_bodies_keep_their_momentum_in_a_blow() -> None:
-    """Trees that do not turn yet: momentum of the velocities after the blow, where it happened."""
-    count = 0
+    """From before the step to after it, in which links that were at rest begin to turn: a step half as long is off by a
+    quarter."""
+    off: list[list[float]] = []
     for seed in range(12):
         rng = np.random.default_rng((seed, 22))
         b = ModelBuilder("trees", gravity=(0, 0, 0))
@@ -103,17 +103,21 @@ def test_articulated_bodies_keep_their_momentum_in_a_blow() -> None:
         q[second + 2] = high
         for at, lin, speed in zip(places, linear, (1.0, -1.0)):
             v[lin] = Rotation.from_quat(q[at]).inv().apply((0.1, 0.2, speed))
-        if room.take(q, v, 1e-3, np.zeros(model.nv), None) and room.landing.parts == 1:
-            after, (q, v) = room.v.copy(), moved_on(model, q, v, room.landing.before)
-            for at, lin in zip(places, linear):  # along the axes of where it happened
-                after[lin] = (Rotation.from_quat(q[at]).inv() * Rotation.from_quat(room.q[at])).apply(after[lin])
-            np.testing.assert_allclose(momentum(model, q, after), momentum(model, q, v), atol=1e-13)
-            count += int(np.abs(after - v).max() > 1e-3)
-    assert count > 8
+        errors = []
+        for h in (1e-3, 5e-4):
+            room.known = room.known[:0]
+            taken = room.take(q, v, h, np.zeros(model.nv), None) and room.landing.parts == 1
+            if taken and np.abs(room.v - v).max() > 1e-3:
+                errors.append(np.abs(momentum(model, room.q, room.v) - momentum(model, q, v)).max())
+        off += [errors] if len(errors) == 2 else []
+    whole, half = np.array(off).T
+    assert len(off) > 8 and whole.max() < 2e-3
+    np.testing.assert_allclose(half, 0.25 * whole, rtol=0.15)
 
 
-def test_angular_momentum_of_bodies_that_turn_drifts_in_first_order() -> None:
-    """A box of different moments of inertia hits another one and turns on: half as much with steps half as long."""
+def test_angular_momentum_of_bodies_that_turn_drifts_in_second_order() -> None:
+    """A box of different moments of inertia hits another one and turns on. Overlap stays as it is: to move boxes apart
+    changes their angular momentum."""
     b = ModelBuilder("boxes", gravity=(0, 0, 0))
     for i in range(2):
         b.add_body(f"box{i}", joint="free", mass=1.0, inertia=(0.002, 0.006, 0.008))
@@ -123,11 +127,11 @@ def test_angular_momentum_of_bodies_that_turn_drifts_in_first_order() -> None:
     q[:3] = 0.05, 0.03, 0.15
     drift = []
     for h in (2e-3, 1e-3, 5e-4, 2.5e-4):
-        r = simulate(model, q, v, duration=0.2, dt=h, contacts=True)
+        r = simulate(model, q, v, duration=0.2, dt=h, contacts=Contacts(overlap=1.0))
         drift.append(np.abs(momentum(model, r.q[-1], r.v[-1]) - momentum(model, q, v)))
     lost = np.array(drift)
-    assert lost[:, 3:].max() < 1e-9 and 1e-7 < lost[0].max() < 1e-3
-    assert lost[3].max() < 0.3 * lost[0].max()
+    assert lost[:, 3:].max() < 1e-9 and 1e-7 < lost[0].max() < 1e-5
+    assert lost[3].max() < 0.05 * lost[0].max()
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])

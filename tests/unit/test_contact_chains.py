@@ -176,35 +176,37 @@ def pile() -> tuple[Model, Floats]:
 
 @pytest.mark.parametrize("case", ["zigzag", "revolute", "crossing", "branching 0", "branching 1", "pile"])
 def test_impulses_by_passes_are_a_solution_by_rows(case: str) -> None:
-    """Solutions need not be unique: both begin with the impulses that passes have found, and hardly change them."""
+    """Solutions need not be unique: rows get the impulses that passes have found, which satisfy the law by rows, too,
+    without a sweep, and do the same to velocities."""
     name, _, seed = case.partition(" ")
     model, q = {
         "zigzag": lambda: zigzag(40), "revolute": lambda: zigzag(40, "revolute"), "crossing": lambda: crossing(50),
         "branching": lambda: branching(int(seed)), "pile": pile,
     }[name]()  # fmt: skip
-    v = 0.2 * np.random.default_rng(3).normal(size=model.nv)
-    first, passes, rows = (room_of(model, price, overlap=1e-3) for price in (PASSES, PASSES, ROWS))
+    v = (0.01 if name == "crossing" else 0.2) * np.random.default_rng(3).normal(size=model.nv)
+    passes, rows = (room_of(model, price, overlap=1e-3) for price in (PASSES, ROWS))
+    rows.landing.most = 0
     compared = limits = between = 0
-    for _ in range(30 if name == "pile" else 12):
-        if not first.take(q, v, H, np.zeros(model.nv), None):
+    for _ in range(40 if name in ("pile", "crossing") else 20):
+        if not passes.take(q, v, H, np.zeros(model.nv), None):
             q, v = (final := supple.simulate(model, q, v, dt=H, duration=H).final).q, final.v
             continue
-        for _ in range(4):  # where forces act depends on the impulses that are expected: until these are what is found
-            assert first.take(q, v, H, np.zeros(model.nv), None)
-        for room in (passes, rows):
-            room.known = first.known
-            assert room.take(q, v, H, np.zeros(model.nv), None)
-        assert (passes.deep.n_groups > 0) == (len(passes.found) > 0) and rows.deep.n_groups == 0
-        q, v = first.q.copy(), first.v.copy()
-        same = passes.landing.before == rows.landing.before  # forces act at the same instant
-        if passes.landing.parts == rows.landing.parts == 1 and same and passes.landing.fault < 0.1:
+        for _ in range(20):  # velocities without impulses depend on those that are expected: until these are found
+            assert passes.take(q, v, H, np.zeros(model.nv), None)
+            if passes.landing.sweeps == 0:
+                break
+        pushes = passes.found[passes.found["lam"][:, 0] > 0]
+        if passes.landing.sweeps == 0 and passes.landing.parts == 1 and len(pushes):
+            rows.known = passes.known
+            assert rows.take(q, v, H, np.zeros(model.nv), None)
+            assert passes.deep.n_groups > 0 and rows.deep.n_groups == rows.landing.sweeps == 0
             ours, theirs = (supple.velocities(model, x.q, x.v).linear for x in (passes, rows))
-            np.testing.assert_allclose(ours, theirs, atol=first.contacts.tolerance * np.abs(theirs).max())
-            pushes = passes.found[passes.found["lam"][:, 0] > 0]
+            np.testing.assert_allclose(ours, theirs, atol=1e-9 * np.abs(theirs).max())
             compared, limits = compared + 1, limits + (pushes["kind"] == LIMIT).sum()
             between += ((pushes["kind"] != LIMIT) & (pushes["b"] >= 0)).sum()
+        q, v = passes.q.copy(), passes.v.copy()
     assert compared >= 3
-    assert (limits > 0) == (name == "branching") and (between > 0 or name != "pile")
+    assert (limits > 0) == (name == "branching") and (between > 0) == (name in ("pile", "crossing"))
 
 
 @pytest.mark.parametrize("case", ["straight", "zigzag", "revolute", "crossing"])

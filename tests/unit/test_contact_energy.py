@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import supple
-from supple import Contacts, scenes, simulate
+from supple import Contacts, ModelBuilder, scenes, simulate
 from supple.contact.judging import RISE
 from supple.contact.room import ContactRoom
 from supple.integrating.model_law import passive_rows
@@ -68,3 +68,22 @@ def test_the_account_of_energy_goes_from_step_to_step() -> None:
         np.testing.assert_array_equal(one.account, two.account)
         q, v = one.q.copy(), one.v.copy()
     assert one.account[0, 1] != 0.02 and one.account[0, 2] == 30.0  # there is motion, but less than that
+
+
+@pytest.mark.parametrize("how", [{}, {"method": "adaptive", "active": 3}])
+@pytest.mark.parametrize("driven", [False, True])
+def test_what_is_held_at_rest_without_gravity_does_not_count_as_a_gain(how: dict[str, Any], driven: bool) -> None:
+    """Two fingers that hold a box, by forces or by springs: what solvers leave of faults is not compared with an energy
+    of motion that there is not."""
+    b = ModelBuilder("grip", gravity=(0.0, 0.0, 0.0))
+    b.add_body("box", joint="free", mass=0.5, inertia=(1e-3, 1e-3, 1e-3))
+    b.add_shape("box", "box", (0.1, 0.1, 0.1), friction=0.8)
+    for i, side in enumerate((-1.0, 1.0)):
+        spring = {} if driven else {"stiffness": 500.0, "rest": -0.02 * side, "damping": 2.0}
+        b.add_body(f"finger{i}", joint="prismatic", axis=(1, 0, 0), mass=0.2, inertia=(1e-4, 1e-4, 1e-4), **spring)  # type: ignore[arg-type]
+        b.add_shape(f"finger{i}", "box", (0.02, 0.08, 0.08), (0.0605 * side, 0.003 * i, 0.002), friction=0.8)
+    model = b.build()
+    tau = np.r_[np.zeros(6), 10.0, -10.0] if driven else None
+    r = simulate(model, model.neutral(), dt=2e-3, duration=0.5, tau=tau, contacts=True, **how)
+    assert sum(c.force[0] > 1.0 for c in r.contacts(-1)) >= 1 and np.abs(r.v[-1]).max() < 1e-6
+    assert r.about["contact_faults"]["rough"] == 0 and not r.contact_faults

@@ -15,7 +15,7 @@ from supple.contact.room import ContactRoom
 from supple.exact.closure import closure, gaps
 from supple.integrating.closing import projector
 from supple.integrating.model_law import passive_rows
-from tests.touching import moved_on
+from tests.touching import Floats, moved_on
 
 G, H = 9.81, 2e-3
 ALONG = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  #: z of a capsule along x
@@ -61,15 +61,22 @@ def dense_rows(model: Model, q: np.ndarray, touches: np.ndarray) -> np.ndarray:
     return np.array(rows)
 
 
+def moved_freely(tree: Model, q: Floats, u: Floats, time: float) -> Floats:
+    """What velocities change by in some time, with velocity products of u, along the axes of where forces act."""
+    change = time * supple.forward_dynamics(tree, q, u)
+    change[:3] += time * np.cross(u[3:6], u[:3])
+    return np.asarray(change)
+
+
 @pytest.mark.parametrize("geared", [False, True])
 def test_every_step_solves_its_problem_written_densely(geared: bool):
     """H (v' - v_free) = J^T lam + G^T x, G v' = 0, and the law of contact at every touch, where forces act; velocities
     without impulses are those of the tree, whose loops are open; velocity products those of the middle, where they are
-    closed."""
+    closed, or, where there is an impact, those before and after it, each for its time."""
     model, q = ring(6, geared)
     tree = replace(model, loop_list=(), relation_list=())
     room, seen = ContactRoom(model, passive_rows(model), replace(FLOOR, limits=False)), 0
-    q[2], slid = 0.85, 0
+    q[2], slid, struck = 0.85, 0, 0
     r = simulate(model, q, supple.close_velocities(model, q, np.r_[1.0, 0.3, -1.0, 0.5, 2.0, 0.0, np.ones(5)]),
                  duration=0.6, dt=H, every=10, contacts=replace(FLOOR, limits=False))  # fmt: skip
     for q, v in zip(r.q, r.v):
@@ -81,12 +88,18 @@ def test_every_step_solves_its_problem_written_densely(geared: bool):
         if before > 0.0:
             q, v, _ = projector(model)(*moved_on(model, q, v, before))
         horizon = 1.5 * H - before
-        a, mass, rows = supple.forward_dynamics(tree, q, v), supple.mass_matrix(tree, q), closure(model, q).G
-        middle = v + 0.5 * H * a
-        ways = np.linalg.solve(mass, rows.T)
-        middle -= ways @ np.linalg.lstsq(rows @ ways, rows @ middle, rcond=1e-9)[0]  # the nearest with loops closed
-        free = v + H * supple.forward_dynamics(tree, q, middle)
-        free[:3] += H * np.cross(middle[3:6], middle[:3])  # along the axes of the beginning
+        mass, rows, used = supple.mass_matrix(tree, q), closure(model, q).G, np.array(room.landing.middle)
+        response = touches["W"][:, [0, 3, 5]].max(axis=1)
+        if (np.linalg.norm(touches["lam"] - touches["expected"], axis=1) * response > room.landing.slowest).any():
+            np.testing.assert_allclose(used, room.implicit.end, atol=0.02 * np.abs(used).max())
+            free = v + moved_freely(tree, q, v, before) + moved_freely(tree, q, used, H - before)
+            struck += 1
+        else:
+            middle = v + 0.5 * H * supple.forward_dynamics(tree, q, v)
+            ways = np.linalg.solve(mass, rows.T)
+            middle -= ways @ np.linalg.lstsq(rows @ ways, rows @ middle, rcond=1e-9)[0]  # the nearest with loops closed
+            np.testing.assert_allclose(used, middle, atol=1e-9 * np.abs(middle).max())
+            free = v + moved_freely(tree, q, middle, H)
         after = np.array(room.implicit.end)
         J = dense_rows(tree, q, touches)
         scale = np.abs(after).max() + G * H
@@ -104,7 +117,7 @@ def test_every_step_solves_its_problem_written_densely(geared: bool):
             if np.linalg.norm(across) > 1e-3 * scale and lam_n * touch["W"][0] > 1e-4 * scale:
                 slid += 1
                 np.testing.assert_allclose(lam_t, -most * np.array(across) / np.linalg.norm(across), atol=1e-2 * most)
-    assert seen > 8 and slid > 3
+    assert seen > 8 and slid > 3 and 0 < struck < seen
 
 
 def test_a_ring_falls_and_stays_closed():

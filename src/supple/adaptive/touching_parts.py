@@ -22,13 +22,14 @@ from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import (
-    SURE,
     bias_force,
     body_motions,
     expect_changes,
+    expect_impulses,
     lift_biases,
     may_close,
     relative_speed,
+    surprised,
     turn_with,
 )
 from supple.contact.mechanisms import alone
@@ -157,25 +158,65 @@ def accelerate_freely(hybrid, h):
     return smallest
 
 
+@helper
+def accelerate_at(hybrid, m, x, u):
+    """qdd at velocities u, of bodies where forces act, by the factors that there are; damping is of the beginning."""
+    bias_forces(hybrid, m, x, u)
+    lift_biases(m, x.v, x.drive, x.work)
+    accelerate_joints(m, u, x.qdd, x.work)
+
+
+@helper
+def add_speeds(scene, end, v, h, a):
+    """end = v + h a, of what moves."""
+    for i in range(scene.n_present):
+        j = scene.present[i]
+        end[j] = v[j] + h * a[j]
+
+
 @kernel(types.void(HybridBody.type, types.float64), "velocities without touches", effort=2, nogil=True)
 def free_velocities(hybrid, h):
     """Velocities at the end of a part without impulses, in `end`, from accelerations and rows of touches."""
     m, x = open_reduced(hybrid)
     touching = touching_of(hybrid)
+    expected = expect_impulses(touching.scene, h, touching.last)
     expect_changes(touching.scene, m, x.work, touching.dv)
-    expected = 1.0 if h > SURE * touching.last else 0.0
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             x.half[j] = x.v[j] + 0.5 * (h * x.qdd[j] + expected * touching.dv[j])
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, False)
-    bias_forces(hybrid, m, x, x.half)
-    lift_biases(m, x.v, x.drive, x.work)  # damping is of the beginning
-    accelerate_joints(m, x.half, x.qdd, x.work)
-    for b in range(m.n):
-        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            touching.end[j] = x.v[j] + h * x.qdd[j]
+    accelerate_at(hybrid, m, x, x.half)
+    add_speeds(touching.scene, touching.end, x.v, h, x.qdd)
     turn_with(m, x.v, x.half, h, touching.end)
+    if hybrid.n_loop_rows > 0:
+        hold_closed(hybrid, True)
+
+
+@helper
+def mean_pushes(hybrid, m, touching):
+    """Let what is recorded of pushes, after accelerations at the velocities of the end, be of the mean of both: dampers
+    are linear."""
+    share = touching.before / (touching.before + touching.after)
+    for b in range(m.n):
+        if is_pushed(hybrid, b):
+            row = hybrid.pushed[b + 1]
+            row.now = touching.scene.bodies[b].V * share + row.now * (1.0 - share)
+
+
+@kernel(types.void(HybridBody.type), "velocities by impacts", effort=2, nogil=True)
+def velocities_by_impacts(hybrid):
+    """The same as free_velocities once impulses are known [contact/landing.py]."""
+    m, x = open_reduced(hybrid)
+    touching = touching_of(hybrid)
+    copy_v(touching.scene, touching.end, x.half)
+    accelerate_at(hybrid, m, x, x.v)
+    add_speeds(touching.scene, touching.end, x.v, touching.before, x.qdd)
+    accelerate_at(hybrid, m, x, x.half)
+    add_speeds(touching.scene, touching.end, touching.end, touching.after, x.qdd)
+    mean_pushes(hybrid, m, touching)
+    turn_with(m, x.v, x.v, touching.before, touching.end)
+    turn_with(m, x.v, x.half, touching.after, touching.end)
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, True)
 
@@ -234,15 +275,24 @@ def are_finite(m, v, dq):
 
 @helper
 def change_end(m, work, touching):
-    """The change of velocities at the end by impulses, and what moves shapes apart that overlap."""
+    """The change of velocities at the end by impulses."""
     scene = touching.scene
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
-            touching.dv[j] = touching.dq[j] = 0.0
+            touching.dv[j] = 0.0
     add_changes(m, work, scene.z, touching.dv)
     for b in range(m.n):
         for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
             touching.end[j] += touching.dv[j]
+
+
+@helper
+def find_apart(m, work, touching):
+    """What moves shapes apart that overlap."""
+    scene = touching.scene
+    for b in range(m.n):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            touching.dq[j] = 0.0
     touching.apart = push_apart(scene, touching.after, touching.overlap)
     if touching.apart:
         add_changes(m, work, scene.total, touching.dq)
@@ -285,6 +335,15 @@ def solve_part(hybrid, h, predicts, last):
             status = MORE_EQUATIONS
             break
         touching.sweeps += scene.done
+        if worst <= tolerance and surprised(scene, touching.slowest):
+            change_end(m, x.work, touching)
+            velocities_by_impacts(hybrid)
+            prepare_touches(hybrid, x, h)
+            worst = solve_touches(scene, touching.most, tolerance, last)
+            if worst < 0.0:
+                status = MORE_EQUATIONS
+                break
+            touching.sweeps += scene.done
         touching.fault = max(touching.fault, worst / tolerance)
         touching.missed = worst
         if not worst <= tolerance:
@@ -294,6 +353,7 @@ def solve_part(hybrid, h, predicts, last):
         change_end(m, x.work, touching)
         if predicts:
             break
+        find_apart(m, x.work, touching)
         again = join_active_limits(hybrid, touching.after + 0.5 * h)
         if scene.n > scene.capacity:
             status = MORE_TOUCHES

@@ -31,6 +31,7 @@ RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from
 SHORT = 0.1  #: of a step: shorter parts may add more than that
 REPAID = 5e-3  #: of restitution, if half of that has been added
 ROUNDING = 1e-12  #: of the energies
+UNSOLVED = 0.01  #: of the tolerance: faults that solvers leave
 
 
 @part
@@ -103,11 +104,22 @@ def depth_before(scene, now):
 
 
 @helper
+def left_unsolved(scene, tolerance):
+    """The work of what solvers leave of faults: bodies that forces hold at rest have no energy of motion that this
+    could be compared with."""
+    work = 0.0
+    for k in range(scene.n):
+        work += abs(dot(scene.touches[k].lam, scene.touches[k].free))
+    return UNSOLVED * tolerance * work
+
+
+@helper
 def energy_excess(landing, gain, kinetic, potential, share):
     """What a part adds to the energy, relative to the scale of its step, if that is more than it may; otherwise 0.
     kinetic, potential: where it began. share: its length, relative to the step's."""
     landing.gain, rounding = gain, ROUNDING * (kinetic + abs(potential))
     allowed = GAIN * (landing.scale * share + max(landing.work, 0.0)) + rounding
+    allowed += left_unsolved(landing.scene, landing.tolerance)
     rises = gain > rounding and landing.risen + gain > RISE * landing.largest and share > SHORT
     return gain / (landing.scale + 1e-12) if gain > allowed or rises else 0.0
 

@@ -226,6 +226,16 @@ def accelerate_freely(landing, h):
 
 
 @helper
+def expect_impulses(scene, h, last):
+    """In a part of length h of a step of length `last`: those that touches have before they are solved for. Returns how
+    much of them."""
+    share = 1.0 if h > SURE * last else 0.0
+    for k in range(scene.n):
+        scene.touches[k].expected = scene.touches[k].lam * share
+    return share
+
+
+@helper
 def expect_changes(scene, m, work, dv):
     """dv: what the impulses do that touches have before they are solved for."""
     for i in range(scene.n_present):
@@ -241,26 +251,78 @@ def expect_changes(scene, m, work, dv):
     add_changes(m, work, scene.z, dv)
 
 
+@helper
+def accelerate_at(landing, u, a):
+    """a at velocities u, of bodies where forces act, by the factors that there are; damping is of the beginning."""
+    implicit = landing.implicit
+    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
+    work = aba_scratch(call)
+    bias_forces(landing.scene, CallState(step.q, u, body.tau, implicit.pushed > 0, implicit.wrenches), work)
+    lift_biases(call.model, step.v, body.tau, work)
+    accelerate_joints(call.model, u, a, work)
+
+
 @part
 def free_velocities(landing, h):
     """Velocities at the end of a part without impulses, in `end`, from accelerations and rows of touches."""
     implicit, middle = landing.implicit, landing.middle
-    body, step, call = implicit.body, implicit.body.step, implicit.body.aba
-    m, a, work = step.model, from_entry(slope_of(step, 0), step.model.nv), aba_scratch(implicit.body.aba)
+    step, work = implicit.body.step, aba_scratch(implicit.body.aba)
+    m, a = step.model, from_entry(slope_of(step, 0), step.model.nv)
+    expected = expect_impulses(landing.scene, h, landing.last)
     expect_changes(landing.scene, m, work, landing.dv)
-    expected = 1.0 if h > SURE * landing.last else 0.0
     for j in range(m.nv):
         middle[j] = step.v[j] + 0.5 * (h * a[j] + expected * landing.dv[j])
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, middle, landing.dv)
-    bias_forces(landing.scene, CallState(step.q, middle, body.tau, implicit.pushed > 0, implicit.wrenches), work)
-    lift_biases(call.model, step.v, body.tau, work)  # damping is of the beginning
-    accelerate_joints(call.model, middle, a, work)
+    accelerate_at(landing, middle, a)
     for j in range(m.nv):
         implicit.end[j] = step.v[j] + h * a[j]
     turn_with(m, step.v, middle, h, implicit.end)
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, implicit.end, landing.dv)
+
+
+@helper
+def change_end(landing, work):
+    """The velocities at the end, by impulses."""
+    implicit = landing.implicit
+    m = implicit.body.step.model
+    for j in range(m.nv):
+        landing.dv[j] = 0.0
+    add_changes(m, work, landing.scene.z, landing.dv)
+    for j in range(m.nv):
+        implicit.end[j] += landing.dv[j]
+
+
+@helper
+def surprised(scene, slowest):
+    """Whether a touch did something else than was expected of it: an impact."""
+    for k in range(scene.n):
+        touch = scene.touches[k]
+        if norm(touch.lam - touch.expected) * max(touch.W.xx, touch.W.yy, touch.W.zz) > slowest:
+            return True
+    return False
+
+
+@part
+def velocities_by_impacts(landing, h):
+    """The same as free_velocities once impulses, and the velocities in `end` by them, are known: bodies have the
+    velocities of the beginning until impulses change them, and those of the end from then on."""
+    implicit, after = landing.implicit, landing.middle
+    step = implicit.body.step
+    m, a, end = step.model, from_entry(slope_of(step, 0), step.model.nv), implicit.end
+    for j in range(m.nv):
+        after[j] = end[j]
+    accelerate_at(landing, step.v, a)
+    for j in range(m.nv):
+        end[j] = step.v[j] + landing.before * a[j]
+    accelerate_at(landing, after, a)
+    for j in range(m.nv):
+        end[j] += landing.after * a[j]
+    turn_with(m, step.v, step.v, landing.before, end)
+    turn_with(m, step.v, after, landing.after, end)
+    if landing.mechanisms.n > 0:
+        keep_closed(landing.mechanisms, landing.scene, aba_scratch(implicit.body.aba), end, landing.dv)
 
 
 @helper

@@ -94,6 +94,7 @@ class Touch(Struct):
     free = Value(Vec3)  # u without any lam
     bias = Number()  # u.x >= -bias
     lam = Value(Vec3)
+    expected = Value(Vec3)  # lam that velocities in the middle of the part were found with
     u = Value(Vec3)
     push = Number()  # against overlap: of positions
     struck = Value(Vec3)  # impulse of impacts

@@ -19,6 +19,7 @@ from supple.spatial.compiler import kernel
 
 MOST, LAST = 60, 40  #: sweeps at first, while they are quick, and in the end
 FIRST, FEW, FAR = 2, 4, 1e3  #: sweeps of few touches, or if the fault is below the tolerance or so many times it
+FINE = 1e-3  #: of what ends a search: few touches are swept once for less, so that bodies that rest do not gather speed
 AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what Newton's may leave, and the others
 
 
@@ -42,6 +43,8 @@ def solve_touches(scene, most, tolerance, last):
         nearby = scene.high - scene.low > FEW and tolerance < x <= FAR * tolerance
         least = 0 if nearby else min(FIRST, most)
         x, done = sweep(scene, x, least, min(MOST, most), enough)
+        if scene.high - scene.low <= FEW and FINE * enough < x <= enough and done < min(1, most):
+            x, done = sweep(scene, x, 1, 1, 0.0)
         if not x <= enough and done < most:
             if not is_deep(scene) and not find_pattern(scene, False):
                 return -1.0

@@ -33,10 +33,13 @@ from supple.contact.landing import (
     Landing,
     accelerate_freely,
     body_motions,
+    change_end,
     free_velocities,
     move_bodies,
     prepare_touches,
     relative_speed,
+    surprised,
+    velocities_by_impacts,
 )
 from supple.contact.mechanisms import project_rows
 from supple.contact.memory import CAPSULE, LIMIT, SPHERE
@@ -144,14 +147,20 @@ def solve_part(landing, h, last):
         if worst < 0.0:
             return MORE_EQUATIONS
         landing.sweeps += scene.done
+        if worst <= tolerance and surprised(scene, slowest):
+            change_end(landing, work)
+            velocities_by_impacts(landing, h)
+            prepare_touches(landing, h)
+            worst = solve_touches(scene, landing.most, tolerance, last)
+            if worst < 0.0:
+                return MORE_EQUATIONS
+            landing.sweeps += scene.done
         landing.fault = max(landing.fault, worst / tolerance)
         if not worst <= tolerance:
             return UNSOLVED
+        change_end(landing, work)
         for j in range(m.nv):
-            landing.dv[j] = landing.dq[j] = 0.0
-        add_changes(m, work, scene.z, landing.dv)
-        for j in range(m.nv):
-            implicit.end[j] += landing.dv[j]
+            landing.dq[j] = 0.0
         landing.apart = push_apart(scene, landing.after, landing.overlap)
         if landing.apart:
             add_changes(m, work, scene.total, landing.dq)
