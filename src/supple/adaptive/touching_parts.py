@@ -20,6 +20,7 @@ from supple.adaptive.touching_loops import find_loops, hold_closed, rows_of_touc
 from supple.adaptive.touching_memory import touching_of
 from supple.adaptive.touching_search import join_active_limits
 from supple.assembly.poses import pose_at
+from supple.contact.asides import any_aside, set_aside, take_in
 from supple.contact.holding import NOT_FOUND
 from supple.contact.landing import (
     bias_force,
@@ -241,7 +242,8 @@ def make_all_rows(hybrid, scene, work):
     for k in range(scene.n):
         touch = scene.touches[k]
         total = touch.W.xx + touch.W.yy + touch.W.zz
-        if not (touch.W.xx > STUCK * total and total > CANCELLED * answer_alone(scene, work, touch)):
+        moves = touch.W.xx > STUCK * total and total > CANCELLED * answer_alone(scene, work, touch)
+        if not (moves or touch.aside):
             touch.active, touch.lam = 0, Vec3(0.0, 0.0, 0.0)
     return True
 
@@ -298,6 +300,20 @@ def find_apart(m, work, touching):
         add_changes(m, work, scene.total, touching.dq)
 
 
+@helper
+def closes_after_all(touching, work):
+    """Whether a touch that was set aside closes at the velocities of the end [contact/asides.py]: then these are
+    without impulses again, and all touches take part."""
+    scene = touching.scene
+    if not any_aside(scene):
+        return False
+    body_motions(scene, work, touching.end)
+    closes = take_in(scene, touching.end)
+    for i in range(scene.n_present if closes else 0):
+        touching.end[scene.present[i]] -= touching.dv[scene.present[i]]
+    return closes
+
+
 @kernel(
     types.int64(HybridBody.type, types.float64, types.int64, types.int64),
     "parts of steps that touch",
@@ -313,6 +329,8 @@ def solve_part(hybrid, h, predicts, last):
     scene, gravity, status = touching.scene, norm(hybrid.gravity), DONE
     begin_lines(hybrid, m, x)
     touching.after = h - touching.before
+    if hybrid.n_loop_rows == 0:
+        set_aside(scene, x.v, touching.after + 0.5 * h, gravity * h)
     for attempt in range(SOLVES):
         status = DONE
         if not accelerate_freely(hybrid, h) > 0.0:
@@ -344,13 +362,23 @@ def solve_part(hybrid, h, predicts, last):
                 status = MORE_EQUATIONS
                 break
             touching.sweeps += scene.done
+        change_end(m, x.work, touching)
+        if worst <= tolerance and closes_after_all(touching, x.work):
+            if not make_all_rows(hybrid, scene, x.work):
+                status = MORE_ENTRIES
+                break
+            worst = solve_touches(scene, touching.most, tolerance, last)
+            if worst < 0.0:
+                status = MORE_EQUATIONS
+                break
+            touching.sweeps += scene.done
+            change_end(m, x.work, touching)
         touching.fault = max(touching.fault, worst / tolerance)
         touching.missed = worst
         if not worst <= tolerance:
             status = RELAXED if last and worst < NOT_FOUND else UNSOLVED
         if status == UNSOLVED:
             break
-        change_end(m, x.work, touching)
         if predicts:
             break
         find_apart(m, x.work, touching)

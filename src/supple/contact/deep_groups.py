@@ -37,6 +37,8 @@ def count_touches(scene, owner):
         T.width[T.root[b]] += k
         T.by_passes[T.root[b]] += BODY
     for k in range(scene.n):
+        if scene.touches[k].aside:
+            continue
         a, b = bodies_of(scene.touches[k], owner)
         one = T.root[a]
         T.by_rows[one] += ENTRY * T.above[a]

@@ -273,7 +273,8 @@ def add_limit(scene, dof, sign, gap, k, side):
     scene.n = at + 1
     if at < scene.capacity:
         touch, zero = scene.touches[at], Vec3(0.0, 0.0, 0.0)
-        touch.kind, touch.a, touch.b, touch.shape, touch.other, touch.active = LIMIT, dof, -1, -1, -1, 1
+        touch.kind, touch.a, touch.b, touch.shape, touch.other = LIMIT, dof, -1, -1, -1
+        touch.active, touch.aside = 1, 0
         touch.key, touch.lam, touch.struck = limit_key(scene, k, side), zero, zero
         touch.n, touch.t, touch.s, touch.point = Vec3(sign, 0.0, 0.0), zero, zero, zero
         touch.gap, touch.friction, touch.restitution = gap, 0.0, 0.0

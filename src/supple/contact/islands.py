@@ -34,6 +34,8 @@ def join_sets(scene):
         joined[j] = j
     for k in range(scene.n):
         touch = scene.touches[k]
+        if touch.aside:
+            continue
         first = set_of(joined, scene.entries[touch.first].dof)
         for i in range(touch.first + 1, touch.first + touch.count):
             other = set_of(joined, scene.entries[i].dof)
@@ -43,13 +45,15 @@ def join_sets(scene):
 
 @part
 def find_islands(scene):
-    """The sequence, and where each island begins in it. Returns their number."""
+    """The sequence of touches that are not set aside, and where each island begins in it. Returns their number."""
     join_sets(scene)
     ends, n = scene.ends, 0
     for i in range(scene.n_entries):
         scene.dofs[scene.entries[i].dof] = -1
     for k in range(scene.n):
         touch = scene.touches[k]
+        if touch.aside:
+            continue
         root = set_of(scene.local, scene.entries[touch.first].dof)
         if scene.dofs[root] < 0:
             scene.dofs[root] = n
@@ -62,8 +66,9 @@ def find_islands(scene):
         total, ends[i] = total + ends[i], total
     for k in range(scene.n):
         island = scene.touches[k].island
-        scene.sequence[ends[island]] = k
-        ends[island] += 1
+        if not scene.touches[k].aside:
+            scene.sequence[ends[island]] = k
+            ends[island] += 1
     for i in range(scene.n_entries):
         scene.local[scene.entries[i].dof] = -1
     scene.n_islands = n

@@ -174,6 +174,8 @@ def prepare_passes(scene, work, owner):
     keep_factors(scene, work)
     for k in range(scene.n):
         touch = scene.touches[k]
+        if touch.aside:
+            continue
         b, _ = bodies_of(touch, owner)
         g = group_of(T, b)
         touch.deep, touch.home = g + 1, b

@@ -45,7 +45,7 @@ def add_touch(scene, i, j, point, n, gap, feature):
     if touch.friction < 0.0:
         touch.friction = 1.0
     touch.restitution = max(A.restitution, B.restitution)
-    touch.active, touch.struck = 1, Vec3(0.0, 0.0, 0.0)
+    touch.active, touch.aside, touch.struck = 1, 0, Vec3(0.0, 0.0, 0.0)
 
 
 @helper
@@ -54,7 +54,7 @@ def copy_found(to, touch):
     to.kind, to.a, to.b, to.shape, to.other, to.key = touch.kind, touch.a, touch.b, touch.shape, touch.other, touch.key
     to.point, to.n, to.t, to.s, to.gap = touch.point, touch.n, touch.t, touch.s, touch.gap
     to.friction, to.restitution = touch.friction, touch.restitution
-    to.active, to.struck = 1, Vec3(0.0, 0.0, 0.0)
+    to.active, to.aside, to.struck = 1, 0, Vec3(0.0, 0.0, 0.0)
 
 
 @helper

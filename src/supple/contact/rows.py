@@ -147,6 +147,9 @@ def make_rows(scene, work, owner):
     for k in range(scene.n):
         touch = scene.touches[k]
         touch.first = scene.n_entries
+        if touch.aside:
+            touch.count = 0
+            continue
         if touch.deep > 0:
             row_of_group(scene, touch)
         elif touch.kind == LIMIT:

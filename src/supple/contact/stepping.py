@@ -24,6 +24,7 @@ import math
 
 from numba import types
 
+from supple.contact.asides import any_aside, set_aside, take_in
 from supple.contact.exerting import add_exerted, begin_exerting, may_exert
 from supple.contact.finding import find_touches, forget_pairs, join_limits
 from supple.contact.finishing import begin_part, finish_part, move_on, take_back
@@ -119,6 +120,20 @@ def rows_at(landing, work):
     return M.found and make_rows(scene, work, landing.owner) and project_rows(M, scene)
 
 
+@helper
+def closes_after_all(landing, work):
+    """Whether a touch that was set aside closes at the velocities of the end [asides.py]: then these are without
+    impulses again, and all touches take part."""
+    scene, end = landing.scene, landing.implicit.end
+    if not any_aside(scene):
+        return False
+    body_motions(scene, work, end)
+    closes = take_in(scene, end)
+    for j in range(scene.model.nv if closes else 0):
+        end[j] -= landing.dv[j]
+    return closes
+
+
 @part
 def solve_part(landing, h, last):
     """The velocities at the end of a part of length h, in `end`, and dq. last: whether convex problems are tried, too.
@@ -129,6 +144,8 @@ def solve_part(landing, h, last):
     slowest, landing.after = landing.slowest, h - landing.before
     for k in range(0, body.law_size, LAW):
         implicit.through[k // LAW] = step.v[int(law_among(body.law, k).dof)]
+    if landing.mechanisms.n == 0:
+        set_aside(scene, step.v, landing.after + 0.5 * h, gravity * h)
     for attempt in range(SOLVES):
         if not accelerate_freely(landing, h) > 0.0:
             return SINGULAR
@@ -155,10 +172,18 @@ def solve_part(landing, h, last):
             if worst < 0.0:
                 return MORE_EQUATIONS
             landing.sweeps += scene.done
+        change_end(landing, work)
+        if worst <= tolerance and closes_after_all(landing, work):
+            if not rows_at(landing, work):
+                return MORE_ENTRIES
+            worst = solve_touches(scene, landing.most, tolerance, last)
+            if worst < 0.0:
+                return MORE_EQUATIONS
+            landing.sweeps += scene.done
+            change_end(landing, work)
         landing.fault = max(landing.fault, worst / tolerance)
         if not worst <= tolerance:
             return UNSOLVED
-        change_end(landing, work)
         for j in range(m.nv):
             landing.dq[j] = 0.0
         landing.apart = push_apart(scene, landing.after, landing.overlap)
