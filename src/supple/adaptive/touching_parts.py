@@ -30,7 +30,6 @@ from supple.contact.landing import (
     lift_biases,
     may_close,
     relative_speed,
-    surprised,
     turn_with,
 )
 from supple.contact.mechanisms import alone
@@ -54,13 +53,14 @@ from supple.contact.stepping import (
     may_bounce,
     until_strike,
 )
-from supple.exact.aba import accelerate_joints
+from supple.contact.striking import end_of_tree, find_struck
+from supple.exact.aba import accelerate_joints, accelerate_trees
 from supple.exact.motion import world_at_rest
 from supple.exact.row_scales import CANCELLED
 from supple.integrating.implicit import LIMIT, SOLVES
 from supple.integrating.joint_law import LAW, law_among, law_line
 from supple.model.joint_poses import DOF
-from supple.spatial.algebra import Vec3
+from supple.spatial.algebra import Motion, Vec3
 from supple.spatial.compiler import helper, kernel
 
 STUCK = 1e-10  #: of what velocities at a touch answer to impulses in all: less than that along the normal is nothing
@@ -127,11 +127,12 @@ def release(hybrid, m):
 
 
 @helper
-def bias_forces(hybrid, m, x, v):
-    """p of all bodies at velocities v, where they are, with what pushes them."""
+def bias_forces(hybrid, m, x, v, first, last):
+    """p of the bodies of some trees at velocities v, where they are, with what pushes them. If there are springs
+    between bodies, these are all trees."""
     work = x.work
     work.path[0].zeta = world_at_rest(m, 0.0, work.path[0])
-    for b in range(m.n):
+    for b in range(first, last):
         R, X = pose_at(hybrid.world, b + 1)
         V, f = bias_force(m, b, R, v, work)
         if is_pushed(hybrid, b):
@@ -149,7 +150,7 @@ def accelerate_freely(hybrid, h):
     those of H + h D + h^2 K. Returns the smallest pivot."""
     m, x = open_reduced(hybrid)
     line_up(hybrid, m, x, h)
-    bias_forces(hybrid, m, x, x.v)
+    bias_forces(hybrid, m, x, x.v, 0, m.n)
     smallest = joint_passes(hybrid, True)
     if not smallest > 0.0:
         return smallest
@@ -160,19 +161,21 @@ def accelerate_freely(hybrid, h):
 
 
 @helper
-def accelerate_at(hybrid, m, x, u):
-    """qdd at velocities u, of bodies where forces act, by the factors that there are; damping is of the beginning."""
-    bias_forces(hybrid, m, x, u)
-    lift_biases(m, x.v, x.drive, x.work)
-    accelerate_joints(m, u, x.qdd, x.work)
+def accelerate_at(hybrid, m, x, u, first, last):
+    """qdd of some trees at velocities u, where forces act, by the factors that there are; damping is of the
+    beginning."""
+    bias_forces(hybrid, m, x, u, first, last)
+    lift_biases(m, x.v, x.drive, x.work, first, last)
+    x.work.path[0].A = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    accelerate_trees(m, first, last, x.qdd, x.work)
 
 
 @helper
-def add_speeds(scene, end, v, h, a):
-    """end = v + h a, of what moves."""
-    for i in range(scene.n_present):
-        j = scene.present[i]
-        end[j] = v[j] + h * a[j]
+def add_speeds(m, end, v, h, a, first, last):
+    """end = v + h a, of some trees."""
+    for b in range(first, last):
+        for j in range(m.bodies[b].iv, m.bodies[b].iv + DOF[m.bodies[b].kind]):
+            end[j] = v[j] + h * a[j]
 
 
 @kernel(types.void(HybridBody.type, types.float64), "velocities without touches", effort=2, nogil=True)
@@ -187,19 +190,19 @@ def free_velocities(hybrid, h):
             x.half[j] = x.v[j] + 0.5 * (h * x.qdd[j] + expected * touching.dv[j])
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, False)
-    accelerate_at(hybrid, m, x, x.half)
-    add_speeds(touching.scene, touching.end, x.v, h, x.qdd)
-    turn_with(m, x.v, x.half, h, touching.end)
+    accelerate_at(hybrid, m, x, x.half, 0, m.n)
+    add_speeds(m, touching.end, x.v, h, x.qdd, 0, m.n)
+    turn_with(m, x.half, h, touching.end, 0, m.n)
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, True)
 
 
 @helper
-def mean_pushes(hybrid, m, touching):
+def mean_pushes(hybrid, touching, first, last):
     """Let what is recorded of pushes, after accelerations at the velocities of the end, be of the mean of both: dampers
     are linear."""
     share = touching.before / (touching.before + touching.after)
-    for b in range(m.n):
+    for b in range(first, last):
         if is_pushed(hybrid, b):
             row = hybrid.pushed[b + 1]
             row.now = touching.scene.bodies[b].V * share + row.now * (1.0 - share)
@@ -207,17 +210,24 @@ def mean_pushes(hybrid, m, touching):
 
 @kernel(types.void(HybridBody.type), "velocities by impacts", effort=2, nogil=True)
 def velocities_by_impacts(hybrid):
-    """The same as free_velocities once impulses are known [contact/landing.py]."""
+    """The same as free_velocities of trees that are struck, once impulses are known [contact/landing.py]."""
     m, x = open_reduced(hybrid)
-    touching = touching_of(hybrid)
-    copy_v(touching.scene, touching.end, x.half)
-    accelerate_at(hybrid, m, x, x.v)
-    add_speeds(touching.scene, touching.end, x.v, touching.before, x.qdd)
-    accelerate_at(hybrid, m, x, x.half)
-    add_speeds(touching.scene, touching.end, touching.end, touching.after, x.qdd)
-    mean_pushes(hybrid, m, touching)
-    turn_with(m, x.v, x.v, touching.before, touching.end)
-    turn_with(m, x.v, x.half, touching.after, touching.end)
+    touching, first = touching_of(hybrid), 0
+    B, end = touching.scene.blocks, touching.end
+    while first < m.n:
+        last = end_of_tree(m, first)
+        if B.struck[B.tree[m.bodies[first].iv]]:
+            add_speeds(m, x.half, end, 0.0, end, first, last)
+            accelerate_at(hybrid, m, x, x.v, first, last)
+            add_speeds(m, end, x.v, touching.before, x.qdd, first, last)
+            accelerate_at(hybrid, m, x, x.half, first, last)
+            add_speeds(m, end, end, touching.after, x.qdd, first, last)
+            mean_pushes(hybrid, touching, first, last)
+            turn_with(m, x.v, touching.before, end, first, last)
+            turn_with(m, x.half, touching.after, end, first, last)
+        else:
+            add_speeds(m, end, end, -1.0, touching.dv, first, last)
+        first = last
     if hybrid.n_loop_rows > 0:
         hold_closed(hybrid, True)
 
@@ -353,7 +363,8 @@ def solve_part(hybrid, h, predicts, last):
             status = MORE_EQUATIONS
             break
         touching.sweeps += scene.done
-        if worst <= tolerance and surprised(scene, touching.slowest):
+        together = hybrid.n_loop_rows > 0 or hybrid.n_ends > 0
+        if worst <= tolerance and find_struck(scene, touching.slowest, together):
             change_end(m, x.work, touching)
             velocities_by_impacts(hybrid)
             prepare_touches(hybrid, x, h)

@@ -48,5 +48,5 @@ def take_in(scene, end):
             found = found or touch.u.x + touch.bias < 0.0
     if found:
         for k in range(scene.n):
-            scene.touches[k].aside = 0
+            scene.touches[k].aside = scene.touches[k].settled = 0
     return found

@@ -33,6 +33,7 @@ class Blocks(Struct):
     set_words = Integer()  # of a set of blocks
     tree = Integers()  # (nv,) of every degree of freedom
     number = Integers()  # (trees,) of a tree in the present island
+    struck = Integers()  # (trees,) whether touches surprise a tree [striking.py]
     dual = Integer()  # whether unknowns are impulses [equations.py]
     one = Integers()  # (blocks,) as everything up to rows: the trees of a group of touches [touch_equations.py]
     two = Integers()
@@ -71,7 +72,7 @@ def blocks_for(tree: NDArray[np.int64]) -> Held:
     """The memory, given the tree of every degree of freedom; for patterns and numbers it grows by need."""
     n = len(tree)
     by_block = ("one", "two", "next", "size", "degree", "rank", "sequence", "first", "begins", "width", "rows", "where")
-    others = ("number", "joins", "members", "sets", "neighbours", "places")
+    others = ("number", "struck", "joins", "members", "sets", "neighbours", "places")
     arrays = {name: np.zeros(n + 1, dtype=np.int64) for name in (*by_block, *others)}
     return Blocks.of(
         tree=np.append(tree, 0), x=np.zeros(MOST * n + 1), spread=np.zeros(3 * n + 1), numbers=np.zeros(1),

@@ -14,7 +14,8 @@ from supple.contact.memory import LIMIT, Scene
 from supple.contact.passes import begin_pass, finish_pass, push_bodies
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, push_z
-from supple.exact.aba import aba, aba_scratch, accelerate_joints, joint_force
+from supple.contact.striking import end_of_tree
+from supple.exact.aba import aba, aba_scratch, accelerate_trees, joint_force
 from supple.exact.call_kernels import Call
 from supple.exact.jacobians import axis_along, move_all
 from supple.exact.kinematics import placed_scratch
@@ -143,9 +144,10 @@ def relative_speed(scene, touch, v):
 
 
 @helper
-def turn_with(m, v, middle, h, end):
-    """end += h w x v of the linear velocities of free and planar joints: along the axes of the beginning."""
-    for b in range(m.n):
+def turn_with(m, middle, h, end, first, last):
+    """end += h w x v of the linear velocities of free and planar joints of some trees: along the axes of the
+    beginning."""
+    for b in range(first, last):
         kind, j = m.bodies[b].kind, m.bodies[b].iv
         if kind == FREE:
             set_triple(end, j, triple(end, j) + cross(triple(middle, j + 3), triple(middle, j)) * h)
@@ -182,11 +184,11 @@ def bias_force(m, b, R, v, work):
 
 
 @helper
-def bias_forces(scene, state, work):
-    """The same of all bodies, with what pushes them."""
+def bias_forces(scene, state, work, first, last):
+    """The same of bodies of some trees, with what pushes them."""
     m = scene.model
     work.path[0].zeta = world_at_rest(m, state.q[0], work.path[0])
-    for b in range(m.n):
+    for b in range(first, last):
         R = scene.bodies[b].R
         _, f = bias_force(m, b, R, state.v, work)
         if state.pushed:
@@ -195,10 +197,10 @@ def bias_forces(scene, state, work):
 
 
 @helper
-def lift_biases(m, v, tau, work):
-    """u of all degrees of freedom, by the factors that there are: the backward pass of forces alone."""
+def lift_biases(m, v, tau, work, first, last):
+    """u of the degrees of freedom of some trees, by the factors that there are: the backward pass of forces alone."""
     path, bodies, dofs = work.path, work.bodies, work.dofs
-    for b in range(m.n - 1, -1, -1):
+    for b in range(last - 1, first - 1, -1):
         i, p, kind, j = joint_of(m, b)
         f = bodies[b].p + path[i].pA if m.bodies[b].has_children else bodies[b].p
         for k in range(j + DOF[kind] - 1, j - 1, -1):
@@ -231,7 +233,7 @@ def expect_impulses(scene, h, last):
     much of them."""
     share = 1.0 if h > SURE * last else 0.0
     for k in range(scene.n):
-        scene.touches[k].expected = scene.touches[k].lam * share
+        scene.touches[k].expected, scene.touches[k].settled = scene.touches[k].lam * share, 0
     return share
 
 
@@ -252,14 +254,16 @@ def expect_changes(scene, m, work, dv):
 
 
 @helper
-def accelerate_at(landing, u, a):
-    """a at velocities u, of bodies where forces act, by the factors that there are; damping is of the beginning."""
+def accelerate_at(landing, u, a, first, last):
+    """a of some trees at velocities u, where forces act, by the factors that there are; damping is of the
+    beginning."""
     implicit = landing.implicit
     body, step, call = implicit.body, implicit.body.step, implicit.body.aba
-    work = aba_scratch(call)
-    bias_forces(landing.scene, CallState(step.q, u, body.tau, implicit.pushed > 0, implicit.wrenches), work)
-    lift_biases(call.model, step.v, body.tau, work)
-    accelerate_joints(call.model, u, a, work)
+    work, state = aba_scratch(call), CallState(step.q, u, body.tau, implicit.pushed > 0, implicit.wrenches)
+    bias_forces(landing.scene, state, work, first, last)
+    lift_biases(call.model, step.v, body.tau, work, first, last)
+    work.path[0].A = Motion(Vec3(0.0, 0.0, 0.0), Vec3(0.0, 0.0, 0.0))
+    accelerate_trees(call.model, first, last, a, work)
 
 
 @part
@@ -274,10 +278,10 @@ def free_velocities(landing, h):
         middle[j] = step.v[j] + 0.5 * (h * a[j] + expected * landing.dv[j])
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, middle, landing.dv)
-    accelerate_at(landing, middle, a)
+    accelerate_at(landing, middle, a, 0, m.n)
     for j in range(m.nv):
         implicit.end[j] = step.v[j] + h * a[j]
-    turn_with(m, step.v, middle, h, implicit.end)
+    turn_with(m, middle, h, implicit.end, 0, m.n)
     if landing.mechanisms.n > 0:
         keep_closed(landing.mechanisms, landing.scene, work, implicit.end, landing.dv)
 
@@ -294,35 +298,34 @@ def change_end(landing, work):
         implicit.end[j] += landing.dv[j]
 
 
-@helper
-def surprised(scene, slowest):
-    """Whether a touch did something else than was expected of it: an impact."""
-    for k in range(scene.n):
-        touch = scene.touches[k]
-        if norm(touch.lam - touch.expected) * max(touch.W.xx, touch.W.yy, touch.W.zz) > slowest:
-            return True
-    return False
-
-
 @part
-def velocities_by_impacts(landing, h):
-    """The same as free_velocities once impulses, and the velocities in `end` by them, are known: bodies have the
-    velocities of the beginning until impulses change them, and those of the end from then on."""
-    implicit, after = landing.implicit, landing.middle
-    step = implicit.body.step
+def velocities_by_impacts(landing):
+    """The same as free_velocities of trees that are struck, once impulses, and the velocities in `end` by them, are
+    known: bodies have the velocities of the beginning until impulses change them, and those of the end from then on.
+    Those of other trees are without impulses again."""
+    implicit, after, scene = landing.implicit, landing.middle, landing.scene
+    step, B, first = implicit.body.step, scene.blocks, 0
     m, a, end = step.model, from_entry(slope_of(step, 0), step.model.nv), implicit.end
-    for j in range(m.nv):
-        after[j] = end[j]
-    accelerate_at(landing, step.v, a)
-    for j in range(m.nv):
-        end[j] = step.v[j] + landing.before * a[j]
-    accelerate_at(landing, after, a)
-    for j in range(m.nv):
-        end[j] += landing.after * a[j]
-    turn_with(m, step.v, step.v, landing.before, end)
-    turn_with(m, step.v, after, landing.after, end)
+    while first < m.n:
+        last, begin = end_of_tree(m, first), m.bodies[first].iv
+        stop = m.bodies[last].iv if last < m.n else m.nv
+        if B.struck[B.tree[begin]]:
+            for j in range(begin, stop):
+                after[j] = end[j]
+            accelerate_at(landing, step.v, a, first, last)
+            for j in range(begin, stop):
+                end[j] = step.v[j] + landing.before * a[j]
+            accelerate_at(landing, after, a, first, last)
+            for j in range(begin, stop):
+                end[j] += landing.after * a[j]
+            turn_with(m, step.v, landing.before, end, first, last)
+            turn_with(m, after, landing.after, end, first, last)
+        else:
+            for j in range(begin, stop):
+                end[j] -= landing.dv[j]
+        first = last
     if landing.mechanisms.n > 0:
-        keep_closed(landing.mechanisms, landing.scene, aba_scratch(implicit.body.aba), end, landing.dv)
+        keep_closed(landing.mechanisms, scene, aba_scratch(implicit.body.aba), end, landing.dv)
 
 
 @helper

@@ -100,6 +100,7 @@ class Touch(Struct):
     struck = Value(Vec3)  # impulse of impacts
     active = Integer()  # whether it takes part
     aside = Integer()  # whether it is too far open for that [asides.py]
+    settled = Integer()  # whether its impulse is known [striking.py]
     home = Integer()  # its body, the later one of two [passes.py]
     next = Integer()  # another touch that is renewed at the same body [walking.py], -1: none
     deep = Integer()  # 0: it has a row; else its group of deep trees, from 1 on [passes.py]

@@ -10,7 +10,7 @@ from supple.contact.deep_groups import enter_group, is_deep
 from supple.contact.equations import find_pattern
 from supple.contact.holding import from_convex
 from supple.contact.interior import from_inside
-from supple.contact.islands import enter_island, find_islands
+from supple.contact.islands import enter_island, find_islands, touch_at
 from supple.contact.jamming import from_sticking
 from supple.contact.memory import Scene
 from supple.contact.newton import from_nearby
@@ -25,10 +25,10 @@ AIM, NEAR, GOOD = 0.01, 0.03, 0.1  #: of the tolerance: what ends a search, what
 
 @kernel(types.float64(Scene.type, types.int64, types.float64, types.int64), "impulses of touches", effort=2)
 def solve_touches(scene, most, tolerance, last):
-    """Impulses of all touches that are active, beginning with those that they have. last: whether convex problems are
-    tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the worst fault, and -1
-    if there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the slowest island
-    took."""
+    """Impulses of all touches that are active and not settled, beginning with those that they have. last: whether
+    convex problems are tried, too; what they leave is a fault, but keeps all else of the law [holding.py]. Returns the
+    worst fault, and -1 if there is no room for the equations [blocks.py]; scene.done is how many sweeps and steps the
+    slowest island took."""
     worst, n, enough = 0.0, find_islands(scene), AIM * tolerance
     scene.done, scene.n_local = 0, 0
     for i in range(scene.n_present):
@@ -36,6 +36,9 @@ def solve_touches(scene, most, tolerance, last):
     for k in range(n):
         enter_island(scene, k)
         enter_group(scene)
+        if touch_at(scene, scene.low).settled:
+            prepare_z(scene)
+            continue
         if is_deep(scene) and not find_pattern(scene, False):
             return -1.0
         prepare_z(scene)

@@ -39,7 +39,6 @@ from supple.contact.landing import (
     move_bodies,
     prepare_touches,
     relative_speed,
-    surprised,
     velocities_by_impacts,
 )
 from supple.contact.mechanisms import project_rows
@@ -48,6 +47,7 @@ from supple.contact.overlap import push_apart
 from supple.contact.points import norm
 from supple.contact.rows import add_changes, make_rows
 from supple.contact.solving import solve_touches
+from supple.contact.striking import find_struck
 from supple.exact.aba import aba_scratch
 from supple.integrating.implicit import SOLVES, engages
 from supple.integrating.joint_law import LAW, law_among
@@ -164,9 +164,9 @@ def solve_part(landing, h, last):
         if worst < 0.0:
             return MORE_EQUATIONS
         landing.sweeps += scene.done
-        if worst <= tolerance and surprised(scene, slowest):
+        if worst <= tolerance and find_struck(scene, slowest, landing.mechanisms.n > 0):
             change_end(landing, work)
-            velocities_by_impacts(landing, h)
+            velocities_by_impacts(landing)
             prepare_touches(landing, h)
             worst = solve_touches(scene, landing.most, tolerance, last)
             if worst < 0.0:

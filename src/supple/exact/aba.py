@@ -127,11 +127,17 @@ def with_joints(m, v, tau, qdd, work):
 @helper
 def accelerate_joints(m, v, qdd, work):
     """The second of the two: the forward pass, from the first body to the last."""
+    zero = zero_vec(v[0])
+    work.path[0].A = Motion(zero, zero)
+    accelerate_trees(m, 0, m.n, qdd, work)
+
+
+@helper
+def accelerate_trees(m, first, last, qdd, work):
+    """The same of trees that come one after the other, from body `first` on, up to `last`; path[0].A is there."""
     path, bodies, dofs = work.path, work.bodies, work.dofs
     far = m.n > CACHED
-    zero = zero_vec(v[0])
-    path[0].A = Motion(zero, zero)
-    for b in range(m.n):
+    for b in range(first, last):
         i, p, kind, j = joint_of(m, b)
         if far:
             fetch(bodies, b + 2 * AHEAD, 1)  # r and z
