@@ -50,4 +50,4 @@ def test_what_has_sunk_is_no_deeper_than_it_has_sunk(kind: str, field: str) -> N
             low, high = (low, q[2]) if room.touching(q)["gap"].min(initial=1.0) > 0.0 else (q[2], high)
         for sunk in SUNK:
             q[2] = high - sunk
-            assert -room.touching(q)["gap"].min(initial=1.0) < 1.001 * sunk + 2e-6, (sunk, q)
+            assert -room.touching(q)["gap"].min(initial=1.0) < 1.001 * sunk + 1e-5, (sunk, q)
