@@ -15,7 +15,7 @@ from supple.adaptive.touching_pairs import renew_list
 from supple.adaptive.touching_search import try_pairs
 from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
-from supple.contact.judging import DEEPEST, deepest_of, work_of_joint
+from supple.contact.judging import deepest_of, work_of_joint
 from supple.contact.landing import body_motions
 from supple.contact.points import norm
 from supple.integrating.push_law import END, end_parts, velocity_of
@@ -168,7 +168,8 @@ def too_deep(hybrid):
 @helper
 def depth_after(hybrid, h):
     """The same after a part of length h: nothing is searched for if nothing moved far enough."""
-    touching, enough, depth = touching_of(hybrid), 0.5 * DEEPEST, 0.0
+    touching, depth = touching_of(hybrid), 0.0
+    enough = 0.5 * touching.scene.allowed
     most = farthest_move(hybrid, h, enough)
     if most > enough:
         depth = too_deep(hybrid)
@@ -181,5 +182,5 @@ def depth_after(hybrid, h):
 def depth_apart(hybrid, shift):
     """The same after shapes were moved apart, by `shift` at most: nothing is searched for if nothing can overlap more
     than it may."""
-    more = SAFE * shift
-    return too_deep(hybrid) if touching_of(hybrid).overlapped + more > DEEPEST else 0.0
+    touching, more = touching_of(hybrid), SAFE * shift
+    return too_deep(hybrid) if touching.overlapped + more > touching.scene.allowed else 0.0

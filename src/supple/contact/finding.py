@@ -52,6 +52,8 @@ def place_shapes(scene, h):
     fall = norm(scene.model.gravity) * h * h
     for i in range(scene.n_shapes):
         place_shape(scene, scene.shapes[i], h, fall)
+        if h > 0.0:
+            scene.shapes[i].searched = scene.shapes[i].reach
     order_spans(scene)
 
 
