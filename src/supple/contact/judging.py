@@ -95,14 +95,15 @@ def farthest_move(scene, h):
 def outruns(scene, h):
     """Whether a shape moved farther in a part of length h than touches were searched for, as what strikes or pushes it
     may make it do, and farther than half of what it is thick: it may be through something else by then, with no
-    overlap that says so."""
+    overlap that says so. Or whether it turned a radian farther, however far the search went."""
     for i in range(scene.n_shapes - scene.n_flat):
         shape = scene.shapes[i]
         if shape.body >= 0:
             body, box = scene.bodies[shape.body], shape.box
-            speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(box)
+            turn = norm(body.V.ang) * norm(box) * h
+            way = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) * h + turn
             thick = max(min(box.x, box.y, box.z), THIN * norm(box))
-            if speed * h > shape.searched + scene.length + thick:
+            if way > shape.searched + scene.length + thick or turn > shape.searched + norm(box):
                 return True
     return False
 

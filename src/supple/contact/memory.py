@@ -45,7 +45,7 @@ class PlacedShape(Struct):
     X = Value(Mat3)
     at = Value(Vec3)
     reach = Number()  # how far it may move in a step
-    searched = Number()  # the same, where the present part began
+    searched = Number()  # the same, of the last search for touches ahead
     allowed = Number()  # overlap that a part may end with [judging.py]
     low = Value(Vec3)  # a box along the world's axes that contains it all this step
     high = Value(Vec3)
