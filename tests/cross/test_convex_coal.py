@@ -81,13 +81,13 @@ def hull(points: np.ndarray) -> Any:
     return coal.Convex.convexHull(corners, False, None)
 
 
-def rough_field(rng: np.random.Generator) -> tuple[np.ndarray, list[Any]]:
+def rough_field(rng: np.random.Generator, depth: float = 0.05) -> tuple[np.ndarray, list[Any]]:
     """Heights over a square metre, and what is below each of their triangles, to a depth."""
     heights, x = 0.08 * rng.normal(size=(9, 9)), np.linspace(-0.5, 0.5, 9)
     at = np.stack([*np.meshgrid(x, x), heights], axis=2)
     cells = [(at[r, c], at[r, c + 1], at[r + 1, c + 1], at[r + 1, c]) for r in range(8) for c in range(8)]
     tops = [np.array(x) for a, b, d, e in cells for x in ((a, b, d), (a, e, d))]
-    return heights, [hull(np.concatenate([x, x - (0.0, 0.0, 0.05)])) for x in tops]
+    return heights, [hull(np.concatenate([x, x - (0.0, 0.0, depth)])) for x in tops]
 
 
 def nearest(shape: Any, turn: Rotation, at: np.ndarray, others: list[Any]) -> float:
@@ -198,3 +198,33 @@ def test_the_closest_point_of_a_capsule_is_found_beside_edges_and_corners_of_box
         if -0.07 < expected < 0.02:  # otherwise the line itself is in the box, or the capsule is out of reach
             q[:3], q[3:7] = at, turn.as_quat()
             assert room.touching(q)["gap"].min(initial=np.inf) == pytest.approx(expected, abs=1e-6), (at, axis)
+
+
+# --- overlap with height fields ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("wanted", [2e-3, 1e-4, -1e-4, -4e-4, -2e-3])
+def test_gaps_at_height_fields_are_those_of_coal_where_shapes_overlap_them(kind: str, wanted: float) -> None:
+    """Sunk from where it just touches: as deep as it is in what is below any triangle, and no deeper than it sank."""
+    for seed in range(40):
+        rng = np.random.default_rng((seed, KINDS.index(kind)))
+        heights, below = rough_field(rng, 3.0)
+        b, size = ModelBuilder("field"), 0.25 * 10.0 ** rng.uniform(-0.8, 0.0, 3)
+        b.add_body("body", joint="free", mass=1.0, inertia=[0.1] * 3)
+        points = rng.normal(size=(20, 3))
+        given = {"points": points / np.linalg.norm(points, axis=1)[:, None] * size} if kind == "hull" else {}
+        b.add_shape("body", kind, size[: {"sphere": 1, "box": 3, "hull": 0}.get(kind, 2)], **given)
+        (shape,) = theirs(b.build())
+        b.add_shape(None, "heights", (1.0, 1.0), points=heights)
+        model, turn, q = b.build(), Rotation.from_quat(rng.normal(size=4)), np.zeros(7)
+        at, low, high = np.append(rng.uniform(-0.3, 0.3, 2), 0.0), -1.0, 1.0
+        for _ in range(35):
+            at[2] = 0.5 * (low + high)
+            low, high = (low, at[2]) if nearest(shape, turn, at, below) > max(wanted, 0.0) else (at[2], high)
+        at[2] = high + min(wanted, 0.0)
+        expected = nearest(shape, turn, at, below)
+        room = ContactRoom(model, np.zeros((0, 11)), Contacts())
+        q[:3], q[3:7], room.scene.length = at, turn.as_quat(), 0.004
+        found = room.touching(q)["gap"].min(initial=np.inf)
+        assert min(expected, 1.02 * wanted) - 1e-5 < found < expected + 1e-5 + 0.05 * abs(expected), seed

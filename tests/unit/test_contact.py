@@ -468,3 +468,39 @@ def test_a_box_that_is_lifted_off_the_floor(method: Any) -> None:
     r = supple.simulate(b.build(), q, duration=0.02, dt=2e-3, forces=[push], contacts=Contacts(ground=0.0), **how)
     np.testing.assert_allclose(r.v[:, 2], (30.0 - 9.81) * r.times, atol=1e-9)
     assert not any(r.about["contact_faults"].values())
+
+
+def test_pushed_boxes_that_strike_with_a_corner_do_not_turn_through_a_thin_plate() -> None:
+    """1 kg, pushed with 10^5 N: a step moves it by 1.2 m, and a corner that is stopped turns it by several radians."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        b, size, turn = ModelBuilder("pushed"), rng.uniform(0.03, 0.1, 3), rng.normal(size=4)
+        b.add_body("pushed", joint="free", mass=1.0, inertia=[2e-3] * 3)
+        b.add_shape("pushed", "box", size)
+        b.add_shape(None, "box", (20.0, 20.0, 1e-3))
+        model = b.build()
+        q = at(model, (0, 0, rng.uniform(0.12, 0.22)))
+        q[3:7] = turn / np.linalg.norm(turn)
+        push = supple.Push("pushed", (0, 0, -1e5))
+        r = simulate(model, q, duration=0.05, dt=5e-3, contacts=Contacts(friction=0.5), forces=[push])
+        assert r.q[:, 2].min() > 0.0, seed
+
+
+@pytest.mark.parametrize("kind", ["box", "hull"])
+def test_grains_overlap_by_a_small_share_of_their_size(kind: str) -> None:
+    """Of 0.2 mm, less than the overlap that larger shapes may have."""
+    rng, d, n = np.random.default_rng(0), 2e-4, 12
+    b = ModelBuilder("grains")
+    for i in range(n):
+        b.add_body(f"grain{i}", joint="free", mass=1e3 * d**3, inertia=[1e3 * d**5 / 6] * 3)
+        points = rng.normal(size=(12, 3))
+        given = {"points": points / np.linalg.norm(points, axis=1)[:, None] * 0.5 * d} if kind == "hull" else {}
+        b.add_shape(f"grain{i}", kind, () if given else (d, d, d), friction=0.5, **given)
+    model = b.build()
+    q = model.neutral()
+    for i in range(n):
+        turn = rng.normal(size=4)
+        q[7 * i : 7 * i + 7] = *rng.uniform(-0.3 * d, 0.3 * d, 2), d * (1 + 1.8 * i), *(turn / np.linalg.norm(turn))
+    r = simulate(model, q, duration=0.1, dt=1e-3, contacts=Contacts(ground=0.0))
+    assert max(-c.gap for i in range(len(r)) for c in r.contacts(i)) < 0.05 * d
+    assert r.about["contact_faults"]["rough"] == 0

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from supple import Contacts, Model, ModelBuilder, simulate
+from supple.contact.room import ContactRoom
 
 G = 9.81
 CUBE = 0.1 * np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
@@ -94,3 +96,24 @@ def test_all_kinds_of_shapes_fall_on_each_other_and_come_to_rest() -> None:
     held = (np.arange(15) % 5 >= 2) & (np.arange(15) % 5 != 3) & (places > 2)  # what is round may roll, and what ...
     assert held.sum() >= 4 and (speeds[held] < 1e-3).all()  # ... stands on two points rocks about the line through them
     assert min(c.gap for c in contacts) > -2e-3
+
+
+def test_overlap_is_the_least_of_all_directions() -> None:
+    """A thin capsule through a box, often near an edge: the axes that can part a box and a line are those of the box's
+    faces, and of its edges and the line."""
+    rng, size = np.random.default_rng(0), np.array([0.08, 0.17, 0.25])
+    b = ModelBuilder("pin")
+    for name, kind, given in (("box", "box", size), ("pin", "capsule", (1e-7, 0.2))):
+        b.add_body(name, joint="free", mass=1.0, inertia=[0.01] * 3)
+        b.add_shape(name, kind, given)
+    model = b.build()
+    room, q, checked = ContactRoom(model, np.zeros((0, 11)), Contacts()), model.neutral(), 0
+    while checked < 400:
+        turn = Rotation.from_quat(rng.normal(size=4))
+        z, at = turn.apply((0.0, 0.0, 1.0)), rng.uniform(-0.7, 0.7, 3) * size
+        axes = np.concatenate([np.eye(3), np.cross(np.eye(3), z)])
+        axes /= np.linalg.norm(axes, axis=1)[:, None]
+        depth = (np.abs(axes) @ (0.5 * size) + 0.1 * np.abs(axes @ z) - np.abs(axes @ at)).min()
+        if depth > 1e-4:
+            q[7:10], q[10:14], checked = at, turn.as_quat(), checked + 1
+            assert -room.touching(q)["gap"].min(initial=1.0) == pytest.approx(depth, rel=0.021, abs=1e-6), (at, z)

@@ -15,7 +15,7 @@ from supple.adaptive.touching_pairs import renew_list
 from supple.adaptive.touching_search import try_pairs
 from supple.assembly.poses import pose_at
 from supple.contact.finding import add_limit
-from supple.contact.judging import DEEPEST, deepest_of, work_of_joint
+from supple.contact.judging import deepest_of, work_of_joint
 from supple.contact.landing import body_motions
 from supple.integrating.push_law import END, end_parts, velocity_of
 from supple.spatial.algebra import dot
@@ -146,5 +146,5 @@ def too_deep(hybrid, horizon):
 @helper
 def depth_after(hybrid, h, horizon):
     """The same after a part of length h: nothing is searched for if nothing moved far enough."""
-    enough = 0.5 * DEEPEST
+    enough = 0.5 * touching_of(hybrid).scene.allowed
     return too_deep(hybrid, horizon) if farthest_move(hybrid, h, enough) > enough else 0.0

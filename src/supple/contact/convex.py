@@ -19,9 +19,10 @@ from supple.contact.outlines import (
     middle_of,
     new_outline,
 )
+from supple.contact.parting import likely_axis, parting
 from supple.contact.patches import add_lines, add_patch, is_deep
 from supple.contact.points import across, add_touch, norm
-from supple.contact.support import between, farthest, likely_axis, new_simplex, parting, radius_of
+from supple.contact.support import between, farthest, new_simplex, radius_of
 from supple.spatial.algebra import Vec3, dot, z_axis
 from supple.spatial.compiler import helper, part
 

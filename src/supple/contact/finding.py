@@ -47,11 +47,19 @@ def place_shape(scene, shape, h, fall):
 
 
 @helper
+def place_ahead(scene, shape, h, fall):
+    """The same, and keeps how far that is, unless it is for this instant alone."""
+    place_shape(scene, shape, h, fall)
+    if h > 0.0:
+        shape.searched = shape.reach
+
+
+@helper
 def place_shapes(scene, h):
     """All shapes, and their order."""
     fall = norm(scene.model.gravity) * h * h
     for i in range(scene.n_shapes):
-        place_shape(scene, scene.shapes[i], h, fall)
+        place_ahead(scene, scene.shapes[i], h, fall)
     order_spans(scene)
 
 
@@ -317,9 +325,9 @@ def find_touches_near(scene, h):
     scene.n = 0
     for k in range(pairs.n_near):
         i, j = pairs.near[k] // n, pairs.near[k] % n
-        place_shape(scene, shapes[i], h, fall)
+        place_ahead(scene, shapes[i], h, fall)
         if j < n - scene.n_flat:
-            place_shape(scene, shapes[j], h, fall)
+            place_ahead(scene, shapes[j], h, fall)
             meet(scene, i, j)
         else:
             meet_flat(scene, i, j)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from supple.contact.finding import find_touches_near
 from supple.contact.judging import (
-    DEEPEST,
+    allowed_of,
     book,
     energies,
     energy_excess,
     farthest_move,
     forgive,
     left_to_add,
+    outruns,
     too_deep,
 )
 from supple.contact.landing import move_bodies, speed_of_touch, turn_back
@@ -24,7 +25,7 @@ from supple.integrating.stages import slope_of
 from supple.spatial.compiler import helper
 
 APART = 3  #: attempts to move apart what overlaps
-SINKS = 0.5 * DEEPEST  #: metres, or radians of limits, that shapes may come to overlap until forces act ...
+SINKS = 0.5  #: of the overlap that a part may end with: what shapes may come to overlap until forces act ...
 SLOW = 0.01  #: ... if they approach faster than that, a second
 TRIES = 3  #: until forces act where a part begins
 
@@ -99,7 +100,7 @@ def too_late(scene, v):
     most = 0.0
     for k in range(min(scene.n, scene.capacity)):
         touch = scene.touches[k]
-        if touch.gap < -SINKS:
+        if touch.gap < -SINKS * allowed_of(scene, touch):
             u = speed_of_touch(scene, touch, v, True).x
             if u < -SLOW:
                 most = max(most, -touch.gap / -u)
@@ -174,7 +175,7 @@ def finish_part(landing, kinetic, potential, h, length):
     now, lower, _ = energies(m, scene.bodies, step.v)
     gain = now + lower - kinetic - potential - landing.work
     landing.excess = energy_excess(landing, gain, kinetic, potential, length / h)
-    good = closed and landing.excess == 0.0
+    good = closed and landing.excess == 0.0 and not outruns(scene, length)
     if good:
         book(landing, landing.gain)
         landing.spare += max(-landing.gain, 0.0)
@@ -185,7 +186,7 @@ def finish_part(landing, kinetic, potential, h, length):
         landing.lifted += max(after - lower, 0.0)
         now, lower = moving, after
     else:
-        landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * DEEPEST else 0.0
+        landing.depth = too_deep(scene, landing.ahead) if farthest_move(scene, length) > 0.5 * scene.allowed else 0.0
     good = good and landing.depth == 0.0
     if not good:
         landing.risen = risen

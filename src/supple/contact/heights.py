@@ -16,11 +16,20 @@ from __future__ import annotations
 import math
 
 from supple.contact.convex import add_facing, facing
-from supple.contact.hills import cells_near, field_point, is_deep_inside, lift_out, spacing
-from supple.contact.memory import CAPSULE, CYLINDER, SPHERE, PlacedShape
-from supple.contact.points import across, add_touch, corner, n_corners, norm
+from supple.contact.hills import (
+    cells_near,
+    field_point,
+    is_deep_inside,
+    lift_out,
+    make_line,
+    new_line,
+    over,
+    spacing,
+)
+from supple.contact.memory import CYLINDER, SPHERE
+from supple.contact.points import add_touch, corner, n_corners, norm
 from supple.contact.support import farthest, radius_of
-from supple.spatial.algebra import Mat3, Vec3, cross, dot, transpose, z_axis
+from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
 from supple.spatial.compiler import helper, part
 
 ALIKE = 0.999  #: touches of one point whose normals agree to this are one
@@ -30,8 +39,6 @@ LEANING = 0.02  #: the sine of the angle by which a normal may lean towards a tr
 EDGES = 16  #: by which touches at ridges are told apart
 UNSEEN = 5e-4  #: metres that a ridge may be inside a shape, with no touch that says so
 STEEP = 0.3  #: the sine of the angle by which a normal rises, at least, that leans into the field
-
-new_line = PlacedShape.new
 
 
 @helper
@@ -58,13 +65,6 @@ def nearest_on_triangle(p, a, b, c):
         return b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6)))
     total = va + vb + vc
     return a + ab * (vb / total) + ac * (vc / total)
-
-
-@helper
-def over(p, a, b, c):
-    """Whether p is above or below a triangle, seen from above."""
-    x, y, z = cross(b - a, p - a).z, cross(c - b, p - b).z, cross(a - c, p - c).z
-    return (x >= 0.0 and y >= 0.0 and z >= 0.0) or (x <= 0.0 and y <= 0.0 and z <= 0.0)
 
 
 @helper
@@ -162,30 +162,34 @@ def below(p):
 
 
 @helper
-def make_line(H, p, q, line):
-    """The edge from p to q as a capsule without a radius, in the world."""
-    half, z = norm(q - p) * 0.5, H.X @ (q - p)
-    z = z * (1.0 / norm(z))
-    x, y = across(z)
-    line.kind, line.at = CAPSULE, H.at + H.X @ ((p + q) * 0.5)
-    line.X = transpose(Mat3(x, y, z))
-    line.half = line.box = Vec3(0.0, 0.0, half)
+def copy_touch(source, to):
+    to.point, to.n, to.t, to.s = source.point, source.n, source.t, source.s
+    to.gap, to.key = source.gap, source.key
+
+
+@helper
+def repeated(scene, begin, touch, k, near):
+    """The touch since `begin`, before k, that is where this one is, -1 if there is none."""
+    for m in range(begin, k):
+        d = scene.touches[m].point - touch.point
+        if dot(d, d) < near * near and dot(scene.touches[m].n, touch.n) > ALIKE:
+            return m
+    return -1
 
 
 @helper
 def drop_repeated(scene, begin, first, near):
-    """Of the touches from `first` on, those that are where another one since `begin` is."""
+    """Of the touches from `first` on and those since `begin` that are in the same places, the ones that are farther
+    apart."""
     k = first
     while k < scene.n <= scene.capacity:
-        touch, again = scene.touches[k], False
-        for m in range(begin, k):
-            d = scene.touches[m].point - touch.point
-            again = again or (dot(d, d) < near * near and dot(scene.touches[m].n, touch.n) > ALIKE)
-        if again:
+        touch = scene.touches[k]
+        same = repeated(scene, begin, touch, k, near)
+        if same >= 0:
+            if touch.gap < scene.touches[same].gap:
+                copy_touch(touch, scene.touches[same])
             scene.n -= 1
-            last = scene.touches[scene.n]
-            touch.point, touch.n, touch.t, touch.s = last.point, last.n, last.t, last.s
-            touch.gap, touch.key = last.gap, last.key
+            copy_touch(scene.touches[scene.n], touch)
         else:
             k += 1
 

@@ -24,7 +24,9 @@ from supple.exact.motion import turned_inertia
 from supple.spatial.algebra import cross, dot, rotate_force
 from supple.spatial.compiler import helper, part
 
-DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more
+DEEPEST = 5e-4  #: metres, or radians of limits, of overlap that a part may end with, unless it began with more ...
+TINY = 0.05  #: ... or this share of half the diagonal of a box about the smaller shape, if that is less
+THIN = 0.1  #: of half that diagonal: what a shape counts as thick, at least, where it moves farther than was searched
 GAIN = 5e-4  #: of the energy of motion, and of what gravity gives to it in a step: what a step may add, and what moving
 #: shapes apart may
 RISE = 1e-3  #: of the largest energy of motion so far: what a run may add, from any instant to any other
@@ -88,6 +90,32 @@ def farthest_move(scene, h):
             speed = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) + norm(body.V.ang) * norm(shape.box)
             most = max(most, speed * h)
     return most
+
+
+@helper
+def outruns(scene, h):
+    """Whether a shape moved farther in a part of length h than touches were searched for, as what strikes or pushes it
+    may make it do, and farther than half of what it is thick: it may be through something else by then, with no
+    overlap that says so. Or whether it turned a radian farther, however far the search went."""
+    for i in range(scene.n_shapes - scene.n_flat):
+        shape = scene.shapes[i]
+        if shape.body >= 0:
+            body, box = scene.bodies[shape.body], shape.box
+            turn = norm(body.V.ang) * norm(box) * h
+            way = norm(body.V.lin + cross(body.V.ang, body.R @ shape.p)) * h + turn
+            thick = max(min(box.x, box.y, box.z), THIN * norm(box))
+            if way > shape.searched + scene.length + thick or turn > shape.searched + norm(box):
+                return True
+    return False
+
+
+@helper
+def allowed_of(scene, touch):
+    """Overlap of a touch that a part may end with."""
+    allowed = DEEPEST
+    if touch.kind != LIMIT:
+        allowed = min(scene.shapes[touch.shape].allowed, scene.shapes[touch.other].allowed)
+    return allowed
 
 
 @helper
@@ -179,6 +207,6 @@ def deepest_of(scene, ahead):
     deepest = DEEPEST if ahead.n > ahead.capacity else 0.0  # then some are not known
     for k in range(min(ahead.n, ahead.capacity)):
         now = ahead.touches[k]
-        if -now.gap > max(deepest, DEEPEST) and -now.gap > depth_before(scene, now):
+        if -now.gap > max(deepest, allowed_of(scene, now)) and -now.gap > depth_before(scene, now):
             deepest = -now.gap
     return deepest

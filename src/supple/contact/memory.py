@@ -45,6 +45,8 @@ class PlacedShape(Struct):
     X = Value(Mat3)
     at = Value(Vec3)
     reach = Number()  # how far it may move in a step
+    searched = Number()  # the same, of the last search for touches ahead
+    allowed = Number()  # overlap that a part may end with [judging.py]
     low = Value(Vec3)  # a box along the world's axes that contains it all this step
     high = Value(Vec3)
 
@@ -219,3 +221,4 @@ class Scene(Struct):
     v = fields.Floats()
     done = Integer()  # sweeps and Newton's steps
     length = Number()  # what counts as touching, in metres
+    allowed = Number()  # the least overlap of a shape that a part may end with

@@ -13,6 +13,7 @@ from supple.contact.blocks import blocks_for, make_room
 from supple.contact.deep import deep_for, make_deep_room
 from supple.contact.ground import ground_shape
 from supple.contact.hulls import SCANNED, graph_of
+from supple.contact.judging import DEEPEST, TINY
 from supple.contact.landing import Landing
 from supple.contact.mechanisms import connected, mechanisms_of
 from supple.contact.memory import (
@@ -53,7 +54,7 @@ from supple.integrating.implicit import ImplicitRoom
 from supple.model.joints import JointType
 from supple.model.manifold import UNLIMITED, layout
 from supple.model.model import Model, unknown
-from supple.model.shapes import Shape
+from supple.model.shapes import OF_THE_WORLD, Shape
 from supple.model.topology import depths
 from supple.spatial.held import Held
 
@@ -104,6 +105,8 @@ def placed(model: Model, shapes: list[Shape]) -> tuple[NDArray[np.void], Floats,
     which = [alike.setdefault((x.kind, i if x.kind == "hull" else x.size), i) for i, x in enumerate(shapes)]
     halves = {i: _halves(shapes[i]) for i in alike.values()}
     out["half"], out["box"] = (np.array([halves[i][k] for i in which]) for k in range(2))
+    solid = np.array([x.kind not in OF_THE_WORLD for x in shapes], dtype=bool)
+    out["allowed"] = np.where(solid, np.minimum(DEEPEST, TINY * np.linalg.norm(out["box"], axis=1)), DEEPEST)
     for name in ("restitution", "margin", "group", "mask"):
         out[name] = [getattr(x, name) for x in shapes]
     out["graph"] = -1
@@ -240,7 +243,7 @@ class ContactRoom(ImplicitRoom):
             dofs=np.zeros(model.nv, dtype=np.int64), blocks=self.blocks, deep=self.deep,
             motions=Spatial.zeros(model.n_bodies), limits=np.append(limits, 0), n_limits=len(limits),
             coordinates=np.append(coordinates, 0), lower=np.append(lower, 0.0), upper=np.append(upper, 0.0),
-            q=self.q, v=self.v,
+            q=self.q, v=self.v, allowed=table["allowed"].min(initial=DEEPEST),
         )  # fmt: skip
         self.scene: Held = Scene.of(length=LENGTH, **shared)
         self.ahead: Held = Scene.of(length=0.0, **shared)  # for touches where a part ends

@@ -13,8 +13,8 @@ import math
 
 from supple.contact.hulls import farthest_corner
 from supple.contact.memory import BOX, CAPSULE, CYLINDER, HULL, SPHERE
-from supple.contact.points import box_axis, norm
-from supple.spatial.algebra import Vec3, cross, dot, transpose, z_axis
+from supple.contact.points import norm
+from supple.spatial.algebra import Vec3, cross, dot, transpose
 from supple.spatial.compiler import helper, part
 from supple.spatial.fields import Integer, Number, Value
 from supple.spatial.structs import Several, Struct
@@ -22,7 +22,6 @@ from supple.spatial.structs import Several, Struct
 ROUNDS = 60
 CLOSE = 1e-12  #: of the squared distance: how much closer a point must be to count
 THIN = 1e-10  #: a tetrahedron that is lower than this, relative to its edges, has no inside
-LIKELY, STEPS, APART = 13, 8, 0.1  #: directions and steps to part shapes that overlap, and by which share of their size
 
 
 class Vertex(Struct):
@@ -199,54 +198,3 @@ def between(scene, A, B, S, shift, n):
     if inside:
         p = Vec3(0.0, 0.0, 0.0)
     return p, a - shift, b
-
-
-@helper
-def overlap_along(scene, A, B, n):
-    """How far A must move along n to be outside B."""
-    return dot(n, farthest(scene, B, n)) - dot(n, farthest(scene, A, n * -1.0))
-
-
-@helper
-def likely_axis(A, B, k):
-    """Directions that are likely to part two shapes: between their middles, and their axes, both ways."""
-    n = A.at - B.at
-    if k > 0:
-        i = (k - 1) % 6 // 2
-        n = box_axis(A.X if k <= 6 else B.X, i) * (1.0 if k % 2 else -1.0)
-    size = norm(n)
-    return n * (1.0 / size) if size > 0.0 else z_axis(B.X)
-
-
-@helper
-def parted(scene, A, B, S, size, n):
-    """From a normal n: each step moves A out of B along it, and takes the direction between them there, until that is
-    no better. Returns the normal, the overlap along it, and the point of A that is closest once they are parted."""
-    depth = overlap_along(scene, A, B, n)
-    p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
-    for _ in range(STEPS):
-        m = p * (1.0 / norm(p)) if norm(p) > 0.0 else n
-        x = overlap_along(scene, A, B, m)
-        if not x < depth - CLOSE * size:
-            break
-        n, depth = m, x
-        p, a, _ = between(scene, A, B, S, n * (depth + APART * size), n)
-    return n, depth, a
-
-
-@part
-def parting(scene, A, B, S, size):
-    """The normal along which two shapes that overlap, or nearly so, are parted soonest, the overlap along it, and the
-    closest point of A once they are: from their middles, and from the best of the likely directions. For overlap that
-    is small beside the shapes, this is the least one."""
-    best, least = likely_axis(A, B, 0), 1e300
-    for k in range(1, LIKELY):
-        m = likely_axis(A, B, k)
-        x = overlap_along(scene, A, B, m)
-        if x < least:
-            best, least = m, x
-    n, depth, a = parted(scene, A, B, S, size, likely_axis(A, B, 0))
-    m, other, b = parted(scene, A, B, S, size, best)
-    if other < depth:
-        n, depth, a = m, other, b
-    return n, depth, a
