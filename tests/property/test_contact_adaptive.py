@@ -185,7 +185,7 @@ def test_the_tree_finds_what_a_search_of_all_shapes_finds(active: int, seed: int
 
 
 @pytest.mark.parametrize(("active", "every"), [(8, 3), (10, 1), (14, 20)])
-def test_lists_of_pairs_that_are_kept_and_regrouped_miss_nothing(active: int, every: int) -> None:
+def test_lists_of_pairs_that_are_kept_miss_nothing(active: int, every: int) -> None:
     """Chains that fall on each other, while their active joints change."""
     model = chains(8, 3)
     q, contacts = strewn(model, 5, height=0.5, apart=0.15), Contacts(ground=0.0, limits=False, sleep=0.0)

@@ -12,6 +12,8 @@ convex           cylinders and hulls against everything
 outlines         faces, lines and points by which convex shapes touch
 patches          parallel lines, and what overlaps deeply
 support          how far apart convex shapes are
+parting          the shortest way out of an overlap
+expanding        the same, by an expanding polytope
 hulls            how the farthest corner of a hull is found
 heights          height fields
 hills            their corners, and the way out for what is deep inside
@@ -43,6 +45,8 @@ factors          their solution
 impacts          impulses with restitution
 blow             the impulse of one touch by itself
 landing          velocities of a part of a step
+asides           touches that are too far open to take part
+striking         trees that are struck in it
 judging          whether a part may stand: by energy, and by overlap
 finishing        where it leads
 overlap          shapes that overlap are moved apart
