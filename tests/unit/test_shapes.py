@@ -54,6 +54,7 @@ def test_a_shape_is_part_of_the_model() -> None:
         (("sphere", (1.0,)), dict(group=-1), "group"),
         (("sphere", (1.0,)), dict(points=CORNERS), "no points"),
         (("sphere", (1.0,)), dict(apart=("none",)), "no such shape"),
+        (("sphere", (1.0,)), dict(name="ball", apart=("ball",)), "'ball' is apart from itself"),
         (("hull",), dict(points=CORNERS * (1, 1, 0)), "no volume"),
         (("hull",), dict(points=CORNERS[:3]), "four points"),
         (("hull",), dict(points=np.where(CORNERS > 0, np.nan, CORNERS)), "finite"),
@@ -279,6 +280,15 @@ def test_files_that_an_mjcf_names_and_that_are_missing_have_a_line(tmp_path: Pat
         supple.load(path)
     assert e.value.line == (4 if "include" in more else 3)
     assert Path(str(e.value.file)).name == ("more.xml" if "include" in more else "robot.xml")
+
+
+def test_an_mjcf_may_exclude_a_body_from_itself(tmp_path: Path) -> None:
+    """MuJoCo lets it, and nothing of one body touches anyway."""
+    pytest.importorskip("mujoco")
+    path = tmp_path / "robot.xml"
+    path.write_text("""<mujoco><worldbody><body name="a"><freejoint/><geom name="g" size=".1"/>
+    <geom name="h" size=".1"/></body></worldbody><contact><exclude body1="a" body2="a"/></contact></mujoco>""")
+    assert [s.apart for s in supple.load(path).shape_list] == [("h",), ("g",)]
 
 
 def test_a_shape_that_is_apart_from_a_misspelt_one_is_told_so() -> None:
